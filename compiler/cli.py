@@ -37,6 +37,22 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Who names a file alone is told that a command stands in front of it; who asks for help
+        as for a command, how it is asked for.
+        """
+        if args[0] in ("help", "version"):
+            message = f"there is no command {args[0]!r}; did you mean ncc --{args[0]}?"
+            raise click.UsageError(message, ctx)
+        if args[0] not in self.commands and os.path.isfile(args[0]):
+            does = "run" if args[0].endswith(".ncc") else "compile"
+            raise click.UsageError(
+                f"{args[0]} is a file and no command; did you mean ncc {does} {args[0]}?", ctx
+            )
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="ncc")

@@ -11,7 +11,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ncc.dialects.shapes import Shape, shown
 from ncc.runtime.errors import NccError, did_you_mean
+from ncc.runtime.forms import Form
 
 __all__ = [
     "CacheWarning",
@@ -31,12 +33,25 @@ REPORT = "this is a bug of ncc, not of your model: please report it with that du
 
 
 @dataclass(frozen=True)
+class Misfed:
+    """An input of some shape that would have to be fed in another form."""
+
+    blob: str
+    form: Form
+    shape: Shape
+
+    def __str__(self) -> str:
+        other = f"{shown(self.form.shape)} instead of {shown(self.shape)}"
+        return f"{self.form.why}: {other} for {self.blob!r}"
+
+
+@dataclass(frozen=True)
 class Problem:
     """One thing that is wrong in a model file.
 
     line and column count from 1; column is that of the first character at fault and `width` the
     number of characters at fault. source_line is the text of the line without its end. how: what
-    the user can do to go on.
+    the user can do to go on. misfed: the input that is at fault, and not the file.
     """
 
     message: str
@@ -49,6 +64,7 @@ class Problem:
     suggestion: str | None = None
     width: int = 1
     how: str | None = None
+    misfed: Misfed | None = None
 
     def __str__(self) -> str:
         places = [None if self.path is None else os.fspath(self.path)]
@@ -65,8 +81,8 @@ class Problem:
             lines.append(f"  found {self.found}")
         if self.suggestion is not None:
             lines.append(f"  did you mean {self.suggestion!r}?")
-        if self.how is not None:
-            lines.append(f"  to go on: {self.how}")
+        if (how := self.how or self.misfed) is not None:
+            lines.append(f"  to go on: {how}")
         return "\n".join(lines)
 
 

@@ -8,26 +8,17 @@ from tokenize import TokenError
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX
 from numpy.typing import NDArray
 
 from ncc.compiler.late import require_shapes
 from ncc.dialects.bfloat16 import to_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
+from ncc.runtime.file_kinds import HEAD, NPY, other_kind
+from ncc.runtime.paths import path_of
 
 Array: TypeAlias = NDArray[Any]
-
-NPY = b"\x93NUMPY"
-"""What a .npy file begins with."""
-
-PICTURE = "a picture: normalize it in Python, and numpy.save it as (channels, height, width)"
-FOREIGN = {
-    b"PK": "an archive, as numpy.savez makes them: numpy.save one array of it",
-    b"\x89PNG": PICTURE,
-    b"\xff\xd8\xff": PICTURE,
-    b"BM": PICTURE,
-}
-"""What other files begin with, what they are, and what to do."""
 
 
 def random_feeds(inputs: Iterable[Binding], seed: int) -> dict[str, Array]:
@@ -58,28 +49,29 @@ def read_arrays(paths: Mapping[str, str | os.PathLike[str]]) -> dict[str, Array]
     Raises InputError for a file that cannot be read or holds no single plain array.
     """
     arrays = {}
-    for name, path in paths.items():
+    for name, given in paths.items():
+        path = path_of(given, f"the array for input {name!r}")
         try:
             with open(path, "rb") as file:
                 # Of other files numpy says how they could be loaded unsafely.
-                _require_npy(file.read(len(NPY)))
+                _require_npy(path, file.read(HEAD))
                 file.seek(0)
                 arrays[name] = np.load(file, allow_pickle=False)
         except (SyntaxError, TokenError):  # of the text in it, which numpy parses
-            raise InputError(
-                f"{os.fspath(path)} cannot be read: its head is broken", name
-            ) from None
+            raise InputError(f"{path} cannot be read: its head is broken", name) from None
         except (OSError, ValueError, EOFError, MemoryError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            raise InputError(f"{os.fspath(path)} cannot be read: {reason}", name) from None
+            raise InputError(f"{path} cannot be read: {reason}", name) from None
     return arrays
 
 
-def _require_npy(head: bytes) -> None:
+def _require_npy(path: str, head: bytes) -> None:
     """Raise ValueError for what is no .npy file by its first bytes."""
-    if head == NPY:
+    if head.startswith(MAGIC_PREFIX):
         return
-    known = next((what for magic, what in FOREIGN.items() if head.startswith(magic)), None)
+    other = other_kind(path, head, NPY)
     raise ValueError(
-        "it is no .npy file, as numpy.save writes them" if known is None else f"it is {known}"
+        "it is no .npy file, as numpy.save writes them"
+        if other is None
+        else f"it is {': '.join(other)}"
     )

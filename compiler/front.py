@@ -25,6 +25,7 @@ from ncc.compiler.process.python_settings import PYTHON
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.beside import Beside
 from ncc.runtime.errors import NccError, needing_packages
+from ncc.runtime.paths import path_of
 from ncc.runtime.session import Model
 
 if TYPE_CHECKING:
@@ -65,8 +66,9 @@ def compile(
     when it is first called with arrays of some shapes, and kept for them.
 
     Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
-    InputError for options out of range, NccError where a package or memory is missing, or the .bin
-    is cut off meanwhile. Warns (ModelWarning) of what the files say in vain.
+    InputError for options out of range and for what is no path, NccError where a package or memory
+    is missing, or the .bin is cut off meanwhile. Warns (ModelWarning) of what the files say in
+    vain.
     """
     options = Options.of(
         opt_level=opt_level,
@@ -146,6 +148,8 @@ def _compiled(
     with_workers: whether forks of this process may work for it, which a caller's may not care for.
     apart: whether another process compiles, if that pays.
     """
+    param = path_of(param, "the .param")
+    bin = None if bin is None else path_of(bin, "the .bin")
     cache = cache_of(os.environ)
     with stopwatch.timing("follow a recipe"):
         key = key_of(param, bin, options) if cache is not None else None

@@ -22,6 +22,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ncc.compiler.diagnostics import ModelError
+from ncc.compiler.options import shapes_by_name
 from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, Binding, PathLike, as_bytes
@@ -136,7 +138,7 @@ class LateModel(Model):
         if any(binding.settles for binding in self._open):
             names = ", ".join(repr(binding.name) for binding in self._open if binding.settles)
             raise InputError(f"the values of {names} decide shapes: call the model with them")
-        given = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+        given = shapes_by_name(input_shapes)
         for name in given:
             if name not in self._input_names:
                 raise InputError.unknown_name("input", name, self._input_names)
@@ -144,14 +146,16 @@ class LateModel(Model):
         shapes: dict[str, Shape] = {}
         for binding in self._open:
             name = binding.name
-            shapes[name] = given.get(name, binding.shape)
-            if not binding.admits(shapes[name]):
+            asked = given.get(name, binding.shape)
+            shape = tuple(extent for extent in asked if extent is not None)
+            if len(shape) < len(asked) or not binding.admits(shape):
                 raise InputError(
                     f"the shape for input {name!r} does not fit",
                     name,
                     binding.extents,
-                    shown(shapes[name]),
+                    shown(asked),
                 )
+            shapes[name] = shape
         return self._model(shapes, {})
 
     def save(self, path: PathLike, input_shapes: Mapping[str, Sequence[int]] | None = None) -> None:
@@ -165,7 +169,14 @@ class LateModel(Model):
         asked = [b for b in self._open if b.name in feeds or not b.grows]
         arrays = {binding.name: _fed(feeds, binding) for binding in asked}
         values = {b.name: arrays[b.name] for b in asked if b.settles}
-        return self._model({name: a.shape for name, a in arrays.items()}, values)._run(arrays)
+        try:
+            model = self._model({name: a.shape for name, a in arrays.items()}, values)
+        except ModelError as error:
+            wrong = _misfed(error, arrays, asked)
+            if wrong is None:
+                raise
+            raise wrong from error
+        return model._run(arrays)
 
     def _model(self, shapes: Shapes, values: Arrays) -> Model:
         if self._closed:
@@ -293,6 +304,17 @@ def _fed(feeds: Mapping[str, ArrayLike], binding: OpenBinding) -> Array:
     if array.dtype != np.dtype(binding.dtype) or not binding.admits(array.shape):
         raise misfit(binding, array)
     return array
+
+
+def _misfed(
+    error: ModelError, arrays: Arrays, bindings: Iterable[OpenBinding]
+) -> InputError | None:
+    """The error about an array of which another form would be taken."""
+    by_name = {binding.name: binding for binding in bindings}
+    for misfed in (problem.misfed for problem in error.problems):
+        if misfed is not None and misfed.blob in by_name:
+            return misfit(by_name[misfed.blob], arrays[misfed.blob], misfed.form)
+    return None
 
 
 def sharing_weights(artifact: Artifact, models: Iterable[Model]) -> Artifact:

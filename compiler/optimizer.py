@@ -24,17 +24,21 @@ from ncc.compiler.ncnn.memory_estimate import blob_bytes, weight_bytes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.rewrite import Rewrite
+from ncc.compiler.options import names_of, shapes_by_name
+from ncc.compiler.read.layer_classes import unknown_types, warning_of
 from ncc.compiler.read.read_network import read
+from ncc.compiler.read.records import Graph
 from ncc.compiler.write.wiring import wire
 from ncc.compiler.write.write_network import Written, network_text, write
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.identities import EliminateSplit
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.layer import Layer, shape_of
+from ncc.dialects.ncnn.layer import Layer, OpenShape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.param import to_attribute
 from ncc.dialects.ncnn.plumbing import InputOp, NoopOp
+from ncc.runtime.paths import path_of
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
@@ -151,6 +155,8 @@ def optimize(
     InputError for names that the network does not have and paths that cannot be written. Then
     nothing is written.
     """
+    out_param = path_of(out_param, "the .param to write")
+    out_bin = path_of(out_bin, "the .bin to write")
     done = optimize_network(
         in_param,
         in_bin,
@@ -185,15 +191,17 @@ def optimize_network(
     verify_rewrites: bool = False,
 ) -> Optimized:
     """The same without writing; the network before and after as modules."""
-    off, keep = ([names] if isinstance(names, str) else names for names in (off, keep))
-    random = in_bin is not None and os.fspath(in_bin) == NO_WEIGHTS
+    off, keep = names_of("passes", off), names_of("blobs", keep)
+    asked = shapes_by_name(input_shapes)
+    in_param = path_of(in_param, "the .param")
+    random = in_bin is not None and path_of(in_bin, "the .bin") == NO_WEIGHTS
     result = read(
         in_param, None if random else in_bin, random_weights=SEED if random else None, opaque=True
     )
     module = result.module
-    unknown = _infer(module, input_shapes)
-    warnings = result.warnings + unknown + tuple(_unseen(module))
-    _state_shapes(module, input_shapes or {})
+    unknown = _infer(module, asked)
+    warnings = (*_handed_on(result.graph), *result.warnings, *unknown, *_unseen(module))
+    _state_shapes(module, asked)
     if start is not None or end is not None:
         cut(module, start, end)
     original = module.clone()
@@ -201,7 +209,7 @@ def optimize_network(
     check = _Check() if verify_rewrites else None
     rewrites = optimize_module(module, off=off, keep=keep, check=check)
     if rewrites:
-        _infer(module, input_shapes)
+        _infer(module, asked)
     try:
         module.verify()
     except VerifyException as error:
@@ -224,20 +232,23 @@ class _Check:
         return reason
 
 
-def _infer(
-    module: ModuleOp, input_shapes: Mapping[str, Sequence[int | None]] | None
-) -> tuple[str, ...]:
+def _infer(module: ModuleOp, asked: Mapping[str, OpenShape]) -> tuple[str, ...]:
     """Infer what shapes there are; what is not known is a warning, for ncnn runs the file as well.
 
     Without shapes fewer rewrites are proved; none becomes wrong.
     """
-    asked = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
     try:
         infer_shapes(module, asked)
     except (ModelError, Unsupported) as error:
         Network.of(module).function.update_function_type()
         return (f"warning: shapes are not all known, so that fewer passes can fire\n{error}",)
     return ()
+
+
+def _handed_on(graph: Graph) -> Iterator[str]:
+    """A warning for each type of layers that nobody knows."""
+    for layers in unknown_types(graph.layers).values():
+        yield warning_of(graph, layers)
 
 
 def _unseen(module: ModuleOp) -> Iterator[str]:
@@ -251,7 +262,7 @@ def _unseen(module: ModuleOp) -> Iterator[str]:
             )
 
 
-def _state_shapes(module: ModuleOp, asked: Mapping[str, Sequence[int | None]]) -> None:
+def _state_shapes(module: ModuleOp, asked: Mapping[str, OpenShape]) -> None:
     """Let Inputs say the shapes that were asked for: rewrites may rest on them."""
     for op in Network.of(module).layers:
         if isinstance(op, InputOp) and len(op.results) == 1 and op.blob_names[0] in asked:

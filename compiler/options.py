@@ -63,8 +63,7 @@ class Options:
         if self.precision not in PRECISIONS:
             raise Unsupported(f"precision {self.precision!r}", nearest=", ".join(PRECISIONS))
         for name, shape in self.input_shapes.items():
-            if not 1 <= len(shape) <= 4 or any(n is not None and n < 0 for n in shape):
-                raise _no_shape(name, shape)
+            _require_shape(name, shape)
         if not self.input_types:
             return
         from ncc.dialects.element import BLOB_ELEMENTS  # of the IR, which may not be needed
@@ -92,17 +91,16 @@ class Options:
 
         Raises InputError for values out of range, Unsupported for an unknown target or precision.
         """
-        asked, types = _by_name("input_shapes", input_shapes), _by_name("input_types", input_types)
-        shapes = {name: _asked(name, shape) for name, shape in asked.items()}
+        types = _by_name("input_types", input_types)
         level = _whole("no such optimization level", opt_level, "0 to 3")
         return Options(
             opt_level=level,
             num_threads=_whole("no such number of threads", num_threads, "1 or more"),
             target=Target.of(target, tiles=level >= TILES_LEVEL),
             precision=precision,
-            input_shapes=shapes,
+            input_shapes=shapes_by_name(input_shapes),
             input_types=types,
-            outputs=_names(outputs),
+            outputs=None if outputs is None else names_of("outputs", outputs),
             random_weights=None if random_weights is None else _seed(random_weights),
             timestamps=timestamps,
             tuned=tuned,
@@ -125,14 +123,14 @@ def _seed(value: object) -> int:
     return seed
 
 
-def _names(outputs: object) -> tuple[str, ...] | None:
-    """Names of blobs; a string is one."""
-    if outputs is None or isinstance(outputs, str):
-        return None if outputs is None else (outputs,)
-    names = tuple(outputs) if isinstance(outputs, Iterable) else (outputs,)
-    if not all(isinstance(name, str) for name in names):
-        raise InputError("outputs are asked for by their names", None, "strings", repr(outputs))
-    return names
+def names_of(what: str, names: object) -> tuple[str, ...]:
+    """Names as a caller may write them: a string is one."""
+    if isinstance(names, str):
+        return (names,)
+    several = tuple(names) if isinstance(names, Iterable) else (names,)
+    if not all(isinstance(name, str) for name in several):
+        raise InputError(f"{what} are asked for by their names", None, "strings", repr(names))
+    return several
 
 
 V = TypeVar("V")
@@ -146,12 +144,25 @@ def _by_name(what: str, given: Mapping[str, V] | None) -> dict[str, V]:
     return dict(given or {})
 
 
+def shapes_by_name(given: Mapping[str, Iterable[int | None]] | None) -> dict[str, OpenShape]:
+    """Shapes of inputs as a caller may write them: a tuple, a list, numpy's integers."""
+    by_name = _by_name("input_shapes", given)
+    shapes = {name: _asked(name, shape) for name, shape in by_name.items()}
+    for name, shape in shapes.items():
+        _require_shape(name, shape)
+    return shapes
+
+
 def _asked(name: str, shape: Iterable[int | None]) -> OpenShape:
-    """A shape as a caller may write it: a tuple, a list, numpy's integers."""
     try:
         return tuple(None if extent is None else index(extent) for extent in shape)
     except TypeError:
         raise _no_shape(name, shape) from None
+
+
+def _require_shape(name: str, shape: OpenShape) -> None:
+    if not 1 <= len(shape) <= 4 or any(n is not None and n < 0 for n in shape):
+        raise _no_shape(name, shape)
 
 
 def _no_shape(name: str, shape: object) -> InputError:

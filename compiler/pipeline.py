@@ -63,6 +63,7 @@ from ncc.dialects.weights.stored import noting
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.beside import Beside
 from ncc.runtime.errors import InputError
+from ncc.runtime.paths import path_of
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | PathLike[str]"
@@ -127,7 +128,9 @@ class Compilation:
         with_workers: bool = False,
         look: Observer | None = None,
     ) -> None:
-        self.param, self.bin, self.options, self.cache = param, bin, options, cache
+        self.param = path_of(param, "the .param")
+        self.bin = None if bin is None else path_of(bin, "the .bin")
+        self.options, self.cache = options, cache
         self.schedules: Mapping[str, str] | None = None
         """Texts of schedules by the signatures of kernels; None: those that were tuned."""
         self.one_by_one = False
@@ -137,8 +140,7 @@ class Compilation:
         self.look = look
         self.timing = self.stopwatch.timing
         self.context = Context()
-        path = default_bin_path(param) if bin is None else fspath(bin)
-        self._weights_path = os.path.abspath(path)
+        self._weights_path = os.path.abspath(self.bin or default_bin_path(self.param))
         """Wherever this process works later."""
         self.read_from: tuple[int, int] | None = None
         self.warnings: tuple[str, ...] = ()

@@ -20,7 +20,8 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds_of
-from ncc.compiler.read.read_network import read
+from ncc.compiler.read.layer_classes import problems_of, unknown_types
+from ncc.compiler.read.read_network import ReadResult, read
 from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
@@ -77,21 +78,30 @@ class LayerSummary:
 class Summary:
     """A network as its .param tells it; Splits are no layers here.
 
-    unknown: why some shapes are not known, if that is so.
+    unknown: why some shapes are not known, if that is so. warnings: what the file says in vain.
+    unknown_types: the types of layers that nobody knows. refusal: what a compilation says of them,
+    if there are any.
     """
 
     inputs: tuple[Blob, ...]
     outputs: tuple[Blob, ...]
     layers: tuple[LayerSummary, ...]
     unknown: ModelError | Unsupported | None
+    warnings: tuple[str, ...]
+    unknown_types: tuple[str, ...]
+    refusal: ModelError | None
 
     @staticmethod
-    def of(network: Network, unknown: ModelError | Unsupported | None) -> Summary:
+    def of(found: ReadResult, unknown: ModelError | Unsupported | None) -> Summary:
+        network, odd = Network.of(found.module), unknown_types(found.graph.layers)
         return Summary(
             tuple(starmap(Blob.of, network.inputs.items())),
             tuple(starmap(Blob.of, network.outputs.items())),
             tuple(LayerSummary.of(op) for op in network.layers if not isinstance(op, SplitOp)),
             unknown,
+            found.warnings,
+            tuple(odd),
+            ModelError(problems_of(found.graph, odd)) if odd else None,
         )
 
     @property
@@ -130,13 +140,13 @@ def summary_of(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None = No
 
     Raises ModelError where the file is at fault, InputError for a name that is no input.
     """
-    module = read(param, random_weights=0, opaque=True).module
+    found = read(param, random_weights=0, opaque=True)
     unknown = None
     try:
-        infer_shapes(module, input_shapes)
+        infer_shapes(found.module, input_shapes)
     except (ModelError, Unsupported) as error:
         unknown = error
-    return Summary.of(Network.of(module), unknown)
+    return Summary.of(found, unknown)
 
 
 def weights_of(op: Layer) -> int:

@@ -3,11 +3,12 @@
     python examples/peers.py models/*.param                    .bin and .onnx lie beside each
     python examples/peers.py models/*.param --files folder     they lie there, by the same names
     python examples/peers.py models/*.param --threads 2 --json > two.json
+    python examples/peers.py net.param --shape in0=3x224x224   a shape that the file leaves open
 
 All systems run a network in turns, each in a process of its own (`ncc bench --peers` does so for
 one), and its least times are compared. What is not installed, or has no .onnx, is left out. Where
 there is an .onnx, its inputs and outputs are what everybody runs: it often ends in front of a
-detection head, and it tells shapes that a .param leaves open.
+detection head, and it tells shapes that a .param leaves open. --shape tells them, too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 import ncc
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.measure.peers import SYSTEMS, Peer, compare_network
+from ncc.compiler.ncnn.infer_shapes import parse_input_shape
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -36,11 +38,20 @@ def signature(onnx: Path) -> tuple[Shapes, list[str]]:
     return closed, [found.name for found in session.get_outputs()]
 
 
-def measure(param: Path, files: Path, threads: int, rounds: int) -> list[Peer]:
-    """What every system takes for a network."""
+def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """in0=3x224x224"""
+    try:
+        return parse_input_shape(text)
+    except ncc.InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def measure(param: Path, files: Path, asked: Shapes, threads: int, rounds: int) -> list[Peer]:
+    """What every system takes for a network. asked: shapes of inputs, before those of the .onnx."""
     weights, onnx = files / f"{param.stem}.bin", files / f"{param.stem}.onnx"
     has_onnx = onnx.exists()
     shapes, outputs = signature(onnx) if has_onnx else ({}, None)
+    shapes |= asked
     model = ncc.compile(
         param, weights, num_threads=threads, input_shapes=shapes or None, outputs=outputs
     )
@@ -82,6 +93,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("params", nargs="+", type=Path, metavar="PARAM")
     parser.add_argument("--files", type=Path, help="where .bin and .onnx are (beside the .param)")
+    parser.add_argument(
+        "--shape",
+        type=named_shape,
+        action="append",
+        default=[],
+        metavar="NAME=SHAPE",
+        help="of an input, of every network: in0=3x224x224; may be given several times",
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=10, help="more are surer")
     parser.add_argument("--json", action="store_true", help="milliseconds by network and system")
@@ -92,7 +111,8 @@ def main() -> int:
     refused = 0
     for param in chosen.params:
         try:
-            peers = measure(param, chosen.files or param.parent, chosen.threads, chosen.rounds)
+            files, asked = chosen.files or param.parent, dict(chosen.shape)
+            peers = measure(param, files, asked, chosen.threads, chosen.rounds)
         except ncc.NccError as error:
             print(f"{param.stem}: {error}", file=sys.stderr)
             refused = 1

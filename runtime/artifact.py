@@ -28,7 +28,9 @@ from ncc.runtime import cpu
 from ncc.runtime.archive import Archive, Content, Share, content, write_archive
 from ncc.runtime.beside import shared
 from ncc.runtime.errors import ArtifactError
+from ncc.runtime.file_kinds import HEAD, MANIFEST, NCC, other_kind
 from ncc.runtime.manifest import MOST_BYTES, Fields
+from ncc.runtime.paths import path_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -199,7 +201,7 @@ class Artifact:
             "info": dict(self.info),
         }
         text = json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False).encode()
-        entries = {"manifest.json": content(memoryview(text))}
+        entries = {MANIFEST: content(memoryview(text))}
         for number, code in enumerate(self.objects):
             entries[f"code/{number}.o"] = content(memoryview(code))
         entries["weights"] = weights
@@ -219,20 +221,33 @@ class Artifact:
         (slow for large models).
         any_cpu leaves out the question whether this CPU can run the code.
         Raises ArtifactError for a broken, foreign or too new file, and for the wrong CPU; OSError
-        where the file cannot be opened.
+        where the file cannot be opened, InputError for what is no path.
         """
+        path = path_of(path, "the .ncc file")
+        _require_kind(path)
         artifact = _read(Archive(path), verify_weights)
         if not any_cpu:
             artifact.require_cpu()
         return artifact
 
 
+def _require_kind(path: str) -> None:
+    """Raise ArtifactError for a file of another kind that is known."""
+    if not os.path.isfile(path):
+        return
+    with open(path, "rb") as file:
+        other = other_kind(path, file.read(HEAD), NCC)
+    if other is not None:
+        what, how = other
+        raise ArtifactError(f"{path} is not a compiled model but {what}: {how}")
+
+
 def _read(archive: Archive, verify_weights: bool) -> Artifact:
     """The artifact in an archive; the manifest is checked field by field."""
     try:
-        manifest = json.loads(bytes(archive.entry("manifest.json")))
+        manifest = json.loads(bytes(archive.entry(MANIFEST)))
     except (ValueError, RecursionError) as error:
-        raise archive.broken(f"manifest.json cannot be read: {error}") from error
+        raise archive.broken(f"{MANIFEST} cannot be read: {error}") from error
     fields = Fields(manifest, archive.broken)
     if fields.text("format") != FORMAT:
         raise archive.broken("its manifest is that of another program")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ncc.runtime.paths import path_of
+
 DRAFT = ".draft"
 """How the name of a file ends that is not whole yet, or that a killed process has left."""
 
@@ -15,12 +17,16 @@ DRAFT = ".draft"
 def place_of(path: str | os.PathLike[str]) -> Path:
     """Where a file would be written: `path`, or what a link leads to if `path` is one.
 
-    Raises OSError where it cannot become a plain file. (A device would be replaced.)
+    Raises OSError where it cannot become a plain file. (A device would be replaced.)  InputError
+    for what is no path.
     """
-    path = Path(path)
+    text = path_of(path, "the file to write")
+    path = Path(text)
     if path.exists() and not path.is_file():
         what = "a folder" if path.is_dir() else "there"
         raise OSError(errno.EINVAL, f"it is {what} and no plain file", str(path))
+    if text.endswith(os.sep) and not path.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", text)
     if path.is_symlink():  # that of a pipe, /dev/stdout, leads to a name that is no path
         path = Path(os.path.realpath(path))
     if not path.parent.is_dir():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 from typing import Any, Protocol, TypeAlias
@@ -25,6 +26,7 @@ from ncc.runtime.artifact import (
     extents,
 )
 from ncc.runtime.errors import ArtifactError, InputError, NccError
+from ncc.runtime.forms import Form, other_forms
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 from ncc.runtime.results import Array, Results, address_of
@@ -88,6 +90,9 @@ class Model:
     """
 
     def __init__(self, artifact: Artifact, num_threads: int | None = None) -> None:
+        if not isinstance(artifact, Artifact):
+            wanted = "an Artifact (ncc.load opens a file)"
+            raise InputError("a model is made of what was compiled", None, wanted, _kind(artifact))
         artifact.require_cpu()
         if "amx_tile" in artifact.features and not cpu.allow_tiles():
             raise ArtifactError("this system does not allow the use of AMX tiles", ["amx_tile"])
@@ -152,7 +157,8 @@ class Model:
                 raise InputError.unknown_name("input", str(name), self._input_names)
         if outputs is None:
             return self._run(feeds)
-        wanted = [outputs] if isinstance(outputs, str) else list(outputs)
+        one = isinstance(outputs, str) or not isinstance(outputs, Iterable)
+        wanted: list[Any] = [outputs] if one else list(outputs)
         for name in wanted:
             if name not in self._output_names:
                 raise InputError.unknown_name("output", str(name), self._output_names)
@@ -236,12 +242,17 @@ def _thread_count(artifact: Artifact, wanted: int | None) -> int:
         count = index(wanted)
     except TypeError:
         count = 0
-    if not 1 <= count <= artifact.threads:
-        most = artifact.threads
-        can = "1" if most == 1 else f"1 to {most}"
-        how = ": compile it with a larger num_threads (--threads)" if count > most else ""
-        raise InputError(f"num_threads is {wanted!r}, and the model was compiled for {can}{how}")
-    return count
+    most = artifact.threads
+    if 1 <= count <= most:
+        return count
+    can = "1 thread" if most == 1 else f"1 to {most} threads"
+    message = f"num_threads is {wanted!r}, and the model was compiled for {can}"
+    if count > most:
+        message += (
+            f": compile it with num_threads={count} (`ncc compile --threads {count}`), and it "
+            f"takes 1 to {count}"
+        )
+    raise InputError(message)
 
 
 def _aligned_weights(artifact: Artifact) -> Array:
@@ -301,29 +312,24 @@ def disagreement(binding: Binding, array: Array, counted: Mapping[int, int]) -> 
     )
 
 
-def misfit(binding: Binding, array: Array | None) -> InputError:
-    """The array for an input does not fit, or was not given."""
+def misfit(binding: Binding, array: Array | None, form: Form | None = None) -> InputError:
+    """The array for an input does not fit, or was not given. form: the one that would fit."""
     name, expected = binding.name, f"{binding.dtype} {binding.extents}"
     if array is None:
         return InputError(f"no array was given for input {name!r}", name, expected)
-    found = f"{array.dtype} {extents(array.shape)}{_advice(binding, array)}"
+    advice = _advice(binding, array) if form is None else f": {form}"
+    found = f"{array.dtype} {extents(array.shape)}{advice}"
     return InputError(f"input {name!r} does not fit", name, expected, found)
 
 
 def _advice(binding: Binding, array: Array) -> str:
     """What would make the array fit, if it is one of the things that others do otherwise."""
-    shape = array.shape
-    typed = "" if array.dtype == binding.dtype else f".astype({binding.dtype!r})"
-    if binding.admits(shape):
-        return f": feed x{typed}" if typed else ""
-    if shape[:1] == (1,) and binding.admits(shape[1:]):
-        return f": there is no batch axis, feed x[0]{typed}"
-    if len(shape) > 1 and binding.admits(shape[1:]):
-        return ": there is no batch axis, feed one after the other"
-    if len(shape) == 3 and binding.admits((shape[2], *shape[:2])):
-        return f": channels come first, feed x.transpose(2, 0, 1){typed}"
-    if binding.admits((1, *shape)):
-        return f": its first axis is not there, feed x[None]{typed}"
+    typed = array.dtype == binding.dtype
+    if binding.admits(array.shape):
+        return "" if typed else f": feed x.astype({binding.dtype!r})"
+    for form in other_forms(array.shape):
+        if binding.admits(form.shape):
+            return f": {form if typed else form.typed(binding.dtype)}"
     return ""
 
 
@@ -341,8 +347,10 @@ def as_array(value: object, binding: Binding) -> Array:
         expected, found = f"{binding.dtype} {binding.extents}", _kind(value)
         if isinstance(value, list | tuple):
             found += f": feed numpy.asarray(x, {binding.dtype!r})"
-        elif isinstance(value, str):
+        elif isinstance(value, str | os.PathLike):
             found += ": no file is read here, feed an array"
+        elif isinstance(value, Mapping):
+            found += ": `run` takes arrays by name"
         raise InputError(
             f"input {binding.name!r} does not fit", binding.name, expected, found
         ) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,21 +17,34 @@ from ncc.dialects.shapes import OpenShape
 from ncc.runtime.draft import draft_of
 
 if TYPE_CHECKING:
-    from ncc.compiler.feeds import Array
     from ncc.runtime.artifact import Binding
 
 Decorator: TypeAlias = Callable[[Any], Any]
-Given: TypeAlias = tuple[tuple[str, str], ...]
 Shapes: TypeAlias = tuple[tuple[str, OpenShape], ...]
 
 
 def named_shape(text: str) -> tuple[str, OpenShape]:
     """data=3x224x224, or data=3x?x? where extents are open"""
     name, _, shape = text.rpartition("=")
-    extents = shape.split("x")
-    if not name or not all(map(_is_extent, extents)):
-        raise click.BadParameter(f"{text!r} is not of the form data=3x224x224")
-    return name, tuple(None if extent == "?" else int(extent) for extent in extents)
+    if not name or not is_shape(shape):
+        slip = _slip(name, shape)
+        raise click.BadParameter(f"{text!r} is not of the form data=3x224x224{slip}")
+    return name, tuple(None if extent == "?" else int(extent) for extent in shape.split("x"))
+
+
+def is_shape(text: str) -> bool:
+    """Whether a text is of the form 3x224x224."""
+    return all(map(_is_extent, text.split("x")))
+
+
+def _slip(name: str, shape: str) -> str:
+    """What is missing in the name of an input and its shape, or what was meant."""
+    if shape.startswith("@"):
+        return "; `ncc run` takes arrays, by --input data=@x.npy"
+    meant = "x".join(re.findall(r"\d+|\?", shape))
+    if not is_shape(meant):
+        return ""
+    return f"; did you mean {name}={meant}?" if name else ": the name of the input is missing"
 
 
 def _is_extent(text: str) -> bool:
@@ -54,22 +68,38 @@ def one_of(choices: Iterable[str], text: str) -> str:
     return text
 
 
-def named_file(text: str) -> tuple[str, str]:
-    """data=@x.npy"""
-    name, _, path = text.partition("=@")
-    if not name or not path:
-        blob, equals, file = text.partition("=")
-        meant = f"; did you mean {blob}=@{file}?" if blob and equals and file else ""
-        raise click.BadParameter(f"{text!r} is not of the form data=@x.npy{meant}")
-    return name, path
+def named_blob(name: str) -> str:
+    """prob"""
+    if not name:
+        raise click.BadParameter("the name of a blob is empty")
+    if "=@" in name:
+        raise click.BadParameter(
+            f"{name!r} is no name of a blob; `ncc run` writes arrays, by --output {name}"
+        )
+    return name
+
+
+class FilePath(click.Path):
+    """A path that is not empty, as one of a variable is that nobody has set."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def refuse_to_replace(read: Iterable[str], written: Iterable[str | None]) -> None:
-    """Raise where a file that a command writes would take the place of one that it reads."""
-    sources = {os.path.realpath(path) for path in read}
+    """Raise where a file that a command writes would take the place of one that it reads, or of
+    another one that it writes.
+    """
+    sources, places = {os.path.realpath(path) for path in read}, set[str]()
     for path in written:
-        if path is not None and os.path.realpath(path) in sources:
+        place = None if path is None else os.path.realpath(path)
+        if place in sources:
             raise click.UsageError(f"{path} is read: it is not written over")
+        if place in places:
+            raise click.UsageError(f"{path} is written twice")
+        places |= set() if place is None else {place}
 
 
 def all_of(*decorators: Decorator) -> Decorator:
@@ -87,7 +117,7 @@ def in_a_file(context: click.Context, parameter: click.Parameter, path: str) -> 
     """The path of what a command reads several times: of a copy that is there until the command
     ends, where it comes through a pipe.
     """
-    if os.path.isfile(path):
+    if not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path):
         return path
     from tempfile import TemporaryDirectory  # slow to import, and only needed here
 
@@ -108,9 +138,9 @@ def once(
 
 
 # Who reads a file tells what is wrong with it, be it that there is none.
-PARAM = click.argument("param", type=click.Path())
-REREAD_PARAM = click.argument("param", type=click.Path(), callback=in_a_file)
-BIN = click.argument("bin", required=False, type=click.Path())
+PARAM = click.argument("param", type=FilePath())
+REREAD_PARAM = click.argument("param", type=FilePath(), callback=in_a_file)
+BIN = click.argument("bin", required=False, type=FilePath())
 
 SHAPES = click.option(
     "--shape",
@@ -213,44 +243,6 @@ COMPILING = all_of(
 )
 """The choices of every command that compiles."""
 
-FEEDING = all_of(
-    click.option(
-        "--input",
-        "given",
-        type=named_file,
-        multiple=True,
-        callback=once,
-        metavar="NAME=@FILE",
-        help="An input, as a .npy file. Inputs that are not given are random.",
-    ),
-    click.option(
-        "--shape",
-        "shapes",
-        type=named_shape,
-        multiple=True,
-        callback=once,
-        metavar="NAME=SHAPE",
-        help="The shape of an input that is not given: data=3x224x224.",
-    ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        metavar="NUMBER",
-        default=0,
-        show_default=True,
-        help="Of inputs that are not given.",
-    ),
-)
-"""What a command that runs a network needs for its inputs."""
-
-
-def fed(given: Given, shapes: Shapes) -> tuple[dict[str, Array], dict[str, OpenShape]]:
-    """The arrays that --input names, and all shapes that these have or --shape says."""
-    from ncc.compiler.feeds import read_arrays
-
-    feeds = read_arrays(dict(given))
-    return feeds, dict(shapes) | {name: array.shape for name, array in feeds.items()}
-
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
@@ -269,14 +261,6 @@ def files(param: str, bin: str | None) -> tuple[str, str]:
     from ncc.compiler.read.default_path import default_bin_path
 
     return param, bin or default_bin_path(param)
-
-
-def is_compiled(path: str) -> bool:
-    """Whether a file is a .ncc file: a zip archive."""
-    from ncc.runtime.zip_headers import MAGIC
-
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
 
 
 def signature(binding: Binding) -> str:

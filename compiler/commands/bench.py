@@ -11,15 +11,16 @@ import click
 from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
-    FEEDING,
     JSON,
     REREAD_PARAM,
-    Given,
+    FilePath,
     Shapes,
     echo_json,
-    fed,
     progress,
 )
+from ncc.compiler.commands.feeding import FEEDING, Given, fed
+from ncc.runtime.errors import InputError
+from ncc.runtime.file_kinds import HEAD, ONNX, other_kind
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -53,7 +54,7 @@ WIDTH = 110
 @click.option("--peers", is_flag=True, help="Run ncnn, onnxruntime and OpenVINO beside it.")
 @click.option(
     "--onnx",
-    type=click.Path(),
+    type=FilePath(),
     help="The same network for onnxruntime and OpenVINO; implies --peers.",
 )
 @JSON
@@ -84,8 +85,8 @@ def bench_command(
     from ncc.compiler.measure.peers import compare_network
 
     if onnx is not None:
-        open(onnx, "rb").close()  # for its errors, which would come late
-    feeds, known = fed(given, shapes)
+        require_onnx(onnx)
+    feeds, known = fed(param, given, shapes, options["input_types"])
     with progress(f"measuring {param}"):
         result = bench(param, bin, feeds=feeds, input_shapes=known, rounds=rounds, **options)
     beside: list[Peer] = []
@@ -100,6 +101,15 @@ def bench_command(
         echo_json(as_object(result, beside))
         return
     show(result, beside, every)
+
+
+def require_onnx(path: str) -> None:
+    """Raise for a file that is no ONNX model: peers would find out late."""
+    with open(path, "rb") as file:
+        other = other_kind(path, file.read(HEAD), ONNX)
+    if other is not None:
+        what, how = other
+        raise InputError(f"{path} is {what}; here an ONNX model is wanted: {how}")
 
 
 def as_object(result: Benchmark, beside: Sequence[Peer]) -> dict[str, Any]:

@@ -13,8 +13,10 @@ from ncc.compiler.commands.arguments import (
     COMPILING,
     PARAM,
     SHAPES,
+    FilePath,
     Shapes,
     files,
+    named_blob,
     progress,
     refuse_to_replace,
     signature,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 @PARAM
 @BIN
 @COMPILING
-@click.option("-o", "out", type=click.Path(), help="The file to write; a folder for several.")
+@click.option("-o", "out", type=FilePath(), help="The file to write; a folder for several.")
 @click.option(
     "--emit",
     type=levels,
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--dump",
-    type=click.Path(file_okay=False),
+    type=FilePath(file_okay=False),
     metavar="FOLDER",
     help="Write the IR behind every pass that changed it, and nothing else.",
 )
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output",
     "outputs",
+    type=named_blob,
     multiple=True,
     metavar="BLOB",
     help="A blob to compute; several may be given. By default those that no layer reads.",
@@ -102,7 +105,7 @@ def compile_command(
         raise click.UsageError("a compiled model is a file, whose name -o tells")
     stopwatch = Stopwatch()
     path = Path(out) if out is not None else Path(param).parent / (stem(param) + ".ncc")
-    place_of(path)  # for its errors, which would come late
+    place_of(out or path)  # for its errors, which would come late
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
         artifact = models.compile_file(param, bin, chosen, path, stopwatch, packer)

@@ -7,12 +7,14 @@ from dataclasses import asdict
 import click
 
 from ncc.compiler.commands.arguments import (
+    BIN,
     JSON,
     PARAM,
     SHAPES,
     Shapes,
     completed,
     echo_json,
+    named_blob,
     progress,
 )
 from ncc.compiler.commands.optimize import named_pass, pass_names
@@ -20,8 +22,15 @@ from ncc.compiler.commands.optimize import named_pass, pass_names
 
 @click.command("explain", short_help="Tell what optimize does to each layer, and why not more.")
 @PARAM
-@click.argument("bin", required=False)
-@click.option("--blob", "blobs", multiple=True, metavar="NAME", help="Tell the way of this blob.")
+@BIN
+@click.option(
+    "--blob",
+    "blobs",
+    type=named_blob,
+    multiple=True,
+    metavar="NAME",
+    help="Tell the way of this blob.",
+)
 @click.option(
     "--pass",
     "passes",

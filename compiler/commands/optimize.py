@@ -9,7 +9,16 @@ from typing import Any
 
 import click
 
-from ncc.compiler.commands.arguments import JSON, SHAPES, Shapes, completed, echo_json, progress
+from ncc.compiler.commands.arguments import (
+    JSON,
+    SHAPES,
+    FilePath,
+    Shapes,
+    completed,
+    echo_json,
+    named_blob,
+    progress,
+)
 
 HALVES = (1, 65536)
 """The flags that ask for fp16; any other is fp32."""
@@ -53,10 +62,10 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
 
 
 @click.command("optimize", short_help="Make a network smaller and faster, for ncnn to run.")
-@click.argument("in_param", metavar="IN.PARAM")
-@click.argument("in_bin", metavar="IN.BIN")
-@click.argument("out_param", metavar="OUT.PARAM")
-@click.argument("out_bin", metavar="OUT.BIN")
+@click.argument("in_param", type=FilePath(), metavar="IN.PARAM")
+@click.argument("in_bin", type=FilePath(), metavar="IN.BIN")
+@click.argument("out_param", type=FilePath(), metavar="OUT.PARAM")
+@click.argument("out_bin", type=FilePath(), metavar="OUT.BIN")
 @click.argument("flag", metavar="FLAG", type=int)
 @click.argument("start", metavar="[CUTSTART]", required=False)
 @click.argument("end", metavar="[CUTEND]", required=False)
@@ -77,7 +86,13 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     shell_complete=completed(pass_names),
     help="A pass that must not fire.",
 )
-@click.option("--keep", multiple=True, metavar="BLOB", help="A blob that must survive by name.")
+@click.option(
+    "--keep",
+    type=named_blob,
+    multiple=True,
+    metavar="BLOB",
+    help="A blob that must survive by name.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be done; write nothing.")
 @click.option(
     "--verify-rewrites",

@@ -12,21 +12,18 @@ import click
 from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
-    FEEDING,
     JSON,
     REREAD_PARAM,
-    Given,
     Shapes,
     echo_json,
-    fed,
     files,
-    is_compiled,
-    named_file,
+    named_blob,
     progress,
     refuse_to_replace,
     write,
 )
-from ncc.runtime.draft import place_of
+from ncc.compiler.commands.feeding import FEEDING, Given, fed, named_file
+from ncc.runtime.file_kinds import is_compiled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
 def named_result(text: str) -> tuple[str, str | None]:
     """prob=@y.npy, or prob alone"""
     is_file = "=@" in text or text.endswith(".npy")
-    return named_file(text) if is_file else (text, None)
+    return named_file(text) if is_file else (named_blob(text), None)
 
 
 @click.command("run", short_help="Run a network or a compiled file.")
@@ -71,12 +68,10 @@ def run_command(
     """
     from ncc.compiler.feeds import random_feeds
 
-    refuse_to_replace(files(param, bin), [path for _, path in wanted])
-    for _, path in wanted:
-        if path is not None:
-            place_of(path)  # for its errors, which would come late
+    read = (*files(param, bin), *(path for _, path in given))
+    refuse_to_replace(read, [path for _, path in wanted])
     names = [name for name, _ in wanted] or None
-    feeds, known = fed(given, shapes)
+    feeds, known = fed(param, given, shapes, options["input_types"], wanted)
     if is_compiled(param):
         model = loaded(param, bin, shapes, options)
     else:

@@ -13,9 +13,10 @@ from ncc.compiler.commands.arguments import (
     SHAPES,
     Shapes,
     echo_json,
-    is_compiled,
     signature,
 )
+from ncc.compiler.commands.exit_codes import OK, WRONG
+from ncc.runtime.file_kinds import is_compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,36 +29,43 @@ if TYPE_CHECKING:
 @REREAD_PARAM
 @SHAPES
 @JSON
-def show_command(param: str, shapes: Shapes, as_json: bool) -> None:
+def show_command(param: str, shapes: Shapes, as_json: bool) -> int:
     """Tell what is in PARAM, a network or a compiled .ncc file: inputs, outputs, and every layer.
 
-    Of a network: shapes, weights and multiply-adds, layer by layer; no .bin is needed. Of a
-    compiled file: what it runs on, what it takes, and the steps of a run.
+    Of a network: shapes, weights and multiply-adds, layer by layer; no .bin is needed. Layers of
+    unknown types are shown, too; then the exit code is 1. Of a compiled file: what it runs on, what
+    it takes, and the steps of a run.
     """
     if is_compiled(param):
         if shapes:
             raise click.UsageError(f"{param} is compiled: its shapes are settled")
         show_compiled(param, as_json)
-    else:
-        show_network(param, shapes, as_json)
+        return OK
+    return show_network(param, shapes, as_json)
 
 
-def show_network(param: str, shapes: Shapes, as_json: bool) -> None:
-    """A network; why shapes are not known goes to stderr."""
+def show_network(param: str, shapes: Shapes, as_json: bool) -> int:
+    """A network, and whether it could be compiled; what is wrong with it goes to stderr."""
     from ncc.compiler.summary import summary_of
 
     summary = summary_of(param, dict(shapes))
+    for warning in summary.warnings:
+        click.echo(warning, err=True)
+    if summary.refusal is not None:
+        click.echo(f"ncc: {summary.refusal}", err=True)
+    code = OK if summary.refusal is None else WRONG
     if summary.unknown is not None:
         click.echo(f"warning: shapes are not all known\n{summary.unknown}", err=True)
     if as_json:
         echo_json(network_object(summary))
-        return
+        return code
     for blob in summary.inputs:
         click.echo(f"input   {blob}")
     for blob in summary.outputs:
         click.echo(f"output  {blob}")
     for line in summary.table():
         click.echo(line)
+    return code
 
 
 def network_object(summary: Summary) -> dict[str, Any]:
@@ -68,6 +76,7 @@ def network_object(summary: Summary) -> dict[str, Any]:
         "layers": [asdict(layer) for layer in summary.layers],
         "weights": summary.weights,
         "multiply_adds": summary.multiply_adds,
+        "unknown_types": summary.unknown_types,
     }
 
 

@@ -9,13 +9,11 @@ import click
 from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
-    FEEDING,
     REREAD_PARAM,
-    Given,
     Shapes,
-    fed,
     progress,
 )
+from ncc.compiler.commands.feeding import FEEDING, Given, fed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +56,7 @@ def tune_command(
     from ncc.compiler.measure.tune import tune
     from ncc.compiler.options import Options
 
-    feeds, known = fed(given, shapes)
+    feeds, known = fed(param, given, shapes, options["input_types"])
     chosen = Options.of(input_shapes=known, **options)
     with progress(f"tuning {param}"):
         found = tune(param, bin, chosen, feeds=feeds, seed=seed, rounds=rounds, again=again)

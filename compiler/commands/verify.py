@@ -12,16 +12,14 @@ import click
 from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
-    FEEDING,
     JSON,
     REREAD_PARAM,
-    Given,
     Shapes,
     echo_json,
-    fed,
     progress,
 )
 from ncc.compiler.commands.exit_codes import DIFFERS, OK
+from ncc.compiler.commands.feeding import FEEDING, Given, fed
 
 if TYPE_CHECKING:
     from ncc.compiler.verification.verify import Report
@@ -64,7 +62,7 @@ def verify_command(
     """
     from ncc.compiler.verification.verify import report_lines, verify
 
-    feeds, known = fed(given, shapes)
+    feeds, known = fed(param, given, shapes, options["input_types"])
     with progress(f"verifying {param}"):
         report = verify(param, bin, feeds=feeds, input_shapes=known, **options)
     first = report.first

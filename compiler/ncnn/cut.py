@@ -59,7 +59,7 @@ def cut(module: ModuleOp, start: str | None = None, end: str | None = None) -> N
 def _position(layers: list[Layer], name: str) -> int:
     names = [layer.layer_name for layer in layers]
     if name not in names:
-        raise InputError.unknown_name("layer", name, names)
+        raise InputError.unknown_name("layer", str(name), names)
     return names.index(name)
 
 

@@ -21,10 +21,14 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ncc.compiler.ncnn.cut import input_in_place_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.runtime.errors import InputError
 
 
 def feed(module: ModuleOp, names: Iterable[str]) -> None:
-    """Make inputs of those of the named blobs that layers make; the others stay as they are."""
+    """Make inputs of those of the named blobs that layers make; the others stay as they are.
+
+    Raises `InputError` where nothing is left that needs one of the named inputs.
+    """
     network = Network.of(module)
     layers = network.layers
     made = {
@@ -33,6 +37,8 @@ def feed(module: ModuleOp, names: Iterable[str]) -> None:
         if not isinstance(op, InputOp)
         for blob, result in zip(op.blob_names, op.results, strict=True)
     }
+    names = list(names)
+    inputs = network.inputs
     fed = [made[name] for name in names if name in made]
     for value in fed:
         new = input_in_place_of(value)
@@ -43,4 +49,10 @@ def feed(module: ModuleOp, names: Iterable[str]) -> None:
     for op in reversed(network.layers):
         if not any(True for result in op.results for _ in result.uses):
             PatternRewriter(op).erase(op)
+    left = network.inputs
+    for name in names:
+        if name in inputs and name not in left:
+            others = " and ".join(repr(other) for other in names if other in made)
+            message = f"no layer needs the input {name!r} beside {others}: leave it out"
+            raise InputError(message, name)
     network.function.update_function_type()

@@ -31,8 +31,9 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem, Unsupported
+from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.input_types import input_types, parse_input_type
+from ncc.compiler.ncnn.misfed import Trials
 from ncc.compiler.ncnn.shape_problems import describe, shape_problem, unknown_extents
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import Growing, blob_type, growing_axis
@@ -104,9 +105,17 @@ def infer_shapes(
         if not shape or any(extent is not None and extent < least for extent in shape):
             raise InputError(f"the shape of input {name!r} cannot be {shown(shape)}", name)
     elements = input_types(module, types)
-    problems = _Inference(asked, elements, network.source, growing).run(network)
-    if problems:
-        raise ModelError(problems)
+    refused = _Inference(asked, elements, growing).run(network)
+    if refused:
+
+        def refusing(copy: ModuleOp, other: Mapping[str, Shape]) -> list[Layer]:
+            return list(_Inference({**asked, **other}, elements, growing).run(Network.of(copy)))
+
+        trials = Trials(module, list(refused), refusing)
+        raise ModelError(
+            shape_problem(op, error, network.source, trials.misfed(op))
+            for op, error in refused.items()
+        )
     for name, shape in asked.items():
         found = shape_of(network.inputs[name]) or ()
         if not _admits(shape, found):
@@ -119,12 +128,12 @@ class _Inference:
 
     asked: Mapping[str, OpenShape]
     elements: Mapping[str, Attribute]
-    source: str | None
     growing: Collection[str]
     counters: int = 0
 
-    def run(self, network: Network) -> list[Problem]:
-        problems: list[Problem] = []
+    def run(self, network: Network) -> dict[Layer, LayerError]:
+        """The layers that refuse what they are given, and why."""
+        refused: dict[Layer, LayerError] = {}
         failed: set[SSAValue] = set()
         needed = network.needed | {op for op in network.layers if isinstance(op, InputOp)}
         for op in network.layers:
@@ -142,12 +151,12 @@ class _Inference:
                     continue
                 if isinstance(error, Unsupported):
                     raise
-                problems.append(shape_problem(op, error, self.source))
+                refused[op] = error
         for op in reversed(network.layers):
             if op not in needed and failed.intersection(op.results):
                 PatternRewriter(op).erase(op)
         network.function.update_function_type()
-        return problems
+        return refused
 
     def _infer(self, op: Layer) -> None:
         if isinstance(op, InputOp):

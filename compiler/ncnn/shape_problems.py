@@ -5,8 +5,8 @@
                    ^^
       found data 3x8x10
 
-The way of the shapes, the line and the word at fault in it, and how to go on where an input is fed
-as other systems want it.
+The way of the shapes, the line and the word at fault in it, and how to go on where an input that
+is fed in another form would be taken.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from pathlib import Path
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.diagnostics import Problem, Unsupported
+from ncc.compiler.diagnostics import Misfed, Problem, Unsupported
 from ncc.dialects.ncnn.layer import Layer, LayerError, shape_of
-from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.shapes import shown
-
-MOST_COLOURS = 4
-"""A last axis as short as this looks like the colours of a picture."""
 
 LONGEST_CHAIN = 6
 """How many values a chain of shapes shows before it is cut."""
 
 
-def shape_problem(op: Layer, error: LayerError, source: str | None) -> Problem:
-    """What is wrong with a layer of the file `source`."""
+def shape_problem(
+    op: Layer, error: LayerError, source: str | None, misfed: Misfed | None = None
+) -> Problem:
+    """What is wrong with a layer of the file `source`. misfed: the input that is."""
     chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
     text = _line_of(source, op.line)
     column, width = _culprit(op, error, text or "")
@@ -42,7 +41,8 @@ def shape_problem(op: Layer, error: LayerError, source: str | None) -> Problem:
         width=width,
         source_line=text,
         found="\n    and ".join(chains) or None,
-        how=_how_to_say(op) if isinstance(op, InputOp) else _how_to_feed(op),
+        how=_how_to_say(op) if isinstance(op, InputOp) else None,
+        misfed=misfed,
     )
 
 
@@ -92,22 +92,6 @@ def _how_to_say(op: InputOp) -> str:
     shape = tuple(224 if extent is None else extent for extent in known)
     name = op.blob_names[0]
     return f"--shape {name}={shown(shape)}; in Python, input_shapes={{{name!r}: {shape}}}"
-
-
-def _how_to_feed(op: Layer) -> str | None:
-    """What to do where the layer reads an input that is fed as other systems want it."""
-    for value in op.operands:
-        while isinstance(owner := value.owner, SplitOp):
-            value = owner.operands[0]
-        shape = shape_of(value)
-        if not isinstance(owner, InputOp) or shape is None:
-            continue
-        if len(shape) == 4 and shape[0] == 1:
-            return f"there is no batch axis: {shown(shape[1:])} instead of {shown(shape)}"
-        if len(shape) == 3 and 0 < shape[2] <= MOST_COLOURS < shape[0]:
-            first = (shape[2], *shape[:2])
-            return f"channels come first: {shown(first)} instead of {shown(shape)}"
-    return None
 
 
 def _culprit(op: Layer, error: LayerError, text: str) -> tuple[int | None, int]:

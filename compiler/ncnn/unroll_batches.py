@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.context import Context
@@ -33,8 +33,9 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_layer
+from ncc.compiler.ncnn.shape_problems import shape_problem
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Layer,
@@ -68,11 +69,12 @@ def unroll_batches(module: ModuleOp, input_shapes: Mapping[str, OpenShape] | Non
 
     A batch axis behind a blob whose shape is not known stays, and is told where shapes are
     inferred. Raises `Unsupported` where an output would have more axes than a blob can, or where
-    only the run knows how many rows its samples have.
+    only the run knows how many rows its samples have; `ModelError` where samples do not become
+    those of another batch.
     """
     network = Network.of(module)
     if any(isinstance(op, ReshapeOp) and op.has_batch for op in network.layers):
-        _Unrolling(dict(input_shapes or {})).run(network)
+        _Unrolling(dict(input_shapes or {}), network.source).run(network)
 
 
 @dataclass
@@ -80,6 +82,7 @@ class _Unrolling:
     """One walk over a network: the shape of each value, and the samples of each batch."""
 
     asked: Mapping[str, OpenShape]
+    source: str | None
     shapes: dict[SSAValue, Shape] = field(default_factory=dict)
     batches: dict[SSAValue, list[SSAValue]] = field(default_factory=dict)
     replaced: list[Layer] = field(default_factory=list)
@@ -177,10 +180,12 @@ class _Unrolling:
         try:
             batching = op.batching(x, len(read), *known)
             sample = batching.sample
-        except LayerError:
+        except LayerError as error:
             if len(read) == 1:
                 return  # told where shapes are inferred
-            raise
+            # Samples have no shapes in the IR yet by which their way could be shown.
+            problem = replace(shape_problem(op, error, self.source), found=None)
+            raise ModelError(problem) from None
         joined = self._joined(op, read, batching.read, batching.read_axis)
         parts = self._cut(op, joined, batching.made, batching.made_axis)
         if len(parts) == 1:

@@ -13,14 +13,14 @@ weights, once these are good.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnrankedTensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import ModelError, Problem, Unsupported, did_you_mean
-from ncc.compiler.read.layer_classes import HOW, problems_of, unknown_types, warning_of
+from ncc.compiler.read.layer_classes import HOW, problems_of, unknown_types
 from ncc.compiler.read.layer_types import LAYER_TYPES
 from ncc.compiler.read.records import MOST_PROBLEMS, Graph, LayerRecord, Name
 from ncc.compiler.read.resolve import check_hints, resolve_params
@@ -28,6 +28,9 @@ from ncc.compiler.read.weights import WeightReader
 from ncc.dialects.ncnn.file_format import SHAPE_HINTS
 from ncc.dialects.ncnn.layer import LAYERS, Layer, LayerError
 from ncc.dialects.ncnn.opaque import OpaqueOp
+
+INPUT = "Input"
+"""The type of layers whose blobs the caller feeds."""
 
 
 def build(
@@ -39,24 +42,25 @@ def build(
 ) -> tuple[ModuleOp, tuple[str, ...]]:
     """The module of a network, and warnings about what ncnn ignores in the file.
 
-    opaque: let layers of unknown types be what they are, with a warning for each type. Else those
-    that no output asked for needs are left out, with all that is made of what they make.
+    opaque: let layers of unknown types be what they are. Else those that no output asked for needs
+    are left out, with all that is made of what they make.
 
     Raises ModelError with every problem of a round, Unsupported where ncnn has a layer type that
     ncc does not.
     """
-    unknown = unknown_types(graph.layers)
-    refused = {} if opaque else unknown_types(_needed(graph, outputs))
+    unknown = unknown_types(graph.layers if opaque else _needed(graph, outputs))
+    refused = {} if opaque else unknown
     ops, warnings = _make_ops(graph, refused)
-    names = _output_names(graph, outputs)
+    names = output_names(graph, outputs)
+    if outputs is None:
+        warnings += tuple(unread_inputs(graph))
     layers = list(zip(ops, graph.layers, strict=True))
     weights.prepare(layers)
     for op, record in layers:
         op.properties.update(weights.weights_of(op, record))
     if not opaque:
         return _function(graph.path, _without_opaque(ops), names), warnings
-    handed_on = tuple(warning_of(graph, layers) for layers in unknown.values())
-    return _function(graph.path, ops, names), handed_on + warnings
+    return _function(graph.path, ops, names), warnings
 
 
 def _needed(graph: Graph, outputs: Sequence[str] | None) -> list[LayerRecord]:
@@ -141,11 +145,31 @@ def _unreadable(
     return graph.source.problem(message, blob.place)
 
 
-def _output_names(graph: Graph, asked: Sequence[str] | None) -> list[str]:
-    """The blobs to return, each once."""
+def input_names(graph: Graph) -> list[str]:
+    """The blobs that the caller feeds."""
+    inputs = (record for record in graph.layers if record.type.text == INPUT)
+    return [blob.text for record in inputs for blob in record.outputs]
+
+
+def unread_inputs(graph: Graph) -> Iterator[str]:
+    """A warning for every input that is an output, too, for want of a reader."""
+    read = _read_names(graph)
+    for record in graph.layers:
+        for blob in record.outputs if record.type.text == INPUT else ():
+            if blob.text not in read:
+                message = f"no layer reads the input {blob.text!r}: it is an output, too"
+                yield graph.source.warning(message, record.position)
+
+
+def _read_names(graph: Graph) -> set[str]:
+    return {blob.text for record in graph.layers for blob in record.inputs}
+
+
+def output_names(graph: Graph, asked: Sequence[str] | None) -> list[str]:
+    """The blobs to return, each once. Raises ModelError for one that no layer makes."""
     made = [blob.text for record in graph.layers for blob in record.outputs]
     if asked is None:
-        read = {blob.text for record in graph.layers for blob in record.inputs}
+        read = _read_names(graph)
         names = [blob for blob in made if blob not in read]
         if not names:
             raise graph.source.error("the network has no output: no blob is left unread")

@@ -1,98 +1,58 @@
-"""A file that is no .param, or no .bin, but something else that is known: what it is, and the way
-from it.
+"""A file that is not there, or is no .param, or no .bin, but something else that is known: what it
+is, and the way from it.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
 
-from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.read.param_bin import is_binary
+from ncc.compiler.diagnostics import ModelError, did_you_mean
 from ncc.compiler.read.records import Source
-from ncc.runtime.zip_headers import MAGIC as ZIP
+from ncc.runtime.file_kinds import BIN, HEAD, NCC, PARAM, other_kind
 
-MANIFEST = b"manifest.json"
-"""The name of the first entry of a compiled model, which stands in the header at its start."""
-
-NUMPY = b"\x93NUMPY"
-"""How a .npy file begins."""
-
-WRAPPED = {
-    b"\x1f\x8b": ("a file that gzip has compressed", "gunzip it"),
-    b"version https://git-lfs": ("what Git LFS left in place of the file", "git lfs pull"),
-    b"<!DOCTYPE": ("a web page", "download the file itself"),
-    b"<html": ("a web page", "download the file itself"),
-}
-"""How a file begins that may be ncnn's inside, what it is, and the way to that."""
-
-ENCODED = {
-    b"\xff\xfe": ("text in UTF-16", "save it as UTF-8"),
-    b"\xfe\xff": ("text in UTF-16", "save it as UTF-8"),
-    b"\xef\xbb\xbf": ("text with a byte-order mark in front", "save it as UTF-8 without one"),
-}
-"""The same for a text that an editor has saved as ncnn does not read it."""
-
-HEAD = 100
-"""Bytes by which files are told apart."""
-
-_TEXT = re.compile(rb"\s*7767517\s")
-_PNNX = re.compile(rb"\s*7767517\s+\d+\s+\d+\s+pnnx\.")
+_CALLED = {PARAM: "the file", BIN: "the weights"}
+_SUFFIXES = {PARAM: (PARAM, PARAM + BIN), BIN: (BIN,)}
 
 
-def foreign(path: str, data: bytes) -> ModelError | None:
-    """The error about a file of another kind; None for what may be a .param, text or binary."""
-    name = os.path.basename(path)
-    found = _kind(name, data) or _begun(ENCODED, data)
-    if found is None and name.endswith(".bin") and not is_param(data):
-        found = "a file of weights, by its name", "give the .param first, then its .bin"
-    return _error(path, found, ".param")
+def foreign(path: str, head: bytes, wanted: str) -> ModelError | None:
+    """The error about a file of another kind than is wanted; None for what may be of that.
 
-
-def foreign_weights(path: str, head: bytes) -> ModelError | None:
-    """The same for what may be a .bin, of which `head` are the first bytes, up to HEAD."""
-    name = os.path.basename(path)
-    found = _kind(name, head)
-    if found is None and is_param(head):
-        found = "a .param", "give the .param first, then its .bin"
-    if found is None and head.startswith(NUMPY):
-        found = "an array, as numpy.save writes them", f"inputs have names: --input data=@{name}"
-    return _error(path, found, ".bin")
-
-
-def is_param(head: bytes) -> bool:
-    """Whether a file begins as a .param does, text or binary."""
-    return is_binary(head) or _TEXT.match(head) is not None
-
-
-def _error(path: str, found: tuple[str, str] | None, wanted: str) -> ModelError | None:
+    head: the first bytes of the file, HEAD or more.
+    """
+    found = other_kind(path, head[:HEAD], wanted)
     if found is None:
         return None
     what, how = found
     return Source(path).error(f"this is {what}; here ncnn's {wanted} is wanted", how=how)
 
 
-def _kind(name: str, data: bytes) -> tuple[str, str] | None:
-    """What the file is, and what to do with it."""
-    if data.startswith(ZIP) and name.endswith(".pnnx.bin"):
-        ncnn = name.replace(".pnnx.", ".ncnn.")
-        return "the weights of a network in pnnx's own layers", f"{ncnn} was written beside it"
-    if data.startswith(ZIP) and MANIFEST in data[:HEAD]:
-        return "a compiled model", "`ncc run`, `ncc show` and ncc.load read it"
-    if data.startswith(ZIP):
-        return (
-            "a zip archive, as PyTorch writes them",
-            f"pnnx converts TorchScript: pip install pnnx; pnnx {name} inputshape=[1,3,224,224]",
-        )
-    if name.endswith(".onnx"):
-        return "an ONNX model", f"pnnx converts it: pip install pnnx; pnnx {name}"
-    if _PNNX.match(data):
-        ncnn = name.replace(".pnnx.", ".ncnn.")
-        return "a network in pnnx's own layers", f"ncnn's, {ncnn}, was written beside it"
-    return _begun(WRAPPED, data)
+def unreadable(path: str, wanted: str, error: OSError) -> ModelError:
+    """The error about a file that cannot be opened, and what was meant if there is none."""
+    meant, how = None, None
+    if isinstance(error, FileNotFoundError):
+        meant = _meant(path, _SUFFIXES[wanted])
+        how = _option(path) if wanted == BIN else None
+    reason = error.strerror or str(error)
+    message = f"{_CALLED[wanted]} cannot be read: {reason}"
+    return ModelError(Source(path).problem(message, suggestion=meant, how=how))
 
 
-def _begun(known: Mapping[bytes, tuple[str, str]], data: bytes) -> tuple[str, str] | None:
-    """What is known of files that begin so."""
-    return next((told for begin, told in known.items() if data.startswith(begin)), None)
+def _option(path: str) -> str | None:
+    """What was meant for an option, and came where a .bin may stand."""
+    if path.endswith(NCC):
+        return f"-o {path} names the file that `ncc compile` writes"
+    if "=@" in path:
+        return f"--input {path} feeds an array"
+    return f"--shape {path} tells a shape" if "=" in path else None
+
+
+def _meant(path: str, suffixes: tuple[str, ...]) -> str | None:
+    """The file in the same folder whose name is like that of one that is not there."""
+    folder, name = os.path.split(path)
+    try:
+        there = [one for one in os.listdir(folder or ".") if one.endswith(suffixes)]
+    except OSError:
+        return None
+    whole = [name + suffix for suffix in suffixes if name + suffix in there]
+    meant = whole[0] if whole else did_you_mean(name, there)
+    return None if meant is None else os.path.join(folder, meant)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ncc.compiler.diagnostics import Problem, Unsupported, did_you_mean
 from ncc.compiler.read.layer_types import LAYER_TYPES
+from ncc.compiler.read.left_over import CALLED_IN_NCNN, left_over
 from ncc.compiler.read.records import Graph, LayerRecord
 from ncc.dialects.ncnn.layer import LAYERS
 
@@ -58,16 +59,19 @@ def _unknown(layers: Sequence[LayerRecord]) -> dict[str, list[LayerRecord]]:
 
 
 def problems_of(graph: Graph, unknown: dict[str, list[LayerRecord]]) -> Iterator[Problem]:
-    """One problem for each unknown type, where it is first used; the last says how to go on."""
-    for number, (type, layers) in enumerate(unknown.items(), start=1):
+    """One problem for each unknown type, where it is first used; the last that has the same way on
+    tells it.
+    """
+    last = {_how(type): type for type in unknown}
+    for type, layers in unknown.items():
         later = ", ".join(str(record.position.line) for record in layers[1:])
         lines = "lines" if len(layers) > 2 else "line"
-        is_last = number == len(unknown)
+        how = _how(type)
         yield graph.source.problem(
             f"{_refusal(type)}{f' (also on {lines} {later})' if later else ''}",
             layers[0].position,
             suggestion=_suggestion(type),
-            how=HOW if is_last else None,
+            how=how if last[how] == type else None,
         )
 
 
@@ -82,10 +86,21 @@ def warning_of(graph: Graph, layers: list[LayerRecord]) -> str:
 
 def _refusal(type: str) -> str:
     """What is wrong with an unknown type."""
+    left = left_over(type)
+    if left is not None:
+        return left[0]
     what = "ncc does not have ncnn's" if type in LAYER_TYPES else "no"
     return f"{what} layer type {type!r}"
 
 
+def _how(type: str) -> str:
+    """How to go on from an unknown type."""
+    left = left_over(type)
+    return HOW if left is None else left[1]
+
+
 def _suggestion(type: str) -> str | None:
     """The known type that was probably meant."""
-    return None if type in LAYER_TYPES else did_you_mean(type, {*LAYER_TYPES, *LAYERS})
+    if type in LAYER_TYPES or left_over(type) is not None:
+        return None
+    return CALLED_IN_NCNN.get(type) or did_you_mean(type, {*LAYER_TYPES, *LAYERS})

@@ -15,14 +15,16 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.read.build_module import build
+from ncc.compiler.read.build_module import build, output_names
 from ncc.compiler.read.default_path import default_bin_path
-from ncc.compiler.read.foreign import foreign
+from ncc.compiler.read.foreign import foreign, unreadable
 from ncc.compiler.read.param import read_text
 from ncc.compiler.read.param_bin import is_binary, read_binary
 from ncc.compiler.read.records import Graph, Source
 from ncc.compiler.read.weights import NoWeights, RandomWeights, StoredWeights
 from ncc.runtime.errors import InputError
+from ncc.runtime.file_kinds import PARAM
+from ncc.runtime.paths import path_of
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
@@ -56,17 +58,22 @@ def read(
     are, instead of refusing them.
 
     Raises ModelError where the files are at fault, Unsupported where a layer type is not known to
-    ncc, InputError where weights are asked from a file and from a seed at once.
+    ncc, InputError where weights are asked from a file and from a seed at once, and for what is no
+    path.
     """
     if bin_path is not None and random_weights is not None:
         raise InputError("weights come from a .bin file or from a seed, not from both")
+    if bin_path is not None:
+        bin_path = path_of(bin_path, "the .bin")
     graph = read_graph(param_path)
+    if outputs is not None and not graph.problems:
+        output_names(graph, outputs)  # for its errors: names come before files
     if random_weights is not None:
         module, warnings = build(
             graph, RandomWeights(graph.source, random_weights), outputs, opaque=opaque
         )
         return ReadResult(module, graph, graph.warnings + warnings)
-    path = default_bin_path(param_path) if bin_path is None else os.fspath(bin_path)
+    path = default_bin_path(param_path) if bin_path is None else bin_path
     if bin_path is None and not os.path.exists(path):
         module, warnings = build(graph, NoWeights(graph.source, path), outputs, opaque=opaque)
         return ReadResult(module, graph, graph.warnings + warnings)
@@ -81,13 +88,13 @@ def read(
 def read_graph(path: AnyPath) -> Graph:
     """The records of a .param file; whether it is text or binary is told by its first bytes.
 
-    Raises ModelError.
+    Raises ModelError, and InputError for what is no path.
     """
+    path = path_of(path, "the .param")
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise Source(os.fspath(path)).error(f"the file cannot be read: {reason}") from None
-    if (other := foreign(os.fspath(path), data)) is not None:
+        raise unreadable(path, PARAM, error) from None
+    if (other := foreign(path, data, PARAM)) is not None:
         raise other
     return read_binary(path, data) if is_binary(data) else read_text(path, data)

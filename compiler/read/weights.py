@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.buffers import Buffer, encoding_of
-from ncc.compiler.read.foreign import HEAD, foreign_weights
+from ncc.compiler.read.foreign import foreign, unreadable
 from ncc.compiler.read.records import LayerRecord, Source
 from ncc.compiler.read.unclaimed import unclaimed
 from ncc.dialects.ncnn.file_format import TAG_SIZE
@@ -29,6 +29,7 @@ from ncc.dialects.shapes import Shape, shown
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.stored import Encoding, Piece, Stored, note
 from ncc.dialects.weights.weight import WeightAttr
+from ncc.runtime.file_kinds import BIN, HEAD
 
 Layers: TypeAlias = Sequence[tuple[Layer, LayerRecord]]
 
@@ -81,12 +82,11 @@ class StoredWeights:
         try:
             file = open(name, "rb")
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise Source(name).error(f"the weights cannot be read: {reason}") from None
+            raise unreadable(name, BIN, error) from None
         if not file.seekable():
             file.close()
             raise Source(name).error("the weights cannot be read: they must lie in a file, no pipe")
-        if (other := foreign_weights(name, file.read(HEAD))) is not None:
+        if (other := foreign(name, file.read(HEAD), BIN)) is not None:
             file.close()
             raise other
         return cls(source, name, file, os.fstat(file.fileno()).st_size)

@@ -480,6 +480,24 @@ def test_help_begins_with_what_is_needed_first(ncc: Run) -> None:
     assert all(text.endswith(".") and not text.endswith("...") for _, text in told)
 
 
+def test_a_file_without_a_command(ncc: Run, tmp_path: Path) -> None:
+    """The command is what is missing; what is no file is a command that is misspelled."""
+    (tmp_path / "net.ncc").touch()
+    for path, command in ((DIGITS, "compile"), (tmp_path / "net.ncc", "run")):
+        told = ncc(path)
+        assert told.code == exit_codes.USAGE
+        assert f"is a file and no command; did you mean ncc {command} {path}?" in told.err
+    assert "No such command 'comple'" in ncc("comple").err
+
+
+@pytest.mark.parametrize("word", ["help", "version"])
+def test_help_is_an_option(ncc: Run, word: str) -> None:
+    """And no command that is misspelled."""
+    told = ncc(word)
+    assert told.code == exit_codes.USAGE and f"did you mean ncc --{word}?" in told.err
+    assert ncc(f"--{word}").code == exit_codes.OK
+
+
 def test_slips_are_met_with_a_hand(ncc: Run, tmp_path: Path) -> None:
     """A forgotten @, a compiled file where the network is wanted, weights that are not there."""
     assert "did you mean data=@x.npy?" in ncc("run", DIGITS, "--input", "data=x.npy").err

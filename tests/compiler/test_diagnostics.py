@@ -10,6 +10,7 @@ import pytest
 from ncc.compiler import diagnostics
 from ncc.compiler.diagnostics import (
     CompilerBug,
+    Misfed,
     ModelError,
     NccError,
     Problem,
@@ -17,6 +18,7 @@ from ncc.compiler.diagnostics import (
 )
 from ncc.runtime import errors
 from ncc.runtime.errors import ArtifactError, InputError
+from ncc.runtime.forms import Form
 
 CONVOLUTION = Problem(
     "no such layer type",
@@ -49,6 +51,16 @@ def test_parts_that_are_not_known_are_left_out() -> None:
     assert str(Problem("odd", "a", 2)) == "a:2: error: odd"
     assert str(Problem("odd", found="3")) == "error: odd\n  found 3"
     assert str(Problem("odd", expected="3")) == "error: odd\n  expected 3"
+
+
+def test_an_input_in_another_form_is_the_way_on() -> None:
+    """What would have to be fed, in place of what was."""
+    form = Form("channels come first", "x.transpose(2, 0, 1)", (3, 8, 9))
+    problem = Problem("odd", misfed=Misfed("data", form, (8, 9, 3)))
+    assert str(problem) == (
+        "error: odd\n  to go on: channels come first: 3x8x9 instead of 8x9x3 for 'data'"
+    )
+    assert pickle.loads(pickle.dumps(ModelError(problem))).problems == (problem,)
 
 
 def test_all_problems_of_a_file_come_together() -> None:

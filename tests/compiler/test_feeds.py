@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib.format import MAGIC_PREFIX
 
-from ncc.compiler.feeds import NPY, random_feeds, read_arrays
+from ncc.compiler.feeds import random_feeds, read_arrays
 from ncc.dialects.bfloat16 import from_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
@@ -59,14 +60,15 @@ def test_what_is_no_array_is_refused(tmp_path: Path) -> None:
     [
         (b"\x89PNG\r\n\x1a\n", "a picture: .* numpy.save it as \\(channels, height, width"),
         (b"\xff\xd8\xff\xe0", "a picture: "),
-        (b"BM", "a picture: "),
-        (b"PK\x03\x04", "numpy.save one array"),
+        (b"BM\0\0", "a picture: "),
+        (b"7767517\n", "a .param: "),
+        (b"", "an empty file: "),
         (b"0 1 2", "no .npy file, as numpy.save writes"),
     ],
 )
 def test_other_files_are_told_by_what_they_are(tmp_path: Path, begin: bytes, how: str) -> None:
-    """And what to do with a picture, or with an archive of arrays."""
-    (tmp_path / "x").write_bytes(begin + bytes(8))
+    """And what to do with them."""
+    (tmp_path / "x").write_bytes(begin + bytes(8 if begin else 0))
     with pytest.raises(InputError, match=how):
         read_arrays({"data": tmp_path / "x"})
 
@@ -87,6 +89,6 @@ def test_heads_that_are_broken(tmp_path: Path, head: str, reason: str) -> None:
     """The text in which a file says its shape, and shapes that no memory holds."""
     text = head.ljust(117).encode() + b"\n"
     path = tmp_path / "x.npy"
-    path.write_bytes(NPY + b"\1\0" + len(text).to_bytes(2, "little") + text + bytes(64))
+    path.write_bytes(MAGIC_PREFIX + b"\1\0" + len(text).to_bytes(2, "little") + text + bytes(64))
     with pytest.raises(InputError, match=f"x.npy cannot be read: .*{reason}"):
         read_arrays({"data": path})

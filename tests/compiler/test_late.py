@@ -235,6 +235,40 @@ def test_arrays_that_do_not_fit_are_refused(branches: Path, x: Any, said: str) -
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("shape", "how"),
+    [
+        ((8, 6, 3), "channels come first, feed x.transpose(2, 0, 1)"),
+        ((1, 3, 8, 6), "there is no batch axis, feed x[0]"),
+        ((2, 3, 8, 6), "there is no batch axis, feed one after the other"),
+        (
+            (1, 8, 6, 3),
+            "there is no batch axis and channels come first, feed x[0].transpose(2, 0, 1)",
+        ),
+    ],
+    ids=str,
+)
+def test_an_array_in_another_form_is_refused_as_where_shapes_are_known(
+    model: LateModel, shape: tuple[int, ...], how: str
+) -> None:
+    """Not by the layer that it reaches, though this is told behind it."""
+    with pytest.raises(ncc.InputError) as caught:
+        model(image(*shape))
+    found = "x".join(map(str, shape))
+    assert str(caught.value) == (
+        f"input 'data' does not fit: expected float32 ?, found float32 {found}: {how}"
+    )
+    assert isinstance(caught.value.__cause__, ncc.ModelError)
+
+
+def test_a_form_that_would_not_do_is_not_advised(model: LateModel) -> None:
+    """Channels first, the image would have an odd height."""
+    for shape in ((7, 8, 3), (4, 8, 8), (8, 8)):
+        with pytest.raises(ncc.ModelError) as caught:
+            model(image(*shape))
+        assert "to go on" not in str(caught.value)
+
+
 def test_a_shape_that_a_layer_refuses_is_shown_with_its_way(
     model: LateModel, branches: Path
 ) -> None:
@@ -261,6 +295,10 @@ def test_names_are_checked_before_anything_is_fed(model: LateModel, branches: Pa
         model.run({})
     with pytest.raises(ncc.InputError, match="no input 'x'"):
         model.compiled({"x": (3, 8, 8)})
+    wrong: list[Any] = [(3, 8, 8), {"data": 3}, {"data": "3x8x8"}, {"data": (3, None, 8)}]
+    for shapes in wrong:
+        with pytest.raises(ncc.InputError, match="input_shapes are told|for input 'data'"):
+            model.compiled(shapes)
     with pytest.raises(ncc.InputError, match="no input 'x'"):
         ncc.compile(branches, random_weights=1, input_shapes={"x": (3, None, 8)})
 

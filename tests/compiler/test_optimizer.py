@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -254,3 +255,23 @@ def test_what_is_done_is_seen_in_ir(net: Path) -> None:
     before, after = Network.of(done.original).layers, Network.of(done.module).layers
     assert [op.layer_name for op in before][:3] == ["data", "drop", "conv"]
     assert "drop" not in [op.layer_name for op in after]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"off": 1},
+        {"off": ["no_such_pass"]},
+        {"keep": 1},
+        {"start": 1},
+        {"end": ["relu"]},
+        {"input_shapes": (3, 8, 8)},
+        {"input_shapes": {"data": "3x8x8"}},
+        {"input_shapes": {"data": (1, 1, 3, 8, 8)}},
+    ],
+    ids=str,
+)
+def test_choices_of_another_type_are_refused(net: Path, wrong: dict[str, Any]) -> None:
+    """By an error that says what is wanted."""
+    with pytest.raises(InputError, match="expected|no pass"):
+        optimize_network(net, **wrong)

@@ -58,6 +58,7 @@ def test_options_do_not_change() -> None:
         ({"num_threads": 1.5}, InputError, "expected 1 or more, found 1.5"),
         ({"input_shapes": [("data", (1,))]}, InputError, "expected a dict"),
         ({"input_types": "int8"}, InputError, "expected a dict"),
+        ({"input_shapes": {"data": "3x8x8"}}, InputError, "positive extents, found '3x8x8'"),
         ({"input_shapes": {0: (3, 8, 8)}}, InputError, "strings as keys"),
         ({"outputs": [3]}, InputError, "expected strings, found \\[3\\]"),
         ({"outputs": 3}, InputError, "expected strings"),

@@ -51,3 +51,16 @@ def test_shapes_that_nobody_says(tmp_path: Path) -> None:
     assert isinstance(summary.unknown, ModelError) and "--shape data=" in str(summary.unknown)
     assert [line.split() for line in summary.table()][-1] == ["5", "layers", "112", "?"]
     assert summary_of(param, {"data": (3, 6, 8)}).unknown is None
+
+
+def test_what_a_compilation_would_say(tmp_path: Path) -> None:
+    """Of types that nobody knows, and of what the file says in vain."""
+    summary = summary_of(written(tmp_path, "0=8 1=6 2=3 7=1"))
+    assert summary.unknown_types == ("Surprise",)
+    assert "net.param:8:1: error: no layer type 'Surprise'" in str(summary.refusal)
+    (warning,) = summary.warnings
+    assert "net.param:3: warning: Input 'data' has no parameter 7" in warning
+    path = tmp_path / "net.param"
+    path.write_text(path.read_text().replace("Surprise", "ReLU").replace(" 7=1", ""))
+    summary = summary_of(path)
+    assert (summary.unknown_types, summary.refusal, summary.warnings) == ((), None, ())

@@ -161,6 +161,34 @@ def test_a_network_that_cannot_be_compiled_holds_up_no_other(
     assert "text: " in said and "none: none.param: error: the file cannot be read" in said
 
 
+def test_peers_are_told_an_open_shape(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The option is the one that the error asks for where it is missing."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    peers: Any = importlib.import_module("peers")
+    seen: list[tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = []
+
+    def compare(*network: Any, input_shapes: dict[str, tuple[int, ...]], **how: Any) -> list[Any]:
+        seen.append((network[2], input_shapes))
+        return []
+
+    monkeypatch.setattr(peers, "compare_network", compare)
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput data 0 1 data\nReLU relu 1 1 data out\n")
+    path.with_suffix(".bin").touch()
+    for option, code in ([], 1), (["--shape", "data=3x4x5"], 0):
+        monkeypatch.setattr(sys, "argv", ["peers.py", str(path), *option])
+        assert peers.main() == code
+    assert "--shape data=3x224x224" in capsys.readouterr().err
+    ((feeds, shapes),) = seen
+    assert feeds["data"].shape == (3, 4, 5) and shapes == {"data": (3, 4, 5)}
+    monkeypatch.setattr(sys, "argv", ["peers.py", str(path), "--shape", "data=threexfour"])
+    with pytest.raises(SystemExit):
+        peers.main()
+    assert "'data=threexfour' is no shape of an input" in capsys.readouterr().err
+
+
 def test_peers_run_what_the_onnx_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its outputs, and its shapes where they are numbers, without the batch."""
 

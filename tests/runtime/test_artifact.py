@@ -168,14 +168,33 @@ def test_a_wrong_manifest_is_refused(saved: Path, changes: dict[str, Any], why: 
         Artifact.load(saved)
 
 
-@pytest.mark.parametrize("data", [b"", b"PK\3\4", b"not a zip archive", bytes(5000)])
-def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
-    """With their path, and how a network becomes what is wanted."""
+@pytest.mark.parametrize(
+    ("data", "how"),
+    [
+        (b"not a zip archive", ": `ncc compile` or ncc.compile makes one"),
+        (bytes(5000), ": `ncc compile` or ncc.compile makes one"),
+        (b"PK\3\4", ", or it is broken: it is no zip archive: it has no directory; copy it"),
+        (b"", " but an empty file: copy it"),
+        (b"7767517\n1 1\n", " but a .param: `ncc compile x.ncc` or ncc.compile makes one of it"),
+        (b"\x08\x07\x12\x07pytorch", " but an ONNX model: pnnx converts it"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, data: bytes, how: str) -> None:
+    """With their path, what they are, and how a network becomes what is wanted."""
     path = tmp_path / "x.ncc"
     path.write_bytes(data)
-    with pytest.raises(ArtifactError, match="x.ncc is not a compiled model") as refused:
+    with pytest.raises(ArtifactError) as refused:
         Artifact.load(path)
-    assert ("ncc compile" in str(refused.value)) == (data[:2] != b"PK")
+    assert str(refused.value).startswith(f"{path} is not a compiled model{how}")
+
+
+def test_an_archive_of_another_program_is_refused(tmp_path: Path) -> None:
+    """It is not broken: a TorchScript model is one, too."""
+    path = tmp_path / "net.pt"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("net/constants.pkl", b"")
+    with pytest.raises(ArtifactError, match="but a TorchScript model, .*: pnnx converts it"):
+        Artifact.load(path)
 
 
 def test_a_compressed_archive_is_refused(saved: Path) -> None:

@@ -46,6 +46,14 @@ def test_what_is_no_plain_file_stays(tmp_path: Path) -> None:
     assert pipe.is_fifo() and [pipe] == list(tmp_path.iterdir())
 
 
+def test_a_folder_that_is_not_there_is_no_file(tmp_path: Path) -> None:
+    """Though a path without the slash at its end would be one."""
+    (tmp_path / "file").touch()
+    for name in ("results", "file"):
+        with pytest.raises(FileNotFoundError, match="there is no such folder"):
+            place_of(f"{tmp_path}/{name}/")
+
+
 def test_what_a_link_leads_to_is_written(tmp_path: Path) -> None:
     """The link stays, also where it leads to nothing yet."""
     (tmp_path / "folder").mkdir()

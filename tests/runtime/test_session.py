@@ -121,6 +121,8 @@ def test_read_only_and_foreign_arrays_are_accepted(reverse: Artifact) -> None:
         (None, "a NoneType"),
         (3.0, "a float"),
         ("x.npy", "a str: no file is read here, feed an array"),
+        (Path("x.npy"), f"a {type(Path()).__name__}: no file is read here, feed an array"),
+        ({"data": X}, "a dict: `run` takes arrays by name"),
         (memoryview(b"abc"), "uint8 3"),
     ],
 )
@@ -138,6 +140,9 @@ def test_channels_may_come_last(reverse: Artifact) -> None:
     image = dataclasses.replace(reverse, inputs=(Binding("data", (1, 3, 4)),))
     with pytest.raises(InputError, match=r"channels come first, feed x.transpose\(2, 0, 1\)$"):
         Model(image, 1).run({"data": X[..., None]})
+    both = r"no batch axis and channels come first, feed x\[0\].transpose\(2, 0, 1\)$"
+    with pytest.raises(InputError, match=both):
+        Model(image, 1).run({"data": X[None, ..., None]})
     with pytest.raises(InputError, match="found float32 4x3x1$"):
         Model(image, 1).run({"data": X.T[..., None]})
     with pytest.raises(InputError, match="found float32 1x3$"):
@@ -238,6 +243,9 @@ def test_names_that_are_not_there(reverse: Artifact) -> None:
         model.run({"data": X, "dta": X})
     with pytest.raises(InputError, match="no output 'row': .* did you mean 'rows'"):
         model.run({"data": X}, ["row"])
+    number: Any = 0
+    with pytest.raises(InputError, match="no output '0': expected 'y' or 'rows'"):
+        model.run({"data": X}, number)
     with pytest.raises(InputError, match="no array was given for input 'data'"):
         model.run({})
     with pytest.raises(InputError, match="a dict of arrays by name, found a ndarray"):
@@ -406,9 +414,17 @@ def test_threads_default_to_the_artifact_and_the_cores(reverse: Artifact) -> Non
     assert Model(dataclasses.replace(reverse, threads=1)).num_threads == 1
     odd: list[Any] = [0, -1, 5, 1.5, "2"]
     for count in odd:
-        with pytest.raises(InputError, match="was compiled for 1 to 4") as info:
+        with pytest.raises(InputError, match="was compiled for 1 to 4 threads") as info:
             Model(reverse, count)
-        assert ("compile it with a larger" in str(info.value)) == (count == 5)
+        how = "compile it with num_threads=5 (`ncc compile --threads 5`), and it takes 1 to 5"
+        assert (how in str(info.value)) == (count == 5)
+
+
+def test_a_model_is_made_of_an_artifact() -> None:
+    """Who has a file opens it."""
+    path: Any = "net.ncc"
+    with pytest.raises(InputError, match="ncc.load opens a file.*, found a str"):
+        Model(path)
 
 
 def test_threads_stay_on_the_cores_of_the_process(reverse: Artifact, workers: Workers) -> None:

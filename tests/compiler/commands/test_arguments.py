@@ -30,12 +30,78 @@ def test_an_input_is_told_of_once(capfd: Captured, command: str, option: tuple[s
     assert "data is given more than once" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("path", ["", ".", "..", "/"])
+@pytest.mark.parametrize("path", [".", "..", "/"])
 @pytest.mark.parametrize("command", ["compile", "run", "show"])
 def test_a_folder_is_no_network(capfd: Captured, command: str, path: str) -> None:
     """By whatever name it is called, though a .ncc beside it would have none."""
     assert cli.run([command, path]) == exit_codes.WRONG
     assert "Is a directory" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compile", ""],
+        ["compile", DIGITS, ""],
+        ["compile", DIGITS, "-o", ""],
+        ["compile", DIGITS, "--dump", ""],
+        ["run", ""],
+        ["show", ""],
+        ["verify", DIGITS, ""],
+        ["bench", DIGITS, "--onnx", ""],
+        ["explain", DIGITS, ""],
+        ["optimize", "", "null", "a.param", "a.bin", "0"],
+        ["optimize", DIGITS, "null", "", "a.bin", "0"],
+    ],
+    ids=lambda arguments: " ".join(map(str, arguments)).replace(str(DIGITS), "net.param"),
+)
+def test_a_path_is_not_empty(capfd: Captured, arguments: list[object]) -> None:
+    """As that of a variable is which nobody has set: it would be the folder at hand."""
+    assert cli.run(list(map(str, arguments))) == exit_codes.USAGE
+    assert "the path is empty" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compile", "--output", ""),
+        ("run", "--output", ""),
+        ("explain", "--blob", ""),
+    ],
+)
+def test_a_blob_has_a_name(capfd: Captured, arguments: tuple[str, ...]) -> None:
+    """Which no layer could make."""
+    command, *options = arguments
+    assert cli.run([command, str(DIGITS), *options]) == exit_codes.USAGE
+    assert "the name of a blob is empty" in capfd.readouterr().err
+
+
+def test_arrays_are_written_by_another_command(capfd: Captured) -> None:
+    """`ncc compile` computes none."""
+    assert cli.run(["compile", str(DIGITS), "--output", "prob=@y.npy"]) == exit_codes.USAGE
+    assert "`ncc run` writes arrays, by --output prob=@y.npy" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ("data", ""),
+        ("data=", ""),
+        ("1x8x8", ": the name of the input is missing"),
+        ("=1x8x8", ": the name of the input is missing"),
+        ("data=1,8,8", "; did you mean data=1x8x8?"),
+        ("data=[1,8,?]", "; did you mean data=1x8x??"),
+        ("data=1X8X8", "; did you mean data=1x8x8?"),
+        ("data=1*8*8", "; did you mean data=1x8x8?"),
+        ("data=0x8", ""),
+        ("data=@x.npy", "; `ncc run` takes arrays, by --input data=@x.npy"),
+    ],
+)
+def test_a_shape_in_another_spelling(capfd: Captured, shape: str, said: str) -> None:
+    """Is told in that of ncc; what is missing is named."""
+    assert cli.run(["compile", str(DIGITS), "--shape", shape]) == exit_codes.USAGE
+    err = capfd.readouterr().err
+    assert err.endswith(f"{shape!r} is not of the form data=3x224x224{said}\n")
 
 
 def test_several_levels_need_a_folder(tmp_path: Path, capfd: Captured) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
-from ncc.compiler.commands.bench import show
+from ncc.compiler.commands.bench import require_onnx, show
 from ncc.compiler.measure.bench import Benchmark, StepCost
 from ncc.compiler.measure.roofline import Roofline
 from ncc.compiler.measure.timing import Timing
+from ncc.runtime.errors import InputError
 
 STEPS = tuple(
     StepCost((name,), ("transform_1", "contraction_2"), 12.345, 10**9, 10**8, 0, 40, 60, 0.6, 0.5)
@@ -50,3 +52,14 @@ def test_numbers_are_whole_in_any_terminal(
         assert len(row) <= width
     if width > 60:
         assert rows[0].split()[0] in ("stage1/block[/1]/conv", "stage1/block[/1]/co…")
+
+
+def test_a_file_that_is_no_onnx_model_is_told_first(tmp_path: Path) -> None:
+    """Not by a peer, when everything has been measured."""
+    (tmp_path / "net.param").write_text("7767517\n1 1\nInput x 0 1 x\n")
+    with pytest.raises(InputError, match="net.param is a .param; here an ONNX model is wanted: "):
+        require_onnx(str(tmp_path / "net.param"))
+    (tmp_path / "net.onnx").write_bytes(b"\x08\x08\x12\x07pytorch")
+    require_onnx(str(tmp_path / "net.onnx"))
+    with pytest.raises(FileNotFoundError):
+        require_onnx(str(tmp_path / "none.onnx"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,61 @@ def test_a_shape_that_is_not_known(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert capfd.readouterr().out.startswith("input   x  float32 5\noutput  y  float32 5\n")
 
 
+UNKNOWN = """7767517
+4 4
+Input x 0 1 x 0=4
+Convolutoin c 1 1 x y
+nn.MultiheadAttention attention 1 1 y z
+ReLU r 1 1 z out 7=1
+"""
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["lines", "json"])
+def test_types_that_nobody_knows(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], form: tuple[str, ...]
+) -> None:
+    """All is shown, and all that a compilation says, with its exit code."""
+    path = tmp_path / "net.param"
+    path.write_text(UNKNOWN)
+    assert cli.run(["compile", str(path)]) == exit_codes.WRONG
+    refused = capfd.readouterr().err
+    assert cli.run(["show", str(path), *form]) == exit_codes.WRONG
+    out, err = capfd.readouterr()
+    assert refused in err and "left PyTorch's operator 'nn.MultiheadAttention'" in refused
+    assert "net.param:6: warning: ReLU 'r' has no parameter 7" in err
+    if form:
+        assert json.loads(out)["unknown_types"] == ["Convolutoin", "nn.MultiheadAttention"]
+    else:
+        assert "nn.MultiheadAttention  attention" in out and "4 layers" in out
+
+
+def test_an_input_that_no_layer_reads(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Is a warning, and an output."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n3 3\nInput x 0 1 x 0=4\nInput y 0 1 y 0=4\nReLU r 1 1 x z\n")
+    assert cli.run(["show", str(path)]) == exit_codes.OK
+    assert capfd.readouterr().err == (
+        f"{path}:4: warning: no layer reads the input 'y': it is an output, too\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["show", "run", "compile"])
+def test_an_archive_that_is_no_compiled_model(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Every command says the same of it."""
+    path = tmp_path / "net.pt"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("net/data.pkl", b"")
+        file.writestr("net/constants.pkl", b"")
+    assert cli.run([command, str(path)]) == exit_codes.WRONG
+    assert capfd.readouterr().err.splitlines() == [
+        f"ncc: {path}: error: this is a TorchScript model, as PyTorch writes them; here ncnn's "
+        ".param is wanted",
+        "  to go on: pnnx converts it: pip install pnnx; pnnx net.pt inputshape=[1,3,224,224]",
+    ]
+
+
 def test_a_compiled_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """For another CPU, too: what it was made of, what it takes, and the kernels with their layers.
     Its shapes are settled.
@@ -62,6 +118,7 @@ def test_a_network_for_programs(tmp_path: Path, capfd: pytest.CaptureFixture[str
     told = json.loads(capfd.readouterr().out)
     assert told["inputs"] == [{"name": "data", "type": "float32", "shape": [1, 8, 8]}]
     assert [blob["name"] for blob in told["outputs"]] == ["prob"]
+    assert told["unknown_types"] == []
     assert (len(told["layers"]), told["weights"], told["multiply_adds"]) == (11, 5130, 83264)
     (tmp_path / "net.param").write_text("7767517\n2 2\nInput x 0 1 x\nReLU y 1 1 x y\n")
     assert cli.run(["show", str(tmp_path / "net.param"), "--json"]) == exit_codes.OK

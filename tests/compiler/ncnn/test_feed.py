@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.ncnn.feed import feed
 from ncc.dialects.ncnn.network import Network
+from ncc.runtime.errors import InputError
 
 Net = Callable[..., ModuleOp]
 
@@ -51,3 +53,9 @@ def test_inputs_and_unknown_names_change_nothing(net: Net) -> None:
 def test_an_output_may_be_fed(net: Net) -> None:
     """It is handed through."""
     assert fed(net, "c") == (["Input"], ["c"])
+
+
+def test_an_input_that_nothing_needs_any_more_is_told(net: Net) -> None:
+    """By its name: there is such an input, but not beside what is fed."""
+    with pytest.raises(InputError, match="no layer needs the input 'y' beside 'b': leave it out"):
+        fed(net, "y", "b", "x")

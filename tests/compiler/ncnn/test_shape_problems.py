@@ -1,4 +1,4 @@
-"""Who does not take a shape is told where it came from, and how to feed what was meant."""
+"""Who does not take a shape is told where it came from."""
 
 from __future__ import annotations
 
@@ -9,29 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.dialects.ncnn.layer import Shape
 
 Net = Callable[..., ModuleOp]
-
-
-@pytest.mark.parametrize(
-    ("shape", "said"),
-    [
-        ((1, 3, 8, 9), "there is no batch axis: 3x8x9 instead of 1x3x8x9"),
-        ((8, 9, 3), "channels come first: 3x8x9 instead of 8x9x3"),
-        ((5, 8, 9), None),
-    ],
-)
-def test_habits_of_other_systems_are_known(net: Net, shape: Shape, said: str | None) -> None:
-    """A picture with a batch axis, or with its colours last, is told how it is fed here."""
-    lines = """
-        Input       data 0 1 data 0=9 1=8 2=3
-        Split       s    1 2 data a b
-        Convolution conv 1 1 a conv 0=8 1=3 6=216
-    """
-    with pytest.raises(ModelError) as caught:
-        infer_shapes(net(lines, shapes=False), {"data": shape})
-    assert caught.value.problems[0].how == said
 
 
 def test_a_long_way_is_told_by_its_ends(net: Net) -> None:

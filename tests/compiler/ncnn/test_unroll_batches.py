@@ -134,6 +134,23 @@ def test_refused(
         ncc.compile(*write(tmp_path, layers), outputs=[output])
 
 
+@pytest.mark.parametrize(
+    ("back", "column", "said"),
+    [
+        ("0=5 1=3 2=2 12=0", 9, "(2, 3, 4) has 24 elements and does not fit (2, 3, 5)"),
+        ("0=4 1=3 2=2 12=7", 31, "axis 7 is out of range for a blob of rank 3"),
+    ],
+)
+def test_samples_that_do_not_fit(tmp_path: Path, back: str, column: int, said: str) -> None:
+    """The file is at fault, at the layer or its param."""
+    param, binary = write(tmp_path, [FIRST, f"Reshape b 1 1 y z {back}"])
+    with pytest.raises(ModelError) as caught:
+        ncc.compile(param, binary)
+    (problem,) = caught.value.problems
+    assert problem.message == f"layer 'b' (Reshape): {said}"
+    assert (problem.line, problem.column) == (6, column)
+
+
 def test_optimizing_leaves_batches_alone(tmp_path: Path) -> None:
     """The file still says them, whatever else was found."""
     files = write(tmp_path, [FIRST, "Dropout d 1 1 y s", BACK])

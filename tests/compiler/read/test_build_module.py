@@ -14,6 +14,7 @@ from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.read_network import ReadResult, read
 from ncc.dialects.ncnn.detection.yolo import Yolov3DetectionOutputOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer
+from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import DropoutOp, InputOp
 
 INPUT = "Input data 0 1 data 0=28 1=14 2=3"
@@ -118,8 +119,43 @@ def test_a_value_of_another_kind_is_an_error(
 
 def test_an_unknown_parameter_is_ignored_with_a_warning(write: Callable[..., Path]) -> None:
     """As in ncnn, but not silently."""
-    [warning] = read(write("Input data 0 1 data 29=1")).warnings
+    [warning, _] = read(write("Input data 0 1 data 29=1")).warnings
     assert "net.param:3: warning: Input 'data' has no parameter 29" in warning
+
+
+def test_outputs_are_known_before_weights_are_there(write: Callable[..., Path]) -> None:
+    """A wrong name is told first, unless the text is broken: then no name is known."""
+    path = write(f"{INPUT}\nInnerProduct fc 1 1 data out 0=1 2=4")
+    with pytest.raises(ModelError, match="no layer makes the blob 'ou'"):
+        read(path, path.with_name("nowhere.bin"), outputs=["ou"])
+    with pytest.raises(ModelError, match="the weights cannot be read"):
+        read(path, path.with_name("nowhere.bin"), outputs=["out"])
+    path = write(f"{INPUT}\nReLU r 1 1 data ou 0=")
+    with pytest.raises(ModelError) as caught:
+        read(path, outputs=["ou"])
+    assert "no layer makes" not in str(caught.value)
+
+
+def test_an_input_that_no_layer_reads_is_an_output_with_a_warning(
+    write: Callable[..., Path],
+) -> None:
+    """As to ncnn, which says nothing; nobody is warned who names the outputs."""
+    path = write("Input a 0 1 a 0=4\nInput b 0 1 b 0=4\nReLU r 1 1 a out")
+    found = read(path)
+    assert list(Network.of(found.module).outputs) == ["b", "out"]
+    assert found.warnings == (
+        f"{path}:4: warning: no layer reads the input 'b': it is an output, too",
+    )
+    assert not read(path, outputs=["b", "out"]).warnings
+
+
+def test_ncnn_takes_it_for_an_output(write: Callable[..., Path]) -> None:
+    """By its own list of them."""
+    ncnn = pytest.importorskip("ncnn")
+    net = ncnn.Net()
+    path = write("Input a 0 1 a 0=4\nInput b 0 1 b 0=4\nReLU r 1 1 a out")
+    assert net.load_param(str(path)) == 0
+    assert (net.input_names(), net.output_names()) == (["a", "b"], ["b", "out"])
 
 
 def test_a_type_that_only_ncnn_has_is_unsupported(

@@ -1,0 +1,151 @@
+"""What a command that runs a network is told of its inputs: arrays in files, shapes, types.
+
+Names come before files: of `--input wrong=@missing.npy` the name is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+import click
+
+from ncc.compiler.commands.arguments import Shapes, all_of, is_shape, named_shape, once
+from ncc.dialects.shapes import OpenShape, shown
+from ncc.runtime.draft import place_of
+from ncc.runtime.errors import InputError
+from ncc.runtime.file_kinds import is_compiled
+
+if TYPE_CHECKING:
+    from ncc.compiler.feeds import Array
+
+Given: TypeAlias = tuple[tuple[str, str], ...]
+
+
+def named_file(text: str) -> tuple[str, str]:
+    """data=@x.npy"""
+    name, _, path = text.partition("=@")
+    if not name or not path:
+        raise click.BadParameter(f"{text!r} is not of the form data=@x.npy{_slip(text)}")
+    return name, os.path.expanduser(path)  # no shell does, behind the @
+
+
+def _slip(text: str) -> str:
+    """What is missing in the name of a blob and that of its file, or what was meant."""
+    blob, mark, file = text.partition("=" if "=" in text else "@")
+    blob, file = blob.strip(), file.strip().removeprefix("@").strip()
+    if not mark:
+        return ""
+    if not blob:
+        return ": the name of the blob is missing"
+    if not file:
+        return ": the name of the file is missing"
+    meant = f"--shape {blob}={file}" if is_shape(file) else f"{blob}=@{file}"
+    return f"; did you mean {meant}?"
+
+
+FEEDING = all_of(
+    click.option(
+        "--input",
+        "given",
+        type=named_file,
+        multiple=True,
+        callback=once,
+        metavar="NAME=@FILE",
+        help="An input, as a .npy file. Inputs that are not given are random.",
+    ),
+    click.option(
+        "--shape",
+        "shapes",
+        type=named_shape,
+        multiple=True,
+        callback=once,
+        metavar="NAME=SHAPE",
+        help="The shape of an input that is not given: data=3x224x224.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        metavar="NUMBER",
+        default=0,
+        show_default=True,
+        help="Of inputs that are not given.",
+    ),
+)
+"""What a command that runs a network needs for its inputs."""
+
+
+def fed(
+    param: str,
+    given: Given,
+    shapes: Shapes,
+    types: Iterable[str],
+    wanted: Sequence[tuple[str, str | None]] = (),
+) -> tuple[dict[str, Array], dict[str, OpenShape]]:
+    """The arrays that --input names, and all shapes that these have or --shape says.
+
+    types: the names of inputs of which --type tells. wanted: the blobs that --output names, with
+    the files for them.
+    """
+    from ncc.compiler.feeds import read_arrays
+
+    told = [name for name, _ in (*given, *shapes)]
+    with names_first(param, [*told, *types], [name for name, _ in wanted]):
+        for _, path in wanted:
+            if path is not None:
+                place_of(path)  # for its errors, which would come late
+        feeds = read_arrays(dict(given))
+    for name, shape in shapes:
+        if name in feeds and not _admits(shape, feeds[name].shape):
+            found = shown(feeds[name].shape)
+            raise click.UsageError(
+                f"--shape says {shown(shape)} of {name}, and the array for it is {found}"
+            )
+    return feeds, dict(shapes) | {name: array.shape for name, array in feeds.items()}
+
+
+def _admits(shape: OpenShape, found: tuple[int, ...]) -> bool:
+    pairs = zip(shape, found, strict=False)
+    return len(shape) == len(found) and all(n in (None, extent) for n, extent in pairs)
+
+
+@contextmanager
+def names_first(param: str, inputs: Iterable[str], outputs: Sequence[str]) -> Iterator[None]:
+    """Use files for blobs by these names: where one fails, a wrong name is told instead.
+
+    Names are looked up no sooner: what compiles by a recipe does without reading the network.
+    """
+    try:
+        yield
+    except (InputError, OSError):
+        require_names(param, inputs, outputs)
+        raise
+
+
+def require_names(param: str, inputs: Iterable[str], outputs: Sequence[str]) -> None:
+    """Raise for a name that no blob of a network has, or no input or output of a compiled file."""
+    if is_compiled(param):
+        from ncc.runtime.artifact import Artifact
+
+        artifact = Artifact.load(param, any_cpu=True)
+        known = fitting = [binding.name for binding in artifact.inputs]
+        made = [binding.name for binding in artifact.outputs]
+        for name in outputs:
+            if name not in made:
+                raise InputError.unknown_name("output", name, made)
+    else:
+        from ncc.compiler.read.build_module import input_names, output_names
+        from ncc.compiler.read.read_network import read_graph
+
+        graph = read_graph(param)
+        if graph.problems:  # layers that could not be read make blobs as well
+            return
+        known = input_names(graph)
+        fitting = [blob.text for layer in graph.layers for blob in layer.outputs]
+        if outputs:
+            output_names(graph, outputs)
+    for name in inputs:
+        if name not in fitting:
+            raise InputError.unknown_name("input", name, known)

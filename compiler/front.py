@@ -19,7 +19,6 @@ from ncc.compiler.kept.recipe import Kept, Recipe, is_open, recalled
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.process import own_process
-from ncc.compiler.process.definitions import put_off
 from ncc.compiler.process.own_process import Question
 from ncc.compiler.process.python_settings import PYTHON
 from ncc.runtime.artifact import Artifact, PathLike
@@ -189,7 +188,7 @@ def _compilation(
     """A compilation through the levels, which are imported for it."""
     stopwatch = stopwatch or Stopwatch()
     with stopwatch.timing("import the levels"):
-        with _meanwhile(options, cache) if with_workers else nullcontext(), put_off():
+        with _meanwhile(options, cache) if with_workers else nullcontext():
             from ncc.compiler.pipeline import Compilation
     return Compilation(param, bin, options, cache, stopwatch, with_workers)
 

@@ -78,12 +78,9 @@ def compile_command(
     `ncc.load` need nothing else. With --emit the levels of the compilation are written instead, to
     stdout unless -o names a file, or a folder for several; with --dump what every pass made of it.
     """
-    from ncc.compiler.process.definitions import methods_put_off
-
-    with methods_put_off():
-        from ncc.compiler.kept import models
-        from ncc.compiler.measure.stopwatch import Stopwatch
-        from ncc.compiler.options import TILES_LEVEL, Options
+    from ncc.compiler.kept import models
+    from ncc.compiler.measure.stopwatch import Stopwatch
+    from ncc.compiler.options import TILES_LEVEL, Options
 
     refuse_to_replace(files(param, bin), [out])
     options |= {"input_shapes": dict(shapes), "outputs": outputs or None}

@@ -16,7 +16,6 @@ from ncc.compiler.kept.keys import key_of
 from ncc.compiler.kept.packer import LARGE, Packer
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
-from ncc.compiler.process.definitions import methods_put_off
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.beside import Beside
@@ -122,8 +121,7 @@ def compile_file(
             model = whole.copied(looked.result(), path)
         if model is not None:
             return model
-    with methods_put_off():
-        from ncc.compiler.front import compile_artifact  # takes numpy, see above
+    from ncc.compiler.front import compile_artifact  # takes numpy, see above
 
     key = looked.result()  # no thread may be at work where the process is forked
     made = compile_artifact(param, bin, options, stopwatch)

@@ -83,11 +83,8 @@ def _answer(questions: BinaryIO, answers: BinaryIO) -> None:
     """The fork's end: it is asked once, or never."""
     import pickle
 
-    from ncc.compiler.process.definitions import methods_put_off
-
-    with methods_put_off():
-        from ncc.compiler.kept.cache import cache_of
-        from ncc.compiler.kept.recipe import followed
+    from ncc.compiler.kept.cache import cache_of
+    from ncc.compiler.kept.recipe import followed
 
     # Who is interrupted takes its draft away.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

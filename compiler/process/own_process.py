@@ -39,9 +39,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import ncc
 sys.path[:] = sys.argv[2:]
-from ncc.compiler.process.definitions import methods_put_off
-with methods_put_off():
-    from ncc.compiler.front import answer
+from ncc.compiler.front import answer
 answer()
 """
 

@@ -273,7 +273,7 @@ def files(param: str, bin: str | None) -> tuple[str, str]:
 
 def is_compiled(path: str) -> bool:
     """Whether a file is a .ncc file: a zip archive."""
-    from ncc.runtime.zip_headers import MAGIC
+    from ncc.runtime.archive import MAGIC
 
     with open(path, "rb") as file:
         return file.read(len(MAGIC)) == MAGIC

@@ -22,11 +22,8 @@ from operator import attrgetter
 
 from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.kept.cache import RECIPE, Cache
-from ncc.compiler.process import forked
 from ncc.dialects.weights.stored import Piece
-from ncc.runtime.archive import Share
 from ncc.runtime.artifact import Artifact, PathLike
-from ncc.runtime.beside import shared
 
 LARGEST = 4 << 20
 """Bytes of a recipe that is kept: one with weights that a rewrite computed may have more."""
@@ -46,9 +43,9 @@ class Recipe:
         """The model, its weights packed."""
         return replace(self.model, weights=self.constants.packed())
 
-    def save(self, path: PathLike, share: Share = shared) -> None:
-        """Write the model to a file, its weights while they are packed; see `write_archive`."""
-        self.model.save_with(self.constants.pieces(), path, share)
+    def save(self, path: PathLike) -> None:
+        """Write the model to a file, its weights while they are packed."""
+        self.model.save_with(self.constants.chunks(), self.constants.size, path)
 
 
 @dataclass(frozen=True)
@@ -103,14 +100,11 @@ def _kept(cache: Cache, key: str) -> Kept | None:
 
 
 def followed(cache: Cache, key: str, path: PathLike) -> Artifact | None:
-    """Follow the recipe under a key into a file, if there is one; the model without code.
-
-    This process is forked: no other thread may be at work.
-    """
+    """Follow the recipe under a key into a file, if there is one; the model without code."""
     recipe = recalled(cache, key)
     if recipe is None:
         return None
-    recipe.save(path, forked.shared)
+    recipe.save(path)
     return replace(recipe.model, objects=())
 
 

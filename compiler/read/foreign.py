@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.param_bin import is_binary
 from ncc.compiler.read.records import Source
-from ncc.runtime.zip_headers import MAGIC as ZIP
+from ncc.runtime.archive import MAGIC as ZIP
 
 MANIFEST = b"manifest.json"
 """The name of the first entry of a compiled model, which stands in the header at its start."""

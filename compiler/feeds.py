@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.compiler.late import require_shapes
+from ncc.compiler.driver.specialise import require_shapes
 from ncc.dialects.bfloat16 import to_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError

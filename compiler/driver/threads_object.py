@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ncc.compiler.kept.cache import Cache, key_of
+from ncc.compiler.driver.cache import Cache
+from ncc.compiler.driver.keys import kernel_key
 from ncc.compiler.llvm.object_code import emit_object, load, unmap_code
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.target import Target
@@ -10,7 +11,7 @@ from ncc.compiler.target import Target
 
 def threads_key(target: Target) -> str:
     """What the cache keeps the object of the threads under."""
-    return key_of(threads_text(), target)
+    return kernel_key(threads_text(), target)
 
 
 def make_ready(target: Target, cache: Cache | None) -> None:

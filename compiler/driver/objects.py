@@ -9,16 +9,17 @@ from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.artifact.threads_object import threads_key
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.kept.cache import Cache, key_of
+from ncc.compiler.driver.cache import Cache
+from ncc.compiler.driver.keys import kernel_key
+from ncc.compiler.driver.threads_object import threads_key
+from ncc.compiler.driver.workers import WorkerEnded, Workers
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object, unmap_code
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build_network import NetworkLoops
-from ncc.compiler.measure.stopwatch import Stopwatch
-from ncc.compiler.process.workers import WorkerEnded, Workers
+from ncc.compiler.stopwatch import Stopwatch
 from ncc.compiler.target import Target
 
 
@@ -75,7 +76,7 @@ class Objects:
 
     def _part(self, text: str, module: Callable[[], ModuleOp], effort: int = USUAL) -> _Part:
         """One by its module, all of which a text says."""
-        return _Part(key_of(text, self.target), partial(self._lowered, module), effort)
+        return _Part(kernel_key(text, self.target), partial(self._lowered, module), effort)
 
     def _missing(self) -> list[int]:
         return [n for n, part in enumerate(self._parts) if part.key not in self._objects]
@@ -93,7 +94,7 @@ class Objects:
                 self.stopwatch.add(stopwatch)
         except WorkerEnded as end:
             text = self._parts[end.piece].text(self.stopwatch)
-            message = f"LLVM ended with {end.code}"
+            message = "the process that makes this code has ended"
             raise CompilerBug(message, pass_name=STAGE, dump=text) from end
 
     def _made_by_worker(self, n: int) -> tuple[bytes, Stopwatch]:

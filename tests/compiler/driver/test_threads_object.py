@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ncc.compiler.artifact.threads_object import make_ready, threads_key
-from ncc.compiler.kept.cache import Cache
+from ncc.compiler.driver.cache import Cache
+from ncc.compiler.driver.threads_object import make_ready, threads_key
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.target import Target

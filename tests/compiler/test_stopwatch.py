@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ncc.compiler.measure import stopwatch
-from ncc.compiler.measure.stopwatch import Stopwatch
+from ncc.compiler import stopwatch
+from ncc.compiler.stopwatch import Stopwatch
 
 
 def test_a_stopwatch_adds_up_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

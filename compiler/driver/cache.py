@@ -1,14 +1,13 @@
-"""The cache of compilations, in files: code of kernels, recipes of models, small models whole.
+"""The files of the cache. It has two tiers: kernels, and models.
 
     <folder>/<key>.o         magic, SHA-256 of key and content, content: the code of one kernel
-    <folder>/<key>.recipe    the same for a recipe (see `recipe.py`)
+    <folder>/<key>.manifest  the same for the manifest of a large model (see `manifest.py`)
     <folder>/<key>.ncc       a small model, as it is written for a user (see `models.py`)
     <folder>/added           bytes that were added since the folder was listed, a line a compilation
 
 An entry appears whole or not at all: it is written under another name and then renamed. Processes
-share a folder without locks, since whoever writes an entry writes the same bytes; only one of them
-evicts at a time, so that they do not delete twice as much together. What cannot be read, is cut
-short or belongs to another key counts as absent and is written anew.
+share a folder without locks, since all that write an entry write the same bytes. An entry that
+cannot be read, is cut short or belongs to another key counts as absent and is written anew.
 """
 
 from __future__ import annotations
@@ -16,26 +15,20 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
 from hashlib import sha256
-from importlib import import_module
-from importlib.util import find_spec
-from itertools import chain
 from math import inf
-from operator import attrgetter
 from pathlib import Path
 
 from ncc.compiler.diagnostics import CacheWarning
-from ncc.compiler.target import Target
 from ncc.runtime.draft import DRAFT, draft_of
 
 FOLDER_VARIABLE = "NCC_CACHE_DIR"
 """Names the folder of the cache; without it, the user's cache folder has one for ncc."""
 
 SWITCH_VARIABLE = "NCC_CACHE"
-"""`off` or `0`: no cache. `kernels`: no recipes, for whoever changes ncc while it runs."""
+"""`off` or `0`: no cache. `kernels`: no models, for those who change ncc while it runs."""
 
 LIMIT_BYTES = 256 << 20
 """What a cache keeps at most: the kernels of some hundred networks, and a dozen small models."""
@@ -43,89 +36,13 @@ LIMIT_BYTES = 256 << 20
 _KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
 _FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
 _UNLISTED_SHARE = 1 / 16  # of the limit: to list many files takes longer than to compile a network
-_LOCK = "trim.lock"
 _ADDED = "added"  # since the folder was listed, a number of bytes a line
 _MAGIC = b"ncc kernel 1\n"
 
-KERNEL, RECIPE, MODEL = ".o", ".recipe", ".ncc"
+KERNEL, MANIFEST, MODEL = ".o", ".manifest", ".ncc"
 """What an entry can be."""
 
 _HEADER_BYTES = len(_MAGIC) + 32
-
-_GENERATORS = (
-    "loops",
-    "llvm",
-    "artifact/objects.py",
-    "target.py",
-    "../runtime/threads.py",
-    "../dialects/rt.py",
-    "../dialects/code.py",
-    "../dialects/tile.py",
-)
-"""What machine code is made by, seen from the compiler, given a kernel's key."""
-
-
-@cache
-def generator_version() -> str:
-    """Other code, other versions of LLVM or xDSL: another text. No kernel outlives an edit."""
-    return _version([os.path.join(_above(2), name) for name in _GENERATORS])
-
-
-@cache
-def compiler_version() -> str:
-    """The same for all of ncc: no recipe outlives an edit of anything."""
-    return _version([os.path.join(_above(3), room) for room in ("compiler", "dialects", "runtime")])
-
-
-def _above(floors: int) -> str:
-    """The folder so many steps above this file: 2 is the compiler, 3 all of ncc."""
-    place = __file__
-    for _ in range(floors):
-        place = os.path.dirname(place)
-    return place
-
-
-def _version(places: Iterable[str]) -> str:
-    sources = sha256()
-    for file in chain.from_iterable(map(_python_files, places)):
-        with open(file, "rb", buffering=0) as source:
-            sources.update(f"{os.path.basename(file)}\0".encode() + source.read() + b"\0")
-    versions = ", ".join(map(_installed, ("llvmlite", "xdsl", "numpy")))
-    return f"{versions}, ncc {sources.hexdigest()}"
-
-
-def _python_files(place: str) -> Iterator[str]:
-    """The Python files in a folder and in those inside it, or the one file."""
-    if not os.path.isdir(place):
-        yield place
-        return
-    with os.scandir(place) as entries:
-        for entry in sorted(entries, key=attrgetter("name")):
-            if entry.name.endswith(".py"):
-                yield entry.path
-            elif entry.is_dir():
-                yield from _python_files(entry.path)
-
-
-def _installed(package: str) -> str:
-    """A package and its version, by the name of the folder beside it that says so.
-
-    To import it takes longer than a model that is kept takes to be found.
-    """
-    spec = find_spec(package)
-    beside = Path(spec.origin).parent.parent if spec is not None and spec.origin else Path()
-    start, end = f"{package}-", ".dist-info"
-    found = [n for n in os.listdir(beside) if n.startswith(start) and n.endswith(end)]
-    if len(found) == 1:
-        return found[0].removesuffix(end)
-    return f"{package}-{import_module(package).__version__}"
-
-
-def key_of(text: str, target: Target) -> str:
-    """The key of the machine code for a text that says all but the target and the compiler."""
-    features = " ".join(sorted(target.features))
-    parts = (generator_version(), target.name, target.cpu, features, repr(target.core), text)
-    return sha256("\0".join(parts).encode()).hexdigest()
 
 
 class Cache:
@@ -138,7 +55,7 @@ class Cache:
         self,
         folder: Path,
         limit: int = LIMIT_BYTES,
-        kinds: tuple[str, ...] = (KERNEL, RECIPE, MODEL),
+        kinds: tuple[str, ...] = (KERNEL, MANIFEST, MODEL),
     ) -> None:
         self.folder = folder
         self.limit = limit
@@ -210,20 +127,7 @@ class Cache:
             return
         with suppress(OSError):
             (self.folder / _ADDED).write_bytes(b"0\n")
-        if sum(size for _, _, size in self._files()) <= self._most:
-            return
-        from filelock import FileLock, Timeout  # slow to import, and only needed here
-
-        try:
-            with FileLock(self.folder / _LOCK, timeout=0):
-                self._evict()
-        except (Timeout, OSError):
-            return  # another process is at it, or the folder is not ours to tidy
-
-    @property
-    def _most(self) -> float:
-        """What may be there when the folder has been listed."""
-        return self.limit * (1 - _UNLISTED_SHARE)
+        self._evict()
 
     def _added_by_all(self, size: int) -> float:
         """What all processes have added since the folder was listed, `size` being news."""
@@ -237,9 +141,10 @@ class Cache:
             return inf  # nobody can tell
 
     def _evict(self) -> None:
+        """Delete the oldest files. Two processes that do so at once delete the same ones."""
         files = sorted(self._files(), key=lambda file: file[1])
         total = sum(size for _, _, size in files)
-        if total <= self._most:
+        if total <= self.limit * (1 - _UNLISTED_SHARE):
             return
         for path, _, size in files:
             if total <= self.limit * _KEPT_SHARE:
@@ -262,7 +167,7 @@ class Cache:
         """Path, last use and size of every file, those that a killed process left included."""
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
-                if not entry.name.endswith((KERNEL, RECIPE, MODEL, DRAFT)):
+                if not entry.name.endswith((KERNEL, MANIFEST, MODEL, DRAFT)):
                     continue  # locks, and what else is kept here
                 with suppress(OSError):
                     found = entry.stat()
@@ -279,7 +184,7 @@ def cache_of(environment: Mapping[str, str]) -> Cache | None:
     if is_off(environment, SWITCH_VARIABLE):
         return None
     only_kernels = environment.get(SWITCH_VARIABLE, "").lower() == "kernels"
-    kinds = (KERNEL,) if only_kernels else (KERNEL, RECIPE, MODEL)
+    kinds = (KERNEL,) if only_kernels else (KERNEL, MANIFEST, MODEL)
     if folder := environment.get(FOLDER_VARIABLE):
         return Cache(Path(folder), kinds=kinds)
     from platformdirs import user_cache_path  # slow to import, and only needed here

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import late
-from ncc.compiler.late import LateModel, OpenBinding
+from ncc.compiler.driver import assemble, specialise
+from ncc.compiler.driver.cache import Cache
+from ncc.compiler.driver.specialise import LateModel, OpenBinding
+from ncc.compiler.pipeline import Compilation
 from ncc.compiler.verification.verify import verify
 from ncc.runtime.artifact import Artifact
 
@@ -61,18 +63,16 @@ def image(*shape: int) -> Any:
     return np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
 
 
-def count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+def count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int | None, ...]]:
     """The shape of `data` of every compilation from now on."""
-    made: list[tuple[int, ...]] = []
-    from ncc.compiler import pipeline
+    made: list[tuple[int | None, ...]] = []
+    whole = assemble.artifact_of
 
-    whole = pipeline.Compilation.artifact
-
-    def artifact(compilation: Any) -> Artifact:
+    def artifact(compilation: Compilation, cache: Cache | None) -> Artifact:
         made.append(compilation.options.input_shapes["data"])
-        return whole(compilation)
+        return whole(compilation, cache)
 
-    monkeypatch.setattr(pipeline.Compilation, "artifact", artifact)
+    monkeypatch.setattr(assemble, "artifact_of", artifact)
     return made
 
 
@@ -101,7 +101,7 @@ def test_the_least_recently_used_shape_goes_first(
     branches: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is kept is bounded, and a call counts as a use."""
-    monkeypatch.setattr(late, "MOST_KEPT", 2)
+    monkeypatch.setattr(specialise, "MOST_KEPT", 2)
     model = ncc.compile(branches, random_weights=1)
     made = count_compilations(monkeypatch)
     first, second, third = image(3, 2, 2), image(3, 4, 4), image(3, 6, 6)

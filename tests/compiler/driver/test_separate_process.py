@@ -7,18 +7,19 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import front
-from ncc.compiler.kept.keys import key_of
-from ncc.compiler.kept.recipe import Kept
+from ncc.compiler.driver import assemble, separate_process
+from ncc.compiler.driver import compile as front
+from ncc.compiler.driver.keys import model_key
+from ncc.compiler.driver.manifest import Manifest
+from ncc.compiler.driver.separate_process import Question
 from ncc.compiler.options import Options
-from ncc.compiler.process import own_process
-from ncc.compiler.process.own_process import Question
-from tests.compiler.process.processes import has_ended, is_at_work
+from tests.compiler.driver.processes import has_ended, is_at_work
 
 NETWORK = """7767517
 3 3
@@ -42,7 +43,7 @@ def network(tmp_path: Path, own_cache: Path) -> Path:
 @pytest.fixture
 def levels_are_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is in the process of a user; in that of the tests they are."""
-    monkeypatch.setattr(own_process, "_LEVELS", "a package that nobody has")
+    monkeypatch.setattr(separate_process, "_LEVELS", "a package that nobody has")
 
 
 def user(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -72,22 +73,22 @@ COMPILED = "x = ncc.compile(path); print(loaded(), x(np.ones((4, 5, 6), 'f')).sh
 
 def question(network: Path, **options: object) -> Question:
     chosen = Options.of(**options)  # type: ignore[arg-type]
-    key = key_of(network, None, chosen)
+    key = model_key(network, None, chosen)
     assert key is not None
     return Question.of(network, None, chosen, key)
 
 
 def test_a_users_process_loads_no_compiler(network: Path, tmp_path: Path) -> None:
-    """Neither when it compiles for the first time, nor by the recipe that this has left."""
+    """Neither when it compiles for the first time, nor from the cache."""
     assert said(COMPILED, network) == f"False {SHAPES}"
-    (recipe,) = (tmp_path / "kernels").glob("*.recipe")
-    made = recipe.stat().st_ino
+    (model,) = (tmp_path / "kernels").glob("*.ncc")
+    made = model.stat().st_ino
     assert said(COMPILED, network) == f"False {SHAPES}"
-    assert recipe.stat().st_ino == made
+    assert model.stat().st_ino == made
 
 
 @pytest.mark.parametrize("switch", ["off", "kernels"])
-def test_a_process_compiles_itself_where_no_recipe_is_kept(network: Path, switch: str) -> None:
+def test_a_process_compiles_itself_where_no_model_is_kept(network: Path, switch: str) -> None:
     """Each time would take another process."""
     assert said(COMPILED, network, NCC_CACHE=switch) == f"True {SHAPES}"
 
@@ -96,7 +97,7 @@ def test_a_process_compiles_itself_that_has_the_levels(network: Path) -> None:
     """Layers of its own may be among them, which no other process knows."""
     assert said("import ncc.layers; ncc.compile(path); print(len(sys.argv))", network) == "2"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(own_process, "ask", None)
+        patch.setattr(separate_process, "ask", None)
         ncc.compile(network)
 
 
@@ -121,12 +122,15 @@ def test_a_process_compiles_itself_that_has_no_interpreter(
 @pytest.mark.parametrize("options", [{}, {"opt_level": 1, "num_threads": 2, "outputs": ["a", "b"]}])
 def test_the_model_is_what_this_process_makes(network: Path, options: dict[str, object]) -> None:
     """Code, weights and signature, whoever compiles."""
-    answer = own_process.ask(question(network, **options))
+    answer = separate_process.ask(question(network, **options))
     assert answer is not None and not isinstance(answer.made, ncc.NccError)
+    manifest, by_files_alone = answer.made
+    found = manifest.artifact()
+    assert by_files_alone
     here = front.compile_with(network, None, Options.of(**options, tuned=False)).artifact  # type: ignore[arg-type]
     for name in ("objects", "inputs", "outputs", "info", "arena_bytes", "threads", "target"):
-        assert getattr(answer.made, name) == getattr(here, name)
-    assert bytes(answer.made.weights) == bytes(here.weights)
+        assert getattr(found, name) == getattr(here, name)
+    assert bytes(found.weights) == bytes(here.weights)
 
 
 def test_files_are_named_as_they_are_here(network: Path) -> None:
@@ -171,9 +175,9 @@ def test_open_shapes_are_compiled_here(network: Path) -> None:
     """What another process finds out once is known from then on."""
     network.write_text(NETWORK.replace("0=6 1=5 2=4", ""))
     program = """
-    from ncc.compiler.process import own_process
-    asked, ask = [], own_process.ask
-    own_process.ask = lambda question: asked.append(question) or ask(question)
+    from ncc.compiler.driver import separate_process
+    asked, ask = [], separate_process.ask
+    separate_process.ask = lambda question: asked.append(question) or ask(question)
     print(ncc.compile(path)(np.ones((4, 5, 6), 'f')).shape, len(asked))
     """
     assert [said(program, network) for _ in range(2)] == [f"{SHAPES} 1", f"{SHAPES} 0"]
@@ -184,7 +188,7 @@ def test_other_files_are_no_answer(network: Path) -> None:
     """They have changed since the question, or the process has another ncc."""
     asked = question(network)
     network.write_text(NETWORK + "\n")
-    assert own_process.ask(asked) is None
+    assert separate_process.ask(asked) is None
 
 
 @pytest.mark.usefixtures("levels_are_not_here")
@@ -192,10 +196,17 @@ def test_weights_that_change_meanwhile_are_no_answer(
     network: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was looked at of them is looked at again before they are packed."""
-    asked = question(network)
-    assert own_process.ask(asked) is not None
-    monkeypatch.setattr(Kept, "holds", False)
-    assert own_process.ask(asked) is None
+    compiled: list[object] = []
+    whole = assemble.assemble
+
+    def noted(*given: Any) -> Any:
+        compiled.append(given)
+        return whole(*given)
+
+    monkeypatch.setattr(assemble, "assemble", noted)
+    monkeypatch.setattr(Manifest, "holds", False)
+    ncc.compile(network)
+    assert len(compiled) == 1
 
 
 def test_a_cache_that_cannot_be_written_is_no_obstacle(network: Path) -> None:
@@ -224,14 +235,14 @@ def test_an_interruption_ends_the_process(network: Path) -> None:
     """So does the end of the user's, however that comes."""
     program = """
     import os, signal
-    from ncc.compiler.process import own_process
+    from ncc.compiler.driver import separate_process
     sys.path.append(sys.argv[3])
-    from tests.compiler.process.processes import children
+    from tests.compiler.driver.processes import children
     def interrupted(answers):
         print(*children(), flush=True)
         os.kill(os.getpid(), getattr(signal, sys.argv[2]))
         answers.read()
-    own_process._answered = interrupted
+    separate_process._answered = interrupted
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     try: ncc.compile(path)
     except KeyboardInterrupt: print(children())

@@ -11,13 +11,16 @@ lock. A line that cannot be read counts for nothing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from ncc.compiler.kept.cache import cache_of, generator_version, is_off
+from ncc.compiler.driver.cache import cache_of, is_off
+from ncc.compiler.driver.versions import generator_version
+from ncc.compiler.options import Options
 from ncc.compiler.target import Target
 from ncc.runtime import cpu
 from ncc.runtime.draft import draft_of
@@ -80,14 +83,19 @@ class TunedSchedules:
         return {row[:-1]: row[-1] for row in rows if len(row) == _FIELDS}
 
 
-def tuned_schedules(environment: Mapping[str, str], target: Target) -> dict[str, str]:
-    """What was tuned for a target, if the environment's variables want that to be used."""
+def tuned_schedules(environment: Mapping[str, str], options: Options) -> dict[str, str]:
+    """What was tuned for a target, if the options and the environment want that to be used."""
     cache = cache_of(environment)
-    if cache is None or is_off(environment, SWITCH_VARIABLE):
+    if cache is None or not options.tuned or is_off(environment, SWITCH_VARIABLE):
         return {}
     with suppress(OSError):  # a file that others may read counts as absent, as their kernels do
-        return TunedSchedules(cache.folder, target).read()
+        return TunedSchedules(cache.folder, options.target).read()
     return {}
+
+
+def schedules_for(options: Options) -> dict[str, str]:
+    """The tuned schedules for a compilation in this process."""
+    return tuned_schedules(os.environ, options)
 
 
 def tuned_file(environment: Mapping[str, str], target: Target) -> TunedSchedules:

@@ -1,4 +1,4 @@
-"""Recipes of models: when they are followed, when not, and that nothing else changes."""
+"""Manifests of models: when they are followed, when not, and that nothing else changes."""
 
 from __future__ import annotations
 
@@ -6,26 +6,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import pipeline
-from ncc.compiler.kept import cache as cache_module
-from ncc.compiler.kept import keys as keys_module
-from ncc.compiler.kept import recipe
-from ncc.compiler.kept.cache import Cache, cache_of
-from ncc.compiler.kept.keys import key_of
-from ncc.compiler.kept.recipe import recalled
-from ncc.compiler.kept.tuned import tuned_file
+from ncc.compiler.driver import assemble, models
+from ncc.compiler.driver.cache import cache_of
+from ncc.compiler.driver.keys import model_key
+from ncc.compiler.driver.models import Entry
 from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
 from ncc.dialects.weights.sources import Derived, Inline, Random
 from ncc.dialects.weights.stored import Stored
-from ncc.runtime.beside import Beside
 
 PARAM = """7767517
 4 4
@@ -51,8 +47,9 @@ def weights(**changed: float) -> bytes:
 
 
 @pytest.fixture
-def network(tmp_path: Path, own_cache: Path) -> Path:
-    """A network with its weights, and a cache of its own."""
+def network(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A network that counts as large, with its weights, and a cache of its own."""
+    monkeypatch.setattr(models, "LARGE", 100)
     path = tmp_path / "net.param"
     path.write_text(PARAM)
     path.with_suffix(".bin").write_bytes(weights())
@@ -63,13 +60,13 @@ def network(tmp_path: Path, own_cache: Path) -> Path:
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The networks that went through all levels since the test began."""
     names: list[str] = []
-    whole = pipeline.Compilation.recipe
+    whole = assemble.assemble
 
-    def counted(compilation: pipeline.Compilation, *given: Any) -> Any:
+    def counted(compilation: Compilation, *given: Any) -> Any:
         names.append(str(compilation.param))
         return whole(compilation, *given)
 
-    monkeypatch.setattr(pipeline.Compilation, "recipe", counted)
+    monkeypatch.setattr(assemble, "assemble", counted)
     return names
 
 
@@ -94,7 +91,7 @@ def same(network: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
     )
 
 
-def test_the_second_compilation_follows_the_recipe(
+def test_the_second_compilation_follows_the_manifest(
     network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It gives the same model, and leaves out all levels."""
@@ -110,6 +107,8 @@ def test_it_takes_neither_ir_nor_llvm(network: Path) -> None:
     ncc.compile(network)
     code = (
         "import ncc, sys\n"
+        "from ncc.compiler.driver import models, separate_process\n"
+        "models.LARGE, separate_process.ask = 100, None\n"
         "ncc.compile(sys.argv[1])\n"
         "print(*(name for name in ('xdsl.ir', 'llvmlite.binding') if name in sys.modules))"
     )
@@ -118,7 +117,7 @@ def test_it_takes_neither_ir_nor_llvm(network: Path) -> None:
 
 
 def test_sources_of_weights_take_no_ir() -> None:
-    """A recipe may hold any of them."""
+    """A manifest may hold any of them."""
 
     def kinds(source: type[Any]) -> Iterator[type[Any]]:
         yield source
@@ -149,7 +148,7 @@ def test_values_that_nobody_looked_at_may_change(
 def test_values_that_a_rewrite_looked_at_may_not(
     layer: str, network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The batch norm is folded into the filters, which are in the recipe: it holds no longer."""
+    """The batch norm is folded into the filters, which are in the manifest: it holds no longer."""
     before = ncc.compile(network)(image())
     network.with_suffix(".bin").write_bytes(weights(**{layer: 7.0}))
     assert not np.array_equal(ncc.compile(network)(image()), before)
@@ -168,7 +167,7 @@ def test_tags_are_looked_at(network: Path, made: list[str]) -> None:
 
 
 def test_a_lost_kernel_is_made_again(network: Path, made: list[str], tmp_path: Path) -> None:
-    """The recipe is not followed half-way."""
+    """The manifest is not followed half-way."""
     cold = ncc.compile(network)
     next((tmp_path / "kernels").glob("*.o")).unlink()
     assert ncc.compile(network).artifact.objects == cold.artifact.objects
@@ -177,32 +176,32 @@ def test_a_lost_kernel_is_made_again(network: Path, made: list[str], tmp_path: P
     assert len(made) == 2
 
 
-def test_files_that_change_meanwhile_leave_no_recipe(
+def test_files_that_change_meanwhile_leave_no_manifest(
     network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Nobody could tell which content it is of."""
-    whole = pipeline.Compilation.recipe
+    whole = assemble.assemble
 
-    def disturbed(compilation: pipeline.Compilation, *given: Any) -> Any:
+    def disturbed(compilation: Compilation, *given: Any) -> Any:
         os.utime(network.with_suffix(".bin"), (0, 0))
         return whole(compilation, *given)
 
-    monkeypatch.setattr(pipeline.Compilation, "recipe", disturbed)
+    monkeypatch.setattr(assemble, "assemble", disturbed)
     ncc.compile(network)
-    assert not list((tmp_path / "kernels").glob("*.recipe"))
+    assert not list((tmp_path / "kernels").glob("*.manifest"))
 
 
-def test_layers_from_outside_leave_no_recipe(
+def test_layers_from_outside_leave_no_manifest(
     network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Their code is no part of ncc's version."""
-    monkeypatch.setattr(pipeline, "OWN", ("xdsl.",))
+    monkeypatch.setattr(assemble, "OWN", ("xdsl.",))
     ncc.compile(network)
-    assert not list((tmp_path / "kernels").glob("*.recipe"))
+    assert not list((tmp_path / "kernels").glob("*.manifest"))
 
 
-def test_what_is_to_be_warned_of_leaves_no_recipe(network: Path, made: list[str]) -> None:
-    """Who follows a recipe reads no network, and could not tell."""
+def test_what_is_to_be_warned_of_leaves_no_manifest(network: Path, made: list[str]) -> None:
+    """Who follows a manifest reads no network, and could not tell."""
     with open(network.with_suffix(".bin"), "ab") as file:
         file.write(bytes(3))
     for _ in range(2):
@@ -214,10 +213,10 @@ def test_what_is_to_be_warned_of_leaves_no_recipe(network: Path, made: list[str]
 def test_the_environment_may_want_kernels_only(
     network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Recipes are neither kept nor followed then."""
+    """Manifests are neither kept nor followed then."""
     monkeypatch.setenv("NCC_CACHE", "kernels")
     ncc.compile(network)
-    assert not list((tmp_path / "kernels").glob("*.recipe"))
+    assert not list((tmp_path / "kernels").glob("*.manifest"))
     assert list((tmp_path / "kernels").glob("*.o"))
     monkeypatch.setenv("NCC_CACHE", "on")
     ncc.compile(network)
@@ -226,92 +225,31 @@ def test_the_environment_may_want_kernels_only(
     assert len(made) == 3
 
 
-def test_large_recipes_are_not_kept(
+def test_large_manifests_are_not_kept(
     network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A cache is no place for folded weights of a whole network."""
-    monkeypatch.setattr(recipe, "LARGEST", 1000)
+    monkeypatch.setattr(models, "LARGEST_MANIFEST", 1000)
     ncc.compile(network)
-    assert not list((tmp_path / "kernels").glob("*.recipe"))
+    assert not list((tmp_path / "kernels").glob("*.manifest"))
 
 
-OTHERS: dict[str, dict[str, Any]] = {
-    "opt_level": {"opt_level": 1},
-    "num_threads": {"num_threads": 2},
-    "target": {"target": "baseline"},
-    "input_shapes": {"input_shapes": {"data": (4, 5, 7)}},
-    "input_types": {"input_types": {"data": "float32"}},
-    "outputs": {"outputs": ("a",)},
-    "random_weights": {"random_weights": 1},
-    "timestamps": {"timestamps": True},
-    "tuned": {"tuned": False},
-}
-
-
-def test_every_option_is_in_the_key(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And so are the files, by names, the text of one and the size of the other; and ncc itself."""
-    usual = Options.of(target="avx2")
-    assert {field.name for field in fields(Options)} - {"precision"} == set(OTHERS)
-    keys = [key_of(network, None, usual)]
-    for changed in OTHERS.values():
-        keys.append(key_of(network, None, Options.of(**{"target": "avx2", **changed})))
-    tuned_file(os.environ, usual.target).add({"kernel": "schedule"})
-    keys.append(key_of(network, None, usual))
-    core = replace(usual.target.core, l2_bytes=12345)
-    keys.append(key_of(network, None, replace(usual, target=replace(usual.target, core=core))))
-    features = replace(usual.target, features=frozenset({"fma"}))
-    keys.append(key_of(network, None, replace(usual, target=features)))
-    bin, other = network.with_suffix(".bin"), network.with_name("other.bin")
-    other.write_bytes(weights())
-    alike = network.with_name("alike.param")
-    alike.write_text(PARAM)
-    keys += [key_of(*files, usual) for files in ((network, bin), (network, other), (alike, bin))]
-    with monkeypatch.context() as patch:
-        patch.setattr(keys_module, "compiler_version", lambda: "another compiler")
-        keys.append(key_of(network, None, usual))
-    bin.write_bytes(weights() + bytes(4))
-    keys.append(key_of(network, None, usual))
-    network.write_text(PARAM + "\n")
-    keys.append(key_of(network, None, usual))
-    assert len(set(keys)) == len(keys) and None not in keys
-
-
-def test_an_edit_of_ncc_leaves_no_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever file it is in, or its name; nor does another version of a library."""
-    for room in ("compiler/ncnn", "dialects", "runtime"):
-        (tmp_path / room).mkdir(parents=True)
-    monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "compiler/kept/cache.py"))
-    version = cache_module.compiler_version.__wrapped__
-    versions = {version()}
-    for file in ("compiler/ncnn/fold.py", "dialects/rt.py", "runtime/cpu.py"):
-        (tmp_path / file).write_text("edited")
-        versions.add(version())
-    os.rename(tmp_path / "dialects/rt.py", tmp_path / "dialects/st.py")
-    versions.add(version())
-    installed = cache_module._installed
-    for library in ("llvmlite", "xdsl", "numpy"):
-        with monkeypatch.context() as patch:
-            others = {library: "another"}
-            patch.setattr(cache_module, "_installed", lambda n, o=others: o.get(n) or installed(n))
-            versions.add(version())
-    assert len(versions) == 8
-
-
-def test_there_is_no_recipe_for_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_there_is_no_manifest_for_a_file_that_is_not_there(tmp_path: Path) -> None:
     """The compilation itself says what is wrong."""
-    assert key_of(tmp_path / "net.param", None, Options()) is None
+    assert model_key(tmp_path / "net.param", None, Options()) is None
     cache = cache_of({"NCC_CACHE_DIR": str(tmp_path)})
-    assert isinstance(cache, Cache) and recalled(cache, "none") is None
+    assert Entry.of(cache, tmp_path / "net.param", None, Options()) is None
 
 
 def test_a_pipe_is_left_to_the_reader(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It can be read only once, so that there is no key for it."""
     pipe = network.with_name("pipe.param")
     os.mkfifo(pipe)
-    assert key_of(pipe, network.with_suffix(".bin"), Options()) is None
-    assert key_of(network, pipe, Options()) is None
-    writer = Beside(lambda: pipe.write_text(PARAM))
+    assert model_key(pipe, network.with_suffix(".bin"), Options()) is None
+    assert model_key(network, pipe, Options()) is None
+    writer = Thread(target=pipe.write_text, args=(PARAM,))
+    writer.start()
     model = ncc.compile(pipe, network.with_suffix(".bin"))
-    writer.result()
+    writer.join()
     x = image()
     assert np.array_equal(model(x), ncc.compile(network)(x))

@@ -3,12 +3,12 @@
     who asks                                    the process
       the question      -------------------->     imports xDSL and the levels
                                                   walks down to the loops
-      packs weights     <-- how it is made --     makes the code, with forks of itself
-      the model         <---- the code ------     ends
+                                                  makes the code, with forks of itself
+      packs weights     <-- the manifest ----     ends
 
 The process is a fresh interpreter that finds modules where this one does, and reads the question
-from a file in memory. Where anything is in its way it does not answer: who asked compiles then, and
-finds out.
+from a file in memory. Where anything is in its way it does not answer: the one that asked compiles
+then, and finds out.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import IO, TypeAlias
 
-from ncc.compiler.kept.recipe import Kept
+from ncc.compiler.driver.manifest import Manifest
+from ncc.compiler.driver.workers import end_with
 from ncc.compiler.options import Options
-from ncc.compiler.process.forked import end_with
-from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.artifact import PathLike
 from ncc.runtime.errors import NccError
 
 _LEVELS = "xdsl"
@@ -39,7 +39,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import ncc
 sys.path[:] = sys.argv[2:]
-from ncc.compiler.front import answer
+from ncc.compiler.driver.compile import answer
 answer()
 """
 
@@ -52,10 +52,13 @@ _LIKE_HERE = {
 }
 """Python's options for what an interpreter finds, and leaves, by their names in sys.flags."""
 
+Made: TypeAlias = tuple[Manifest, bool]
+"""A manifest with code, and whether the files alone decide it."""
+
 
 @dataclass(frozen=True)
 class Question:
-    """How is this network compiled? key: what the recipe is kept under, by who asks."""
+    """How is this network compiled? key: of its model, as the asker finds it."""
 
     param: PathLike
     bin: PathLike | None
@@ -73,22 +76,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """The model, or why there is none, and what there was to warn of."""
+    """How the model is made, or why there is none, and what there was to warn of."""
 
-    made: Artifact | NccError
+    made: Made | NccError
     warnings: tuple[Warning | str, ...]
-
-
-@dataclass(frozen=True)
-class _End:
-    """What the process says last: the answer with code for a model."""
-
-    made: tuple[bytes, ...] | NccError
-    warnings: tuple[Warning | str, ...]
-
-
-Compile: TypeAlias = "Callable[[Question, Callable[[Kept], None]], tuple[bytes, ...] | None]"
-"""Finds the code, if it can, and tells before that how the model is made."""
 
 
 def pays() -> bool:
@@ -102,7 +93,7 @@ def pays() -> bool:
 
 
 def ask(question: Question) -> Answer | None:
-    """The answer of another process; None where it has none, or the .bin has changed meanwhile.
+    """The answer of another process; None where it has none.
 
     An exception meanwhile, as an interruption is one, ends the process.
     """
@@ -134,20 +125,13 @@ def ask(question: Question) -> Answer | None:
     return None
 
 
-def _answered(answers: IO[bytes]) -> Answer | None:
-    model, told = None, pickle.load(answers)
-    if isinstance(told, Kept):
-        if told.recipe is None or not told.holds:
-            return None
-        model, told = told.recipe.artifact(), pickle.load(answers)
-    assert isinstance(told, _End)
-    if isinstance(told.made, NccError):
-        return Answer(told.made, told.warnings)
-    assert model is not None
-    return Answer(replace(model, objects=told.made), told.warnings)
+def _answered(answers: IO[bytes]) -> Answer:
+    answer = pickle.load(answers)
+    assert isinstance(answer, Answer)
+    return answer
 
 
-def answer(compile: Compile) -> None:
+def answer(compile: Callable[[Question], Made | None]) -> None:
     """What the other process does, until it ends."""
     gc.disable()
     # An interruption from the terminal is the business of who asks.
@@ -156,26 +140,19 @@ def answer(compile: Compile) -> None:
     end_with(question.asker)
     with open(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what else is printed goes where errors go
-
-        def tell(what: Kept | _End) -> None:
-            pickle.dump(what, answers)
-            answers.flush()
-
         with warnings.catch_warnings(record=True) as caught:
-            # Who asks chooses what is shown.
+            # The asker chooses what is shown.
             for kind in (UserWarning, RuntimeWarning):
                 warnings.simplefilter("default", kind)
-            made = _made(compile, question, tell)
+            made = _made(compile, question)
         if made is not None:
-            tell(_End(made, tuple(one.message for one in caught)))
+            pickle.dump(Answer(made, tuple(one.message for one in caught)), answers)
     os._exit(0)  # what was made for it need not be taken apart
 
 
-def _made(
-    compile: Compile, question: Question, tell: Callable[[Kept], None]
-) -> tuple[bytes, ...] | NccError | None:
+def _made(compile: Callable[[Question], Made | None], question: Question) -> Made | NccError | None:
     try:
-        return compile(question, tell)
+        return compile(question)
     except NccError as error:
         return error
 

@@ -1,4 +1,4 @@
-"""The key of a model in the cache: all that it depends on, except what is looked up in its files.
+"""Keys of the cache: what a kernel, or a model, depends on.
 
 A key needs neither IR nor numpy.
 """
@@ -10,17 +10,25 @@ from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
 
-from ncc.compiler.kept.cache import compiler_version
-from ncc.compiler.kept.tuned import tuned_schedules
+from ncc.compiler.driver.tuned import schedules_for
+from ncc.compiler.driver.versions import compiler_version, generator_version
 from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.target import Target
 from ncc.runtime.artifact import PathLike
 
 
-def key_of(param: PathLike, bin: PathLike | None, options: Options) -> str | None:
-    """What a recipe for these files is kept under; None where they cannot be read, or only once:
-    what comes through a pipe is left to the reader.
+def kernel_key(text: str, target: Target) -> str:
+    """The key of the machine code for a text that says all but the target and the compiler."""
+    features = " ".join(sorted(target.features))
+    parts = (generator_version(), target.name, target.cpu, features, repr(target.core), text)
+    return sha256("\0".join(parts).encode()).hexdigest()
+
+
+def model_key(param: PathLike, bin: PathLike | None, options: Options) -> str | None:
+    """The key of the model for these files, by all but the content of the .bin.
+
+    None where the files cannot be read, or only once: a pipe is left to the reader.
     """
     weights = os.fspath(default_bin_path(param) if bin is None else bin)
     if any(os.path.exists(path) and not os.path.isfile(path) for path in (param, weights)):
@@ -31,8 +39,7 @@ def key_of(param: PathLike, bin: PathLike | None, options: Options) -> str | Non
     except OSError:
         return None
     chosen = [(field.name, _said(getattr(options, field.name))) for field in fields(options)]
-    schedules = tuned_schedules(os.environ, options.target) if options.tuned else {}
-    tuned = sorted(schedules.items())
+    tuned = sorted(schedules_for(options).items())
     parts = (compiler_version(), Path(param).name, bin is None, weights, size, chosen, tuned)
     return sha256(repr(parts).encode() + b"\0" + text).hexdigest()
 

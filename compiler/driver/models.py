@@ -90,7 +90,7 @@ class Entry:
 
         None where there is none, it does not hold, or the cache has lost a kernel.
         """
-        held = None if self.digest is not None else self.cache.get(self.key, MANIFEST)
+        held = self.cache.get(self.key, MANIFEST)
         if held is None or held == _OPEN:
             return None
         # Ours: the key says by which version, a checksum that it is whole.
@@ -111,9 +111,9 @@ class Entry:
 
     def keep(self, manifest: Manifest, model: Artifact | None) -> None:
         """Keep a small model, or the manifest of a large one. The files are what they were."""
-        if self.digest is None:
+        if self.digest is None or model is None or manifest.constants.size > LARGE:
             self._put(pickle.dumps(manifest.with_code(()), pickle.HIGHEST_PROTOCOL))
-        elif model is not None and manifest.constants.size <= LARGE:
+        else:
             self.cache.put_file(self._small_key, MODEL, model.save)
             self.cache.trim()
 

@@ -129,14 +129,18 @@ def test_a_path_that_cannot_be_written_is_told(network: Path) -> None:
 
 
 @pytest.mark.parametrize("largest", [100, 20000])
-def test_large_models_are_not_kept(
-    network: Path, monkeypatch: pytest.MonkeyPatch, largest: int
+def test_large_models_are_not_kept_whole(
+    network: Path, made: list[Compilation], monkeypatch: pytest.MonkeyPatch, largest: int
 ) -> None:
-    """Neither by the size of their .bin, nor by that of their weights."""
+    """By the size of their .bin, or by that of their weights: their manifest is."""
     size = network.with_suffix(".bin").stat().st_size
     monkeypatch.setattr(models, "LARGE", largest if largest == 100 else size)
-    assert len(compiled(network)) > models.LARGE
+    first = compiled(network)
+    assert len(first) > models.LARGE
     assert not kept(network)
+    assert compiled(network) == first and len(made) == 1
+    ncc.compile(network)
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("time_stays", [False, True])

@@ -46,6 +46,8 @@ class Workers(Generic[Result]):
         self._work, self._pieces = work, pieces
         self._pool: ProcessPoolExecutor | None = None
         self._futures: dict[Future[Result], int] = {}
+        self._others = {child.pid for child in active_children()}
+        """Processes that are none of these workers."""
 
     def __enter__(self) -> Workers[Result]:
         if self._pieces:
@@ -60,7 +62,8 @@ class Workers(Generic[Result]):
         """End all workers, whatever they are at."""
         if self._pool is not None:
             for child in active_children():
-                child.kill()
+                if child.pid not in self._others:
+                    child.kill()
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def results(self) -> Iterator[tuple[int, Result]]:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,17 @@ def test_workers_end_with_the_block() -> None:
     with Workers(abs, [600]) as pool:
         list(pool.results())
     assert all(map(has_ended, children() - before))
+
+
+def test_other_processes_go_on() -> None:
+    """Those that a program has begun by the same library."""
+    other = get_context("fork").Process(target=time.sleep, args=(PATIENCE,))
+    other.start()
+    with Workers(abs, [1]) as pool:
+        list(pool.results())
+    assert other.is_alive()
+    other.kill()
+    other.join()
 
 
 ORPHANS = """

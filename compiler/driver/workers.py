@@ -64,7 +64,8 @@ class Workers(Generic[Result]):
             for child in active_children():
                 if child.pid not in self._others:
                     child.kill()
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            # Its thread ends, too: the next workers are forks of a process without it.
+            self._pool.shutdown(cancel_futures=True)
 
     def results(self) -> Iterator[tuple[int, Result]]:
         """Each piece with what was made of it, as soon as that is there; nothing where the system

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from multiprocessing import get_context
 from pathlib import Path
@@ -93,6 +94,16 @@ def test_workers_end_with_the_block() -> None:
     with Workers(abs, [600]) as pool:
         list(pool.results())
     assert all(map(has_ended, children() - before))
+
+
+def test_no_thread_is_left_that_the_next_workers_would_inherit() -> None:
+    """Neither when all is done, nor when some is not."""
+    before = threading.active_count()
+    with Workers(abs, range(5)) as pool:
+        list(pool.results())
+    with Workers(time.sleep, [PATIENCE] * 3):
+        pass
+    assert threading.active_count() == before
 
 
 def test_other_processes_go_on() -> None:

@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import click
 
@@ -26,9 +25,6 @@ from ncc.compiler.commands.show import show_command
 from ncc.compiler.commands.tune import tune_command
 from ncc.compiler.commands.verify import verify_command
 from ncc.compiler.diagnostics import CacheWarning, CompilerBug, ModelWarning, NccError, Unsupported
-
-if TYPE_CHECKING:
-    from ncc.compiler.kept.packer import Packer
 
 
 class Commands(click.Group):
@@ -83,11 +79,11 @@ for _command in (
     ncc.add_command(_command)
 
 
-def run(arguments: Sequence[str], packer: Packer | None = None) -> int:
+def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = show_warning
-        return _run(arguments, packer)
+        return _run(arguments)
 
 
 def show_warning(
@@ -106,9 +102,9 @@ def show_warning(
         click.echo(text, err=True, nl=False)
 
 
-def _run(arguments: Sequence[str], packer: Packer | None) -> int:
+def _run(arguments: Sequence[str]) -> int:
     try:
-        code = ncc.main(list(arguments), prog_name="ncc", standalone_mode=False, obj=packer)
+        code = ncc.main(list(arguments), prog_name="ncc", standalone_mode=False)
         return code if isinstance(code, int) else OK
     except click.ClickException as error:
         error.show()
@@ -139,15 +135,15 @@ def _run(arguments: Sequence[str], packer: Packer | None) -> int:
         return BUG
 
 
-def main(packer: Packer | None = None) -> None:
-    """Run the command line, and end the process. packer: begun for it."""
+def main() -> None:
+    """Run the command line, and end the process."""
     compiling = sys.argv[1:2] == ["compile"]
     if compiling:
         # Nothing but the IR of one compilation is garbage, and the process ends with it.
         gc.disable()
     else:
         gc.enable()
-    code = run(sys.argv[1:], packer)
+    code = run(sys.argv[1:])
     # Threads of what was interrupted, which may pack weights for seconds, are not waited for.
     if compiling or code == INTERRUPTED:
         leave(code)

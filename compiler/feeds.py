@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.format import MAGIC_PREFIX
 from numpy.typing import NDArray
 
-from ncc.compiler.late import require_shapes
+from ncc.compiler.driver.specialise import require_shapes
 from ncc.dialects.bfloat16 import to_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ncc.compiler.diagnostics import CompilerBug, ModelError, ModelWarning, Unsupported
-    from ncc.compiler.front import compile
-    from ncc.compiler.late import LateModel
+    from ncc.compiler.driver.compile import compile
+    from ncc.compiler.driver.specialise import LateModel
     from ncc.compiler.optimizer import OptimizeReport, optimize
     from ncc.compiler.options import Options
     from ncc.runtime.errors import ArtifactError, InputError, NccError
@@ -49,7 +49,7 @@ _HOMES = {
     "ArtifactError": "ncc.runtime.errors",
     "CompilerBug": "ncc.compiler.diagnostics",
     "InputError": "ncc.runtime.errors",
-    "LateModel": "ncc.compiler.late",
+    "LateModel": "ncc.compiler.driver.specialise",
     "Model": "ncc.runtime.session",
     "ModelError": "ncc.compiler.diagnostics",
     "ModelWarning": "ncc.compiler.diagnostics",
@@ -57,7 +57,7 @@ _HOMES = {
     "OptimizeReport": "ncc.compiler.optimizer",
     "Options": "ncc.compiler.options",
     "Unsupported": "ncc.compiler.diagnostics",
-    "compile": "ncc.compiler.front",
+    "compile": "ncc.compiler.driver.compile",
     "optimize": "ncc.compiler.optimizer",
 }
 

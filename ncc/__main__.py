@@ -10,19 +10,15 @@ from ncc.runtime.errors import NccError, needing_packages
 def main() -> None:
     """Import the commands, and run the one that is asked for."""
     gc.disable()  # what is imported is no garbage, and to look for some takes a tenth of the time
-    packer = None
     if sys.argv[1:2] == ["compile"]:
         # BLAS has small products to make: its threads would only keep the cores from others.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        from ncc.compiler.kept.packer import Packer
-
-        packer = Packer.for_command(sys.argv[2:])
     try:
         with needing_packages("the command"):
             from ncc.compiler import cli
     except NccError as error:
         sys.exit(f"ncc: {error}")
-    cli.main(packer)
+    cli.main()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Zip archives without compression, whose entries are used where they lie in the file.
 
-Unlike an ordinary zip archive: entries start at any wanted alignment, all entries of the same
-content give the same bytes, two threads write, and reading maps the file instead of copying it.
+The standard library writes and reads them. An extra field in front of an entry pads its start to a
+page, so that reading maps the file instead of copying it. Entries of the same content give the same
+bytes.
 """
 
 from __future__ import annotations
@@ -10,135 +11,54 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import BinaryIO, TypeAlias
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from ncc.runtime.beside import shared
-from ncc.runtime.checksum import joined
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
-from ncc.runtime.memory import Memory
-from ncc.runtime.zip_headers import MAGIC, Entry, directory, entries_of, entry_start
 
-# Fits the pages of a mapping.
 ALIGNMENT = 4096
+"""Of entries that are mapped: a page."""
+
+MAGIC = b"PK\3\4"
+"""How the header of every entry begins, and so every archive."""
+
+Chunks: TypeAlias = Iterable[memoryview]
+"""An entry from front to back; each chunk is written before the next one is asked for."""
 
 _PADDING_FIELD = 0xD935  # the id that zip tools know for "bytes here only align the data"
-_CHUNK = 1 << 22
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some bytes of an entry. `made` puts them into the memory that it is given, which has room for
-    them, and says where they are; or it says where they have been all along.
-    """
-
-    size: int
-    made: Callable[[memoryview], memoryview]
-
-
-Content: TypeAlias = Sequence[Piece]
-"""An entry, from front to back."""
-
-Sums: TypeAlias = dict[int, int]
-"""Checksums of pieces by their places in a file."""
-
-_PlacedPiece: TypeAlias = tuple[int, Piece]
-
-Share: TypeAlias = Callable[
-    [Callable[[Iterator[_PlacedPiece]], Sums], Sequence[_PlacedPiece]], list[Sums]
-]
-"""As `shared` does; or processes may do it."""
-
-
-def content(data: memoryview) -> Content:
-    """Of bytes that are there."""
-    chunks = (data[first : first + _CHUNK] for first in range(0, len(data), _CHUNK))
-    return [Piece(len(chunk), partial(_there, chunk)) for chunk in chunks]
-
-
-def _there(chunk: memoryview, _room: memoryview) -> memoryview:
-    return chunk
+_FIELD = struct.Struct("<3H")  # its id, the size of the rest, the alignment
+_LENGTHS = struct.Struct("<26x2H")  # in the header of an entry: of its name, of its extra fields
+_ZIP64_FIELD_BYTES = 20  # of the one by which zipfile tells sizes in 64 bits
+_READABLE = 0o644 << 16
+_UNIX = 3
 
 
 def write_archive(
-    path: str | os.PathLike[str],
-    entries: Mapping[str, Content],
-    aligned: frozenset[str],
-    share: Share = shared,
+    path: str | os.PathLike[str], entries: Mapping[str, Chunks], aligned: frozenset[str]
 ) -> None:
     """Write `entries` in order; those named in `aligned` start at a multiple of ALIGNMENT.
-
-    share: has two work where there is much to write.
 
     The file appears under its name when it is whole: `path` has its old content or all of the new
     one, whoever is interrupted. (Only power that fails before the system has written its pages can
     leave less, which reading tells: what was written last is missing.)  Raises OSError.
     """
-    placed: list[_Placed] = []
-    end = 0
-    for name, pieces in entries.items():
-        placed.append(_Placed(name, end, pieces, name in aligned))
-        end = placed[-1].end
-    with draft_of(path) as draft, open(draft, "xb", buffering=0) as file:
-        sums = _write_pieces(file, [piece for one in placed for piece in one.pieces], share)
-        summed = [one.summed(sums) for one in placed]
-        for one, entry in zip(placed, summed, strict=True):
-            _write_at(file, entry.place, memoryview(entry.header(one.padding)))
-        _write_at(file, end, memoryview(directory(summed, end)))
+    with draft_of(path) as draft, open(draft, "xb") as file, ZipFile(file, "w") as archive:
+        for name, chunks in entries.items():
+            info = ZipInfo(name)  # its time is the first day of 1980
+            info.create_system, info.external_attr = _UNIX, _READABLE
+            if name in aligned:
+                info.extra = _padding(file.tell() + _LENGTHS.size + len(name) + _ZIP64_FIELD_BYTES)
+            with archive.open(info, "w", force_zip64=True) as entry:
+                for chunk in chunks:
+                    entry.write(chunk)
 
 
-class _Placed:
-    """An entry, and where it and its pieces are in the file."""
-
-    def __init__(self, name: str, place: int, pieces: Content, aligned: bool) -> None:
-        self._entry = Entry(name, place, sum(piece.size for piece in pieces))
-        start = place + len(self._entry.header())
-        self.padding = b""
-        if aligned:
-            # The field's own 6 bytes (id, length, alignment) come before the padding.
-            size = -(start + 6) % ALIGNMENT
-            self.padding = struct.pack("<3H", _PADDING_FIELD, 2 + size, ALIGNMENT) + bytes(size)
-        start += len(self.padding)
-        self.pieces: list[_PlacedPiece] = []
-        for piece in pieces:
-            self.pieces.append((start, piece))
-            start += piece.size
-        self.end = start
-
-    def summed(self, sums: Sums) -> Entry:
-        """The entry with its checksum, by those of its pieces, by their places."""
-        found = 0
-        for number, (place, piece) in enumerate(self.pieces):
-            found = joined(found, sums[place], piece.size) if number else sums[place]
-        return replace(self._entry, checksum=found)
-
-
-def _write_pieces(file: BinaryIO, pieces: Sequence[_PlacedPiece], share: Share) -> Sums:
-    """Make, sum up and write pieces; their checksums by their places."""
-    size = max((piece.size for _, piece in pieces), default=0)
-
-    def write(some: Iterable[_PlacedPiece]) -> Sums:
-        room, sums = memoryview(Memory(size).bytes), Sums()
-        for place, piece in some:
-            data = piece.made(room)
-            sums[place] = zlib.crc32(data)
-            _write_at(file, place, data)
-        return sums
-
-    if sum(piece.size for _, piece in pieces) <= _CHUNK:
-        return write(pieces)
-    first, second = share(write, pieces)
-    return first | second
-
-
-def _write_at(file: BinaryIO, place: int, data: memoryview) -> None:
-    """Write all of it; the system takes 2 GB at once."""
-    while data:
-        written = os.pwrite(file.fileno(), data, place)
-        place, data = place + written, data[written:]
+def _padding(start: int) -> bytes:
+    """The extra field that moves what begins at `start` to a multiple of ALIGNMENT."""
+    size = -(start + _FIELD.size) % ALIGNMENT
+    return _FIELD.pack(_PADDING_FIELD, 2 + size, ALIGNMENT) + bytes(size)
 
 
 class Archive:
@@ -160,10 +80,11 @@ class Archive:
             )
         try:
             pages = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
-            entries = entries_of(memoryview(pages))
-        except (ValueError, OverflowError, OSError) as error:
+            with ZipFile(file) as archive:
+                entries = archive.infolist()
+        except (BadZipFile, ValueError, OverflowError, OSError, NotImplementedError) as error:
             raise self.broken(f"it is no zip archive: {error}") from error
-        self._entries = {entry.name: entry for entry in entries}
+        self._entries = {entry.filename: entry for entry in entries}
         if len(self._entries) != len(entries):
             raise self.broken("it has two entries of one name")
         self._data = memoryview(pages)
@@ -180,15 +101,25 @@ class Archive:
         entry = self._entries.get(name)
         if entry is None:
             raise self.broken(f"{name} is missing")
-        try:
-            start = entry_start(self._data, entry)
-        except ValueError as error:
-            raise self.broken(str(error)) from error
-        if not entry.stored:
+        if entry.compress_type != ZIP_STORED or entry.compress_size != entry.file_size:
             raise self.broken(f"{name} is compressed")
-        if start + entry.size > len(self._data):
+        start = self._start(entry)
+        contents = self._data[start : start + entry.file_size]
+        if len(contents) < entry.file_size:
             raise self.broken(f"{name} is cut off")
-        contents = self._data[start : start + entry.size]
-        if verify and zlib.crc32(contents) != entry.checksum:
+        if verify and zlib.crc32(contents) != entry.CRC:
             raise self.broken(f"{name} does not match its checksum")
         return contents
+
+    def _start(self, entry: ZipInfo) -> int:
+        """Where the content of an entry begins: behind its header, name and extra fields.
+
+        zipfile tells only where the header is.
+        """
+        name, lengths_end = entry.filename.encode(), entry.header_offset + _LENGTHS.size
+        header = self._data[entry.header_offset : lengths_end]
+        if len(header) == _LENGTHS.size and header[: len(MAGIC)] == MAGIC:
+            name_size, extra_size = _LENGTHS.unpack(header)
+            if self._data[lengths_end : lengths_end + name_size] == name:
+                return lengths_end + int(name_size) + int(extra_size)
+        raise self.broken(f"{entry.filename} is not where it should be")

@@ -25,8 +25,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ncc.runtime import cpu
-from ncc.runtime.archive import Archive, Content, Share, content, write_archive
-from ncc.runtime.beside import shared
+from ncc.runtime.archive import Archive, Chunks, write_archive
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.file_kinds import HEAD, MANIFEST, NCC, other_kind
 from ncc.runtime.manifest import MOST_BYTES, Fields
@@ -180,12 +179,11 @@ class Artifact:
 
     def save(self, path: PathLike) -> None:
         """Write a .ncc file. `path` has its old content or all of the new one. Raises OSError."""
-        self.save_with(content(as_bytes(self.weights)), path)
+        weights = as_bytes(self.weights)
+        self.save_with([weights], len(weights), path)
 
-    def save_with(self, weights: Content, path: PathLike, share: Share = shared) -> None:
-        """The same with other weights, which are made while others are written. share: between
-        whom; see `write_archive`.
-        """
+    def save_with(self, weights: Chunks, weights_bytes: int, path: PathLike) -> None:
+        """The same with other weights, of so many bytes; see `write_archive`."""
         manifest = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -193,7 +191,7 @@ class Artifact:
             "features": sorted(self.features),
             "threads": self.threads,
             "arena_bytes": self.arena_bytes,
-            "weights_bytes": sum(piece.size for piece in weights),
+            "weights_bytes": weights_bytes,
             "objects": len(self.objects),
             "inputs": [vars(binding) for binding in self.inputs],
             "outputs": [vars(binding) for binding in self.outputs],
@@ -201,11 +199,11 @@ class Artifact:
             "info": dict(self.info),
         }
         text = json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False).encode()
-        entries = {MANIFEST: content(memoryview(text))}
+        entries: dict[str, Chunks] = {MANIFEST: [memoryview(text)]}
         for number, code in enumerate(self.objects):
-            entries[f"code/{number}.o"] = content(memoryview(code))
+            entries[f"code/{number}.o"] = [memoryview(code)]
         entries["weights"] = weights
-        write_archive(path, entries, frozenset({"weights"}), share)
+        write_archive(path, entries, frozenset({"weights"}))
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickling takes: a copy of the weights, which may be a mapped file."""

@@ -14,8 +14,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ncc.runtime.zip_headers import MAGIC as ZIP
 from ncc.runtime.zip_headers import entries_of
+
+from ncc.runtime.archive import MAGIC as ZIP
 
 PARAM, BIN, NCC, NPY, ONNX = ".param", ".bin", ".ncc", ".npy", ".onnx"
 """What can be wanted."""

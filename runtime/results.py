@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import sys
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -32,29 +32,34 @@ def address_of(array: Array) -> int:
 
 
 class _Block(NamedTuple):
-    """Memory that a result can lie in, where in it that begins, its buffer's address, and one."""
+    """Memory that a result can lie in, and its first aligned address."""
 
     memory: Array
-    start: int
     address: int
-    result: Array
 
-    def references(self) -> int:
-        """How many there are to the memory."""
-        return sys.getrefcount(self.memory)
-
-
-def _block(binding: Binding, size: int) -> _Block:
-    """A new one, of so many bytes, for this output."""
-    memory = np.empty(size, np.uint8)
-    begin = address_of(memory)
-    address = begin + -begin % ALIGNMENT
-    start = address - begin + DYNAMIC_HEADER * binding.dynamic
-    result = np.ndarray(binding.shape, np.dtype(binding.dtype), memory, start)
-    return _Block(memory, start, address, result)
+    @staticmethod
+    def of(size: int) -> _Block:
+        """A new one with room for so many bytes."""
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+        begin = address_of(memory)
+        return _Block(memory, begin + -begin % ALIGNMENT)
 
 
-_ALONE = _block(Binding("", (0,)), ALIGNMENT).references()
+class _Loan:
+    """Owns a block while somebody refers to the result in it, and then hands it back.
+
+    numpy makes the array by `__array_interface__`, and the array refers to this object. Views,
+    memoryviews and tensors of other libraries refer to the array.
+    """
+
+    __slots__ = ("__array_interface__", "_block", "_free")
+
+    def __init__(self, block: _Block, free: deque[_Block], interface: dict[str, Any]) -> None:
+        self._block, self._free = block, free
+        self.__array_interface__ = interface
+
+    def __del__(self) -> None:
+        self._free.append(self._block)
 
 
 class Results:
@@ -62,12 +67,15 @@ class Results:
 
     A page that the system has just given is a fault where it is first written, which takes longer
     than to write it. So a result lies in the memory of an earlier one, once nobody refers to that
-    one nor to a view of it: numpy has all of these refer to the memory.
+    one. A deque takes and hands out blocks in one step each: results may end in any thread.
     """
 
     def __init__(self, binding: Binding) -> None:
-        self._binding, self._size = binding, binding.nbytes + ALIGNMENT
-        self._blocks: list[_Block] = []
+        self._binding, self._size = binding, binding.nbytes
+        self._header = DYNAMIC_HEADER * binding.dynamic
+        self._typestr = np.dtype(binding.dtype).str
+        self._free: deque[_Block] = deque(maxlen=MOST_KEPT)
+        """Blocks that no result lies in."""
 
     def make(self, counted: Mapping[int, int] = MappingProxyType({})) -> tuple[Array, int]:
         """An array that nobody else has, of anything, and the address of its buffer.
@@ -75,24 +83,29 @@ class Results:
         The buffer is aligned to ALIGNMENT; that of a dynamic output begins DYNAMIC_HEADER bytes
         before the array.
         """
-        if self._binding.axis < 0:
-            block = self._free_block(self._binding, self._size, 0)
-            return block.result[...], block.address
-        binding = replace(self._binding, shape=self._binding.grown(counted), axis=-1)
-        size = binding.nbytes + ALIGNMENT
-        block = self._free_block(binding, size, binding.nbytes // SPARE)
-        shown = np.ndarray(binding.shape, block.result.dtype, block.memory, block.start)
-        return shown, block.address
+        shape, size, spare = self._binding.shape, self._size, 0
+        if self._binding.axis >= 0:
+            shape = self._binding.grown(counted)
+            size = replace(self._binding, shape=shape).nbytes
+            spare = size // SPARE
+        block = self._block(size, spare)
+        interface = {
+            "version": 3,
+            "shape": shape,
+            "typestr": self._typestr,
+            "data": (block.address + self._header, False),
+        }
+        return np.asarray(_Loan(block, self._free, interface)), block.address
 
-    def _free_block(self, binding: Binding, size: int, spare: int) -> _Block:
-        """One of so many bytes or some more. Those that were asked for last stand in front."""
-        blocks = self._blocks
-        for _ in blocks:
-            block = blocks.pop()
-            blocks.insert(0, block)
-            if block.references() == _ALONE and size <= block.memory.size <= 2 * size + spare:
+    def _block(self, size: int, spare: int) -> _Block:
+        """A block of so many bytes or some more: one that is free, or a new one."""
+        least = size + ALIGNMENT
+        for _ in range(len(self._free)):
+            try:
+                block = self._free.popleft()
+            except IndexError:  # another run was faster
+                break
+            if least <= block.memory.size <= 2 * least + spare:
                 return block
-        block = _block(binding, size + spare)
-        blocks.insert(0, block)
-        del blocks[MOST_KEPT:]
-        return block
+            self._free.append(block)
+        return _Block.of(size + spare)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from operator import index
 from typing import Any, Protocol, TypeAlias
 
@@ -255,15 +256,20 @@ def _thread_count(artifact: Artifact, wanted: int | None) -> int:
     raise InputError(message)
 
 
+def in_memory(artifact: Artifact) -> Artifact:
+    """The artifact with its weights in memory of this process, in huge pages where these pay."""
+    weights = as_bytes(artifact.weights)
+    memory = memoryview(Memory(len(weights)).bytes)[: len(weights)]
+    memory[:] = weights
+    return replace(artifact, weights=memory)
+
+
 def _aligned_weights(artifact: Artifact) -> Array:
     """The weights' bytes, where they are if that is aligned, else in a copy."""
     flat = np.frombuffer(as_bytes(artifact.weights), np.uint8)
     if flat.ctypes.data % ALIGNMENT == 0:
         return flat
-    binding = Binding("weights", flat.shape, "uint8")
-    copy, _ = Results(binding).make()
-    copy[:] = flat
-    return copy
+    return np.frombuffer(as_bytes(in_memory(artifact).weights), np.uint8)
 
 
 def _checked(

@@ -97,7 +97,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests neither find nor leave compiled kernels in the user's cache; all workers share one.
 
-    Recipes are for tests of recipes: others change ncc while it runs.
+    Models are kept for tests of the cache only: others change ncc while it runs.
     """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -114,7 +114,7 @@ def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a cache that one test has for itself, with recipes and models."""
+    """The folder of a cache that one test has for itself, with kernels and models."""
     folder = tmp_path / "kernels"
     monkeypatch.setenv("NCC_CACHE_DIR", str(folder))
     monkeypatch.delenv("NCC_CACHE", raising=False)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.stored import release
-from ncc.runtime.archive import Piece
 from ncc.runtime.artifact import Table
 from ncc.runtime.memory import Memory, give_back
 
@@ -61,9 +60,25 @@ class Constants:
         give_back()
         return np.frombuffer(blob, np.uint8)
 
-    def pieces(self) -> list[Piece]:
-        """The same from front to back, for several threads to pack."""
-        return [Piece(part.end - part.start, part.pack) for part in self._parts()]
+    def chunks(self) -> Iterator[memoryview]:
+        """The same from front to back; a thread packs each chunk while the one before is in use.
+
+        A chunk holds until the next one is asked for: two rooms take turns.
+        """
+        parts = list(self._parts())
+        size = max(part.end - part.start for part in parts)
+        if len(parts) == 1:
+            yield parts[0].pack(memoryview(Memory(size).bytes))
+            return
+        from concurrent.futures import ThreadPoolExecutor  # slow to import
+
+        rooms = [memoryview(Memory(size).bytes) for _ in range(2)]
+        with ThreadPoolExecutor(1) as packer:
+            packed = packer.submit(parts[0].pack, rooms[0])
+            for number, part in enumerate(parts[1:], 1):
+                chunk, packed = packed, packer.submit(part.pack, rooms[number % 2])
+                yield chunk.result()
+            yield packed.result()
 
     def tables(self) -> tuple[Table, ...]:
         """The constants of 64 bits. They are places, which code follows wherever they lead; what

@@ -27,6 +27,9 @@ from ncc.dialects.weights.sources import Inline, Weights
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import Binding
 
+STAMPS = "time stamps"
+"""The output that tells when each thread was done with each step: no blob can have such a name."""
+
 
 def bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tuple[Binding, ...]]:
     """The inputs and the outputs of a planned network."""

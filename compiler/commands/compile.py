@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,9 +23,6 @@ from ncc.compiler.commands.arguments import (
 )
 from ncc.compiler.commands.emit import SUFFIXES, completed_levels, emit_levels, levels
 from ncc.runtime.draft import place_of
-
-if TYPE_CHECKING:
-    from ncc.compiler.kept.packer import Packer
 
 
 @click.command("compile", short_help="Compile a network into one file.")
@@ -61,10 +58,7 @@ if TYPE_CHECKING:
     help="Use, or not, the schedules that `ncc tune` has kept for this machine.",
 )
 @click.option("--timing", is_flag=True, help="Tell where the time went, stage by stage.")
-@click.pass_obj
 def compile_command(
-    packer: Packer | None,
-    /,
     param: str,
     bin: str | None,
     out: str | None,
@@ -81,12 +75,9 @@ def compile_command(
     `ncc.load` need nothing else. With --emit the levels of the compilation are written instead, to
     stdout unless -o names a file, or a folder for several; with --dump what every pass made of it.
     """
-    from ncc.compiler.process.definitions import methods_put_off
-
-    with methods_put_off():
-        from ncc.compiler.kept import models
-        from ncc.compiler.measure.stopwatch import Stopwatch
-        from ncc.compiler.options import TILES_LEVEL, Options
+    from ncc.compiler.driver.compile import compile_file
+    from ncc.compiler.options import TILES_LEVEL, Options
+    from ncc.compiler.stopwatch import Stopwatch
 
     refuse_to_replace(files(param, bin), [out])
     options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
@@ -108,7 +99,7 @@ def compile_command(
     place_of(out or path)  # for its errors, which would come late
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
-        artifact = models.compile_file(param, bin, chosen, path, stopwatch, packer)
+        artifact = compile_file(param, bin, chosen, path, stopwatch)
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {artifact.target}")
     if chosen.opt_level >= TILES_LEVEL and not chosen.tiles:
         click.echo(f"  -O3 is -O2 here: {artifact.target} has no matrix tiles")

@@ -42,10 +42,12 @@ class Dump:
 def dumped(param: str, bin: str | None, folder: Path, options: Mapping[str, Any]) -> Iterator[str]:
     """Write all that becomes of a network; a line for every pass."""
     from ncc.compiler import pipeline
+    from ncc.compiler.driver.tuned import schedules_for
 
     folder.mkdir(parents=True, exist_ok=True)
     dump = Dump(folder)
-    for name, stage in pipeline.stages(param, bin, dump.look, **options):
+    stages = pipeline.stages(param, bin, dump.look, schedules_for, **options)
+    for name, stage in stages:
         if name in BEHIND:
             dump.add(name, f"{str(stage).rstrip()}\n", BEHIND[name])
         yield from dump.told

@@ -45,11 +45,14 @@ def emit_levels(
 ) -> None:
     """Write levels of the compilation of a network, which is called by its name."""
     from ncc.compiler import pipeline
+    from ncc.compiler.driver.tuned import schedules_for
 
     if out in (None, "-"):
         refuse_mixed_output(levels)
     with progress(f"compiling {param}"):
-        texts = levels_of(pipeline.stages(param, bin, **options), levels)
+        texts = levels_of(
+            pipeline.stages(param, bin, schedules_for=schedules_for, **options), levels
+        )
     write_levels(texts, levels, name, out)
 
 

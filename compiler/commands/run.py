@@ -75,8 +75,8 @@ def run_command(
     if is_compiled(param):
         model = loaded(param, bin, shapes, options)
     else:
-        from ncc.compiler import front
-        from ncc.compiler.late import callable_now
+        from ncc.compiler.driver import compile as front
+        from ncc.compiler.driver.specialise import callable_now
 
         with progress(f"compiling {param}"):
             model = callable_now(

@@ -21,9 +21,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ncc.compiler import front
+from ncc.compiler.driver.compile import compile_with
+from ncc.compiler.driver.specialise import settled, sharing_weights
 from ncc.compiler.feeds import random_feeds
-from ncc.compiler.late import settled, sharing_weights
 from ncc.compiler.measure.roofline import Roofline, RooflineMeter
 from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
 from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
@@ -167,8 +167,8 @@ def bench(
         input_types=input_types,
         random_weights=random_weights,
     )
-    model = settled(front.compile_with(param, bin, options))
-    stamped = settled(front.compile_with(param, bin, replace(options, timestamps=True)))
+    model = settled(compile_with(param, bin, options))
+    stamped = settled(compile_with(param, bin, replace(options, timestamps=True)))
     stamped = Model(sharing_weights(stamped.artifact, [model]))
     inputs = {**random_feeds(model.inputs, seed), **(feeds or {})}
     work = stamped.artifact.info["work"]

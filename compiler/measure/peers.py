@@ -83,7 +83,7 @@ class Ncc(System):
     module = "ncc"
 
     def __init__(self, task: Task, feeds: Feeds) -> None:
-        from ncc.compiler import front
+        from ncc.compiler.driver import compile as front
 
         self.feeds = feeds
         self.model = front.compile(

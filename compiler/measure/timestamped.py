@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.compiler.pipeline import STAMPS
+from ncc.compiler.artifact.from_plan import STAMPS
 from ncc.runtime.session import Model
 
 Feeds: TypeAlias = Mapping[str, NDArray[Any]]

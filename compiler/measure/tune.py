@@ -20,14 +20,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ncc.compiler.driver.tuned import tuned_file
 from ncc.compiler.feeds import random_feeds
-from ncc.compiler.kept.tuned import tuned_file
 from ncc.compiler.loops.build_network import Step
 from ncc.compiler.loops.kernel.schedule import Schedule
 from ncc.compiler.loops.schedule.choose import rivals
+from ncc.compiler.measure.schedulings import Schedulings
 from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import Schedulings
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"

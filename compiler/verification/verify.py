@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult
 
-from ncc.compiler import front
 from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.driver import compile as front
+from ncc.compiler.driver.specialise import callable_now
 from ncc.compiler.feeds import random_feeds
-from ncc.compiler.late import callable_now
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.read_network import read

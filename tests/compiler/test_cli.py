@@ -11,20 +11,20 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import TypeAlias
 
 import numpy as np
 import pytest
 from click.shell_completion import BashComplete
 
-from ncc.compiler import cli, front
+from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
 from ncc.compiler.commands.emit import SUFFIXES
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
-from ncc.compiler.kept import models
+from ncc.compiler.driver import compile as front
 from ncc.compiler.verification import verify
 from ncc.compiler.verification.verify import Report, Row
-from ncc.runtime.beside import Beside
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.param"
 
@@ -60,7 +60,7 @@ def image(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", ["compile", "run", "verify", "explain"])
 def test_what_a_file_says_in_vain_is_told_once(ncc: Run, tmp_path: Path, command: str) -> None:
-    """Compiled again, too: no recipe hides it."""
+    """Compiled again, too: no model in the cache hides it."""
     for source in (DIGITS, DIGITS.with_suffix(".bin")):
         shutil.copy(source, tmp_path)
     with open(tmp_path / "digits.bin", "ab") as weights:
@@ -94,10 +94,11 @@ def test_a_network_that_comes_through_a_pipe(ncc: Run, tmp_path: Path, command: 
     """It is there once, and these commands read it again."""
     pipe = tmp_path / "net.param"
     os.mkfifo(pipe)
-    writer = Beside(lambda: pipe.write_bytes(DIGITS.read_bytes()))
+    writer = Thread(target=pipe.write_bytes, args=(DIGITS.read_bytes(),))
+    writer.start()
     quick = ["--rounds", 1] if command == "bench" else []
     ended = ncc(command, pipe, DIGITS.with_suffix(".bin"), *quick)
-    writer.result()
+    writer.join()
     assert ended.code == exit_codes.OK, ended.err
     assert "net" in ended.out or "prob" in ended.out
 
@@ -107,9 +108,10 @@ def test_a_compiled_model_that_comes_through_a_pipe(ncc: Run, tmp_path: Path) ->
     ncc("compile", DIGITS, "-o", tmp_path / "net.ncc")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = Beside(lambda: pipe.write_bytes((tmp_path / "net.ncc").read_bytes()))
+    writer = Thread(target=pipe.write_bytes, args=((tmp_path / "net.ncc").read_bytes(),))
+    writer.start()
     ended = ncc("run", pipe)
-    writer.result()
+    writer.join()
     assert ended.code == exit_codes.OK and ended.out.startswith("prob")
 
 
@@ -204,7 +206,7 @@ def test_a_result_that_cannot_be_written_is_told_first(
     ncc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[object, ...]
 ) -> None:
     """Not when a large network has been compiled."""
-    monkeypatch.setattr(models, "compile_file", None)
+    monkeypatch.setattr(front, "compile_file", None)
     monkeypatch.setattr(front, "compile", None)
     name = "prob=@" * (command[0] == "run")
     tried = ncc(*command, f"{name}{tmp_path}/nowhere/result")
@@ -298,7 +300,7 @@ def test_the_exit_code_tells_whose_fault_it_is(
     def fail(*arguments: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr(models, "compile_file", fail)
+    monkeypatch.setattr(front, "compile_file", fail)
     assert ncc("compile", DIGITS).code == code
 
 
@@ -312,7 +314,7 @@ def test_ctrl_c_amid_a_class_is_no_bug(ncc: Run, monkeypatch: pytest.MonkeyPatch
     def fail(*arguments: object, **options: object) -> None:
         type("Class", (), {"member": Interrupted()})
 
-    monkeypatch.setattr(models, "compile_file", fail)
+    monkeypatch.setattr(front, "compile_file", fail)
     assert ncc("compile", DIGITS).code == exit_codes.INTERRUPTED
 
 
@@ -463,7 +465,7 @@ def test_bench_can_be_read_by_programs(ncc: Run) -> None:
 def test_compile_tells_where_its_time_went(
     ncc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line a stage, of those that there were: a recipe would leave out most."""
+    """A line a stage, of those that there were: a model in the cache would leave out most."""
     monkeypatch.setenv("NCC_CACHE", "off")
     told = ncc("compile", DIGITS, "-o", tmp_path / "net.ncc", "--timing")
     assert told.code == exit_codes.OK

@@ -1,9 +1,13 @@
 """Imports go down only.
 
-    5  compiler/{cli.py,commands}, ncc/       the doors
-    4  compiler/*.py                          the whole: pipeline, interpreter, verification
+    9  compiler/{cli.py,commands}, ncc/       the doors
+    8  compiler/{measure,verification}        they run what the driver compiles
+    7  compiler/feeds.py                      arrays to run on
+    6  compiler/driver                        compilations: cache, workers, models of open shapes
+    5  compiler/{pipeline,explain,universe}.py  all stages in order; reasons; for xdsl-opt
+    4  compiler/artifact, {passes,optimizer,summary}.py  what some stages make together
     3  compiler/{read,ncnn,linalg,loops,llvm,write}  the stages; they meet only in the IR
-    2  compiler/{diagnostics,options,plan,target}.py  the notions they share
+    2  compiler/{diagnostics,options,plan,stopwatch,target}.py  the notions they share
     1  dialects/                              what is true
     0  runtime/                               what happens
 
@@ -20,12 +24,29 @@ from typing import Any
 
 import pytest
 
-NOTIONS = tuple(f"ncc.compiler.{n}" for n in ("diagnostics", "options", "plan", "target"))
+NOTIONS = tuple(
+    f"ncc.compiler.{n}" for n in ("diagnostics", "options", "plan", "stopwatch", "target")
+)
 DOORS = ("ncc", "ncc.__main__", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"
 STAGES = tuple(
     f"ncc.compiler.{stage}" for stage in ("read", "ncnn", "linalg", "loops", "llvm", "write")
 )
+
+ABOVE_STAGES = {
+    "artifact": 4,
+    "passes": 4,
+    "optimizer": 4,
+    "summary": 4,
+    "pipeline": 5,
+    "explain": 5,
+    "universe": 5,
+    "driver": 6,
+    "feeds": 7,
+    "measure": 8,
+    "verification": 8,
+}
+"""The floors of the compiler's other rooms."""
 
 LINALG = "ncc.compiler.linalg"
 
@@ -73,8 +94,12 @@ def room_of(module: str) -> tuple[int, str]:
     for stage in STAGES:
         if inside(module, stage):
             return 3, stage
-    is_door = module in DOORS or inside(module, COMMANDS)
-    return (5, "doors") if is_door else (4, "whole")
+    if module in DOORS or inside(module, COMMANDS):
+        return 9, "doors"
+    if module == "ncc.compiler":
+        return 2, "the package"
+    room = module.split(".")[2]
+    return ABOVE_STAGES[room], room
 
 
 def imports(source: Any, known: set[str]) -> Iterator[Import]:

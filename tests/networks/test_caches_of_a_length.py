@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.late import LateModel
+from ncc.compiler.driver.specialise import LateModel
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.read.read_network import read
@@ -66,7 +67,7 @@ def require_numbers(network: RandomNetwork, target: Target, folder: Path) -> Non
     param, bin = network.save(folder)
     wanted = interpret(read(param, bin).module, network.feeds)
     options = Options(num_threads=max(THREADS), target=target)
-    artifact = Compilation(param, bin, options).artifact()
+    artifact = artifact_of(Compilation(param, bin, options))
     first, *others = (Model(artifact, count).run(network.feeds) for count in THREADS)
     for name, array in wanted.items():
         apart = difference(first[name], array)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.read.read_network import read
@@ -197,7 +198,7 @@ def test_numbers(seeds: range, convolutions: Grow, tmp_path: Path) -> None:
             found: list[Mapping[str, Any]] = []
             for threads in THREADS:
                 options = Options(num_threads=threads, target=target, tuned=False)
-                model = Model(Compilation(param, bin, options).artifact(), threads)
+                model = Model(artifact_of(Compilation(param, bin, options)), threads)
                 found += runs(model, network.feeds)
         for name, array in wanted.items():
             apart = difference(found[0][name], array)

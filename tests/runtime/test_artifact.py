@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ncc.runtime import artifact
-from ncc.runtime.archive import content, write_archive
+from ncc.runtime.archive import write_archive
 from ncc.runtime.artifact import Artifact, Binding, Table, as_bytes
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.session import Model
@@ -94,8 +94,8 @@ def rewrite(path: Path, **changes: Any) -> None:
     manifest = {**json.loads(entries["manifest.json"]), **changes}
     manifest = {name: value for name, value in manifest.items() if value is not None}
     entries["manifest.json"] = json.dumps(manifest).encode()
-    contents = {name: content(memoryview(data)) for name, data in entries.items()}
-    write_archive(path, contents, frozenset())
+    chunks = {name: [memoryview(data)] for name, data in entries.items()}
+    write_archive(path, chunks, frozenset())
 
 
 def a_binding(**fields: Any) -> dict[str, Any]:

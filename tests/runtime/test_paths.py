@@ -90,8 +90,9 @@ def _users(folder: Path, wrong: Any) -> dict[str, Any]:
     """Every function of ncc's that takes a path, with a wrong one at each place for one."""
     from ncc.compiler.feeds import read_arrays
     from ncc.compiler.measure.bench import bench
+    from ncc.compiler.measure.schedulings import Schedulings
     from ncc.compiler.optimizer import optimize_network
-    from ncc.compiler.pipeline import Schedulings, stages
+    from ncc.compiler.pipeline import stages
     from ncc.compiler.read.read_network import read, read_graph
     from ncc.compiler.summary import summary_of
     from ncc.compiler.verification.verify import verify

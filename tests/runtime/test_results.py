@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -67,6 +69,33 @@ def test_what_was_done_to_a_result_is_not_seen_in_the_next() -> None:
         addresses.add(address)
         del array
     assert len(addresses) == 1
+
+
+def test_results_may_end_in_any_thread() -> None:
+    """Two threads never have the same memory, and what they let go is used again."""
+    results = Results(PLAIN)
+
+    def rounds(number: int) -> set[int]:
+        addresses = set()
+        for _ in range(500):
+            array, address = results.make()
+            array[...] = number
+            addresses.add(address)
+            assert (array == number).all()
+        return addresses
+
+    with ThreadPoolExecutor(4) as threads:
+        found = set[int]().union(*threads.map(rounds, range(4)))
+    assert results.make()[1] in found
+
+
+def test_a_result_outlives_its_model() -> None:
+    """It owns its memory, and has nobody to hand it back to."""
+    array, _ = Results(PLAIN).make()
+    array[...] = 3
+    gc.collect()
+    others = [np.ones(12, np.float32) for _ in range(10)]
+    assert (array == 3).all() and len(others) == 10
 
 
 def test_many_results_can_be_kept() -> None:

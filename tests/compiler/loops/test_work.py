@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ncc.compiler import front
+from ncc.compiler.driver import compile as front
 from ncc.compiler.options import Options
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ncc.compiler import front
+from ncc.compiler.driver import compile as front
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.measure.timestamped import TimestampedRun, ticks_per_ms
 from ncc.compiler.options import Options

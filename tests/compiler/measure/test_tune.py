@@ -12,12 +12,13 @@ from click.testing import CliRunner
 
 import ncc
 from ncc.compiler.cli import ncc as command
-from ncc.compiler.kept.cache import FOLDER_VARIABLE
-from ncc.compiler.kept.tuned import SWITCH_VARIABLE, tuned_file, tuned_schedules
+from ncc.compiler.driver.cache import FOLDER_VARIABLE
+from ncc.compiler.driver.tuned import SWITCH_VARIABLE, tuned_file, tuned_schedules
 from ncc.compiler.loops.schedule.choose import rivals
+from ncc.compiler.measure.schedulings import Schedulings
 from ncc.compiler.measure.tune import tune
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import Compilation, Schedulings
+from ncc.compiler.pipeline import Compilation
 from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
@@ -131,7 +132,7 @@ def test_every_choice_is_timed_once(network: Path) -> None:
     chosen = options()
     choices = contenders(network, chosen)
     first = tune(network, None, chosen, rounds=1)
-    kept = tuned_schedules(os.environ, chosen.target)
+    kept = tuned_schedules(os.environ, chosen)
     assert kept.keys() == choices.keys() == {kernel.signature for kernel in first.kernels}
     assert all(kept[name] in texts for name, texts in choices.items())
     assert {"first", "point"} == {layer for kernel in first.kernels for layer in kernel.layers}
@@ -139,7 +140,7 @@ def test_every_choice_is_timed_once(network: Path) -> None:
     assert 0 < first.after_ms <= first.before_ms
     second = tune(network, None, chosen, rounds=1)
     assert all(kernel.known for kernel in second.kernels)
-    assert tuned_schedules(os.environ, chosen.target) == kept
+    assert tuned_schedules(os.environ, chosen) == kept
     third = tune(network, None, chosen, rounds=1, again=True)
     assert not any(kernel.known for kernel in third.kernels)
 

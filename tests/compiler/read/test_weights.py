@@ -6,6 +6,7 @@ import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.weights.sources import Random
 from ncc.dialects.weights.stored import Encoding, Stored
 from ncc.dialects.weights.weight import WeightAttr
-from ncc.runtime.beside import Beside
 
 RAW = "MemoryData raw 0 1 a 0=3"
 TAGGED = "MemoryData tagged 0 1 b 0=3 21=0"
@@ -132,10 +132,11 @@ def test_weights_do_not_come_through_a_pipe(write: Callable[..., Path], tmp_path
     """They are looked up where they lie, some of them again later."""
     pipe = tmp_path / "pipe.bin"
     os.mkfifo(pipe)
-    writer = Beside(lambda: pipe.write_bytes(b""))
+    writer = Thread(target=pipe.write_bytes, args=(b"",))
+    writer.start()
     with pytest.raises(ModelError, match="cannot be read: they must lie in a file"):
         read(write(f"Input data 0 1 data\n{RAW}"), pipe)
-    writer.result()
+    writer.join()
 
 
 def test_random_weights_follow_the_seed(write: Callable[..., Path]) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.compiler import front
 from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.driver import compile as front
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.verify import (
     Report,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.memory.rounds import FEWEST_ROUNDS, MOST_UNEVEN, share_of, stays
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
@@ -214,7 +215,10 @@ def test_the_same_bits(tmp_path: Path, target: str) -> None:
     found = []
     for threads in (1, 2, 3):
         options = Options.of(random_weights=1, num_threads=threads, target=target)
-        with skipped_on_a_lesser_cpu(), Model(Compilation(path, None, options).artifact()) as model:
+        with (
+            skipped_on_a_lesser_cpu(),
+            Model(artifact_of(Compilation(path, None, options))) as model,
+        ):
             kernels = [kernel for kernel, _ in model.artifact.info["steps"]]
             assert any(kernel.startswith("rounds") for kernel in kernels) == (threads > 1)
             found += [model(x) for _ in range(5)]

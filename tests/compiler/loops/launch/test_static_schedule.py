@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.launch.entry import Launch
 from ncc.compiler.options import Options
@@ -62,9 +63,9 @@ def test_short_steps(param: Path, threads: int) -> None:
 def test_results(param: Path) -> None:
     """The same bits, whatever number of threads it is for, and on fewer."""
     x = np.random.default_rng(0).standard_normal((16, 20, 20)).astype(np.float32)
-    wanted = Model(compiled(param, 1).artifact()).run({"in": x})["out"]
+    wanted = Model(artifact_of(compiled(param, 1))).run({"in": x})["out"]
     for threads in (2, 3, 5):
-        artifact = compiled(param, threads).artifact()
+        artifact = artifact_of(compiled(param, threads))
         for running in (1, 2, threads):
             found = Model(artifact, num_threads=running).run({"in": x})["out"]
             assert (found == wanted).all()

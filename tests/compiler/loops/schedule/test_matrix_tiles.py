@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import ncc
 from ncc.compiler import passes
-from ncc.compiler.artifact import objects
+from ncc.compiler.driver import objects
+from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.convolutions import choose_convolution as convolve
 from ncc.compiler.linalg.convolutions.forms import F2, Form
 from ncc.compiler.linalg.data_types import split_bf16 as halves
@@ -280,7 +281,7 @@ def compiled() -> Iterator[Compile]:
     def make(param: Path, binary: Path | None, threads: int, target: Target = FAST) -> ncc.Model:
         seed = SEED if binary is None else None
         options = Options(3, threads, target, random_weights=seed, tuned=False)
-        artifact = Compilation(param, binary, options).artifact()
+        artifact = artifact_of(Compilation(param, binary, options))
         return ncc.Model(artifact if has_tiles else software_tiles.without_tiles(artifact))
 
     with pytest.MonkeyPatch.context() as patch:

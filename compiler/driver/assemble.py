@@ -1,0 +1,156 @@
+"""From a compilation to a model: its code is made, and all else of it described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from os import fspath
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.artifact.from_plan import STAMPS, bindings, constants
+from ncc.compiler.driver.cache import Cache
+from ncc.compiler.driver.manifest import Made, Manifest
+from ncc.compiler.driver.objects import Objects
+from ncc.compiler.driver.python_settings import PYTHON
+from ncc.compiler.driver.specialise import LateModel, OpenBinding, are_open
+from ncc.compiler.loops.build_network import NetworkLoops
+from ncc.compiler.loops.work import work_of
+from ncc.compiler.ncnn.input_types import input_types
+from ncc.compiler.ncnn.open_shapes import open_shapes
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.plan import Plan
+from ncc.compiler.read.weights import stay_where_named
+from ncc.dialects.element import dtype_of
+from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.weights.stored import noting
+from ncc.runtime.artifact import Artifact, Binding, Weights
+
+OWN = ("ncc.", "xdsl.")
+"""Where the operations of a network are declared if none of its layers is from outside."""
+
+
+def compiled(
+    compilation: Compilation, cache: Cache | None, with_workers: bool, pack_up_to: float
+) -> Made | LateModel:
+    """The model of a network; where a shape is open, one that is compiled when it is called.
+
+    with_workers: whether forks of this process make code. pack_up_to: bytes of weights that are
+    packed meanwhile.
+    """
+    with noting() as pieces:
+        inputs = open_inputs(compilation)
+        if are_open(inputs):
+            return _late(compilation, inputs, cache)
+        weights: list[Weights] = []
+
+        def pack(manifest: Manifest) -> None:
+            if manifest.constants.size <= pack_up_to:
+                with compilation.timing("pack weights"), noting():  # which is no look at them
+                    weights.append(manifest.constants.packed())
+
+        manifest = assemble(compilation, cache, with_workers, pack).looking_at(pieces)
+    model = manifest.artifact(weights[0]) if weights else None
+    return Made(manifest, model, _is_by_files_alone(compilation))
+
+
+def open_inputs(compilation: Compilation) -> list[OpenBinding]:
+    """What is known of the inputs before anything is fed."""
+    options, network = compilation.options, Network.of(compilation.source)
+    known = open_shapes(compilation.source, options.input_shapes)
+    types = input_types(compilation.source, options.input_types)
+    growing, emptied, settling = (
+        names(network) for names in (growing_inputs, caches, settling_inputs)
+    )
+    return [
+        OpenBinding.of(
+            name,
+            shape,
+            str(dtype_of(types[name])),
+            growing=name in growing,
+            is_cache=name in emptied,
+            settles=name in settling,
+        )
+        for name, shape in known.items()
+    ]
+
+
+def _late(
+    compilation: Compilation, inputs: Sequence[OpenBinding], cache: Cache | None
+) -> LateModel:
+    stay_where_named(compilation.source)
+    return LateModel(
+        lambda shapes, values: artifact_of(compilation.at(shapes, values), cache),
+        inputs,
+        Network.of(compilation.source).output_names,
+        target=compilation.options.target.name,
+        num_threads=compilation.options.num_threads,
+    )
+
+
+def _is_by_files_alone(compilation: Compilation) -> bool:
+    """Whether no layer is from outside, no .bin has changed meanwhile, and nothing was ignored."""
+    own = all(type(op).__module__.startswith(OWN) for op in compilation.source.walk())
+    unchanged = compilation.weights_state() == compilation.read_from
+    return own and unchanged and not compilation.warnings
+
+
+def assemble(
+    compilation: Compilation,
+    cache: Cache | None = None,
+    with_workers: bool = False,
+    meanwhile: Callable[[Manifest], object] = lambda _: None,
+) -> Manifest:
+    """The manifest of a network, with code.
+
+    with_workers: whether forks of this process make code. meanwhile: is called while they do, or
+    before this process makes it.
+    """
+    with PYTHON.tuned():
+        module, planned = compilation.planned
+        loops = compilation.loops(module, planned)
+        objects = Objects(loops, compilation.options.target, cache, compilation.stopwatch)
+        with objects.made_by_workers() if with_workers else nullcontext():
+            manifest = _described(compilation, module, planned, loops, objects.keys)
+            meanwhile(manifest)
+            return manifest.with_code(objects.all())
+
+
+def artifact_of(compilation: Compilation, cache: Cache | None = None) -> Artifact:
+    """The compiled model, ready to be run or saved; this process makes it."""
+    return assemble(compilation, cache).artifact()
+
+
+def _described(
+    compilation: Compilation,
+    module: ModuleOp,
+    planned: Plan,
+    loops: NetworkLoops,
+    keys: tuple[str, ...],
+) -> Manifest:
+    inputs, outputs = bindings(module, planned)
+    options = compilation.options
+    info: dict[str, object] = {
+        "model": Path(fspath(compilation.param)).name,
+        "opt_level": options.opt_level,
+        "kernels": len(loops.units),
+        "steps": [[step.kernel, list(step.layers)] for step in loops.steps],
+    }
+    if options.timestamps:
+        outputs += (Binding(STAMPS, (len(loops.steps) + 1,), "int64"),)
+        info["work"] = [vars(work_of(step)) for step in loops.steps]
+    weights = constants(planned)
+    model = Artifact(
+        objects=(),
+        weights=b"",
+        arena_bytes=planned.arena_bytes,
+        inputs=inputs,
+        outputs=outputs,
+        features=options.target.features,
+        target=options.target.name,
+        info=info,
+        threads=options.num_threads,
+        tables=weights.tables(),
+    )
+    return Manifest(model, keys, weights)

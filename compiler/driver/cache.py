@@ -1,0 +1,196 @@
+"""The files of the cache. It has two tiers: kernels, and models.
+
+    <folder>/<key>.o         magic, SHA-256 of key and content, content: the code of one kernel
+    <folder>/<key>.manifest  the same for the manifest of a large model (see `manifest.py`)
+    <folder>/<key>.ncc       a small model, as it is written for a user (see `models.py`)
+    <folder>/added           bytes that were added since the folder was listed, a line a compilation
+
+An entry appears whole or not at all: it is written under another name and then renamed. Processes
+share a folder without locks, since all that write an entry write the same bytes. An entry that
+cannot be read, is cut short or belongs to another key counts as absent and is written anew.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from math import inf
+from pathlib import Path
+
+from ncc.compiler.diagnostics import CacheWarning
+from ncc.runtime.draft import DRAFT, draft_of
+
+FOLDER_VARIABLE = "NCC_CACHE_DIR"
+"""Names the folder of the cache; without it, the user's cache folder has one for ncc."""
+
+SWITCH_VARIABLE = "NCC_CACHE"
+"""`off` or `0`: no cache. `kernels`: no models, for those who change ncc while it runs."""
+
+LIMIT_BYTES = 256 << 20
+"""What a cache keeps at most: the kernels of some hundred networks, and a dozen small models."""
+
+_KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
+_FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
+_UNLISTED_SHARE = 1 / 16  # of the limit: to list many files takes longer than to compile a network
+_ADDED = "added"  # since the folder was listed, a number of bytes a line
+_MAGIC = b"ncc kernel 1\n"
+
+KERNEL, MANIFEST, MODEL = ".o", ".manifest", ".ncc"
+"""What an entry can be."""
+
+_HEADER_BYTES = len(_MAGIC) + 32
+
+
+class Cache:
+    """The files in a folder. Nothing here fails: a folder that cannot be written gives a warning.
+
+    limit: bytes that `trim` leaves at most. kinds: what is kept.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        limit: int = LIMIT_BYTES,
+        kinds: tuple[str, ...] = (KERNEL, MANIFEST, MODEL),
+    ) -> None:
+        self.folder = folder
+        self.limit = limit
+        self.kinds = kinds
+        self._added = 0
+        """Bytes of entries that `trim` has not heard of."""
+        self._writable = True
+
+    def keeps(self, kind: str) -> bool:
+        """Whether such entries are kept, as far as is known."""
+        return self._writable and kind in self.kinds
+
+    def get(self, key: str, kind: str = KERNEL) -> bytes | None:
+        """What is kept under a key, if it is there and whole."""
+        path = self.path(key, kind)
+        if path is None:
+            return None
+        try:
+            held = path.read_bytes()
+        except OSError:
+            return None
+        code = held[_HEADER_BYTES:]
+        if held[:_HEADER_BYTES] != _header(key, code):
+            return None
+        return code
+
+    def put(self, key: str, code: bytes, kind: str = KERNEL) -> None:
+        """Keep something under a key."""
+
+        def write(path: Path) -> None:
+            with draft_of(path) as draft:
+                draft.write_bytes(_header(key, code) + code)
+
+        self.put_file(key, kind, write)
+
+    def path(self, key: str, kind: str) -> Path | None:
+        """Where something is kept under a key, if it is; whoever asks is about to use it."""
+        path = self._path(key, kind)
+        if kind in self.kinds:
+            with suppress(OSError):
+                self._note_use(path, path.stat().st_mtime)
+                return path
+        return None
+
+    def put_file(self, key: str, kind: str, write: Callable[[Path], None]) -> None:
+        """Keep what is written to a path; it appears there whole or not at all."""
+        if not self.keeps(kind):
+            return
+        try:
+            if not self._added:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            write(self._path(key, kind))
+        except OSError as error:
+            self._writable = False
+            warnings.warn(
+                f"{self.folder}: warning: what is compiled is not kept: {error.strerror or error} "
+                f"({SWITCH_VARIABLE}=off says so at once)",
+                CacheWarning,
+                stacklevel=2,
+            )
+        else:
+            with suppress(OSError):
+                self._added += self._path(key, kind).stat().st_size
+
+    def trim(self) -> None:
+        """Where enough was added: delete what was not used for longest, down to the limit."""
+        added, self._added = self._added, 0
+        if not added or self._added_by_all(added) <= self.limit * _UNLISTED_SHARE:
+            return
+        with suppress(OSError):
+            (self.folder / _ADDED).write_bytes(b"0\n")
+        self._evict()
+
+    def _added_by_all(self, size: int) -> float:
+        """What all processes have added since the folder was listed, `size` being news."""
+        try:
+            with open(self.folder / _ADDED, "ab+", buffering=0) as file:
+                listed = file.tell() > 0
+                file.write(b"%d\n" % size)
+                file.seek(0)
+                return sum(map(int, file.read().split())) if listed else inf
+        except (OSError, ValueError):
+            return inf  # nobody can tell
+
+    def _evict(self) -> None:
+        """Delete the oldest files. Two processes that do so at once delete the same ones."""
+        files = sorted(self._files(), key=lambda file: file[1])
+        total = sum(size for _, _, size in files)
+        if total <= self.limit * (1 - _UNLISTED_SHARE):
+            return
+        for path, _, size in files:
+            if total <= self.limit * _KEPT_SHARE:
+                return
+            # Another process may have been faster, or may not let us.
+            with suppress(OSError):
+                os.unlink(path)
+            total -= size
+
+    def _path(self, key: str, kind: str = KERNEL) -> Path:
+        return self.folder / f"{key}{kind}"
+
+    def _note_use(self, path: Path, used: float) -> None:
+        """The time of the last change is that of the last use, an hour more or less."""
+        with suppress(OSError):
+            if time.time() - used > _FRESH_SECONDS:
+                os.utime(path)
+
+    def _files(self) -> Iterator[tuple[str, float, int]]:
+        """Path, last use and size of every file, those that a killed process left included."""
+        with suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                if not entry.name.endswith((KERNEL, MANIFEST, MODEL, DRAFT)):
+                    continue  # locks, and what else is kept here
+                with suppress(OSError):
+                    found = entry.stat()
+                    yield entry.path, found.st_mtime, found.st_size
+
+
+def is_off(environment: Mapping[str, str], variable: str) -> bool:
+    """Whether a variable of the environment switches something off."""
+    return environment.get(variable, "").lower() in ("off", "0", "no", "false")
+
+
+def cache_of(environment: Mapping[str, str]) -> Cache | None:
+    """The cache that the environment's variables ask for; None where they want none."""
+    if is_off(environment, SWITCH_VARIABLE):
+        return None
+    only_kernels = environment.get(SWITCH_VARIABLE, "").lower() == "kernels"
+    kinds = (KERNEL,) if only_kernels else (KERNEL, MANIFEST, MODEL)
+    if folder := environment.get(FOLDER_VARIABLE):
+        return Cache(Path(folder), kinds=kinds)
+    from platformdirs import user_cache_path  # slow to import, and only needed here
+
+    return Cache(user_cache_path("ncc", appauthor=False) / "kernels", kinds=kinds)
+
+
+def _header(key: str, code: bytes) -> bytes:
+    return _MAGIC + sha256(key.encode() + code).digest()

@@ -1,0 +1,255 @@
+"""Where a compilation begins: with a model that the cache has, or through all levels.
+
+The levels are imported only where they are needed: to find a model in the cache takes a tenth of a
+second, and half of one would go into imports. A user's process does not import them where another
+one can compile.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from ncc.compiler.diagnostics import CacheWarning
+from ncc.compiler.driver.cache import cache_of
+from ncc.compiler.driver.models import LARGE, Entry
+from ncc.compiler.driver.python_settings import PYTHON
+from ncc.compiler.driver.tuned import schedules_for
+from ncc.compiler.options import Options
+from ncc.compiler.stopwatch import Stopwatch
+from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.errors import NccError, needing_packages
+from ncc.runtime.paths import path_of
+
+if TYPE_CHECKING:
+    from ncc.compiler.driver.manifest import Made, Manifest
+    from ncc.compiler.driver.specialise import LateModel
+    from ncc.runtime.session import Model
+
+
+def compile(
+    param: PathLike,
+    bin: PathLike | None = None,
+    *,
+    opt_level: int = 2,
+    num_threads: int = 1,
+    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
+    input_types: Mapping[str, str] | None = None,
+    outputs: Sequence[str] | None = None,
+    target: str = "host",
+    precision: str = "fp32",
+    random_weights: int | None = None,
+    tuned: bool = True,
+) -> Model:
+    """Compile the network in `param` (text or binary) with the weights in `bin`.
+
+    bin: by default the .bin beside the .param. opt_level: 0 to 3. num_threads: the most that a
+    run uses. input_shapes: shapes in numpy order by blob name, `{"data": (3, 224, 224)}`, where
+    the file leaves them open or others are wanted; None in them leaves an extent open. A blob that
+    a layer makes is fed instead if its shape is given here. input_types:
+    element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
+    that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
+    "amx", "avx512vnni", "avx512", "avx2" or "baseline". precision: "fp32", the only one so far.
+    random_weights: a seed to make weights up from. tuned: use the schedules that `ncc tune` has
+    kept for this machine; they change no result.
+
+    A process of ncc's own compiles, unless the compiler is imported here already: this one is left
+    as it is.
+
+    Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
+    when it is first called with arrays of some shapes, and kept for them.
+
+    Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
+    InputError for options out of range and for what is no path, NccError where a package or memory
+    is missing, or the .bin is cut off meanwhile. Warns (ModelWarning) about fields that are
+    ignored.
+    """
+    options = Options.of(
+        opt_level=opt_level,
+        num_threads=num_threads,
+        input_shapes=input_shapes,
+        input_types=input_types,
+        outputs=outputs,
+        target=target,
+        precision=precision,
+        random_weights=random_weights,
+        tuned=tuned,
+    )
+    with needing_packages("ncc.compile"):
+        return _Request(param, bin, options, Stopwatch()).model(apart=True)
+
+
+def compile_with(
+    param: PathLike,
+    bin: PathLike | None,
+    options: Options,
+    stopwatch: Stopwatch | None = None,
+) -> Model:
+    """The same with options that are checked already, in this process whatever it has imported.
+
+    stopwatch: measures each stage.
+    """
+    return _Request(param, bin, options, stopwatch or Stopwatch()).model()
+
+
+def compile_file(
+    param: PathLike, bin: PathLike | None, options: Options, path: PathLike, stopwatch: Stopwatch
+) -> Artifact:
+    """Compile into a file, for a CPU that need not be this one; returns its content, with weights
+    or without.
+
+    This process is ncc's own: forks of it make machine code, a core each.
+
+    Raises InputError for a shape that is still open, and as `compile` does.
+    """
+    request = _Request(param, bin, options, stopwatch)
+    with stopwatch.timing("look for the model"):
+        model = request.entry.copied(path) if request.entry is not None else None
+    if model is not None:
+        return model
+    return request.into_file(path)
+
+
+def answer() -> None:
+    """Compile for another process, which packs the weights; see `separate_process.py`."""
+    from ncc.compiler.driver import separate_process
+    from ncc.compiler.driver.separate_process import Question
+    from ncc.runtime.session import Model
+
+    def made(question: Question) -> tuple[Manifest, bool] | None:
+        request = _Request(question.param, question.bin, question.options, Stopwatch())
+        if request.entry is None or request.entry.key != question.key:
+            return None  # a file has changed, or ncc
+        found = request.compiled(with_workers=True, pack_up_to=0)
+        return (found.manifest, found.by_files_alone) if not isinstance(found, Model) else None
+
+    separate_process.answer(made)
+
+
+class _Request:
+    """What to compile, and where the cache has it."""
+
+    def __init__(
+        self, param: PathLike, bin: PathLike | None, options: Options, stopwatch: Stopwatch
+    ) -> None:
+        self.param = path_of(param, "the .param")
+        self.bin = None if bin is None else path_of(bin, "the .bin")
+        self.options, self.stopwatch = options, stopwatch
+        self.cache = cache_of(os.environ)
+        with stopwatch.timing("look for the model"):
+            self.entry = self._entry_now()
+
+    def model(self, apart: bool = False) -> Model:
+        """A model to run. apart: whether another process compiles, if that pays."""
+        from ncc.runtime.session import Model
+
+        with self.stopwatch.timing("load the model"):
+            artifact = self.entry.artifact() if self.entry is not None else None
+        if artifact is None and apart:
+            artifact = self._made_apart()
+        if artifact is not None:
+            return Model(artifact)
+        made = self.compiled()
+        if isinstance(made, Model):
+            return made
+        artifact = made.model or made.manifest.artifact()
+        self._keep(made.manifest, artifact, made.by_files_alone)
+        return Model(artifact)
+
+    def into_file(self, path: PathLike) -> Artifact:
+        """Write the model; what it holds, weights or not."""
+        manifest = self.entry.manifest() if self.entry is not None else None
+        if manifest is not None:
+            with self.stopwatch.timing("pack the weights, and write the file"):
+                manifest.save(path)
+            return manifest.model
+        from ncc.compiler.driver.specialise import LateModel
+
+        made = self.compiled(with_workers=True, pack_up_to=LARGE)
+        if isinstance(made, LateModel):
+            artifact = made.compiled().artifact
+            artifact.save(path)
+            return artifact
+        with self.stopwatch.timing("write the file"):
+            made.model.save(path) if made.model is not None else made.manifest.save(path)
+        self._keep(made.manifest, made.model, made.by_files_alone)
+        return made.model or made.manifest.model
+
+    def compiled(
+        self, with_workers: bool = False, pack_up_to: float = math.inf
+    ) -> Made | LateModel:
+        """The model through all levels; where a shape is open, one that is compiled when it is
+        called.
+
+        with_workers: whether forks of this process may work for it, which a caller's may not care
+        for. pack_up_to: bytes of weights that are packed meanwhile.
+        """
+        with PYTHON.tuned():
+            with self.stopwatch.timing("import the levels"):
+                with self._llvm_loaded() if with_workers else nullcontext():
+                    from ncc.compiler.driver.assemble import compiled
+                    from ncc.compiler.driver.specialise import LateModel
+                    from ncc.compiler.pipeline import Compilation
+            schedules = schedules_for(self.options)
+            compilation = Compilation(
+                self.param, self.bin, self.options, schedules=schedules, stopwatch=self.stopwatch
+            )
+            made = compiled(compilation, self.cache, with_workers, pack_up_to)
+        if self.entry is not None and isinstance(made, LateModel):
+            self.entry.keep_open()
+        return made
+
+    @contextmanager
+    def _llvm_loaded(self) -> Iterator[None]:
+        """Have LLVM ready when a block ends: forks of this process need not see to it then."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        from ncc.compiler.driver.threads_object import make_ready
+
+        # No thread is at work where the process is forked: the block waits for it.
+        with ThreadPoolExecutor(1) as thread:
+            ready = thread.submit(make_ready, self.options.target, self.cache)
+            yield
+        ready.result()
+
+    def _made_apart(self) -> Artifact | None:
+        """The model by another process; None where it finds none, or this one might as well look.
+
+        Warns the caller of `compile`, and raises what the compilation does.
+        """
+        from ncc.compiler.driver import separate_process
+        from ncc.compiler.driver.separate_process import Question
+
+        # Where no model is kept, each compilation would take another process.
+        if self.entry is None or self.entry.is_open or not separate_process.pays():
+            return None
+        answer = separate_process.ask(
+            Question.of(self.param, self.bin, self.options, self.entry.key)
+        )
+        if answer is None:
+            return None
+        for warning in answer.warnings:
+            warnings.warn(warning, stacklevel=4)
+        if isinstance(answer.made, NccError):
+            raise answer.made
+        manifest, by_files_alone = answer.made
+        if not manifest.holds:
+            return None
+        artifact = manifest.artifact()
+        # A folder that the other process could not write to is no better for this one.
+        can_keep = not any(isinstance(warning, CacheWarning) for warning in answer.warnings)
+        self._keep(manifest, artifact, by_files_alone and can_keep)
+        return artifact
+
+    def _keep(self, manifest: Manifest, model: Artifact | None, by_files_alone: bool) -> None:
+        """Keep what was made, if the files are still what they were when all began."""
+        if self.entry is not None and by_files_alone and self._entry_now() == self.entry:
+            with self.stopwatch.timing("keep the model"):
+                self.entry.keep(manifest, model)
+
+    def _entry_now(self) -> Entry | None:
+        return Entry.of(self.cache, self.param, self.bin, self.options)

@@ -1,0 +1,83 @@
+"""The manifest of a model: how it was made, all of it but numbers.
+
+    key       the text of the .param, options, tuned schedules, the size of the .bin, the version of
+              ncc
+    manifest  the kernels by their keys in the cache, where each weight goes and what is done to it,
+              inputs, outputs, size of the arena; and which bytes of the .bin all that depends on
+
+A manifest holds as long as these bytes are the same: tags, and values that a rewrite has looked at.
+Others may change, since the model is packed from the file anew. To follow a manifest takes neither
+IR nor LLVM.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import groupby
+from operator import attrgetter
+
+from ncc.compiler.artifact.constants import Constants
+from ncc.dialects.weights.stored import Piece
+from ncc.runtime.artifact import Artifact, PathLike, Weights
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A model without weights, the keys of its code, and where its weights come from."""
+
+    model: Artifact
+    objects: tuple[str, ...]
+    constants: Constants
+    pieces: tuple[Piece, ...] = ()
+    """What was looked at of the .bin."""
+    digest: bytes | None = None
+    """Of that; None where it cannot be read any more."""
+
+    def looking_at(self, pieces: Iterable[Piece]) -> Manifest:
+        """The manifest that depends on these pieces of the .bin."""
+        read = tuple(sorted(pieces))
+        return replace(self, pieces=read, digest=_digest(read))
+
+    @property
+    def holds(self) -> bool:
+        """Whether the pieces are what they were."""
+        return self.digest is not None and _digest(self.pieces) == self.digest
+
+    def with_code(self, objects: tuple[bytes, ...]) -> Manifest:
+        """The manifest with code, or with none, as it is kept."""
+        return replace(self, model=replace(self.model, objects=objects))
+
+    def artifact(self, weights: Weights | None = None) -> Artifact:
+        """The model, with its weights packed; or these."""
+        return replace(self.model, weights=self.constants.packed() if weights is None else weights)
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to a file, its weights while they are packed."""
+        self.model.save_with(self.constants.chunks(), self.constants.size, path)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of a compilation. model: with weights, if these are packed. by_files_alone: whether
+    the next compilation of the same files gives the same, and has nothing to warn about.
+    """
+
+    manifest: Manifest
+    model: Artifact | None
+    by_files_alone: bool
+
+
+def _digest(pieces: Iterable[Piece]) -> bytes | None:
+    """Of what is in sorted pieces of files now; None where a file cannot be read."""
+    found = sha256()
+    try:
+        for path, inside in groupby(pieces, key=attrgetter("path")):
+            with open(path, "rb", buffering=0) as file:
+                for piece in inside:
+                    found.update(os.pread(file.fileno(), piece.size, piece.offset))
+    except OSError:
+        return None
+    return found.digest()

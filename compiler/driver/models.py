@@ -1,0 +1,146 @@
+"""The tier of the cache that keeps models: small ones whole, large ones by their manifests.
+
+A small model is found by a digest of its .bin. To pack its weights anew would take numpy, and the
+import of numpy takes longer than all else. A large .bin takes longer to digest than to pack.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from ncc.compiler.driver.cache import MANIFEST, MODEL, Cache
+from ncc.compiler.driver.keys import model_key
+from ncc.compiler.options import Options
+from ncc.compiler.read.default_path import default_bin_path
+from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.draft import draft_of
+from ncc.runtime.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from ncc.compiler.driver.manifest import Manifest
+
+LARGE = 32 << 20
+"""Bytes of a .bin, or of a model, from which on no model is kept whole."""
+
+LARGEST_MANIFEST = 4 << 20
+"""Bytes of a manifest that is kept: one with weights that a rewrite computed may have more."""
+
+_OPEN = b"open shapes"
+"""In place of the manifest where a shape is open: each shape is a compilation of its own."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The place of the model for some files in the cache; equal as long as the files are."""
+
+    cache: Cache
+    key: str
+    """Of all but the content of the .bin."""
+    digest: bytes | None
+    """Of the content of a small .bin, or of none; None for a large one."""
+
+    @staticmethod
+    def of(
+        cache: Cache | None, param: PathLike, bin: PathLike | None, options: Options
+    ) -> Entry | None:
+        """None where no models are kept, or the files cannot be read."""
+        if cache is None or not cache.keeps(MODEL):
+            return None
+        key = model_key(param, bin, options)
+        if key is None:
+            return None
+        path = default_bin_path(param) if bin is None else bin
+        try:
+            digest = _digest(path) if os.path.exists(path) else b""
+        except OSError:
+            return None
+        return Entry(cache, key, digest)
+
+    def copied(self, path: PathLike) -> Artifact | None:
+        """The small model, copied to a path, if it is kept whole."""
+        kept = self._small()
+        if kept is None:
+            return None
+        try:
+            with draft_of(path) as draft:
+                _copy(kept, draft)
+                return Artifact.load(draft, verify_weights=True, any_cpu=True)
+        except (ArtifactError, OSError):
+            return None  # where the path is at fault, so it is when the model has been made
+
+    def artifact(self) -> Artifact | None:
+        """The model, if it is kept: a small one in memory, a large one packed by its manifest."""
+        kept = self._small()
+        if kept is None:
+            manifest = self.manifest()
+            return None if manifest is None else manifest.artifact()
+        from ncc.runtime.session import in_memory  # takes numpy
+
+        with suppress(ArtifactError, OSError):  # broken, or evicted meanwhile
+            return in_memory(Artifact.load(kept, verify_weights=True, any_cpu=True))
+        return None
+
+    def manifest(self) -> Manifest | None:
+        """The manifest of a large model, with code.
+
+        None where there is none, it does not hold, or the cache has lost a kernel.
+        """
+        held = self.cache.get(self.key, MANIFEST)
+        if held is None or held == _OPEN:
+            return None
+        # Ours: the key says by which version, a checksum that it is whole.
+        manifest: Manifest = pickle.loads(held)
+        objects = [code for key in manifest.objects if (code := self.cache.get(key)) is not None]
+        if len(objects) < len(manifest.objects) or not manifest.holds:
+            return None
+        return manifest.with_code(tuple(objects))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is known that a shape is open."""
+        return self.cache.get(self.key, MANIFEST) == _OPEN
+
+    def keep_open(self) -> None:
+        """Note that a shape is open."""
+        self._put(_OPEN)
+
+    def keep(self, manifest: Manifest, model: Artifact | None) -> None:
+        """Keep a small model, or the manifest of a large one. The files are what they were."""
+        if self.digest is None or model is None or manifest.constants.size > LARGE:
+            self._put(pickle.dumps(manifest.with_code(()), pickle.HIGHEST_PROTOCOL))
+        else:
+            self.cache.put_file(self._small_key, MODEL, model.save)
+            self.cache.trim()
+
+    @property
+    def _small_key(self) -> str:
+        return sha256(self.key.encode() + (self.digest or b"")).hexdigest()
+
+    def _small(self) -> os.PathLike[str] | None:
+        """Where the model is kept whole, if it is."""
+        return None if self.digest is None else self.cache.path(self._small_key, MODEL)
+
+    def _put(self, data: bytes) -> None:
+        if len(data) <= LARGEST_MANIFEST:
+            self.cache.put(self.key, data, MANIFEST)
+            self.cache.trim()
+
+
+def _digest(path: PathLike) -> bytes | None:
+    """Of a file; None of a large one."""
+    with open(path, "rb", buffering=0) as file:
+        if os.fstat(file.fileno()).st_size > LARGE:
+            return None
+        return sha256(file.read()).digest()
+
+
+def _copy(source: PathLike, target: PathLike) -> None:
+    """Copy a file to a new one, within the system."""
+    with open(source, "rb", buffering=0) as held, open(target, "xb", buffering=0) as file:
+        while os.sendfile(file.fileno(), held.fileno(), None, LARGE):
+            pass

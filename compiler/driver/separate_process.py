@@ -1,0 +1,162 @@
+"""A compilation in a process of ncc's own: a user's process holds neither xDSL nor LLVM behind it.
+
+    who asks                                    the process
+      the question      -------------------->     imports xDSL and the levels
+                                                  walks down to the loops
+                                                  makes the code, with forks of itself
+      packs weights     <-- the manifest ----     ends
+
+The process is a fresh interpreter that finds modules where this one does, and reads the question
+from a file in memory. Where anything is in its way it does not answer: the one that asked compiles
+then, and finds out.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import IO, TypeAlias
+
+from ncc.compiler.driver.manifest import Manifest
+from ncc.compiler.driver.workers import end_with
+from ncc.compiler.options import Options
+from ncc.runtime.artifact import PathLike
+from ncc.runtime.errors import NccError
+
+_LEVELS = "xdsl"
+"""The package that is loaded where a process compiles, or has layers of its own."""
+
+_START = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import ncc
+sys.path[:] = sys.argv[2:]
+from ncc.compiler.driver.compile import answer
+answer()
+"""
+
+_LIKE_HERE = {
+    "isolated": "-I",
+    "ignore_environment": "-E",
+    "no_user_site": "-s",
+    "no_site": "-S",
+    "dont_write_bytecode": "-B",
+}
+"""Python's options for what an interpreter finds, and leaves, by their names in sys.flags."""
+
+Made: TypeAlias = tuple[Manifest, bool]
+"""A manifest with code, and whether the files alone decide it."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """How is this network compiled? key: of its model, as the asker finds it."""
+
+    param: PathLike
+    bin: PathLike | None
+    options: Options
+    key: str
+    asker: int
+    """The process that asks."""
+
+    @staticmethod
+    def of(param: PathLike, bin: PathLike | None, options: Options, key: str) -> Question:
+        return Question(
+            _plain(param), None if bin is None else _plain(bin), options, key, os.getpid()
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How the model is made, or why there is none, and what there was to warn of."""
+
+    made: Made | NccError
+    warnings: tuple[Warning | str, ...]
+
+
+def pays() -> bool:
+    """Whether another process would spare this one anything.
+
+    Not where the levels are imported, be it by layers that only this process knows. An interpreter
+    within another program is none that can be started.
+    """
+    name = os.path.basename(sys.executable or "")
+    return _LEVELS not in sys.modules and name.startswith("python") and not hasattr(sys, "frozen")
+
+
+def ask(question: Question) -> Answer | None:
+    """The answer of another process; None where it has none.
+
+    An exception meanwhile, as an interruption is one, ends the process.
+    """
+    import subprocess  # only needed here
+
+    options = [option for flag, option in _LIKE_HERE.items() if getattr(sys.flags, flag)]
+    # This ncc, which need not be what the path leads to by now.
+    home = os.path.dirname(os.path.dirname(str(sys.modules["ncc"].__file__)))
+    path = [home, *(place for place in sys.path if isinstance(place, str))]
+    # BLAS has small products to make: its threads would only keep the cores from others.
+    environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+    with suppress(OSError, EOFError, pickle.UnpicklingError):
+        with open(os.memfd_create("question"), "w+b") as asked:
+            pickle.dump(question, asked)
+            asked.seek(0)
+            process = subprocess.Popen(
+                [sys.executable, *options, "-P", "-c", _START, *path],
+                stdin=asked,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+            )
+        with process:
+            try:
+                assert process.stdout is not None
+                return _answered(process.stdout)
+            finally:
+                process.kill()
+    return None
+
+
+def _answered(answers: IO[bytes]) -> Answer:
+    answer = pickle.load(answers)
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def answer(compile: Callable[[Question], Made | None]) -> None:
+    """What the other process does, until it ends."""
+    gc.disable()
+    # An interruption from the terminal is the business of who asks.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    question: Question = pickle.load(sys.stdin.buffer)
+    end_with(question.asker)
+    with open(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # what else is printed goes where errors go
+        with warnings.catch_warnings(record=True) as caught:
+            # The asker chooses what is shown.
+            for kind in (UserWarning, RuntimeWarning):
+                warnings.simplefilter("default", kind)
+            made = _made(compile, question)
+        if made is not None:
+            pickle.dump(Answer(made, tuple(one.message for one in caught)), answers)
+    os._exit(0)  # what was made for it need not be taken apart
+
+
+def _made(compile: Callable[[Question], Made | None], question: Question) -> Made | NccError | None:
+    try:
+        return compile(question)
+    except NccError as error:
+        return error
+
+
+def _plain(path: PathLike) -> PathLike:
+    """A path that another process can read."""
+    return path if isinstance(path, PurePath) else os.fspath(path)

@@ -1,0 +1,106 @@
+"""Schedules that `ncc tune` has found to be the fastest on a machine, kept as text.
+
+    <folder of the cache>/tuned.txt
+
+    signature of the kernel <tab> target <tab> compiler <tab> CPU <tab> schedule
+
+A line counts for the CPU, the target and the compiler that it names, so that machines may share a
+folder. Whoever adds lines holds a lock, and the file is renamed into its place: readers need no
+lock. A line that cannot be read counts for nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from ncc.compiler.driver.cache import cache_of, is_off
+from ncc.compiler.driver.versions import generator_version
+from ncc.compiler.options import Options
+from ncc.compiler.target import Target
+from ncc.runtime import cpu
+from ncc.runtime.draft import draft_of
+from ncc.runtime.errors import InputError
+
+SWITCH_VARIABLE = "NCC_TUNED"
+"""`off` or `0`: schedules are those of the cost model, whatever was tuned."""
+
+NAME = "tuned.txt"
+_FIELDS = 5
+
+
+class TunedSchedules:
+    """The file in a folder, as far as it is for one target on this machine and by this compiler."""
+
+    def __init__(self, folder: Path, target: Target) -> None:
+        self.path = folder / NAME
+        self._target = target
+
+    @cached_property
+    def _made_by(self) -> tuple[str, str, str]:
+        compiler = sha256(generator_version().encode()).hexdigest()[:12]
+        return self._target.name, compiler, cpu.model()
+
+    def read(self) -> dict[str, str]:
+        """Texts of schedules by signature; nothing where there is no file."""
+        return {
+            signature: schedule
+            for (signature, *made_by), schedule in self._lines().items()
+            if tuple(made_by) == self._made_by
+        }
+
+    def add(self, schedules: Mapping[str, str]) -> None:
+        """Keep these, in place of what other compilers found for the same kernels here.
+
+        Raises OSError where the folder cannot be written.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        from filelock import FileLock  # slow to import, and only needed here
+
+        target, _, machine = self._made_by
+        with FileLock(self.path.with_suffix(".lock")):
+            lines = {
+                key: schedule
+                for key, schedule in self._lines().items()
+                if (key[1], key[3]) != (target, machine) or key[0] not in schedules
+            }
+            lines |= {(name, *self._made_by): text for name, text in schedules.items()}
+            text = "".join("\t".join((*key, held)) + "\n" for key, held in sorted(lines.items()))
+            with draft_of(self.path) as draft:
+                draft.write_text(text)
+
+    def _lines(self) -> dict[tuple[str, ...], str]:
+        """All lines, whoever made them."""
+        try:
+            text = self.path.read_text(errors="replace")
+        except OSError:  # no file, no folder, or one that we may not read
+            return {}
+        rows = [tuple(line.split("\t")) for line in text.splitlines()]
+        return {row[:-1]: row[-1] for row in rows if len(row) == _FIELDS}
+
+
+def tuned_schedules(environment: Mapping[str, str], options: Options) -> dict[str, str]:
+    """What was tuned for a target, if the options and the environment want that to be used."""
+    cache = cache_of(environment)
+    if cache is None or not options.tuned or is_off(environment, SWITCH_VARIABLE):
+        return {}
+    with suppress(OSError):  # a file that others may read counts as absent, as their kernels do
+        return TunedSchedules(cache.folder, options.target).read()
+    return {}
+
+
+def schedules_for(options: Options) -> dict[str, str]:
+    """The tuned schedules for a compilation in this process."""
+    return tuned_schedules(os.environ, options)
+
+
+def tuned_file(environment: Mapping[str, str], target: Target) -> TunedSchedules:
+    """Where to keep what is tuned. Raises InputError where nothing shall be kept."""
+    cache = cache_of(environment)
+    if cache is None:
+        raise InputError("schedules are kept beside the cache of kernels, which is switched off")
+    return TunedSchedules(cache.folder, target)

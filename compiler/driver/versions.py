@@ -1,0 +1,78 @@
+"""What keys of the cache say of ncc itself: digests of its files, and versions of its libraries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import chain
+from operator import attrgetter
+from pathlib import Path
+
+_GENERATORS = (
+    "compiler/loops",
+    "compiler/llvm",
+    "compiler/driver/objects.py",
+    "compiler/target.py",
+    "runtime/threads.py",
+    "dialects/rt.py",
+    "dialects/code.py",
+    "dialects/tile.py",
+)
+"""What makes the machine code of a kernel, given the kernel's key."""
+
+_ROOMS = ("compiler", "dialects", "runtime")
+
+
+@cache
+def generator_version() -> str:
+    """Another text for other code, and for other versions of LLVM or xDSL: no kernel outlives an
+    edit.
+    """
+    return _version(_GENERATORS)
+
+
+@cache
+def compiler_version() -> str:
+    """The same for all of ncc: no model outlives an edit of anything."""
+    return _version(_ROOMS)
+
+
+def _version(names: Iterable[str]) -> str:
+    home = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    sources = sha256()
+    for file in chain.from_iterable(_python_files(os.path.join(home, name)) for name in names):
+        with open(file, "rb", buffering=0) as source:
+            sources.update(f"{os.path.basename(file)}\0".encode() + source.read() + b"\0")
+    versions = ", ".join(map(_installed, ("llvmlite", "xdsl", "numpy")))
+    return f"{versions}, ncc {sources.hexdigest()}"
+
+
+def _python_files(place: str) -> Iterator[str]:
+    """The Python files in a folder and in those inside it, or the one file."""
+    if not os.path.isdir(place):
+        yield place
+        return
+    with os.scandir(place) as entries:
+        for entry in sorted(entries, key=attrgetter("name")):
+            if entry.name.endswith(".py"):
+                yield entry.path
+            elif entry.is_dir():
+                yield from _python_files(entry.path)
+
+
+def _installed(package: str) -> str:
+    """A package and its version, by the name of the folder beside it that says so.
+
+    To import it takes longer than to find a model in the cache.
+    """
+    spec = find_spec(package)
+    beside = Path(spec.origin).parent.parent if spec is not None and spec.origin else Path()
+    start, end = f"{package}-", ".dist-info"
+    found = [n for n in os.listdir(beside) if n.startswith(start) and n.endswith(end)]
+    if len(found) == 1:
+        return found[0].removesuffix(end)
+    return f"{package}-{import_module(package).__version__}"

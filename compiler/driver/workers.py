@@ -1,0 +1,131 @@
+"""A pool of worker processes, one a core: forks of this process, which know all that it knows.
+
+Python uses one core at a time. Work that falls into long pieces is done by the standard library's
+pool of processes: each takes the next piece when it is done with one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import active_children, get_context
+from typing import Any, Generic, TypeVar
+
+from ncc.runtime import cpu
+
+MOST = 4
+"""Workers of a process: what each needs to begin is not worth more of them."""
+
+_PR_SET_PDEATHSIG = 1
+"""The option of prctl by which a process gets a signal when its parent ends."""
+
+Result = TypeVar("Result")
+
+
+class WorkerEnded(Exception):
+    """A worker came to its end while it was at work on a piece."""
+
+    def __init__(self, piece: int) -> None:
+        super().__init__(piece)
+        self.piece = piece
+
+
+class Workers(Generic[Result]):
+    """Workers that begin at once, and end with the block or with this process.
+
+    No other thread may be at work now: it does not go on in a fork, and what it holds locked stays
+    locked there. work: makes what can be pickled of a piece, by its number. pieces: in the order in
+    which they are begun.
+    """
+
+    def __init__(self, work: Callable[[int], Result], pieces: Sequence[int]) -> None:
+        self._work, self._pieces = work, pieces
+        self._pool: ProcessPoolExecutor | None = None
+        self._futures: dict[Future[Result], int] = {}
+        self._others = {child.pid for child in active_children()}
+        """Processes that are none of these workers."""
+
+    def __enter__(self) -> Workers[Result]:
+        if self._pieces:
+            try:
+                self._begin(min(cpu.cores(), MOST, len(self._pieces)), self._pieces)
+            except OSError:  # the system allows no more processes
+                self._futures.clear()
+                self.__exit__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End all workers, whatever they are at."""
+        if self._pool is not None:
+            for child in active_children():
+                if child.pid not in self._others:
+                    child.kill()
+            # Its thread ends, too: the next workers are forks of a process without it.
+            self._pool.shutdown(cancel_futures=True)
+
+    def results(self) -> Iterator[tuple[int, Result]]:
+        """Each piece with what was made of it, as soon as that is there; nothing where the system
+        has no workers.
+
+        Where a worker ends, nobody can tell at which piece it was: those that are left are done one
+        by one. Raises what `work` raises, and WorkerEnded for a piece that ends its worker alone.
+        """
+        left = []
+        for future in as_completed(self._futures):
+            piece = self._futures[future]
+            try:
+                result = future.result()
+            except BrokenProcessPool:
+                left.append(piece)
+            else:
+                yield piece, result
+        for piece in left:
+            yield piece, self._alone(piece)
+
+    def _alone(self, piece: int) -> Result:
+        assert self._pool is not None
+        self._pool.shutdown()  # its thread has ended when this one forks
+        try:
+            return self._begin(1, [piece])[0].result()
+        except BrokenProcessPool as error:
+            raise WorkerEnded(piece) from error
+
+    def _begin(self, workers: int, pieces: Sequence[int]) -> list[Future[Result]]:
+        self._pool = ProcessPoolExecutor(
+            workers,
+            get_context("fork"),
+            initializer=_begin_work,
+            initargs=(self._work, os.getpid()),
+        )
+        self._futures = {self._pool.submit(_do, piece): piece for piece in pieces}
+        return list(self._futures)
+
+
+_at_work: Callable[[int], Any]
+"""In a worker: what it does."""
+
+
+def _begin_work(work: Callable[[int], Any], parent: int) -> None:
+    global _at_work
+    _at_work = work
+    # An interruption from the terminal is the business of the parent.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(parent)
+
+
+def _do(piece: int) -> Any:
+    return _at_work(piece)
+
+
+def end_with(parent: int) -> None:
+    """Have this process end, with code 1 or by a signal, when the thread that made it does."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Who began the parent may have left it blocked.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)  # the system would have told it, but the parent had ended already

@@ -54,6 +54,7 @@ from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
 from ncc.compiler.process.python_settings import PYTHON
 from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.read.read_network import read
 from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
@@ -142,6 +143,7 @@ class Compilation:
         """Wherever this process works later."""
         self.read_from: tuple[int, int] | None = None
         self.warnings: tuple[str, ...] = ()
+        self.numbers: tuple[StoredNumbers, ...] = ()
         self.values: Mapping[str, Array] = {}
 
     @cached_property
@@ -154,7 +156,7 @@ class Compilation:
         self.read_from = self._weights_state()
         with self.timing("read"):
             found = read(self.param, self.bin, random_weights=seed, outputs=outputs)
-        self.warnings = found.warnings
+        self.warnings, self.numbers = found.warnings, found.numbers
         for text in self.warnings:
             warnings.warn(text, ModelWarning, stacklevel=2)
         feed(found.module, self.options.input_shapes)
@@ -165,7 +167,7 @@ class Compilation:
         with noting() as pieces:
             inputs = self.inputs()
             if are_open(inputs):
-                self._keep(recipe_key, Kept.of(None, pieces))
+                self._keep(recipe_key, Kept.of(None, pieces, self.numbers))
                 stay_where_named(self.source)
                 return LateModel(
                     lambda shapes, values: self.at(shapes, values).artifact(),
@@ -175,7 +177,7 @@ class Compilation:
                     num_threads=self.options.num_threads,
                 )
             recipe, objects = self.recipe(lambda _: self.weights)
-        self._keep(recipe_key, Kept.of(recipe, pieces))
+        self._keep(recipe_key, Kept.of(recipe, pieces, self.numbers))
         return self._with_code(recipe, objects)
 
     def for_another(
@@ -188,10 +190,12 @@ class Compilation:
         """
         with noting() as pieces:
             if are_open(self.inputs()):
-                self._keep(recipe_key, Kept.of(None, pieces))
+                self._keep(recipe_key, Kept.of(None, pieces, self.numbers))
                 return None
-            recipe, objects = self.recipe(lambda recipe: tell(Kept.of(recipe, pieces)))
-        self._keep(recipe_key, Kept.of(recipe, pieces))
+            recipe, objects = self.recipe(
+                lambda recipe: tell(Kept.of(recipe, pieces, self.numbers))
+            )
+        self._keep(recipe_key, Kept.of(recipe, pieces, self.numbers))
         return objects
 
     def _keep(self, recipe_key: str | None, kept: Kept) -> None:

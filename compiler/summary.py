@@ -3,13 +3,15 @@
     layer type             name   blob   shape                 weights  multiply-adds
     Convolution            conv1  conv1  16x8x8                    160          9,216
 
-Weights are counted as the layers declare them, and never looked at: a .param is enough.
+Weights are counted as the layers declare them: a .param is enough. What lies beside it is looked at
+for warnings alone.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import starmap
 from math import prod
@@ -17,9 +19,10 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.diagnostics import ModelError, Unsupported
+from ncc.compiler.diagnostics import ModelError, ModelWarning, Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds_of
+from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.read_network import read
 from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.layer import Layer, shape_of
@@ -130,13 +133,28 @@ def summary_of(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None = No
 
     Raises ModelError where the file is at fault, InputError for a name that is no input.
     """
-    module = read(param, random_weights=0, opaque=True).module
+    result = read(param, random_weights=0, opaque=True)
+    module = result.module
+    _warn_of_weights(param, result.warnings)
     unknown = None
     try:
         infer_shapes(module, input_shapes)
     except (ModelError, Unsupported) as error:
         unknown = error
     return Summary.of(Network.of(module), unknown)
+
+
+def _warn_of_weights(param: AnyPath, known: Collection[str]) -> None:
+    """Warn of a .bin that lies beside the .param, but not once more of what is known without it."""
+    if not os.path.exists(default_bin_path(param)):
+        return
+    try:
+        found = read(param, opaque=True).warnings
+    except ModelError as error:
+        found = (f"{param}: warning: its weights cannot be read:\n{error}",)
+    for text in found:
+        if text not in known:
+            warnings.warn(text, ModelWarning, stacklevel=3)
 
 
 def weights_of(op: Layer) -> int:

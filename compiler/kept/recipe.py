@@ -6,8 +6,8 @@
              inputs, outputs, size of the arena; and which bytes of the .bin all that depends on
 
 A recipe holds where these bytes are what they were: tags, and values that a rewrite has looked at.
-Others may have changed, since a model is packed from the file anew. To follow a recipe takes
-neither IR nor LLVM.
+Others may have changed, since a model is packed from the file anew; where they are such that a user
+is to be warned, it does not hold. To follow a recipe takes neither IR nor LLVM.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from operator import attrgetter
 from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.kept.cache import RECIPE, Cache
 from ncc.compiler.process import forked
+from ncc.compiler.read.plausible import StoredNumbers, faults
 from ncc.dialects.weights.stored import Piece
 from ncc.runtime.archive import Share
 from ncc.runtime.artifact import Artifact, PathLike
@@ -53,23 +54,33 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Kept:
-    """A recipe, what was looked at of the .bin for it, and the digest of that."""
+    """A recipe, what was looked at of the .bin for it, the digest of that, and the weights, which
+    are looked at each time.
+    """
 
     recipe: Recipe | None
     """None where a shape is open: each shape is a compilation of its own."""
     pieces: tuple[Piece, ...]
     digest: bytes | None
     """None where that cannot be read any more."""
+    numbers: tuple[StoredNumbers, ...] = ()
 
     @staticmethod
-    def of(recipe: Recipe | None, pieces: Iterable[Piece]) -> Kept:
+    def of(
+        recipe: Recipe | None, pieces: Iterable[Piece], numbers: tuple[StoredNumbers, ...] = ()
+    ) -> Kept:
         read = tuple(sorted(pieces))
-        return Kept(recipe, read, _digest(read))
+        return Kept(recipe, read, _digest(read), numbers)
 
     @property
     def holds(self) -> bool:
-        """Whether what was looked at is what it was."""
-        return self.digest is not None and _digest(self.pieces) == self.digest
+        """Whether what was looked at is what it was, and there is nothing to warn of."""
+        if self.digest is None or _digest(self.pieces) != self.digest:
+            return False
+        try:
+            return not any(faults(self.numbers))
+        except OSError:
+            return False
 
 
 def recalled(cache: Cache, key: str) -> Recipe | None:

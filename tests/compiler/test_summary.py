@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ncc.compiler.diagnostics import ModelError
+import pytest
+
+from ncc.compiler.diagnostics import ModelError, ModelWarning
 from ncc.compiler.summary import summary_of
 
 LINES = """
@@ -51,3 +53,16 @@ def test_shapes_that_nobody_says(tmp_path: Path) -> None:
     assert isinstance(summary.unknown, ModelError) and "--shape data=" in str(summary.unknown)
     assert [line.split() for line in summary.table()][-1] == ["5", "layers", "112", "?"]
     assert summary_of(param, {"data": (3, 6, 8)}).unknown is None
+
+
+def test_weights_are_looked_at_where_they_lie_beside_it(tmp_path: Path) -> None:
+    """What no training leaves is warned of; what cannot be read is, too, and is no error."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput x 0 1 x 0=40\nInnerProduct fc 1 1 x y 0=2 2=80\n")
+    weights = path.with_suffix(".bin")
+    for content, says in ((bytes(4 + 320), "is 100 % zero"), (bytes(4), "cannot be read")):
+        weights.write_bytes(content)
+        with pytest.warns(ModelWarning, match=says):
+            assert summary_of(path).weights == 80
+    weights.unlink()
+    assert summary_of(path).weights == 80

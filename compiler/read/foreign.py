@@ -83,10 +83,11 @@ def _kind(name: str, data: bytes) -> tuple[str, str] | None:
     if data.startswith(ZIP):
         return (
             "a zip archive, as PyTorch writes them",
-            f"pnnx converts TorchScript: pip install pnnx; pnnx {name} inputshape=[1,3,224,224]",
+            f"pnnx converts TorchScript: pip install pnnx; "
+            f"pnnx {name} fp16=0 inputshape=[1,3,224,224]",
         )
     if name.endswith(".onnx"):
-        return "an ONNX model", f"pnnx converts it: pip install pnnx; pnnx {name}"
+        return "an ONNX model", f"pnnx converts it: pip install pnnx; pnnx {name} fp16=0"
     if _PNNX.match(data):
         ncnn = name.replace(".pnnx.", ".ncnn.")
         return "a network in pnnx's own layers", f"ncnn's, {ncnn}, was written beside it"

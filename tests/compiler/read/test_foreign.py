@@ -30,8 +30,13 @@ PNNX = b"7767517\n3 2\npnnx.Input x 0 1 0 #0=(1,3,8,8)f32\n"
     ("name", "data", "what", "how"),
     [
         ("net.ncc", zipped("manifest.json"), "a compiled model", "ncc.load read it"),
-        ("net.pt", zipped("net/data.pkl"), "as PyTorch writes them", "pnnx net.pt inputshape="),
-        ("net.onnx", b"\x08\x07\x12\x07pytorch", "an ONNX model", "pnnx net.onnx"),
+        (
+            "net.pt",
+            zipped("net/data.pkl"),
+            "as PyTorch writes them",
+            "pnnx net.pt fp16=0 inputshape=",
+        ),
+        ("net.onnx", b"\x08\x07\x12\x07pytorch", "an ONNX model", "pnnx net.onnx fp16=0"),
         ("net.pnnx.param", PNNX, "pnnx's own layers", "ncnn's, net.ncnn.param, was written"),
         ("net.bin", b"\0" * 8, "a file of weights", "the .param first"),
         ("net.param", TEXT.encode("utf-16"), "text in UTF-16", "save it as UTF-8"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -111,7 +112,7 @@ def test_without_onnxruntime_it_is_said_how_to_have_it(
     """A benchmark goes on without."""
     path = model()
     monkeypatch.setattr(onnx_outputs, "available", lambda: False)
-    with pytest.raises(Unsupported, match=r"pip install 'ncnn-compiler\[onnx\]'"):
+    with pytest.raises(Unsupported, match=re.escape("pip install 'ncnn-compiler[onnx]'")):
         against_onnx(network, None, path)
     rows, told = compared(str(network), None, str(path), {}, {})
     assert not rows and "pip install 'ncnn-compiler[onnx]'" in told

@@ -134,5 +134,6 @@ def test_a_benchmark_says_the_difference(
 
 
 def test_a_row_is_of_one_name_where_both_are() -> None:
+    """Else it says both."""
     assert str(OnnxRow("a", "a", (3,), (1, 3), 0.25)) == "a 2.5e-01"
     assert str(OnnxRow("a", "b", (3,), (1, 3), 0.25)) == "a (b) 2.5e-01"

@@ -1,8 +1,9 @@
 """What can go wrong in a compilation, sorted by whose fault it is.
 
 ModelError: the file's. Unsupported: nobody's, yet. CompilerBug: ours. Each tells where it
-happened and how to go on. ModelWarning: what a file says in vain. CacheWarning: what is not kept.
-The root NccError, and the errors of running, are in ncc.runtime.errors.
+happened and how to go on. ModelWarning: what a file says in vain, and weights that
+a broken conversion wrote. CacheWarning: what is not kept. The root NccError, and the errors of
+running, are in ncc.runtime.errors.
 """
 
 from __future__ import annotations
@@ -119,7 +120,9 @@ class ModelError(NccError):
 
 
 class ModelWarning(UserWarning):
-    """A model file says something that ncnn ignores, and so does ncc."""
+    """A model file says something that ncnn ignores, and so does ncc; or it has weights as no
+    training leaves them.
+    """
 
 
 class CacheWarning(RuntimeWarning):

@@ -41,6 +41,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
 from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.read.read_network import read
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.ncnn.layer import Array, Shape
@@ -107,6 +108,7 @@ class Compilation:
         """Wherever this process works later."""
         self.read_from: tuple[int, int] | None = None
         self.warnings: tuple[str, ...] = ()
+        self.numbers: tuple[StoredNumbers, ...] = ()
         self.values: Mapping[str, Array] = {}
 
     @cached_property
@@ -119,7 +121,7 @@ class Compilation:
         self.read_from = self.weights_state()
         with self.timing("read"):
             found = read(self.param, self.bin, random_weights=seed, outputs=outputs)
-        self.warnings = found.warnings
+        self.warnings, self.numbers = found.warnings, found.numbers
         for text in self.warnings:
             warnings.warn(text, ModelWarning, stacklevel=2)
         feed(found.module, self.options.input_shapes)

@@ -3,14 +3,15 @@
     layer type             name   blob   shape                 weights  multiply-adds
     Convolution            conv1  conv1  16x8x8                    160          9,216
 
-Weights are counted as the layers declare them, and never looked at: a .param is enough.
+Weights are counted as the layers declare them: a .param is enough. What lies beside it is looked at
+for warnings alone.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from math import prod
 from typing import TypeAlias
@@ -20,6 +21,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds_of
+from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.layer_classes import problems_of, unknown_types
 from ncc.compiler.read.read_network import ReadResult, read
 from ncc.dialects.element import element_of, name_of
@@ -146,7 +148,18 @@ def summary_of(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None = No
         infer_shapes(found.module, input_shapes)
     except (ModelError, Unsupported) as error:
         unknown = error
-    return Summary.of(found, unknown)
+    more = tuple(text for text in _of_weights(param) if text not in found.warnings)
+    return Summary.of(replace(found, warnings=found.warnings + more), unknown)
+
+
+def _of_weights(param: AnyPath) -> tuple[str, ...]:
+    """The warnings of a network with the .bin that lies beside its .param, if there is one."""
+    if not os.path.exists(default_bin_path(param)):
+        return ()
+    try:
+        return read(param, opaque=True).warnings
+    except ModelError as error:
+        return (f"{fspath(param)}: warning: its weights cannot be read:\n{error}",)
 
 
 def weights_of(op: Layer) -> int:

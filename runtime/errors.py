@@ -24,8 +24,8 @@ def needing_packages(what: str) -> Iterator[None]:
         if package == "ncc":
             raise
         raise NccError(
-            f"{what} needs {package}, which is not installed: install ncc with its dependencies "
-            "(in Python, ncc.load needs numpy alone)"
+            f"{what} needs {package}, which is not installed: "
+            "pip install 'ncnn-compiler[compiler]' (in Python, ncc.load needs numpy alone)"
         ) from error
 
 

@@ -8,13 +8,11 @@ Readers ask before they say what is broken in a file of their own kind.
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from ncc.runtime.zip_headers import entries_of
+from zipfile import BadZipFile, ZipFile
 
 from ncc.runtime.archive import MAGIC as ZIP
 
@@ -42,10 +40,10 @@ class Kind:
     ways: Mapping[str, str] = field(default_factory=dict)
 
 
-_TO_ONNX = "export the network to ONNX; pnnx converts that: pip install pnnx; pnnx net.onnx"
+_TO_ONNX = "export the network to ONNX; pnnx converts that: pip install pnnx; pnnx net.onnx fp16=0"
 _TRACE = (
     "load them into their module, write that by torch.jit.trace(module.eval(), x).save('net.pt'), "
-    "and pnnx converts it: pip install pnnx; pnnx net.pt inputshape=[1,3,224,224]"
+    "and pnnx converts it: pip install pnnx; pnnx net.pt fp16=0 inputshape=[1,3,224,224]"
 )
 _TO_ARRAY = "normalize it in Python, and numpy.save it as (channels, height, width)"
 _AGAIN = "copy it, download it or make it again"
@@ -76,10 +74,10 @@ ARRAYS = Kind(
 PICTURE = Kind("a picture", _TO_ARRAY)
 TORCHSCRIPT = Kind(
     "a TorchScript model, as PyTorch writes them",
-    "pnnx converts it: pip install pnnx; pnnx {name} inputshape=[1,3,224,224]",
+    "pnnx converts it: pip install pnnx; pnnx {name} fp16=0 inputshape=[1,3,224,224]",
 )
 CHECKPOINT = Kind("a checkpoint of PyTorch, weights without a network", _TRACE)
-ONNX_MODEL = Kind("an ONNX model", "pnnx converts it: pip install pnnx; pnnx {name}")
+ONNX_MODEL = Kind("an ONNX model", "pnnx converts it: pip install pnnx; pnnx {name} fp16=0")
 KERAS = Kind("a file of HDF5, as Keras writes them", _TO_ONNX)
 TFLITE = Kind("a TensorFlow Lite model", _TO_ONNX)
 CAFFE = Kind("a Caffe model", "caffe2ncnn, one of ncnn's tools, converts it")
@@ -199,8 +197,7 @@ def _entries(path: str) -> list[str] | None:
     if not os.path.isfile(path):
         return []
     try:
-        with open(path, "rb") as file:
-            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return [entry.name for entry in entries_of(memoryview(pages))]
-    except (OSError, ValueError):
+        with ZipFile(path) as archive:
+            return archive.namelist()
+    except (OSError, ValueError, BadZipFile):
         return None

@@ -33,6 +33,7 @@ from ncc.dialects.element import element_of, element_of_dtype
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
 from ncc.runtime import cpu
+from tests import left_out
 from tests.layer_table import TABLE, LayerTable
 from tests.recorded import CASES, Case, recorded
 from tests.runnable import skipped_on_a_lesser_cpu
@@ -85,6 +86,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         table = Path(path)
         before = table.read_text() if table.exists() else ""
         table.write_text(session.config.stash[TABLE].text(before))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if found := [*left_out.lines(terminalreporter.stats.get("skipped", []))]:
+        terminalreporter.section("left out")
+        for line in found:
+            terminalreporter.line(line)
 
 
 @pytest.hookimpl(wrapper=True)

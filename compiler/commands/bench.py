@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,14 +19,15 @@ from ncc.compiler.commands.arguments import (
     progress,
 )
 from ncc.compiler.commands.feeding import FEEDING, Given, fed
-from ncc.runtime.errors import InputError
+from ncc.runtime.errors import InputError, NccError
 from ncc.runtime.file_kinds import HEAD, ONNX, other_kind
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ncc.compiler.measure.bench import Benchmark, StepCost
-    from ncc.compiler.measure.peers import Peer
+    from ncc.compiler.measure.peers import Feeds, Peer
+    from ncc.compiler.verification.onnx_outputs import OnnxRow
 
 MOST_LAYERS = 20
 """How many layers the table shows, unless all are asked for."""
@@ -55,7 +56,7 @@ WIDTH = 110
 @click.option(
     "--onnx",
     type=FilePath(),
-    help="The same network for onnxruntime and OpenVINO; implies --peers.",
+    help="The same network for onnxruntime and OpenVINO; implies --peers. Results are compared.",
 )
 @JSON
 def bench_command(
@@ -79,7 +80,8 @@ def bench_command(
     both is said to be bound by latency: threads that wait for each other, operations that wait for
     the one before, loops that are not vectors.
 
-    With --peers, each system runs in a process of its own, in turns with the others.
+    With --peers, each system runs in a process of its own, in turns with the others. With --onnx,
+    results are held against those of onnxruntime, and what they differ by is said.
     """
     from ncc.compiler.measure.bench import bench
     from ncc.compiler.measure.peers import compare_network
@@ -90,17 +92,35 @@ def bench_command(
     with progress(f"measuring {param}"):
         result = bench(param, bin, feeds=feeds, input_shapes=known, rounds=rounds, **options)
     beside: list[Peer] = []
+    chosen = {key: value for key, value in options.items() if key != "seed"}
+    chosen["input_shapes"] = known
     if peers or onnx is not None:
-        chosen = {key: value for key, value in options.items() if key != "seed"}
-        chosen["input_shapes"] = known
         with progress(f"measuring the peers on {param}"):
             beside = compare_network(
                 param, bin, result.feeds, result.outputs, onnx=onnx, rounds=rounds, **chosen
             )
+    rows, told = ((), None) if onnx is None else compared(param, bin, onnx, result.feeds, chosen)
     if as_json:
-        echo_json(as_object(result, beside))
-        return
-    show(result, beside, every)
+        echo_json(as_object(result, beside) | {"onnx": [row.as_object() for row in rows]})
+    else:
+        show(result, beside, every)
+    if told is not None:
+        click.echo(told, err=as_json)
+
+
+def compared(
+    param: str, bin: str | None, onnx: str, feeds: Feeds, options: Mapping[str, Any]
+) -> tuple[Sequence[OnnxRow], str]:
+    """How far the outputs are from those of an .onnx, and in one line, or why that is not known."""
+    from ncc.compiler.verification.onnx_outputs import against_onnx, summary
+
+    if options.get("random_weights") is not None:
+        return (), f"not compared with {onnx}: the weights are made up"
+    try:
+        rows = against_onnx(param, bin, onnx, feeds=feeds, **options)
+    except NccError as error:
+        return (), f"not compared with {onnx}: {error}"
+    return rows, summary(onnx, rows)
 
 
 def require_onnx(path: str) -> None:

@@ -57,8 +57,8 @@ def verify_command(
 ) -> int:
     """Hold compiled code against the layers' references and against ncnn, blob by blob.
 
-    ncnn is asked where its wheel is installed (pip install 'ncc[verify]'). Exit code 5 says that
-    something differs; the last lines name the first layer that does.
+    ncnn is asked where its wheel is installed (pip install 'ncnn-compiler[verify]'). Exit code 5
+    says that something differs; the last lines name the first layer that does.
     """
     from ncc.compiler.verification.verify import report_lines, verify
 

@@ -50,7 +50,9 @@ def compiled(
                 with compilation.timing("pack weights"), noting():  # which is no look at them
                     weights.append(manifest.constants.packed())
 
-        manifest = assemble(compilation, cache, with_workers, pack).looking_at(pieces)
+        manifest = assemble(compilation, cache, with_workers, pack).looking_at(
+            pieces, compilation.numbers
+        )
     model = manifest.artifact(weights[0]) if weights else None
     return Made(manifest, model, _is_by_files_alone(compilation))
 

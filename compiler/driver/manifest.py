@@ -6,7 +6,8 @@
               inputs, outputs, size of the arena; and which bytes of the .bin all that depends on
 
 A manifest holds as long as these bytes are the same: tags, and values that a rewrite has looked at.
-Others may change, since the model is packed from the file anew. To follow a manifest takes neither
+Others may change, since the model is packed from the file anew; where a user has to be warned about
+them, the manifest does not hold. To follow a manifest takes neither
 IR nor LLVM.
 """
 
@@ -20,6 +21,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from ncc.compiler.artifact.constants import Constants
+from ncc.compiler.read.plausible import StoredNumbers, faults
 from ncc.dialects.weights.stored import Piece
 from ncc.runtime.artifact import Artifact, PathLike, Weights
 
@@ -35,16 +37,25 @@ class Manifest:
     """What was looked at of the .bin."""
     digest: bytes | None = None
     """Of that; None where it cannot be read any more."""
+    numbers: tuple[StoredNumbers, ...] = ()
+    """The weights, whose values are checked each time."""
 
-    def looking_at(self, pieces: Iterable[Piece]) -> Manifest:
-        """The manifest that depends on these pieces of the .bin."""
+    def looking_at(
+        self, pieces: Iterable[Piece], numbers: tuple[StoredNumbers, ...] = ()
+    ) -> Manifest:
+        """The manifest that depends on these pieces of the .bin, and has these weights."""
         read = tuple(sorted(pieces))
-        return replace(self, pieces=read, digest=_digest(read))
+        return replace(self, pieces=read, digest=_digest(read), numbers=numbers)
 
     @property
     def holds(self) -> bool:
-        """Whether the pieces are what they were."""
-        return self.digest is not None and _digest(self.pieces) == self.digest
+        """Whether the pieces are what they were, and no weight asks for a warning."""
+        if self.digest is None or _digest(self.pieces) != self.digest:
+            return False
+        try:
+            return not any(faults(self.numbers))
+        except OSError:
+            return False
 
     def with_code(self, objects: tuple[bytes, ...]) -> Manifest:
         """The manifest with code, or with none, as it is kept."""

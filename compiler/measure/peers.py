@@ -66,9 +66,10 @@ class Peer:
 
 
 class System(ABC):
-    """One system with a network loaded. `module` is what must be installed."""
+    """One system with a network loaded. `module` is what must be installed, by `install`."""
 
     module = ""
+    install = ""
     needs_onnx = False
 
     @abstractmethod
@@ -105,6 +106,7 @@ class Ncnn(System):
     """As its own benchmark sets it up, in fp32."""
 
     module = "ncnn"
+    install = "pip install 'ncnn-compiler[verify]'"
 
     def __init__(self, task: Task, feeds: Feeds) -> None:
         import ncnn
@@ -136,6 +138,7 @@ class OnnxRuntime(System):
     """With all of its optimizations; inputs are bound once."""
 
     module = "onnxruntime"
+    install = "pip install 'ncnn-compiler[onnx]'"
     needs_onnx = True
 
     def __init__(self, task: Task, feeds: Feeds) -> None:
@@ -168,6 +171,7 @@ class OpenVino(System):
     """With the hint for latency, in fp32."""
 
     module = "openvino"
+    install = "pip install openvino"
     needs_onnx = True
 
     def __init__(self, task: Task, feeds: Feeds) -> None:
@@ -287,7 +291,7 @@ def compare(task: Task, rounds: int, systems: Sequence[str] = tuple(SYSTEMS)) ->
 
 def _why_not(system: type[System], task: Task) -> str | None:
     if importlib.util.find_spec(system.module) is None:
-        return f"not installed (pip install {system.module})"
+        return f"not installed ({system.install})"
     return "needs the network as .onnx" if system.needs_onnx and task.onnx is None else None
 
 

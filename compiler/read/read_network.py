@@ -20,6 +20,7 @@ from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.foreign import foreign, unreadable
 from ncc.compiler.read.param import read_text
 from ncc.compiler.read.param_bin import is_binary, read_binary
+from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.read.records import Graph, Source
 from ncc.compiler.read.weights import NoWeights, RandomWeights, StoredWeights
 from ncc.runtime.errors import InputError
@@ -34,12 +35,14 @@ class ReadResult:
     """A network as it stands in its files.
 
     module: the ncnn ops. graph: the records they were made from. warnings: one line each about
-    what ncnn ignores in the files, and so do we.
+    what ncnn ignores in the files, and so do we, and about weights that no training leaves so.
+    numbers: the weights that were looked at for that.
     """
 
     module: ModuleOp
     graph: Graph
     warnings: tuple[str, ...]
+    numbers: tuple[StoredNumbers, ...] = ()
 
 
 def read(
@@ -82,7 +85,8 @@ def read(
         if surplus := weights.surplus():
             message = f"{surplus} bytes behind the last weight are ignored"
             warnings += (Source(path).warning(message),)
-    return ReadResult(module, graph, graph.warnings + warnings)
+        numbers, warnings = tuple(weights.located), warnings + weights.implausible()
+    return ReadResult(module, graph, graph.warnings + warnings, numbers)
 
 
 def read_graph(path: AnyPath) -> Graph:

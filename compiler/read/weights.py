@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.buffers import Buffer, encoding_of
 from ncc.compiler.read.foreign import foreign, unreadable
+from ncc.compiler.read.plausible import StoredNumbers, faults
 from ncc.compiler.read.records import LayerRecord, Source
 from ncc.compiler.read.unclaimed import unclaimed
 from ncc.dialects.ncnn.file_format import TAG_SIZE
@@ -30,6 +31,9 @@ from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.stored import Encoding, Piece, Stored, note
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.file_kinds import BIN, HEAD
+
+PUT_AS_THEY_ARE = ("per_channel_pad_data",)
+"""Weights that are put beside others, not computed with: infinity is one of their values."""
 
 Layers: TypeAlias = Sequence[tuple[Layer, LayerRecord]]
 
@@ -74,6 +78,8 @@ class StoredWeights:
     at: int = 0
     opaque: dict[Layer, int] = field(default_factory=dict)
     """The bytes of layers of unknown types."""
+    located: dict[StoredNumbers, str] = field(default_factory=dict)
+    """What computes, of all that was found in the file; and what a warning of it begins with."""
 
     @classmethod
     def open(cls, source: Source, path: str | os.PathLike[str]) -> Self:
@@ -152,7 +158,15 @@ class StoredWeights:
             stored = Stored(self.path, self.at, encoding)
             located[weight.name] = WeightAttr(Weights(shape, stored))
             self.at = start + size
+            if record.inputs and weight.name not in PUT_AS_THEY_ARE:
+                numbers = StoredNumbers.of(stored, buffer.count, _multiplies(weight, shape))
+                place = self.source.warning(f"weight {weight.name!r} of {record}", record.position)
+                self.located[numbers] = place
         return located
+
+    def implausible(self) -> tuple[str, ...]:
+        """A warning of each weight that a broken conversion must have left."""
+        return tuple(f"{self.located[numbers]} {why}" for numbers, why in faults(self.located))
 
     def surplus(self) -> int:
         """How many bytes are left in the file."""
@@ -204,6 +218,12 @@ class StoredWeights:
             expected=f"{size} bytes at byte {start} ({shown(shape)} values{stored}{note})",
             found=f"{left} bytes",
         )
+
+
+def _multiplies(weight: Weight, shape: Shape) -> bool:
+    """Whether a weight is filters or a matrix of numbers."""
+    named = "weight" in weight.name or weight.name in ("A_data", "B_data")
+    return weight.tagged and named and not weight.packed and len(shape) > 1
 
 
 @dataclass

@@ -92,7 +92,7 @@ def run_all(jobs: Sequence[Job], *, timeout: float = 600) -> list[dict[str, Arra
     Raises Unsupported when the wheel is not installed.
     """
     if not available():
-        raise Unsupported("a run by ncnn without ncnn", how="pip install 'ncc[verify]'")
+        raise Unsupported("a run by ncnn without ncnn", how="pip install 'ncnn-compiler[verify]'")
     with tempfile.TemporaryDirectory(prefix="ncc-oracle-") as folder:
         places = [Path(folder, str(number)) for number in range(len(jobs))]
         requests = [_request(job, place) for job, place in zip(jobs, places, strict=True)]

@@ -74,7 +74,7 @@ def test_the_results_are_the_same(net: Path, tmp_path: Path) -> None:
         assert np.allclose(found[name], expected[name], atol=1e-5)
 
 
-@pytest.mark.skipif(not oracle.available(), reason="ncnn is not installed")
+@pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
 def test_ncnn_computes_the_same(net: Path, tmp_path: Path) -> None:
     """In fp32, and within what halves lose."""
     files = net, net.with_suffix(".bin")

@@ -64,3 +64,17 @@ def test_what_a_compilation_would_say(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("Surprise", "ReLU").replace(" 7=1", ""))
     summary = summary_of(path)
     assert (summary.unknown_types, summary.refusal, summary.warnings) == ((), None, ())
+
+
+def test_weights_are_looked_at_where_they_lie_beside_it(tmp_path: Path) -> None:
+    """What no training leaves is warned of; what cannot be read is, too, and is no error."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput x 0 1 x 0=40\nInnerProduct fc 1 1 x y 0=2 2=80\n")
+    weights = path.with_suffix(".bin")
+    for content, says in ((bytes(4 + 320), "is 100 % zero"), (bytes(4), "cannot be read")):
+        weights.write_bytes(content)
+        summary = summary_of(path)
+        assert summary.weights == 80
+        assert [says in text for text in summary.warnings] == [True]
+    weights.unlink()
+    assert summary_of(path).weights == 80

@@ -26,10 +26,12 @@ InnerProduct fc 1 1 2 out0 0=10 1=1 2=80
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with net.ncnn.param and weights of zeros, to be in."""
+    """A folder with net.ncnn.param and weights of ones, to be in."""
     (tmp_path / "net.ncnn.param").write_text(NETWORK)
     # 216 + 8 and 80 + 10 numbers, the filters behind a tag each.
-    (tmp_path / "net.ncnn.bin").write_bytes(bytes(4 * (1 + 216 + 8 + 1 + 80 + 10)))
+    sizes = 0, 216 + 8, 0, 80 + 10
+    parts = (np.ones(size, "<f4").tobytes() if size else bytes(4) for size in sizes)
+    (tmp_path / "net.ncnn.bin").write_bytes(b"".join(parts))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

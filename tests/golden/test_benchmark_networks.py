@@ -18,13 +18,14 @@ from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
 
 FOLDER = Path(__file__).parents[3] / "shared" / "golden"
+ABSENT = "there is no ../shared/golden beside the checkout"
 KINDS = ("models", "unfused")
 PARAMS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.in.param"))
 needs_ncnn = pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
 each_network = pytest.mark.parametrize(
     "param",
     [pytest.param(path, id=f"{path.parent.name}-{path.name.partition('.')[0]}") for path in PARAMS]
-    or [pytest.param(None, marks=pytest.mark.skip(reason="there is no ../shared/golden"))],
+    or [pytest.param(None, marks=pytest.mark.skip(reason=ABSENT))],
 )
 
 # Files of their own weights are as large as the weights; those are run by the tests of networks.

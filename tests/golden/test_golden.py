@@ -33,7 +33,9 @@ VARIANTS = [(name, variant) for name in GRAPHS for variant in ("shape", "noshape
 TOLERANCE = 1e-4
 """Largest difference that counts as none, as a part of the output's largest value."""
 
-needs_golden = pytest.mark.skipif(not GRAPHS, reason="there is no ../shared/golden beside this")
+needs_golden = pytest.mark.skipif(
+    not GRAPHS, reason="there is no ../shared/golden beside the checkout"
+)
 needs_ncnn = pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
 each_graph = pytest.mark.parametrize(("name", "variant"), VARIANTS or [("none", "shape")])
 

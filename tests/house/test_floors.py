@@ -62,6 +62,7 @@ LIBRARIES = {
     "ncc.dialects": {"numpy", "xdsl"},
     "ncc.compiler.llvm": {"numpy", "xdsl", "llvmlite"},
     "ncc.compiler.verification.oracle": {"numpy", "ncnn"},
+    "ncc.compiler.verification.onnx_outputs": {"numpy", "onnxruntime"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
     "ncc.compiler.cli": {"click"},
     COMMANDS: {"numpy", "click", "rich"},

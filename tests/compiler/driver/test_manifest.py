@@ -253,3 +253,15 @@ def test_a_pipe_is_left_to_the_reader(network: Path, monkeypatch: pytest.MonkeyP
     writer.join()
     x = image()
     assert np.array_equal(model(x), ncc.compile(network)(x))
+
+
+def test_a_manifest_does_not_hide_broken_weights(network: Path, made: list[str]) -> None:
+    """Whoever packs weights that are to be warned of goes through all levels, and is warned."""
+    ncc.compile(network)
+    ncc.compile(network)
+    assert len(made) == 1
+    network.with_suffix(".bin").write_bytes(weights(norm=np.inf))
+    for _ in range(2):
+        with pytest.warns(ncc.ModelWarning, match="'slope' of BatchNorm 'norm' has infinite"):
+            ncc.compile(network)
+    assert len(made) == 3

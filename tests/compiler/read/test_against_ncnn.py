@@ -18,7 +18,9 @@ from ncc.compiler.read.read_network import read
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("ncnn") is None, reason="ncnn is not installed"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("ncnn") is None, reason="the ncnn wheel is not installed"
+    ),
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a process for each file"),
 ]
 

@@ -16,7 +16,7 @@ TEXT = "7767517\n1 1\nInput x 0 1 x 0=4\n"
 @pytest.mark.parametrize(
     ("name", "data", "what", "how"),
     [
-        ("net.onnx", b"\x08\x07\x12\x07pytorch", "an ONNX model", "pnnx net.onnx"),
+        ("net.onnx", b"\x08\x07\x12\x07pytorch", "an ONNX model", "pnnx net.onnx fp16=0"),
         ("net.bin", b"\0" * 8, "a file of weights", "the .param first"),
         ("net.param", TEXT.encode("utf-16"), "text in UTF-16", "save it as UTF-8"),
         ("net.param", gzip.compress(TEXT.encode(), mtime=0), "gzip", "gunzip it"),

@@ -63,7 +63,7 @@ def structure(module: ModuleOp) -> list[tuple[str, dict[str, Attribute], list[in
     return found
 
 
-@pytest.mark.skipif(not PARAMS, reason="the shared models are not here")
+@pytest.mark.skipif(not PARAMS, reason="there is no ../shared/models beside the checkout")
 @pytest.mark.parametrize("path", PARAMS, ids=lambda path: path.stem)
 def test_both_forms_of_a_model_give_one_module(path: Path, tmp_path: Path) -> None:
     """Text, and the binary made of it, but for the names."""
@@ -84,7 +84,7 @@ def test_a_binary_made_by_ncnn_is_read() -> None:
     """squeezenet_v1.1 comes in both forms, which differ only in what its Input says."""
     path = MODELS / "squeezenet_v1.1.param"
     if not path.exists():
-        pytest.skip("the shared models are not here")
+        pytest.skip("there is no ../shared/models beside the checkout")
     try:
         text = read(path, random_weights=1)
     except Unsupported as error:

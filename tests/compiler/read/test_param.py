@@ -192,7 +192,7 @@ def test_the_caret_stands_under_the_word_at_fault() -> None:
     ]
 
 
-@pytest.mark.skipif(not MODELS.is_dir(), reason="the shared models are not here")
+@pytest.mark.skipif(not MODELS.is_dir(), reason="there is no ../shared/models beside the checkout")
 def test_the_benchmark_models_parse() -> None:
     """Each declares as many layers as it has lines."""
     paths = sorted(MODELS.rglob("*.param"))

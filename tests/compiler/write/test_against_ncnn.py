@@ -19,7 +19,7 @@ from ncc.dialects.ncnn.layer import LAYERS, LayerError, WeightAttr
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
 
-pytestmark = pytest.mark.skipif(not oracle.available(), reason="ncnn is not installed")
+pytestmark = pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
 
 NOT_SAID = {
     # The wheel's tables of shapes are int32, and its Input makes float32.

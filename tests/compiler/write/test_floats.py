@@ -59,7 +59,7 @@ def test_old_runtimes_overflow(text: str) -> None:
     assert reading_of_old_runtimes(text) is None
 
 
-@pytest.mark.skipif(not oracle.available(), reason="ncnn is not installed")
+@pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
 def test_ncnn_reads_the_same_float(tmp_path: Path) -> None:
     """Each value is what a Padding puts beside its input."""
     values = np.random.default_rng(3).integers(0, 2**32, 300, np.uint64).astype(np.uint32)

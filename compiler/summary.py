@@ -159,7 +159,7 @@ def _of_weights(param: AnyPath) -> tuple[str, ...]:
     try:
         return read(param, opaque=True).warnings
     except ModelError as error:
-        return (f"{fspath(param)}: warning: its weights cannot be read:\n{error}",)
+        return (f"{os.fspath(param)}: warning: its weights cannot be read:\n{error}",)
 
 
 def weights_of(op: Layer) -> int:

@@ -173,7 +173,7 @@ def test_a_wrong_manifest_is_refused(saved: Path, changes: dict[str, Any], why: 
     [
         (b"not a zip archive", ": `ncc compile` or ncc.compile makes one"),
         (bytes(5000), ": `ncc compile` or ncc.compile makes one"),
-        (b"PK\3\4", ", or it is broken: it is no zip archive: it has no directory; copy it"),
+        (b"PK\3\4", ", or it is broken: it is no zip archive: File is not a zip file; copy it"),
         (b"", " but an empty file: copy it"),
         (b"7767517\n1 1\n", " but a .param: `ncc compile x.ncc` or ncc.compile makes one of it"),
         (b"\x08\x07\x12\x07pytorch", " but an ONNX model: pnnx converts it"),

@@ -49,7 +49,7 @@ FILES: Mapping[str, tuple[bytes, str, str]] = {
     "cut.ncc": (MODEL[:50], "a compiled model", "ncc.load read it"),
     "x.npy": (saved(np.zeros(3)), "an array, as numpy.save", "--input data=@x.npy"),
     "x.npz": (zipped("x.npy", "y.npy"), "an archive of arrays", "numpy.save one array of it"),
-    "net.pt": (SCRIPT, "a TorchScript model", "pnnx net.pt inputshape="),
+    "net.pt": (SCRIPT, "a TorchScript model", "pnnx net.pt fp16=0 inputshape="),
     "net.pth": (STATE, "a checkpoint of PyTorch", "torch.jit.trace"),
     "old.pth": (pickle.dumps(TORCH_MAGIC, 2) + bytes(99), "a checkpoint of", "torch.jit.trace"),
     "net.safetensors": (b'\x40\0\0\0\0\0\0\0{"weight":', "a checkpoint of", "torch.jit.trace"),

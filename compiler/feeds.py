@@ -30,25 +30,35 @@ FOREIGN = {
 """What other files begin with, what they are, and what to do."""
 
 
-def random_feeds(inputs: Iterable[Binding], seed: int) -> dict[str, Array]:
+Range: TypeAlias = tuple[float, float]
+
+RANGE: Range = (-1.0, 1.0)
+"""Of random floats."""
+
+
+def random_feeds(
+    inputs: Iterable[Binding], seed: int, value_range: Range = RANGE
+) -> dict[str, Array]:
     """An array for every input: the same for the same seed on every machine.
 
-    Floats are uniform in -1..1, those of bfloat16 as their bits; integers in -127..127.
+    Floats are uniform in the range, those of bfloat16 as their bits; integers in -127..127.
     Raises InputError for an input whose shape is open.
     """
     generator = np.random.default_rng(seed)
     inputs = list(inputs)
     require_shapes(inputs)
     return {
-        binding.name: _random(generator, binding.shape, np.dtype(binding.dtype))
+        binding.name: _random(generator, binding.shape, np.dtype(binding.dtype), value_range)
         for binding in inputs
     }
 
 
-def _random(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def _random(
+    generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], value_range: Range
+) -> Array:
     if dtype.kind == "i":
         return generator.integers(-127, 128, shape).astype(dtype)
-    numbers = generator.uniform(-1, 1, shape)
+    numbers = generator.uniform(*value_range, shape)
     return to_bfloat16(numbers) if dtype == np.uint16 else numbers.astype(dtype)
 
 

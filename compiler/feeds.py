@@ -5,50 +5,48 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from tokenize import TokenError
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ncc.compiler.images import LARGEST, read_image
 from ncc.compiler.late import require_shapes
 from ncc.dialects.bfloat16 import to_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 
 Array: TypeAlias = NDArray[Any]
+Range: TypeAlias = tuple[float, float]
+
+RANGE: Range = (-1.0, 1.0)
+"""Of random floats, where no other is asked for."""
 
 NPY = b"\x93NUMPY"
 """What a .npy file begins with."""
 
-PICTURE = "a picture: normalize it in Python, and numpy.save it as (channels, height, width)"
-FOREIGN = {
-    b"PK": "an archive, as numpy.savez makes them: numpy.save one array of it",
-    b"\x89PNG": PICTURE,
-    b"\xff\xd8\xff": PICTURE,
-    b"BM": PICTURE,
-}
-"""What other files begin with, what they are, and what to do."""
+IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"BM")
+"""What .png, .jpg and .bmp files begin with."""
 
-
-Range: TypeAlias = tuple[float, float]
-
-RANGE: Range = (-1.0, 1.0)
-"""Of random floats."""
+ARCHIVE = b"PK"
 
 
 def random_feeds(
-    inputs: Iterable[Binding], seed: int, value_range: Range = RANGE
+    inputs: Iterable[Binding], seed: int, value_range: Range | None = None
 ) -> dict[str, Array]:
     """An array for every input: the same for the same seed on every machine.
 
-    Floats are uniform in the range, those of bfloat16 as their bits; integers in -127..127.
+    Floats are uniform in the range, by default -1..1, those of bfloat16 as their bits; integers in
+    -127..127.
     Raises InputError for an input whose shape is open.
     """
     generator = np.random.default_rng(seed)
     inputs = list(inputs)
     require_shapes(inputs)
     return {
-        binding.name: _random(generator, binding.shape, np.dtype(binding.dtype), value_range)
+        binding.name: _random(
+            generator, binding.shape, np.dtype(binding.dtype), value_range or RANGE
+        )
         for binding in inputs
     }
 
@@ -62,19 +60,21 @@ def _random(
     return to_bfloat16(numbers) if dtype == np.uint16 else numbers.astype(dtype)
 
 
-def read_arrays(paths: Mapping[str, str | os.PathLike[str]]) -> dict[str, Array]:
-    """The arrays in .npy files, by the names of the blobs they are for.
+def read_arrays(
+    paths: Mapping[str, str | os.PathLike[str]], value_range: Range | None = None
+) -> dict[str, Array]:
+    """The arrays in .npy files and in images, by the names of the blobs they are for.
 
-    Raises InputError for a file that cannot be read or holds no single plain array.
+    An image is (channels, height, width), its values from 0 to 255, or in the range.
+
+    Raises InputError for a file that cannot be read or holds no single plain array, Unsupported for
+    an image where Pillow is not installed.
     """
     arrays = {}
     for name, path in paths.items():
         try:
             with open(path, "rb") as file:
-                # Of other files numpy says how they could be loaded unsafely.
-                _require_npy(file.read(len(NPY)))
-                file.seek(0)
-                arrays[name] = np.load(file, allow_pickle=False)
+                arrays[name] = _read(file, value_range)
         except (SyntaxError, TokenError):  # of the text in it, which numpy parses
             raise InputError(
                 f"{os.fspath(path)} cannot be read: its head is broken", name
@@ -85,11 +85,20 @@ def read_arrays(paths: Mapping[str, str | os.PathLike[str]]) -> dict[str, Array]
     return arrays
 
 
-def _require_npy(head: bytes) -> None:
-    """Raise ValueError for what is no .npy file by its first bytes."""
+def _read(file: IO[bytes], value_range: Range | None) -> Array:
+    """The array in a file; ValueError for what holds none, by its first bytes."""
+    head = file.read(len(NPY))
+    file.seek(0)
     if head == NPY:
-        return
-    known = next((what for magic, what in FOREIGN.items() if head.startswith(magic)), None)
-    raise ValueError(
-        "it is no .npy file, as numpy.save writes them" if known is None else f"it is {known}"
-    )
+        array: Array = np.load(file, allow_pickle=False)
+        return array
+    # Of other files numpy says how they could be loaded unsafely.
+    if head.startswith(ARCHIVE):
+        raise ValueError("it is an archive, as numpy.savez makes them: numpy.save one array of it")
+    if not head.startswith(IMAGES):
+        raise ValueError("it is no .npy file, as numpy.save writes them, and no image")
+    pixels = read_image(file)
+    if value_range is None:
+        return pixels
+    low, high = value_range
+    return np.asarray(low + pixels * np.float32((high - low) / LARGEST), np.float32)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Decorator: TypeAlias = Callable[[Any], Any]
 Given: TypeAlias = tuple[tuple[str, str], ...]
 Shapes: TypeAlias = tuple[tuple[str, OpenShape], ...]
+Range: TypeAlias = tuple[float, float]
 
 
 def named_shape(text: str) -> tuple[str, OpenShape]:
@@ -45,6 +46,17 @@ def named_type(text: str) -> tuple[str, str]:
     if not name or not element:
         raise click.BadParameter(f"{text!r} is not of the form data=int8")
     return name, one_of(BLOB_ELEMENTS, element)
+
+
+def named_range(text: str) -> Range:
+    """0,1"""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low = high = math.nan
+    if not low < high or math.isinf(low) or math.isinf(high):  # NaN is not
+        raise click.BadParameter(f"{text!r} is not of the form 0,1: the least, the largest")
+    return low, high
 
 
 def one_of(choices: Iterable[str], text: str) -> str:
@@ -221,7 +233,8 @@ FEEDING = all_of(
         multiple=True,
         callback=once,
         metavar="NAME=@FILE",
-        help="An input, as a .npy file. Inputs that are not given are random.",
+        help="An input, as a .npy file, or an image of the size that the network takes. Inputs "
+        "that are not given are random.",
     ),
     click.option(
         "--shape",
@@ -240,15 +253,24 @@ FEEDING = all_of(
         show_default=True,
         help="Of inputs that are not given.",
     ),
+    click.option(
+        "--range",
+        "value_range",
+        type=named_range,
+        metavar="LOW,HIGH",
+        help="Of random inputs, by default -1,1, and of images, by default 0,255.",
+    ),
 )
 """What a command that runs a network needs for its inputs."""
 
 
-def fed(given: Given, shapes: Shapes) -> tuple[dict[str, Array], dict[str, OpenShape]]:
+def fed(
+    given: Given, shapes: Shapes, value_range: Range | None
+) -> tuple[dict[str, Array], dict[str, OpenShape]]:
     """The arrays that --input names, and all shapes that these have or --shape says."""
     from ncc.compiler.feeds import read_arrays
 
-    feeds = read_arrays(dict(given))
+    feeds = read_arrays(dict(given), value_range)
     return feeds, dict(shapes) | {name: array.shape for name, array in feeds.items()}
 
 

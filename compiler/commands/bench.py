@@ -15,6 +15,7 @@ from ncc.compiler.commands.arguments import (
     JSON,
     REREAD_PARAM,
     Given,
+    Range,
     Shapes,
     echo_json,
     fed,
@@ -62,6 +63,7 @@ def bench_command(
     bin: str | None,
     given: Given,
     shapes: Shapes,
+    value_range: Range | None,
     rounds: int,
     every: bool,
     peers: bool,
@@ -85,9 +87,17 @@ def bench_command(
 
     if onnx is not None:
         open(onnx, "rb").close()  # for its errors, which would come late
-    feeds, known = fed(given, shapes)
+    feeds, known = fed(given, shapes, value_range)
     with progress(f"measuring {param}"):
-        result = bench(param, bin, feeds=feeds, input_shapes=known, rounds=rounds, **options)
+        result = bench(
+            param,
+            bin,
+            feeds=feeds,
+            input_shapes=known,
+            rounds=rounds,
+            value_range=value_range,
+            **options,
+        )
     beside: list[Peer] = []
     if peers or onnx is not None:
         chosen = {key: value for key, value in options.items() if key != "seed"}

@@ -16,6 +16,7 @@ from ncc.compiler.commands.arguments import (
     JSON,
     REREAD_PARAM,
     Given,
+    Range,
     Shapes,
     echo_json,
     fed,
@@ -60,6 +61,7 @@ def run_command(
     bin: str | None,
     given: Given,
     shapes: Shapes,
+    value_range: Range | None,
     wanted: tuple[tuple[str, str | None], ...],
     seed: int,
     as_json: bool,
@@ -76,7 +78,7 @@ def run_command(
         if path is not None:
             place_of(path)  # for its errors, which would come late
     names = [name for name, _ in wanted] or None
-    feeds, known = fed(given, shapes)
+    feeds, known = fed(given, shapes, value_range)
     if is_compiled(param):
         model = loaded(param, bin, shapes, options)
     else:
@@ -89,7 +91,7 @@ def run_command(
             )
     missing = [binding for binding in model.inputs if binding.name not in feeds]
     made_up = [binding.name for binding in missing]
-    values = model.run({**random_feeds(missing, seed), **feeds}, names)
+    values = model.run({**random_feeds(missing, seed, value_range), **feeds}, names)
     if as_json:
         echo_json({"outputs": list(starmap(output_object, values.items())), "random": made_up})
     else:

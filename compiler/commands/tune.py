@@ -12,6 +12,7 @@ from ncc.compiler.commands.arguments import (
     FEEDING,
     REREAD_PARAM,
     Given,
+    Range,
     Shapes,
     fed,
     progress,
@@ -43,6 +44,7 @@ def tune_command(
     bin: str | None,
     given: Given,
     shapes: Shapes,
+    value_range: Range | None,
     rounds: int,
     again: bool,
     seed: int,
@@ -58,10 +60,19 @@ def tune_command(
     from ncc.compiler.measure.tune import tune
     from ncc.compiler.options import Options
 
-    feeds, known = fed(given, shapes)
+    feeds, known = fed(given, shapes, value_range)
     chosen = Options.of(input_shapes=known, **options)
     with progress(f"tuning {param}"):
-        found = tune(param, bin, chosen, feeds=feeds, seed=seed, rounds=rounds, again=again)
+        found = tune(
+            param,
+            bin,
+            chosen,
+            feeds=feeds,
+            seed=seed,
+            value_range=value_range,
+            rounds=rounds,
+            again=again,
+        )
     click.echo("\n".join(lines(found)))
 
 

@@ -17,6 +17,7 @@ from ncc.compiler.commands.arguments import (
     JSON,
     REREAD_PARAM,
     Given,
+    Range,
     Shapes,
     echo_json,
     fed,
@@ -60,6 +61,7 @@ def verify_command(
     bin: str | None,
     given: Given,
     shapes: Shapes,
+    value_range: Range | None,
     outputs: bool,
     as_json: bool,
     **options: Any,
@@ -79,9 +81,17 @@ def verify_command(
     """
     from ncc.compiler.verification.verify import report_lines, verify
 
-    feeds, known = fed(given, shapes)
+    feeds, known = fed(given, shapes, value_range)
     with progress(f"verifying {param}"):
-        report = verify(param, bin, feeds=feeds, input_shapes=known, layers=not outputs, **options)
+        report = verify(
+            param,
+            bin,
+            feeds=feeds,
+            input_shapes=known,
+            layers=not outputs,
+            value_range=value_range,
+            **options,
+        )
     if as_json:
         echo_json(as_object(report))
     else:

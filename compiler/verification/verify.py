@@ -58,7 +58,7 @@ def verify(
     *,
     feeds: Mapping[str, Array] | None = None,
     seed: int = 0,
-    value_range: tuple[float, float] = (-1.0, 1.0),
+    value_range: tuple[float, float] | None = None,
     tolerance: float = TOLERANCE,
     layers: bool = True,
     opt_level: int = 2,
@@ -70,10 +70,10 @@ def verify(
 ) -> Report:
     """Compile the network, run it on `feeds` (random ones of `seed` for inputs left out), compare.
 
-    value_range: of random floats. tolerance: the largest difference that counts as none, as a part
-    of a blob's largest value. layers: whether layers are judged one by one, too. input_shapes are
-    for inputs whose shape neither the file nor `feeds` tells. ncnn is asked where its wheel is
-    installed and can read the file. Raises what reading, compiling and running raise.
+    value_range: of random floats, by default -1 to 1. tolerance: the largest difference that counts
+    as none, as a part of a blob's largest value. layers: whether layers are judged one by one, too.
+    input_shapes are for inputs whose shape neither the file nor `feeds` tells. ncnn is asked where
+    its wheel is installed and can read the file. Raises what reading, compiling and running raise.
     """
     feeds = feeds or {}
     options: dict[str, Any] = {

@@ -42,6 +42,7 @@ LIBRARIES = {
     "ncc.compiler.llvm": {"numpy", "xdsl", "llvmlite"},
     "ncc.compiler.verification.oracle": {"numpy", "ncnn"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
+    "ncc.compiler.images": {"numpy", "PIL"},
     "ncc.compiler.cli": {"click"},
     COMMANDS: {"numpy", "click", "rich"},
     "ncc.compiler": {"numpy", "xdsl", "platformdirs", "filelock"},

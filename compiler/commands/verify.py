@@ -71,8 +71,8 @@ def verify_command(
     Exact results are those of float64. "error" is how far compiled code is off at most, "noise" how
     far float32 in another order may be, both as parts of the blob's largest value; "times" is how
     many times its noise the farthest channel, row or column is off, on the average. Outputs differ
-    from 16 times on. Each layer is judged as well by what compiled code gave it, and differs from 4
-    times on: that finds what rounding hides at the outputs.
+    from 8 times on. Each layer is judged as well by what compiled code gave it, and differs from
+    twice on: that finds what rounding hides at the outputs.
 
     ncnn is asked where its wheel is installed (pip install 'ncc[verify]'); "ncnn" is its error on
     the same inputs. A layer differs, too, where ncnn makes something else of its inputs.

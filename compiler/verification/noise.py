@@ -4,10 +4,10 @@ The exact values are those of float64. A sample of what float32 may give is the 
 with every number that it reads, and every one that it makes, off by a random unit in the last
 place: where values cancel, that becomes large. Some layers have more than a unit:
 
-- long sums that are no products of matrices, which are added in an order of their own, have the
-  square root of their length;
-- convolutions from -O2 on have `WINOGRAD` units, since their values may be added up and subtracted
-  again in tiles;
+- long sums have the square root of their length: compiled code may add one number after the other,
+  where numpy and BLAS add parts;
+- convolutions with windows have `WINOGRAD` units from -O2 on: their values may be added up and
+  subtracted again in tiles;
 - products that matrix tiles compute have `HALVES`, the last place of two bfloat16 together.
 
 Layers that move values move them exactly, and those that round to int8 read what they are given.
@@ -27,8 +27,9 @@ from ncc.compiler.options import Options
 from ncc.dialects.ncnn.attention.attention import Attention
 from ncc.dialects.ncnn.convolution.filtering import Filtering
 from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.linear.einsum import EinsumOp
 from ncc.dialects.ncnn.linear.gemm import GemmOp
-from ncc.dialects.ncnn.linear.linear import InnerProductOp
+from ncc.dialects.ncnn.linear.linear import InnerProductOp, MatMulOp
 from ncc.dialects.ncnn.moving import MovingLayer
 from ncc.dialects.ncnn.normalization.normalization import (
     GroupNormOp,
@@ -40,6 +41,7 @@ from ncc.dialects.ncnn.normalization.normalize import NormalizeOp
 from ncc.dialects.ncnn.pooling.pooling import PoolingLayer
 from ncc.dialects.ncnn.pooling.pooling_vectors import SPPOp, StatisticsPoolingOp
 from ncc.dialects.ncnn.quantization.quantize import QuantizeOp, RequantizeOp
+from ncc.dialects.ncnn.recurrent.recurrent import Recurrent
 from ncc.dialects.ncnn.reduction.reduction import ReductionOp, SoftmaxOp
 from ncc.dialects.ncnn.window import planes
 
@@ -48,14 +50,16 @@ Array: TypeAlias = NDArray[Any]
 UNIT = 2.0**-23
 """The last place of a float32, as a part of it."""
 
-WINOGRAD = 8.0
+WINOGRAD = 32.0
 """Units that a convolution may lose in tiles, on the average of a channel."""
 
 HALVES = 2.0**7
 """The last place of two bfloat16 is that of 16 bits."""
 
-TERMS_OF_A_UNIT = 16
-"""Terms of a sum that have a unit; sums are made in vectors of so many lanes."""
+TERMS_OF_A_UNIT = 64
+"""Terms of a sum that have a unit. If n numbers of one size are added one after the other, rounding
+is an eighth of the root of n units of the result, on the average.
+"""
 
 
 def exact(op: Layer, arrays: Sequence[Array]) -> list[Array]:
@@ -113,20 +117,34 @@ def units(op: Layer, shapes: Sequence[tuple[int, ...]], options: Options) -> flo
     """By how many units in the last place what a layer reads and makes is off."""
     if isinstance(op, MovingLayer):
         return 0.0
-    multiplies = isinstance(op, Filtering | InnerProductOp | GemmOp | Attention)
-    if options.tiles and multiplies:
-        return HALVES
-    if isinstance(op, Filtering) and options.opt_level >= 2:
-        return WINOGRAD if prod(window.kernel for window in op.windows) > 1 else 1.0
-    return max(1.0, sqrt(_terms(op, shapes) / TERMS_OF_A_UNIT))
+    least = 1.0
+    if options.tiles and isinstance(op, Filtering | InnerProductOp | GemmOp | Attention):
+        least = HALVES
+    elif isinstance(op, Filtering) and options.opt_level >= 2 and _has_windows(op):
+        least = WINOGRAD
+    return max(least, sqrt(_terms(op, shapes) / TERMS_OF_A_UNIT))
+
+
+def _has_windows(op: Filtering) -> bool:
+    """Whether filters see more than a cell; those that are an input may."""
+    return op.is_dynamic or prod(window.kernel for window in op.windows) > 1
 
 
 def _terms(op: Layer, shapes: Sequence[tuple[int, ...]]) -> float:
-    """How many values one sum of a layer has, where that is no product of matrices."""
+    """How many terms one sum of a layer has."""
     if not shapes:
         return 1
     x = shapes[0]
     match op:
+        case Filtering():
+            bank = op.bank(*shapes)
+            return prod(bank.shape) / bank.num_output
+        case InnerProductOp():
+            return op.weight_data_size / op.num_output
+        case GemmOp():
+            return op.sizes(shapes).k
+        case MatMulOp() | Recurrent() | Attention() | EinsumOp():
+            return max(max(shape) for shape in shapes)
         case PoolingLayer() | SPPOp() | StatisticsPoolingOp() | ReductionOp():
             return prod(x) / prod(op.infer_all(shapes)[0])
         case InnerRegion():

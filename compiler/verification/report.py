@@ -13,7 +13,7 @@ TOLERANCE = 2.0**-22
 last place.
 """
 
-TIMES, TIMES_OF_OUTPUTS = 4.0, 16.0
+TIMES, TIMES_OF_OUTPUTS = 2.0, 8.0
 """How many times its noise a blob may be off: one of a layer on given inputs, and an output of the
 network, to which rounding may grow in more ways than samples show.
 """

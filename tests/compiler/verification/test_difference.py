@@ -36,11 +36,12 @@ def test_denormal_numbers_are_zeros() -> None:
     assert difference(array(least / 3, 1), array(0, 1)) == 0
 
 
-def test_int8_may_be_one_off() -> None:
+def test_a_few_int8_may_be_one_off() -> None:
     """And what is more counts, from there on."""
     wanted = np.array([100, -50], np.int8)
-    off = [difference(wanted + np.int8(n), wanted) for n in (0, 1, -1, 2, 3)]
+    off = [difference(wanted + np.array([n, 0], np.int8), wanted) for n in (0, 1, -1, 2, 3)]
     assert off == [0, 0, 0, 0.01, 0.02]
+    assert difference(wanted + np.int8(1), wanted) == 0.01
 
 
 def test_the_wheel_takes_all_bits_for_those_of_floats() -> None:

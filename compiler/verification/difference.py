@@ -17,7 +17,7 @@ Array: TypeAlias = NDArray[Any]
 
 _FLOAT32 = np.finfo(np.float32)
 
-OF_ALL = 0.1
+OF_ALL = 0.25
 """The noise of a slice is at least this part of that of the whole: Winograd's tiles mix rows, and
 round zeros by their neighbours.
 """

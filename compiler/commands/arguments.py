@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Decorator: TypeAlias = Callable[[Any], Any]
 Shapes: TypeAlias = tuple[tuple[str, OpenShape], ...]
+Range: TypeAlias = tuple[float, float]
 
 
 def named_shape(text: str) -> tuple[str, OpenShape]:
@@ -59,6 +60,17 @@ def named_type(text: str) -> tuple[str, str]:
     if not name or not element:
         raise click.BadParameter(f"{text!r} is not of the form data=int8")
     return name, one_of(BLOB_ELEMENTS, element)
+
+
+def named_range(text: str) -> Range:
+    """0,1"""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low = high = math.nan
+    if not low < high or math.isinf(low) or math.isinf(high):  # NaN is not
+        raise click.BadParameter(f"{text!r} is not of the form 0,1: the least, the largest")
+    return low, high
 
 
 def one_of(choices: Iterable[str], text: str) -> str:

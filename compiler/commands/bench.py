@@ -14,6 +14,7 @@ from ncc.compiler.commands.arguments import (
     JSON,
     REREAD_PARAM,
     FilePath,
+    Range,
     Shapes,
     echo_json,
     progress,
@@ -64,6 +65,7 @@ def bench_command(
     bin: str | None,
     given: Given,
     shapes: Shapes,
+    value_range: Range | None,
     rounds: int,
     every: bool,
     peers: bool,
@@ -88,9 +90,17 @@ def bench_command(
 
     if onnx is not None:
         require_onnx(onnx)
-    feeds, known = fed(param, given, shapes, options["input_types"])
+    feeds, known = fed(param, given, shapes, options["input_types"], value_range=value_range)
     with progress(f"measuring {param}"):
-        result = bench(param, bin, feeds=feeds, input_shapes=known, rounds=rounds, **options)
+        result = bench(
+            param,
+            bin,
+            feeds=feeds,
+            input_shapes=known,
+            rounds=rounds,
+            value_range=value_range,
+            **options,
+        )
     beside: list[Peer] = []
     chosen = {key: value for key, value in options.items() if key != "seed"}
     chosen["input_shapes"] = known

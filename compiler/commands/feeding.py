@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from ncc.compiler.commands.arguments import Shapes, all_of, is_shape, named_shape, once
+from ncc.compiler.commands.arguments import (
+    Range,
+    Shapes,
+    all_of,
+    is_shape,
+    named_range,
+    named_shape,
+    once,
+)
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.runtime.draft import place_of
 from ncc.runtime.errors import InputError
@@ -54,7 +62,8 @@ FEEDING = all_of(
         multiple=True,
         callback=once,
         metavar="NAME=@FILE",
-        help="An input, as a .npy file. Inputs that are not given are random.",
+        help="An input, as a .npy file, or an image of the size that the network takes. Inputs "
+        "that are not given are random.",
     ),
     click.option(
         "--shape",
@@ -73,6 +82,13 @@ FEEDING = all_of(
         show_default=True,
         help="Of inputs that are not given.",
     ),
+    click.option(
+        "--range",
+        "value_range",
+        type=named_range,
+        metavar="LOW,HIGH",
+        help="Of random inputs, by default -1,1, and of images, by default 0,255.",
+    ),
 )
 """What a command that runs a network needs for its inputs."""
 
@@ -83,11 +99,12 @@ def fed(
     shapes: Shapes,
     types: Iterable[str],
     wanted: Sequence[tuple[str, str | None]] = (),
+    value_range: Range | None = None,
 ) -> tuple[dict[str, Array], dict[str, OpenShape]]:
     """The arrays that --input names, and all shapes that these have or --shape says.
 
     types: the names of inputs of which --type tells. wanted: the blobs that --output names, with
-    the files for them.
+    the files for them. value_range: of images.
     """
     from ncc.compiler.feeds import read_arrays
 
@@ -96,7 +113,7 @@ def fed(
         for _, path in wanted:
             if path is not None:
                 place_of(path)  # for its errors, which would come late
-        feeds = read_arrays(dict(given))
+        feeds = read_arrays(dict(given), value_range)
     for name, shape in shapes:
         if name in feeds and not _admits(shape, feeds[name].shape):
             found = shown(feeds[name].shape)

@@ -14,6 +14,7 @@ from ncc.compiler.commands.arguments import (
     COMPILING,
     JSON,
     REREAD_PARAM,
+    Range,
     Shapes,
     echo_json,
     files,
@@ -57,6 +58,7 @@ def run_command(
     bin: str | None,
     given: Given,
     shapes: Shapes,
+    value_range: Range | None,
     wanted: tuple[tuple[str, str | None], ...],
     seed: int,
     as_json: bool,
@@ -71,7 +73,9 @@ def run_command(
     read = (*files(param, bin), *(path for _, path in given))
     refuse_to_replace(read, [path for _, path in wanted])
     names = [name for name, _ in wanted] or None
-    feeds, known = fed(param, given, shapes, options["input_types"], wanted)
+    feeds, known = fed(
+        param, given, shapes, options["input_types"], wanted, value_range=value_range
+    )
     if is_compiled(param):
         model = loaded(param, bin, shapes, options)
     else:
@@ -84,7 +88,7 @@ def run_command(
             )
     missing = [binding for binding in model.inputs if binding.name not in feeds]
     made_up = [binding.name for binding in missing]
-    values = model.run({**random_feeds(missing, seed), **feeds}, names)
+    values = model.run({**random_feeds(missing, seed, value_range), **feeds}, names)
     if as_json:
         echo_json({"outputs": list(starmap(output_object, values.items())), "random": made_up})
     else:

@@ -10,6 +10,7 @@ from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
     REREAD_PARAM,
+    Range,
     Shapes,
     progress,
 )
@@ -41,6 +42,7 @@ def tune_command(
     bin: str | None,
     given: Given,
     shapes: Shapes,
+    value_range: Range | None,
     rounds: int,
     again: bool,
     seed: int,
@@ -56,10 +58,19 @@ def tune_command(
     from ncc.compiler.measure.tune import tune
     from ncc.compiler.options import Options
 
-    feeds, known = fed(param, given, shapes, options["input_types"])
+    feeds, known = fed(param, given, shapes, options["input_types"], value_range=value_range)
     chosen = Options.of(input_shapes=known, **options)
     with progress(f"tuning {param}"):
-        found = tune(param, bin, chosen, feeds=feeds, seed=seed, rounds=rounds, again=again)
+        found = tune(
+            param,
+            bin,
+            chosen,
+            feeds=feeds,
+            seed=seed,
+            value_range=value_range,
+            rounds=rounds,
+            again=again,
+        )
     click.echo("\n".join(lines(found)))
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.driver.specialise import settled, sharing_weights
-from ncc.compiler.feeds import random_feeds
+from ncc.compiler.feeds import Range, random_feeds
 from ncc.compiler.measure.roofline import Roofline, RooflineMeter
 from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
 from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
@@ -153,6 +153,7 @@ def bench(
     random_weights: int | None = None,
     feeds: Feeds | None = None,
     seed: int = 0,
+    value_range: Range | None = None,
     rounds: int = ROUNDS,
 ) -> Benchmark:
     """Compile the network and measure it, on `feeds` and random arrays for inputs left out.
@@ -170,7 +171,7 @@ def bench(
     model = settled(compile_with(param, bin, options))
     stamped = settled(compile_with(param, bin, replace(options, timestamps=True)))
     stamped = Model(sharing_weights(stamped.artifact, [model]))
-    inputs = {**random_feeds(model.inputs, seed), **(feeds or {})}
+    inputs = {**random_feeds(model.inputs, seed, value_range), **(feeds or {})}
     work = stamped.artifact.info["work"]
     of_bytes = any(step["byte_flops"] for step in work)
     meter = RooflineMeter(options.target, model.num_threads, of_bytes)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.compiler.driver.tuned import tuned_file
-from ncc.compiler.feeds import random_feeds
+from ncc.compiler.feeds import Range, random_feeds
 from ncc.compiler.loops.build_network import Step
 from ncc.compiler.loops.kernel.schedule import Schedule
 from ncc.compiler.loops.schedule.choose import rivals
@@ -88,6 +88,7 @@ def tune(
     *,
     feeds: Feeds | None = None,
     seed: int = 0,
+    value_range: Range | None = None,
     rounds: int = ROUNDS,
     again: bool = False,
 ) -> Tuning:
@@ -99,7 +100,7 @@ def tune(
     kept = tuned_file(os.environ, options.target)
     kept.add({})  # so that nothing is timed in vain where nothing can be kept
     network = _Variants(
-        Schedulings(param, bin, replace(options, timestamps=True)), feeds or {}, seed
+        Schedulings(param, bin, replace(options, timestamps=True)), feeds or {}, seed, value_range
     )
     steps = network.schedulings.steps
     choices = _choices(steps, options)
@@ -213,13 +214,16 @@ def _fastest(candidates: Sequence[Schedule], times: Sequence[float]) -> Schedule
 class _Variants:
     """One network with other schedules, on the same weights and inputs."""
 
-    def __init__(self, schedulings: Schedulings, feeds: Feeds, seed: int) -> None:
-        self.schedulings, self.feeds, self.seed = schedulings, feeds, seed
+    def __init__(
+        self, schedulings: Schedulings, feeds: Feeds, seed: int, value_range: Range | None
+    ) -> None:
+        self.schedulings, self.feeds = schedulings, feeds
+        self.seed, self.value_range = seed, value_range
 
     def times(self, variants: Sequence[Mapping[str, Schedule]], rounds: int) -> list[Times]:
         """The milliseconds of every step of every variant, all run in turns."""
         models = [self._model(schedules) for schedules in variants]
-        inputs = {**random_feeds(models[0].inputs, self.seed), **self.feeds}
+        inputs = {**random_feeds(models[0].inputs, self.seed, self.value_range), **self.feeds}
         runs: list[list[TimestampedRun]] = [[] for _ in models]
         for _ in range(rounds):
             for model, made in zip(models, runs, strict=True):

@@ -9,7 +9,8 @@ Slow and plain: what every other way of running a network is compared with.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -20,6 +21,8 @@ from ncc.dialects.ncnn.layer import Array, Layer, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.runtime.errors import InputError
+
+Compute: TypeAlias = Callable[[Layer, Sequence[Array]], list[Array]]
 
 
 def interpret(
@@ -59,9 +62,12 @@ def blob_values(network: Network) -> dict[str, SSAValue]:
 
 
 def run_layers(
-    network: Network, inputs: Mapping[str, Array]
+    network: Network, inputs: Mapping[str, Array], compute: Compute = Layer.reference_all
 ) -> Iterator[tuple[Layer, list[Array]]]:
-    """Each layer with its results, in order; a value is forgotten after its last reader."""
+    """Each layer with its results, in order; a value is forgotten after its last reader.
+
+    compute: what a layer makes of arrays.
+    """
     for name in inputs:
         if name not in network.inputs:
             raise InputError.unknown_name("input", name, network.inputs)
@@ -72,7 +78,7 @@ def run_layers(
             given = zip(layer.blob_names, layer.results, strict=True)
             results = [_fed(inputs, name, value) for name, value in given]
         else:
-            results = _run(layer, [values[operand] for operand in layer.operands])
+            results = _run(compute, layer, [values[operand] for operand in layer.operands])
         values.update(zip(layer.results, results, strict=True))
         readers.subtract(layer.operands)
         for value in (*layer.operands, *layer.results):
@@ -81,9 +87,9 @@ def run_layers(
         yield layer, results
 
 
-def _run(layer: Layer, arrays: Sequence[Array]) -> list[Array]:
+def _run(compute: Compute, layer: Layer, arrays: Sequence[Array]) -> list[Array]:
     try:
-        return layer.reference_all(arrays)
+        return compute(layer, arrays)
     except NotImplementedError as error:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
 

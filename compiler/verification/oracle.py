@@ -6,7 +6,8 @@ and the worker (`python -m ncc.compiler.verification.oracle`) that reads request
 answers each in files.
 
 ncnn runs in plain fp32: half precision (on by default, it loses three digits in InnerProduct) is
-off, and so is light mode, which frees a blob after its first reader.
+off, and so is light mode, which frees a blob after its first reader, where several blobs are asked
+for.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from ncc.compiler.diagnostics import NccError, Unsupported
 
-__all__ = ["Job", "OracleError", "available", "run", "run_all"]
+__all__ = ["Job", "OracleError", "Step", "available", "run", "run_all", "run_steps"]
 
 Array: TypeAlias = NDArray[Any]
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -49,13 +50,24 @@ def available() -> bool:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A part of a network that is run by itself: the blobs that it is fed, each with the name of
+    its array among the inputs of the job, and those that it makes.
+    """
+
+    reads: Mapping[str, str]
+    makes: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Job:
-    """A network to run and what it is fed; see `run`."""
+    """A network to run and what it is fed; see `run`. steps: parts of it, each run by itself."""
 
     param: PathLike
     bin: PathLike
     inputs: Mapping[str, Array]
     blobs: Sequence[str] | None = None
+    steps: Sequence[Step] | None = None
 
 
 def run(
@@ -75,7 +87,22 @@ def run(
 
     Raises Unsupported when the wheel is not installed, OracleError when it fails.
     """
-    job = Job(param, bin, inputs, None if blobs is None else list(blobs))
+    return _only(Job(param, bin, inputs, None if blobs is None else list(blobs)), timeout)
+
+
+def run_steps(
+    param: PathLike,
+    bin: PathLike,
+    inputs: Mapping[str, Array],
+    steps: Sequence[Step],
+    *,
+    timeout: float = 600,
+) -> dict[str, Array]:
+    """What ncnn makes of each step by itself; otherwise as `run`."""
+    return _only(Job(param, bin, inputs, steps=steps), timeout)
+
+
+def _only(job: Job, timeout: float) -> dict[str, Array]:
     [answer] = run_all([job], timeout=timeout)
     if isinstance(answer, OracleError):
         raise answer
@@ -114,6 +141,9 @@ def _request(job: Job, place: Path) -> dict[str, Any]:
         "bin": os.fspath(job.bin),
         "inputs": list(job.inputs),
         "blobs": None if job.blobs is None else list(job.blobs),
+        "steps": None
+        if job.steps is None
+        else [[dict(step.reads), list(step.makes)] for step in job.steps],
     }
 
 
@@ -184,7 +214,7 @@ def _answer(request: Mapping[str, Any]) -> None:
     import ncnn
 
     net = ncnn.Net()
-    net.opt.lightmode = False
+    net.opt.lightmode = request["steps"] is not None or len(request["blobs"] or "") == 1
     net.opt.num_threads = 1
     net.opt.use_fp16_packed = False
     net.opt.use_fp16_storage = False
@@ -193,26 +223,39 @@ def _answer(request: Mapping[str, Any]) -> None:
         raise _Refused(f"it refuses {request['param']}")
     if net.load_model(request["bin"]) != 0:
         raise _Refused(f"it refuses the weights {request['bin']}")
-    extractor = net.create_extractor()
     folder = Path(request["folder"])
-    for name, array in zip(request["inputs"], _arrays(folder, INPUTS), strict=True):
+    inputs = dict(zip(request["inputs"], _arrays(folder, INPUTS), strict=True))
+    steps = request["steps"]
+    if steps is None:
+        names = request["blobs"]
+        if names is None:
+            names = list(dict.fromkeys(blob.name for blob in net.blobs()))
+        steps = [({name: name for name in inputs}, names)]
+    made: dict[str, Array] = {}
+    for reads, names in steps:
+        given = {blob: inputs[name] for blob, name in reads.items()}
+        made |= zip(names, _extracted(net, given, names), strict=True)
+    np.savez(folder / OUTPUTS, *made.values())
+    # The last of the files, since it says that the answer is whole.
+    (folder / NAMES).write_text(json.dumps(list(made)))
+
+
+def _extracted(net: Any, inputs: Mapping[str, Array], names: Sequence[str]) -> Iterable[Array]:
+    """The named blobs that a network makes of these inputs."""
+    import ncnn
+
+    extractor = net.create_extractor()
+    for name, array in inputs.items():
         # A clone, since layers that work in place crash on memory that ncnn does not own. Of an
         # array without elements (an empty cache) ncnn makes no Mat.
         plain = np.ascontiguousarray(array)
         if extractor.input(name, ncnn.Mat(plain).clone() if plain.size else ncnn.Mat()) != 0:
             raise _Refused(f"it has no input {name!r}")
-    names = request["blobs"]
-    if names is None:
-        names = list(dict.fromkeys(blob.name for blob in net.blobs()))
-    outputs = []
     for name in names:
         status, mat = extractor.extract(name)
         if status != 0:
             raise _Refused(f"it cannot compute blob {name!r}")
-        outputs.append(_array(mat))
-    np.savez(folder / OUTPUTS, *outputs)
-    # The last of the files, since it says that the answer is whole.
-    (folder / NAMES).write_text(json.dumps(names))
+        yield _array(mat)
 
 
 def _array(mat: Any) -> Array:

@@ -1,95 +1,55 @@
-"""Hold a compiled network against its layers' references and against ncnn, blob by blob.
+"""Hold a compiled network against its layers' definitions and against ncnn.
 
-The network is compiled twice: as a user gets it, and with every blob as an output, which tells the
-first layer that goes wrong. A blob that must be handed out cannot be fused away, so that a fault of
-a fusion shows in the first of the two alone.
+The network is judged twice. As a user gets it: its outputs against exact ones, those of its layers'
+references in float64, by what float32 in another order makes of them (`noise.py`). And layer by
+layer, with every blob handed out (`pieces.py`): what a layer made of what compiled code gave it.
+Rounding does not add up there, so that a fault shows which is lost in it on the way to the outputs;
+but what must be handed out cannot be fused away, so that a fault of a fusion shows in the first
+judgement alone. ncnn runs each layer on the same values.
 
-A detection jumps where two scores are equal but for rounding: its reference is given what compiled
-code gave the layer, its rows are compared as a set, and ncnn is not asked.
-
-A value that is rounded to int8 may be rounded to the number beside it, and all that follows moves:
-from there on every reference is given what compiled code gave the layer, an int8 result may be one
-off, and what ncnn computes is shown but not judged.
-
-Of a batch all samples are compared at once, as one array.
+From where values are rounded to int8, or rows are detected, the outputs are held against what the
+network gives in pieces. In batches layers are not judged one by one, but all blobs as the outputs.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import OpResult
+from xdsl.ir import SSAValue
 
-from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.driver import compile as front
 from ncc.compiler.driver.specialise import callable_now
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
-from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.options import Options
 from ncc.compiler.read.read_network import read
-from ncc.compiler.verification import oracle
-from ncc.compiler.verification.interpret import run_layers
-from ncc.compiler.write.weights import write_weights
+from ncc.compiler.verification.by_ncnn import ByNcnn, own_layout
+from ncc.compiler.verification.difference import Apart, difference, rows_apart
+from ncc.compiler.verification.interpret import blob_values
+from ncc.compiler.verification.judge import (
+    judged_layer,
+    judged_values,
+    surveyed,
+    to_wheel,
+)
+from ncc.compiler.verification.noise import Noise, rounds
+from ncc.compiler.verification.pieces import ELEMENTS, Piece, name_of, origin, run_in_pieces
+from ncc.compiler.verification.report import TOLERANCE, Report, Row, report_lines
 from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.movement.reshape import ReshapeOp
 from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
-from ncc.dialects.ncnn.quantization.quantize import QuantizeOp, RequantizeOp
-from ncc.dialects.shapes import shown
 from ncc.runtime.session import Model
+
+__all__ = ["TOLERANCE", "Report", "Row", "report_lines", "verify"]
 
 Array: TypeAlias = NDArray[Any]
 PathLike: TypeAlias = str | os.PathLike[str]
-
-TOLERANCE = 1e-4
-"""Largest difference that counts as none, as a part of the blob's largest value."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One blob, and how far compiled code is off, in parts of the blob's largest value.
-
-    ncnn: None where ncnn was not run. fused: whether the blob comes from the network as a user gets
-    it, not from the one that hands out every blob. rounded: whether it depends on values that were
-    rounded to int8.
-    """
-
-    layer: str
-    type: str
-    blob: str
-    shape: tuple[int, ...]
-    reference: float
-    ncnn: float | None
-    fused: bool = False
-    rounded: bool = False
-
-    def differs(self, tolerance: float) -> bool:
-        ncnn = 0.0 if self.rounded else self.ncnn or 0.0
-        return not max(self.reference, ncnn) <= tolerance
-
-
-@dataclass(frozen=True)
-class Report:
-    """Every blob in the order of the layers, then the outputs of the network as a user gets it.
-
-    no_ncnn: why ncnn was not run; None where it was.
-    """
-
-    rows: tuple[Row, ...]
-    tolerance: float
-    no_ncnn: str | None
-
-    @property
-    def first(self) -> Row | None:
-        """The first blob that differs."""
-        return next((row for row in self.rows if row.differs(self.tolerance)), None)
 
 
 def verify(
@@ -98,7 +58,9 @@ def verify(
     *,
     feeds: Mapping[str, Array] | None = None,
     seed: int = 0,
+    value_range: tuple[float, float] | None = None,
     tolerance: float = TOLERANCE,
+    layers: bool = True,
     opt_level: int = 2,
     num_threads: int = 1,
     target: str = "host",
@@ -108,11 +70,12 @@ def verify(
 ) -> Report:
     """Compile the network, run it on `feeds` (random ones of `seed` for inputs left out), compare.
 
+    value_range: of random floats, by default -1 to 1. tolerance: the largest difference that counts
+    as none, as a part of a blob's largest value. layers: whether layers are judged one by one, too.
     input_shapes are for inputs whose shape neither the file nor `feeds` tells. ncnn is asked where
     its wheel is installed and can read the file. Raises what reading, compiling and running raise.
     """
     feeds = feeds or {}
-    module = read(param, bin, random_weights=random_weights).module
     options: dict[str, Any] = {
         "opt_level": opt_level,
         "num_threads": num_threads,
@@ -121,96 +84,189 @@ def verify(
         "input_types": input_types,
         "random_weights": random_weights,
     }
-    network = callable_now(front.compile(param, bin, **options))
-    inputs = {**random_feeds(network.inputs, seed), **feeds}
-    blobs = computed_blobs(module)
-    single = read(param, bin, random_weights=random_weights, outputs=blobs).module
-    layers = _of_samples(single, inputs)
-    whole = callable_now(front.compile(param, bin, outputs=blobs, **options))
-    detecting = [op for op in layers.layers if _names(op) & _dynamic(whole)]
-    names = _with_what_they_read(network, detecting, inputs)
-    if len(names) > len(network.outputs):
-        network = front.compile(param, bin, outputs=names, **options)
-    fused, every = network.run(inputs), whole.run(inputs)
-
-    stored = None if random_weights is not None else bin or default_bin_path(param)
-    wheel, no_ncnn = _ask_ncnn(param, stored, module, inputs)
-    judge = _Judge(layers, detecting, inputs, every, fused, wheel)
-    return Report(judge.rows(), tolerance, no_ncnn)
+    compiled = _Compiler(param, bin, random_weights, options)
+    model = compiled()
+    inputs = {**random_feeds(model.inputs, seed, value_range), **feeds}
+    noise = Noise(Options.of(**options), seed)
+    with ByNcnn(param, bin, random_weights) as ncnn:
+        rows = _Verification(compiled, inputs, noise, ncnn).rows(model, layers)
+    return Report(rows, tolerance, ncnn.reason)
 
 
-def _of_samples(module: ModuleOp, inputs: Mapping[str, Array]) -> Network:
-    """The network on these inputs, every layer of a batch once a sample."""
-    unroll_batches(module, {name: array.shape for name, array in inputs.items()})
-    return Network.of(module)
+@dataclass(frozen=True)
+class _Compiler:
+    """Compiles one network, and parts of it."""
+
+    param: PathLike
+    bin: PathLike | None
+    random_weights: int | None
+    options: Mapping[str, Any]
+
+    def module(self, outputs: Sequence[str] | None = None) -> ModuleOp:
+        """The network, or what some of its blobs need."""
+        seed = self.random_weights
+        return read(self.param, self.bin, random_weights=seed, outputs=outputs).module
+
+    def __call__(self, outputs: Sequence[str] | None = None) -> Model:
+        """The network with these outputs."""
+        return callable_now(front.compile(self.param, self.bin, outputs=outputs, **self.options))
+
+    def part(self, outputs: Sequence[str], fed: Mapping[str, Array]) -> Model:
+        """What some blobs need of others."""
+        types = {k: v for k, v in (self.options["input_types"] or {}).items() if k in fed}
+        made = {k: ELEMENTS[a.dtype.name] for k, a in fed.items() if a.dtype.name in ELEMENTS}
+        shapes = {name: array.shape for name, array in fed.items()}
+        options = {**self.options, "input_shapes": shapes, "input_types": made | types}
+        return callable_now(front.compile(self.param, self.bin, outputs=outputs, **options))
 
 
-@dataclass
-class _Judge:
-    """A network, its inputs, what compiled code made of them, and what ncnn did.
+class _Verification:
+    """One network on its inputs, judged by `rows`."""
 
-    detecting: the layers that find rows. every, fused: all blobs, and those that a user gets.
-    """
+    def __init__(
+        self, compiled: _Compiler, inputs: Mapping[str, Array], noise: Noise, ncnn: ByNcnn
+    ) -> None:
+        self.compiled, self.inputs, self.noise, self.ncnn = compiled, inputs, noise, ncnn
+        module = compiled.module()
+        layers = Network.of(module).layers
+        self.batched = any(isinstance(op, ReshapeOp) and op.has_batch for op in layers)
+        self.blobs = computed_blobs(module) if self.batched else []
+        if self.batched:
+            module = compiled.module(self.blobs)
+            unroll_batches(module, {name: array.shape for name, array in inputs.items()})
+        self.network = Network.of(module)
+        self.values = blob_values(self.network)
+        self.survey = surveyed(self.network, inputs, set(self.network.outputs.values()))
+        self.jumped = _behind_jumps(self.network, self.survey.counting)
+        self.every: dict[SSAValue, Array] = {}
+        """Outputs as compiled code gives them with every blob handed out."""
 
-    network: Network
-    detecting: Sequence[Layer]
-    inputs: Mapping[str, Array]
-    every: Mapping[str, Array]
-    fused: Mapping[str, Array]
-    wheel: Mapping[str, Array]
+    def rows(self, model: Model, layers: bool) -> tuple[Row, ...]:
+        """Every blob in the order of the layers, then the outputs that a user gets."""
+        inner: list[Row] = []
+        if self.batched:
+            every = self.compiled(self.blobs).run(self.inputs)
+            self.every = {self.values[name]: array for name, array in every.items()}
+            wheel = self.ncnn.blobs(self.inputs, self._asked(self.blobs))
+            inner = list(self._whole(self.blobs, every, wheel))
+        elif layers or any(self.values[b.name].owner in self.jumped for b in model.outputs):
+            for piece in self._pieces():
+                inner += self._one_by_one(piece) if layers else []
+        return (*inner, *self._outputs(model))
 
-    def __post_init__(self) -> None:
-        self.rounded = _behind_jumps(self.network, self.detecting)
-        self.known = {**self.inputs, **self.every}
+    # --- layer by layer ---------------------------------------------------------------------
 
-    def rows(self) -> tuple[Row, ...]:
-        """Every blob in the order of the layers, then those that a user gets."""
-        rows: list[Row] = []
-        outputs: list[Row] = []
-        for op, values in run_layers(self.network, self.inputs):
-            rows += self._rows_of(op, values, self.every)
-            outputs += self._rows_of(op, values, self.fused)
-        return (*rows, *outputs)
+    def _pieces(self) -> Iterator[Piece]:
+        """The network in pieces, whose outputs are kept."""
+        stay: set[SSAValue] = {value for op in self.survey.counting for value in op.results}
+        stay |= {value for value, size in self.survey.bytes.items() if not size}
+        part, sizes = self.compiled.part, self.survey.bytes
+        for piece in run_in_pieces(self.network, self.inputs, part, sizes, stay):
+            yield piece
+            for value in self.network.outputs.values():
+                if origin(value) in piece.values:
+                    self.every[value] = piece.values[origin(value)]
 
-    def _rows_of(
-        self, op: Layer, values: Sequence[Array], run: Mapping[str, Array]
+    def _one_by_one(self, piece: Piece) -> Iterator[Row]:
+        """The blobs of a piece, each by what its layer was given."""
+        wheel = self.ncnn.layers(piece)
+        for op in piece.layers:
+            made, others = piece.made(op), [wheel.get(value) for value in op.results]
+            judged = judged_layer(op, piece.given(op), made, others, self.noise)
+            for blob, array, apart in zip(op.blob_names, made, judged, strict=True):
+                yield _row(op, blob, array, apart)
+
+    # --- as a whole -------------------------------------------------------------------------
+
+    def _outputs(self, model: Model) -> Iterator[Row]:
+        """The outputs that a user gets."""
+        outputs = [binding.name for binding in model.outputs]
+        names = _with_what_they_read(self.network, outputs, self.survey.counting, self.inputs)
+        if len(names) > len(outputs):
+            model = self.compiled(names)
+        found = model.run(self.inputs)
+        wheel = self.ncnn.blobs(self.inputs, self._asked(names))
+        for row in self._whole(names, found, wheel):
+            yield replace(row, fused=True)
+
+    def _whole(
+        self, names: Sequence[str], found: Mapping[str, Array], wheel: Mapping[str, Array]
     ) -> Iterator[Row]:
-        """The blobs of one layer that a run has handed out."""
-        if not _names(op) & run.keys():
-            return
-        jumps = op in self.detecting
-        for blob, value in zip(op.blob_names, self._wanted(op, values, run), strict=True):
-            if blob not in run:
-                continue
-            found = run[blob]
-            apart = (rows_apart if jumps else difference)(found, value)
-            asked = None if jumps else _to_wheel(found, self.wheel.get(blob))
-            where = op.layer_name, op.type_name, blob, tuple(found.shape)
-            yield Row(*where, apart, asked, run is self.fused, op in self.rounded)
+        """Blobs of the whole network, in the order of its layers."""
+        pairs = {
+            self.values[name]: (found[name], self.survey.values[self.values[name]])
+            for name in names
+            if self.values[name].owner not in {*self.jumped, *self.survey.counting}
+        }
+        judged = judged_values(self.network, self.inputs, pairs, self.noise)
+        place = {op: number for number, op in enumerate(self.network.layers)}
+        for name in sorted(names, key=lambda name: place[_owner(self.values[name])]):
+            value, array = self.values[name], found[name]
+            op = _owner(value)
+            wanted = array
+            if op in self.survey.counting:
+                apart = Apart(rows_apart(array, self._detected(value, found)))
+            elif value in judged:
+                apart, wanted = judged[value], pairs[value][1]
+            else:
+                apart = Apart(difference(array, self._as_in_pieces(value)))
+            theirs = wheel.get(name)
+            apart = (
+                apart if theirs is None else replace(apart, ncnn=to_wheel(array, wanted, theirs))
+            )
+            yield _row(op, name, array, apart)
 
-    def _wanted(
-        self, op: Layer, values: Sequence[Array], run: Mapping[str, Array]
-    ) -> Sequence[Array]:
-        """What a layer shall have made: `values`, unless it jumps, or something in front of it."""
-        reads = _read_by(op)
-        if op in self.detecting:
-            given = {**self.inputs, **run}
-            return op.reference_all([given[name] for name in reads])
-        if op in self.rounded and self.known.keys() >= {*reads, *op.blob_names}:
-            if run is self.fused:
-                return [self.every[name] for name in op.blob_names]
-            return op.reference_all([self.known[name] for name in reads])
-        return values
+    def _asked(self, names: Iterable[str]) -> list[str]:
+        """The blobs of these that ncnn hands out as they are."""
+        return [
+            name
+            for name in names
+            if (op := _owner(origin(self.values[name]))) not in self.survey.counting
+            and origin(self.values[name]) not in own_layout(op)
+        ]
+
+    def _detected(self, value: SSAValue, found: Mapping[str, Array]) -> Array:
+        """What a layer finds in what compiled code gave it."""
+        op, known = _owner(value), {**self.inputs, **found}
+        return op.reference_all([known[name_of(x)] for x in op.operands])[op.results.index(value)]
+
+    def _as_in_pieces(self, value: SSAValue) -> Array:
+        """A value by compiled code with every blob handed out; the exact one of a batch."""
+        return self.survey.values[value] if self.batched else self.every[value]
+
+
+def _row(op: Layer, blob: str, array: Array, apart: Apart) -> Row:
+    return Row(
+        op.layer_name,
+        op.type_name,
+        blob,
+        tuple(array.shape),
+        apart.error,
+        apart.noise,
+        apart.times,
+        apart.ncnn,
+        rounded=rounds(op),
+    )
+
+
+def _owner(value: SSAValue) -> Layer:
+    owner = value.owner
+    assert isinstance(owner, Layer)
+    return owner
 
 
 def _with_what_they_read(
-    network: Model, detecting: Sequence[Layer], inputs: Mapping[str, Array]
+    network: Network,
+    outputs: Sequence[str],
+    detecting: Sequence[Layer],
+    inputs: Mapping[str, Array],
 ) -> list[str]:
-    """The names of the outputs, and of what the detecting layers read that make any of them."""
-    names = dict.fromkeys(binding.name for binding in network.outputs)
+    """These names, and those of what the detecting layers read that make any of them."""
+    names = dict.fromkeys(outputs)
     for op in reversed(detecting):
-        if _names(op) & names.keys():
-            names.update(dict.fromkeys(name for name in _read_by(op) if name not in inputs))
+        if set(op.blob_names) & names.keys():
+            read = map(name_of, op.operands)
+            names.update(dict.fromkeys(name for name in read if name not in inputs))
     return list(names)
 
 
@@ -221,30 +277,10 @@ def _behind_jumps(network: Network, detecting: Sequence[Layer]) -> set[Layer]:
     """
     jumps, found = set(detecting), set[Layer]()
     for op in network.layers:
-        rounds = isinstance(op, QuantizeOp | RequantizeOp) or any(
-            getattr(op, term, 0) for term in ("int8_scale_term", "quantize_term")
-        )
-        if rounds or any(operand.owner in jumps for operand in op.operands):
+        if rounds(op) or any(operand.owner in jumps for operand in op.operands):
             jumps.add(op)
             found.add(op)
     return found
-
-
-def _dynamic(model: Model) -> set[str]:
-    return {binding.name for binding in model.outputs if binding.dynamic}
-
-
-def _names(op: Layer) -> set[str]:
-    return set(op.blob_names)
-
-
-def _read_by(op: Layer) -> list[str]:
-    """The names of the blobs that a layer reads."""
-    names: list[str] = []
-    for operand in op.operands:
-        if isinstance(operand, OpResult) and isinstance(operand.op, Layer):
-            names.append(operand.op.blob_names[operand.index])
-    return names
 
 
 def computed_blobs(module: ModuleOp) -> list[str]:
@@ -260,86 +296,3 @@ def computed_blobs(module: ModuleOp) -> list[str]:
         and not (isinstance(op, SplitOp) and op.operands[0] in growing)
     )
     return [blob for op in computing for blob in op.blob_names]
-
-
-def difference(found: Array, wanted: Array) -> float:
-    """The largest difference, as a part of the largest wanted value; int8 may be one off, and
-    denormal numbers are zeros, as they are where networks run.
-
-    Infinite where the shapes differ, or where one of the two is not finite and the other is not the
-    same.
-    """
-    if found.shape != wanted.shape:
-        return float("inf")
-    if not wanted.size:
-        return 0.0
-    odd = ~(np.isfinite(found) & np.isfinite(wanted))
-    if not np.array_equal(found[odd], wanted[odd], equal_nan=True):
-        return float("inf")
-    ours, theirs = (_flushed(array[~odd].astype(np.float64)) for array in (found, wanted))
-    largest = float(np.abs(theirs).max(initial=0.0))
-    apart = float(np.abs(ours - theirs).max(initial=0.0))
-    apart = max(apart - 1, 0.0) if found.dtype == wanted.dtype == np.int8 else apart
-    return apart / largest if largest else apart
-
-
-def _flushed(values: Array) -> Array:
-    """The values, those below the least normal float32 as zeros."""
-    return np.where(np.abs(values) < np.finfo(np.float32).smallest_normal, 0.0, values)
-
-
-def _to_wheel(found: Array, wheel: Array | None) -> float | None:
-    return None if wheel is None else difference_to_wheel(found, wheel)
-
-
-def difference_to_wheel(found: Array, wheel: Array) -> float:
-    """`difference` to what the wheel gave: it takes 16 bits for float16, 32 for float32."""
-    bits = found.dtype in (np.uint16, np.int32) and found.itemsize == wheel.itemsize
-    return difference(found, wheel.view(found.dtype) if bits else wheel)
-
-
-def rows_apart(found: Array, wanted: Array) -> float:
-    """`difference` of two sets of rows: the order of equal scores is rounding's choice."""
-    if found.shape != wanted.shape or not wanted.size:
-        return difference(found, wanted)
-    rows, others = (array.reshape(len(array), -1) for array in (found, wanted))
-    distances = np.abs(rows[:, None, :] - others[None, :, :]).max(axis=2)
-    nearest = np.maximum(distances.min(axis=0), distances.min(axis=1))
-    largest = float(np.abs(wanted).max())
-    return float(nearest.max()) / largest if largest else float(nearest.max())
-
-
-def _ask_ncnn(
-    param: PathLike, bin: PathLike | None, module: ModuleOp, inputs: Mapping[str, Array]
-) -> tuple[dict[str, Array], str | None]:
-    """The blobs as ncnn computes them, but for those in a layout of its own; or none, and why.
-
-    Weights that have no file get one.
-    """
-    layers = Network.of(module).layers
-    odd = {op.blob_names[k] for op in layers for k in op.OWN_LAYOUT if k < len(op.results)}
-    try:
-        with tempfile.TemporaryDirectory(prefix="ncc-verify-") as folder:
-            stored = bin or Path(folder, "weights.bin")
-            if bin is None:
-                with Path(stored).open("wb") as file:
-                    write_weights(layers, file)
-            found = oracle.run(param, stored, inputs)
-    except (Unsupported, oracle.OracleError) as error:
-        return {}, str(error)
-    return {blob: array for blob, array in found.items() if blob not in odd}, None
-
-
-def report_lines(report: Report) -> Iterable[str]:
-    """The report as a table, one blob a line; those that differ are marked."""
-    if report.no_ncnn is not None:
-        yield f"not held against ncnn: {report.no_ncnn}"
-    width = max((len(row.blob) for row in report.rows), default=4)
-    yield f"  {'layer type':<22} {'blob':<{width}}  {'shape':<18} {'reference':>9} {'ncnn':>9}"
-    for number, row in enumerate(report.rows):
-        if row.fused and not report.rows[number - 1].fused:
-            yield "as compiled for use:"
-        mark = "!" if row.differs(report.tolerance) else " "
-        ncnn = "-" if row.ncnn is None else f"{row.ncnn:.1e}"
-        where = f"{row.type:<22} {row.blob:<{width}}  {shown(row.shape):<18}"
-        yield f"{mark} {where} {row.reference:9.1e} {ncnn:>9}"

@@ -288,7 +288,11 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         return list(shapes)
 
     def reference(self, *inputs: Any, **_: Any) -> Array | Sequence[Array]:
-        """The results as numpy computes them. One result: an array. Several: a list."""
+        """The results as numpy computes them. One result: an array. Several: a list.
+
+        Arithmetic is of the type that is given: of float32, as in networks, or of float64, to be
+        exact. Where values jump (rounding to int8, what a detector finds) it is that of float32.
+        """
         raise NotImplementedError(f"{self.name} has no reference")
 
     def lower(self, b: Builder, *inputs: Any, **_: Any) -> Tensor | Sequence[Tensor]:

@@ -138,9 +138,9 @@ class SpectrogramOp(FourierLayer):
         with np.errstate(invalid="ignore"):
             spectra = np.fft.fft(frames).T[: self.frequencies] / self.norm
         if self.power == COMPLEX:
-            return np.stack([spectra.real, spectra.imag], axis=-1).astype(np.float32)
+            return np.stack([spectra.real, spectra.imag], axis=-1).astype(x.dtype)
         magnitude = np.abs(spectra)
-        return (magnitude if self.power == MAGNITUDE else magnitude**2).astype(np.float32)
+        return (magnitude if self.power == MAGNITUDE else magnitude**2).astype(x.dtype)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         frequencies, frames, *parts = self.infer(x.shape)
@@ -227,7 +227,7 @@ class InverseSpectrogramOp(FourierLayer):
         for frame in range(frames):
             whole[frame * self.hoplen :][: self.n_fft] += pieces[:, frame]
         y = whole[self.border :][: self.length(frames)] / self.weights_of(frames)
-        both = np.stack([y.real, y.imag], axis=-1).astype(np.float32)
+        both = np.stack([y.real, y.imag], axis=-1).astype(x.dtype)
         return both[:, self.returns - 1] if self.returns else both
 
     def matrix(self, frequencies: int) -> Array:

@@ -347,7 +347,7 @@ def test_verify_can_be_read_by_programs(ncc: Run, monkeypatch: pytest.MonkeyPatc
     told = json.loads(outcome.out)
     assert (told["agree"], told["first"], told["no_ncnn"]) == (False, 1, "no wheel")
     assert [blob["differs"] for blob in told["blobs"]] == [False, True]
-    assert told["blobs"][1]["reference"] is None
+    assert told["blobs"][1]["error"] is None
     monkeypatch.setattr(verify, "verify", lambda *a, **o: Report((right,), 1e-4, None))
     agreed = ncc("verify", DIGITS, "--json")
     assert agreed.code == exit_codes.OK and json.loads(agreed.out)["first"] is None

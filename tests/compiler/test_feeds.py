@@ -24,6 +24,12 @@ def test_random_feeds_fit_the_inputs_and_repeat() -> None:
     assert -1 <= first["b"].min() < -0.5 < 0.5 < first["b"].max() <= 1
 
 
+def test_random_feeds_have_a_range() -> None:
+    """That of what the network is made for."""
+    [x] = random_feeds([Binding("a", (100,))], 1, (2.0, 4.0)).values()
+    assert 2 <= x.min() < 2.5 < 3.5 < x.max() <= 4 and x.dtype == np.float32
+
+
 def test_random_feeds_of_other_types() -> None:
     """Integers are whole numbers of int8's range; bfloat16 is the bits of numbers in -1..1."""
     inputs = [
@@ -58,12 +64,9 @@ def test_what_is_no_array_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "begin, how",
     [
-        (b"\x89PNG\r\n\x1a\n", "a picture: .* numpy.save it as \\(channels, height, width"),
-        (b"\xff\xd8\xff\xe0", "a picture: "),
-        (b"BM\0\0", "a picture: "),
         (b"7767517\n", "a .param: "),
         (b"", "an empty file: "),
-        (b"0 1 2", "no .npy file, as numpy.save writes"),
+        (b"0 1 2", "no .npy file, as numpy.save writes them, and no image"),
     ],
 )
 def test_other_files_are_told_by_what_they_are(tmp_path: Path, begin: bytes, how: str) -> None:
@@ -92,3 +95,14 @@ def test_heads_that_are_broken(tmp_path: Path, head: str, reason: str) -> None:
     path.write_bytes(MAGIC_PREFIX + b"\1\0" + len(text).to_bytes(2, "little") + text + bytes(64))
     with pytest.raises(InputError, match=f"x.npy cannot be read: .*{reason}"):
         read_arrays({"data": path})
+
+
+def test_images_are_read_in_a_range(tmp_path: Path) -> None:
+    """Of 0 to 255 where no other is asked for."""
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    image.fromarray(np.array([[0, 51, 255]], np.uint8)).save(tmp_path / "x.png")
+    paths = {"data": tmp_path / "x.png"}
+    assert read_arrays(paths)["data"].tolist() == [[[0, 51, 255]]]
+    scaled = read_arrays(paths, (-1.0, 1.0))["data"]
+    assert scaled.dtype == np.float32
+    np.testing.assert_allclose(scaled, [[[-1, -0.6, 1]]], rtol=1e-6)

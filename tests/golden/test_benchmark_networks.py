@@ -12,7 +12,7 @@ from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.optimizer import NO_WEIGHTS, Optimized, optimize_network
 from ncc.compiler.read.read_network import read_graph
 from ncc.compiler.verification import oracle
-from ncc.compiler.verification.verify import difference
+from ncc.compiler.verification.difference import difference
 from ncc.compiler.write.write_network import network_text, write
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network

@@ -20,7 +20,7 @@ import ncc
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.read.read_network import read_graph
 from ncc.compiler.verification import oracle
-from ncc.compiler.verification.verify import difference
+from ncc.compiler.verification.difference import difference
 
 Array: TypeAlias = NDArray[Any]
 Answer: TypeAlias = "Mapping[str, Array] | oracle.OracleError"

@@ -64,6 +64,7 @@ LIBRARIES = {
     "ncc.compiler.verification.oracle": {"numpy", "ncnn"},
     "ncc.compiler.verification.onnx_outputs": {"numpy", "onnxruntime"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
+    "ncc.compiler.images": {"numpy", "PIL"},
     "ncc.compiler.cli": {"click"},
     COMMANDS: {"numpy", "click", "rich"},
     "ncc.compiler": {"numpy", "xdsl", "platformdirs", "filelock"},

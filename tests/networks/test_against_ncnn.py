@@ -8,7 +8,8 @@ import pytest
 
 import ncc
 from ncc.compiler.target import Target
-from ncc.compiler.verification.verify import difference, verify
+from ncc.compiler.verification.difference import difference
+from ncc.compiler.verification.verify import verify
 from ncc.runtime import cpu
 from ncc.runtime.session import Model
 

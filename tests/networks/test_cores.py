@@ -21,8 +21,8 @@ from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.read.read_network import read
 from ncc.compiler.target import AVX2, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Core, Target
+from ncc.compiler.verification.difference import difference
 from ncc.compiler.verification.interpret import interpret
-from ncc.compiler.verification.verify import difference
 from ncc.runtime import cpu
 from ncc.runtime.session import Model
 from tests.crossed import crossed

@@ -12,7 +12,8 @@ import ncc
 from ncc.compiler.read.read_network import read
 from ncc.compiler.target import Target
 from ncc.compiler.verification import oracle
-from ncc.compiler.verification.verify import computed_blobs, difference
+from ncc.compiler.verification.difference import difference
+from ncc.compiler.verification.verify import computed_blobs
 from ncc.compiler.write.write_network import write
 from ncc.runtime import cpu
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.verification.verify import difference, report_lines, verify
+from ncc.compiler.verification.difference import difference
+from ncc.compiler.verification.verify import report_lines, verify
 
 # Of the largest value of an output. Sums of int8 are exact, but where the wheel multiplies by what
 # its CPU takes for a reciprocal, and another CPU takes another, a value may be rounded to the

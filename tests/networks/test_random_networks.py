@@ -16,8 +16,8 @@ from ncc.compiler.ncnn.optimizations import fuse_attention
 from ncc.compiler.ncnn.optimize import optimize_module, pattern_names
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
+from ncc.compiler.verification.difference import difference_to_wheel
 from ncc.compiler.verification.interpret import interpret
-from ncc.compiler.verification.verify import difference_to_wheel
 from ncc.compiler.write.write_network import write
 from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.ncnn.network import Network

@@ -50,15 +50,25 @@ from ncc.dialects.ncnn.window import (
     windows_of,
 )
 
+_TERMS_AT_ONCE = 1 << 22
+"""Values of windows that lie in memory at a time: all of them are as many images as a window has
+cells.
+"""
+
 
 def correlate(x: Array, w: Array, bias: Array | None, windows: Sequence[Window]) -> Array:
     """Grouped convolution of a padded x (channels, *space), w (group, outputs, inputs, *kernel)."""
-    group, outputs, inputs = w.shape[:3]
+    group, outputs = w.shape[:2]
     view = windows_of(x, windows)
     space = len(windows)
-    sizes, taps = view.shape[1 : 1 + space], prod(view.shape[1 + space :])
+    sizes = view.shape[1 : 1 + space]
     columns = np.moveaxis(view, range(1 + space, 1 + 2 * space), range(1, 1 + space))
-    y = w.reshape(group, outputs, -1) @ columns.reshape(group, inputs * taps, -1)
+    y = np.empty((group, outputs, *sizes), np.result_type(x, w))
+    matrix = w.reshape(group, outputs, -1).astype(y.dtype, copy=False)
+    for rows in _slabs(sizes[0], columns.size):
+        some = columns[(slice(None),) * (1 + space) + (rows,)]
+        sums = matrix @ some.reshape(group, matrix.shape[2], -1)
+        y[:, :, rows] = sums.reshape(group, outputs, -1, *sizes[1:])
     y = y.reshape(group * outputs, *sizes)
     return y if bias is None else y + bias.reshape(-1, *[1] * space)
 
@@ -69,14 +79,24 @@ def spread_out(x: Array, w: Array, windows: Sequence[Window], sizes: Shape) -> A
     x (channels, *space), w (group, outputs, inputs, *kernel); the result is (channels, *sizes).
     """
     group, outputs, inputs = w.shape[:3]
-    flat = np.moveaxis(w, 2, -1).reshape(group, -1, inputs)
-    parts = flat @ x.reshape(group, inputs, -1)
-    parts = parts.reshape(group * outputs, *w.shape[3:], *x.shape[1:])
-    y = np.zeros((group * outputs, *sizes), np.float32)
-    for tap in product(*(range(w.kernel) for w in windows)):
-        places = tap_places(tap, windows, x.shape[1:])
-        np.moveaxis(y, 0, -1)[places] += np.moveaxis(parts, 0, -1)[tap]
+    y = np.zeros((group * outputs, *sizes), np.result_type(x, w))
+    matrix = np.moveaxis(w, 2, -1).reshape(group, -1, inputs).astype(y.dtype, copy=False)
+    terms = matrix.shape[0] * matrix.shape[1] * prod(x.shape[1:])
+    for rows in _slabs(x.shape[1], terms):
+        some = x[:, rows]
+        parts = matrix @ some.reshape(group, inputs, -1)
+        parts = parts.reshape(group * outputs, *w.shape[3:], *some.shape[1:])
+        made = np.moveaxis(y[:, rows.start * windows[0].stride :], 0, -1)
+        for tap in product(*(range(w.kernel) for w in windows)):
+            places = tap_places(tap, windows, some.shape[1:])
+            made[places] += np.moveaxis(parts, 0, -1)[tap]
     return y
+
+
+def _slabs(rows: int, terms: int) -> list[slice]:
+    """Parts of rows, of so many terms in all, that have few enough of these."""
+    step = max(1, rows * _TERMS_AT_ONCE // terms)
+    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
 class ConvolutionLayer(Filtering):

@@ -132,7 +132,7 @@ class FoldOp(PatchLayer):
 
     def reference(self, x: Array) -> Array:
         channels = self.infer(x.shape)[0]
-        wide = np.zeros((channels, *self.inside), np.float32)
+        wide = np.zeros((channels, *self.inside), x.dtype)
         cells = x.reshape(channels, self.cells, *self.patches)
         for k, tap in enumerate(product(*(range(w.kernel) for w in self.windows))):
             wide[(slice(None), *tap_places(tap, self.windows, self.patches))] += cells[:, k]

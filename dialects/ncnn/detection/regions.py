@@ -126,7 +126,7 @@ class CellPooling(RegionPooling):
         x1, y1, x2, y2 = corners
         rows = self.bins(y1, y2, self.pooled_height, h)
         columns = self.bins(x1, x2, self.pooled_width, w)
-        result = np.zeros((self.channels(c), len(rows), len(columns)), np.float32)
+        result = np.zeros((self.channels(c), len(rows), len(columns)), x.dtype)
         for i, (top, bottom) in enumerate(rows):
             for j, (left, right) in enumerate(columns):
                 cells = self.of_bin(x, i, j)[:, top:bottom, left:right]

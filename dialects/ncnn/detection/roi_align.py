@@ -61,7 +61,7 @@ class ROIAlignOp(RegionPooling):
         )
         rows = list(self._samples(y1, y2, high, x.shape[1]))
         columns = list(self._samples(x1, x2, wide, x.shape[2]))
-        result = np.zeros((x.shape[0], high, wide), np.float32)
+        result = np.zeros((x.shape[0], high, wide), x.dtype)
         for i, (ys, number_y) in enumerate(rows):
             for j, (xs, number_x) in enumerate(columns):
                 if len(ys) and len(xs):

@@ -49,7 +49,7 @@ def check_activation(kind: int, params: Sequence[float]) -> None:
 
 
 def activate_array(x: Array, kind: int, params: Sequence[float]) -> Array:
-    """The fused activation of every element, in float32."""
+    """The fused activation of every element."""
     with np.errstate(all="ignore"):
         match kind:
             case 0:

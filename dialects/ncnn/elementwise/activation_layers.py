@@ -58,7 +58,7 @@ class ThresholdOp(Unary):
     threshold = real(0)
 
     def array(self, x: Array) -> Array:
-        return np.asarray(x > self.threshold).astype(np.float32)
+        return np.asarray(x > self.threshold).astype(x.dtype)
 
     def scalar(self, x: Scalar) -> Scalar:
         return select(x > self.threshold, 1.0, 0.0)

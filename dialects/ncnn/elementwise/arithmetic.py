@@ -91,7 +91,7 @@ def remainder_array(a: Array, b: Array) -> Array:
     odd = np.fmod(np.trunc(a64 / b64), 2) != 0
     over = (np.abs(rest) * 2 > np.abs(b64)) | (tie & odd)
     nearest = np.where(over, rest - np.copysign(b64, rest), rest)
-    return np.asarray(nearest, np.float32)
+    return np.asarray(nearest, np.result_type(a, b))
 
 
 def log_add_exp(a: Scalar, b: Scalar) -> Scalar:
@@ -226,9 +226,9 @@ class BinaryOpOp(Layer):
         function = BINARY_FUNCTIONS[self.op_type][0]
         with np.errstate(all="ignore"):
             if q is None:
-                return function(p, np.asarray(self.b, np.float32)).astype(np.float32, copy=False)
+                return function(p, np.asarray(self.b, np.float32))
             stretched = p.reshape(aligned(p.shape, q.shape)), q.reshape(aligned(q.shape, p.shape))
-            return function(*stretched).astype(np.float32, copy=False)
+            return function(*stretched)
 
     def lower(self, b: Builder, p: Tensor, q: Tensor | None = None) -> Tensor:
         function = BINARY_FUNCTIONS[self.op_type][1]
@@ -308,7 +308,7 @@ class GLUOp(Layer):
         half = x.shape[axis] // 2
         a, b = (np.take(x, range(k, k + half), axis) for k in (0, half))
         with np.errstate(over="ignore"):
-            return np.asarray(a / (1 + np.exp(-b)), np.float32)
+            return np.asarray(a / (1 + np.exp(-b)))
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         axis = self.along(x.rank)

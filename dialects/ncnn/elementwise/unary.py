@@ -1,7 +1,7 @@
 """Layers of one value in, one value out, the same function at every place.
 
 Each states its function twice, side by side: `array` on a whole numpy array, `scalar` on the
-element that a computation reads. All arithmetic is float32, overflow included.
+element that a computation reads. All arithmetic is that of the element type, overflow included.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Unary(Layer):
 
     def reference(self, x: Array) -> Array:
         with np.errstate(all="ignore"):
-            return self.array(x).astype(np.float32, copy=False)
+            return self.array(x).astype(x.dtype, copy=False)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         at = b.loops_of(x.shape)
@@ -82,7 +82,7 @@ class AbsValOp(Unary):
 
 def erf_array(x: Array) -> Array:
     """The error function of every element (numpy has none)."""
-    return np.fromiter(map(math.erf, x.ravel().tolist()), np.float32, x.size).reshape(x.shape)
+    return np.fromiter(map(math.erf, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)
 
 
 @layer("Erf")
@@ -161,7 +161,7 @@ def _sign(x: Scalar) -> Scalar:
 
 
 def _sign_array(x: Array) -> Array:
-    return np.asarray(x > 0).astype(np.float32) - np.asarray(x < 0).astype(np.float32)
+    return np.asarray(np.asarray(x > 0).astype(x.dtype) - np.asarray(x < 0).astype(x.dtype))
 
 
 UNARY_FUNCTIONS: tuple[Function, ...] = (

@@ -102,7 +102,7 @@ class PaddingOp(MovingLayer):
             return np.pad(x, pads, mode="reflect")
         if self.values is None:
             return np.pad(x, pads, constant_values=np.float32(self.value))
-        filled = np.empty(self.infer(x.shape), np.float32)
+        filled = np.empty(self.infer(x.shape), x.dtype)
         filled[...] = self.values.reshape(along_axis(0, x.ndim))
         filled[tuple(slice(p, p + n) for (p, _), n in zip(pads, x.shape, strict=True))] = x
         return filled

@@ -192,7 +192,7 @@ class PoolingLayer(Layer):
         wide = np.pad(x, [(0, 0), *borders])
         if not self.keeps_apart:
             return np.asarray(windows_of(wide, self.windows).mean(axis=taps))
-        real = np.zeros(wide.shape[1:], np.float32)
+        real = np.zeros(wide.shape[1:], x.dtype)
         real[tuple(slice(*bounds) for bounds in self.counted(x.shape[1:]))] = 1
         total = windows_of(np.where(real > 0, wide, 0), self.windows).sum(axis=taps)
         with np.errstate(invalid="ignore"):

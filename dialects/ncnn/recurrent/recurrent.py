@@ -191,7 +191,7 @@ class Recurrent(Layer):
     def reference(self, x: Array, *states: Array) -> list[Array]:
         shapes = self.infer(x.shape, *(state.shape for state in states))
         given = [
-            states[k].reshape(shape) if states else np.zeros(shape, np.float32)
+            states[k].reshape(shape) if states else np.zeros(shape, x.dtype)
             for k, shape in enumerate(self.state_shapes)
         ]
         runs = [self._run(x, d, [state[d] for state in given]) for d in range(self.directions)]
@@ -205,7 +205,7 @@ class Recurrent(Layer):
         own = slice(d * self.gates, (d + 1) * self.gates)
         first, added = (bias[d] for bias in self.biases)
         inputs = first + self._product_array(x, self.input_weight, 0, own)
-        y = np.empty((len(x), self.num_output), np.float32)
+        y = np.empty((len(x), self.num_output), x.dtype)
         backwards = self.direction == REVERSE or d == 1
         for t in reversed(range(len(x))) if backwards else range(len(x)):
             hidden = self._product_array(state[0][None], self.recurrent_weight, 1, own)
@@ -222,7 +222,7 @@ class Recurrent(Layer):
         """Rows of x times some rows of a weight, whose scales are the first or the second."""
         w = weight.array().reshape(-1, x.shape[1])[rows]
         if not self.int8_scale_term:
-            return np.asarray(x @ w.T, np.float32)
+            return np.asarray(x @ w.T)
         factor = FactorArray.of_rows(x)
         sums = factor.values.astype(np.float64) @ w.T.astype(np.float64)
         counts = 1 / factor.scale * self._counts()[which][rows]
@@ -295,7 +295,7 @@ def _columns(b: Builder, weight: WeightAttr, parts: int = 1) -> Tensor:
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x))."""
     with np.errstate(over="ignore"):
-        return np.asarray(1 / (1 + np.exp(-x)), np.float32)
+        return np.asarray(1 / (1 + np.exp(-x)))
 
 
 @layer("RNN", inputs=(1, 2), outputs=(1, 2))

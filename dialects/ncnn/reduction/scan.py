@@ -33,7 +33,7 @@ class CumulativeSumOp(Layer):
         return x
 
     def reference(self, x: Array) -> Array:
-        return np.cumsum(x, axis=self.along(x.ndim), dtype=np.float32)
+        return np.cumsum(x, axis=self.along(x.ndim), dtype=x.dtype)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         axis = self.along(x.rank)

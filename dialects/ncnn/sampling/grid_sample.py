@@ -99,7 +99,7 @@ class GridSampleOp(Layer):
             return [(place, np.ones_like(place))]
         low = np.floor(place)
         steps = [np.float32(k) for k in (-1, 0, 1, 2)]
-        weights = [cubic_kernel(place - low - k).astype(np.float32) for k in steps]
+        weights = [cubic_kernel(place - low - k) for k in steps]
         places = [self._resolved_array(low + k, n) for k in steps]
         return list(zip(places, weights, strict=True))
 

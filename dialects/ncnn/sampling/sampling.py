@@ -96,11 +96,11 @@ def interpolate(framed_x: Tensor, lead: Scalar, taps: Sequence[Sequence[Tap]]) -
 def interpolate_arrays(x: Array, taps: Sequence[Sequence[TapArrays]]) -> Array:
     """The weighted sums around the points of a grid: (c, *grid) of x (c, *space)."""
     shape: Shape = x.shape[1:]
-    total = np.zeros((x.shape[0], *taps[0][0][0].shape), np.float32)
+    total = np.zeros((x.shape[0], *taps[0][0][0].shape), np.result_type(x, taps[0][0][1]))
     for chosen in product(*taps):
         inside = np.ones(total.shape[1:], bool)
         indices: list[Any] = [slice(None)]
-        weight: Array = np.ones(total.shape[1:], np.float32)
+        weight: Array = np.ones(total.shape[1:], total.dtype)
         for (place, share), n in zip(chosen, shape, strict=True):
             within = (place >= 0) & (place < n)
             inside &= within

@@ -88,7 +88,8 @@ def test_an_archive_that_is_no_compiled_model(
     assert capfd.readouterr().err.splitlines() == [
         f"ncc: {path}: error: this is a TorchScript model, as PyTorch writes them; here ncnn's "
         ".param is wanted",
-        "  to go on: pnnx converts it: pip install pnnx; pnnx net.pt fp16=0 inputshape=[1,3,224,224]",
+        "  to go on: pnnx converts it: pip install pnnx; "
+        "pnnx net.pt fp16=0 inputshape=[1,3,224,224]",
     ]
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
 
 def test_it_says_how_to_go_on_where_random_inputs_make_nan(
@@ -21,3 +25,25 @@ def test_it_says_how_to_go_on_where_random_inputs_make_nan(
     )
     assert cli.run(["verify", str(param), "--random-weights", "1"]) == exit_codes.DIFFERS
     assert "by --input" in capfd.readouterr().out
+
+
+def test_an_image_and_a_range_are_inputs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Of the channels that the network takes, and of no others."""
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    for name, size in (("right.png", (8, 8)), ("wrong.png", (8, 8, 3))):
+        image.fromarray(np.full(size, 51, np.uint8)).save(tmp_path / name)
+    given = ["verify", str(DIGITS), "--range", "0,1", "--outputs", "--input"]
+    assert cli.run([*given, f"data=@{tmp_path / 'right.png'}"]) == exit_codes.OK
+    assert "as compiled for use" in capfd.readouterr().out
+    assert cli.run([*given, f"data=@{tmp_path / 'wrong.png'}"]) == exit_codes.WRONG
+    assert cli.run(["verify", str(DIGITS), "--range", "1,0"]) == exit_codes.USAGE
+    assert "not of the form 0,1" in capfd.readouterr().err
+
+
+def test_outputs_alone_are_judged_where_that_is_asked_for(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A row each, and none of layers."""
+    assert cli.run(["verify", str(DIGITS), "--outputs", "--json"]) == exit_codes.OK
+    blobs = json.loads(capfd.readouterr().out)["blobs"]
+    assert [(blob["blob"], blob["fused"]) for blob in blobs] == [("prob", True)]

@@ -1,0 +1,137 @@
+"""The judgement of blobs: of a layer by what compiled code gave it, and of a network as a whole.
+
+A detection jumps where two scores are equal but for rounding: it is judged by what compiled code
+gave the layer, and its rows are compared as a set. A value that is rounded to int8 may be rounded
+to the number beside it: an int8 result may be one off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ncc.compiler.verification.difference import (
+    Apart,
+    Comparison,
+    difference,
+    difference_to_wheel,
+    rows_apart,
+)
+from ncc.compiler.verification.interpret import run_layers
+from ncc.compiler.verification.noise import Noise, exact
+from ncc.dialects.ncnn.layer import DYNAMIC, Array, Layer
+from ncc.dialects.ncnn.network import Network
+
+MOST_SAMPLES, ENOUGH = 16, 64
+"""Samples of the noise of a layer: so many that a slice has enough numbers in all."""
+
+SAMPLES = 2
+"""Samples of the noise of a whole network."""
+
+FLOAT_BYTES = 4
+
+
+def counts_rows(op: Layer, arrays: Sequence[Array]) -> bool:
+    """Whether only the run of a layer tells how many rows it finds."""
+    if op.settling():
+        return False  # values decide shapes, and the run knows these
+    return any(DYNAMIC in shape for shape in op.infer_all([array.shape for array in arrays]))
+
+
+def judged_layer(
+    op: Layer,
+    given: Sequence[Array],
+    made: Sequence[Array],
+    wheel: Sequence[Array | None],
+    noise: Noise,
+) -> list[Apart]:
+    """What a layer made of what it was given, each result; and what ncnn made of that."""
+    if counts_rows(op, given):
+        wanted = op.reference_all(given)
+        return [Apart(rows_apart(*pair)) for pair in zip(made, wanted, strict=True)]
+    pairs = list(zip(made, exact(op, given), strict=True))
+    judges = [Comparison(*pair) if _is_float(pair[0]) else None for pair in pairs]
+    compared = [judge for judge in judges if judge is not None]
+    for _ in range(max((_samples(judge.found) for judge in compared), default=0)):
+        for judge, sample in zip(judges, noise(op, given), strict=True):
+            if judge is not None:
+                judge.add(sample)
+    aparts = [
+        Apart(difference(*pair)) if judge is None else judge.result
+        for judge, pair in zip(judges, pairs, strict=True)
+    ]
+    return [
+        apart if theirs is None else replace(apart, ncnn=to_wheel(*pair, theirs))
+        for apart, pair, theirs in zip(aparts, pairs, wheel, strict=True)
+    ]
+
+
+def to_wheel(found: Array, wanted: Array, wheel: Array) -> float:
+    """How far ncnn is off what is wanted, of a blob whose elements are those of `found`."""
+    if _is_float(found):
+        return difference(wheel, wanted)
+    return difference_to_wheel(found, wheel)
+
+
+def _is_float(found: Array) -> bool:
+    return found.dtype == np.float32
+
+
+def _samples(found: Array) -> int:
+    """How many samples tell the noise of the smallest slice."""
+    least = found.size // max(found.shape, default=1)
+    return min(MOST_SAMPLES, ceil(ENOUGH / max(least, 1)))
+
+
+@dataclass
+class Survey:
+    """What the exact run of a network tells of it.
+
+    bytes: what each value takes as compiled code has it. counting: the layers of which only the run
+    tells how many rows they find. values: the exact values that were asked for.
+    """
+
+    bytes: dict[SSAValue, int] = field(default_factory=dict)
+    counting: list[Layer] = field(default_factory=list)
+    values: dict[SSAValue, Array] = field(default_factory=dict)
+
+
+def surveyed(network: Network, inputs: Mapping[str, Array], wanted: Collection[SSAValue]) -> Survey:
+    """The exact run of a network. What layers read that count their rows is kept as well."""
+    survey = Survey()
+
+    def compute(op: Layer, arrays: Sequence[Array]) -> list[Array]:
+        if counts_rows(op, arrays):
+            survey.counting.append(op)
+            survey.values.update(zip(op.operands, arrays, strict=True))
+        return exact(op, arrays)
+
+    for op, results in run_layers(network, inputs, compute):
+        for value, result in zip(op.results, results, strict=True):
+            survey.bytes[value] = result.size * min(result.itemsize, FLOAT_BYTES)
+            if value in wanted:
+                survey.values[value] = result
+    return survey
+
+
+def judged_values(
+    network: Network,
+    inputs: Mapping[str, Array],
+    pairs: Mapping[SSAValue, tuple[Array, Array]],
+    noise: Noise,
+) -> dict[SSAValue, Apart]:
+    """Values of a network, found and exact, by what rounding becomes on the way to them."""
+    judges = {value: Comparison(*pair) for value, pair in pairs.items() if _is_float(pair[0])}
+    for _ in range(SAMPLES if judges else 0):
+        for op, results in run_layers(network, inputs, noise):
+            for value, result in zip(op.results, results, strict=True):
+                if value in judges:
+                    judges[value].add(result)
+    return {
+        value: judges[value].result if value in judges else Apart(difference(*pair))
+        for value, pair in pairs.items()
+    }

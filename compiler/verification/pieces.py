@@ -1,0 +1,134 @@
+"""A network run by compiled code piece by piece, with every blob handed out.
+
+A piece is some layers in a row, compiled by themselves and fed what the pieces in front of them
+made. So no more is in memory than the blobs of one piece and those that later ones read. Splits are
+no layers here: who reads a copy reads what it is of.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ncc.dialects.ncnn.layer import Array, Layer
+from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from ncc.runtime.session import Model
+
+MOST_LAYERS = 48
+"""Layers of a piece: more save little time."""
+
+MOST_BYTES = 128 << 20
+"""Of what a piece hands out, unless it is one layer."""
+
+ELEMENTS = {"int8": "int8", "int32": "int32", "float16": "float16", "uint16": "bfloat16"}
+"""What is said of an input that is no float32, by numpy's name of its type."""
+
+
+NOTHING = np.zeros(1, np.float32)
+"""What an input is fed that a piece does not read, beside one of the same layer that it reads."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Layers in order, and what compiled code gave them and made by them."""
+
+    layers: Sequence[Layer]
+    values: Mapping[SSAValue, Array]
+
+    def given(self, op: Layer) -> list[Array]:
+        """What a layer read."""
+        return [self.values[origin(operand)] for operand in op.operands]
+
+    def made(self, op: Layer) -> list[Array]:
+        """What a layer made."""
+        return [self.values[result] for result in op.results]
+
+
+def origin(value: SSAValue) -> SSAValue:
+    """The value of which this one is a copy, by Splits."""
+    while isinstance(value.owner, SplitOp):
+        value = value.owner.operands[0]
+    return value
+
+
+def name_of(value: SSAValue) -> str:
+    """The name of the blob that a layer makes."""
+    owner = _owner(value)
+    return owner.blob_names[owner.results.index(value)]
+
+
+def layers_of(network: Network) -> list[Layer]:
+    """The layers that compute something."""
+    return [op for op in network.layers if not isinstance(op, InputOp | SplitOp)]
+
+
+def run_in_pieces(
+    network: Network,
+    inputs: Mapping[str, Array],
+    compile: Callable[[Sequence[str], Mapping[str, Array]], Model],
+    sizes: Mapping[SSAValue, int],
+    stay: set[SSAValue],
+) -> Iterator[Piece]:
+    """All layers in order, piece by piece.
+
+    compile: gives the model that makes the named blobs of these others. sizes: the bytes of each
+    value. stay: what cannot be fed: no piece ends before its last reader.
+    """
+    values = {network.inputs[name]: array for name, array in inputs.items()}
+    readers = Counter(origin(operand) for op in layers_of(network) for operand in op.operands)
+    for layers in _parted(layers_of(network), sizes, stay):
+        made = {result for op in layers for result in op.results}
+        read = {origin(operand) for op in layers for operand in op.operands} - made
+        inner = [v for v in read if not isinstance(v.owner, InputOp) and not _is_constant(v)]
+        fed = {name_of(v): values[v] for v in inner}
+        for name, value in network.inputs.items():
+            if not inner or value in read:
+                fed[name] = inputs[name]
+            elif read & {*_owner(value).results}:
+                fed[name] = NOTHING
+        model = compile([name_of(value) for op in layers for value in op.results], fed)
+        found = model.run(fed)
+        model.close()
+        del model, fed
+        values |= {value: found.pop(name_of(value)) for value in made}
+        yield Piece(layers, values)
+        readers.subtract(origin(operand) for op in layers for operand in op.operands)
+        for value in [value for value in values if not readers[value]]:
+            del values[value]
+
+
+def _is_constant(value: SSAValue) -> bool:
+    """Whether a value is one of the file, which a piece that reads it holds itself."""
+    return not isinstance(value.owner, InputOp) and not _owner(value).operands
+
+
+def _owner(value: SSAValue) -> Layer:
+    owner = value.owner
+    assert isinstance(owner, Layer)
+    return owner
+
+
+def _parted(
+    layers: Sequence[Layer], sizes: Mapping[SSAValue, int], stay: set[SSAValue]
+) -> Iterator[list[Layer]]:
+    """The layers in pieces."""
+    last = {origin(operand): op for op in layers for operand in op.operands}
+    piece: list[Layer] = []
+    bytes, open_values = 0, set[SSAValue]()
+    for op in layers:
+        more = sum(sizes.get(result, 0) for result in op.results)
+        full = len(piece) >= MOST_LAYERS or bytes + more > MOST_BYTES
+        if piece and full and not open_values:
+            yield piece
+            piece, bytes = [], 0
+        piece.append(op)
+        bytes += more
+        open_values |= {result for result in op.results if result in stay and result in last}
+        open_values -= {value for value in open_values if last[value] is op}
+    if piece:
+        yield piece

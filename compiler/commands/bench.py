@@ -19,9 +19,8 @@ from ncc.compiler.commands.arguments import (
     echo_json,
     progress,
 )
-from ncc.compiler.commands.feeding import FEEDING, Given, fed
-from ncc.runtime.errors import InputError, NccError
-from ncc.runtime.file_kinds import HEAD, ONNX, other_kind
+from ncc.compiler.commands.feeding import FEEDING, Given, fed, require_onnx
+from ncc.runtime.errors import NccError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -131,15 +130,6 @@ def compared(
     except NccError as error:
         return (), f"not compared with {onnx}: {error}"
     return rows, summary(onnx, rows)
-
-
-def require_onnx(path: str) -> None:
-    """Raise for a file that is no ONNX model: peers would find out late."""
-    with open(path, "rb") as file:
-        other = other_kind(path, file.read(HEAD), ONNX)
-    if other is not None:
-        what, how = other
-        raise InputError(f"{path} is {what}; here an ONNX model is wanted: {how}")
 
 
 def as_object(result: Benchmark, beside: Sequence[Peer]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ncc.compiler.commands.arguments import (
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.runtime.draft import place_of
 from ncc.runtime.errors import InputError
-from ncc.runtime.file_kinds import is_compiled
+from ncc.runtime.file_kinds import HEAD, ONNX, is_compiled, other_kind
 
 if TYPE_CHECKING:
     from ncc.compiler.feeds import Array
@@ -166,3 +166,12 @@ def require_names(param: str, inputs: Iterable[str], outputs: Sequence[str]) -> 
     for name in inputs:
         if name not in fitting:
             raise InputError.unknown_name("input", name, known)
+
+
+def require_onnx(path: str) -> None:
+    """Raise for a file that is no ONNX model: peers would find out late."""
+    with open(path, "rb") as file:
+        other = other_kind(path, file.read(HEAD), ONNX)
+    if other is not None:
+        what, how = other
+        raise InputError(f"{path} is {what}; here an ONNX model is wanted: {how}")

@@ -21,7 +21,7 @@ from ncc.compiler.commands.arguments import (
     progress,
 )
 from ncc.compiler.commands.exit_codes import DIFFERS, OK
-from ncc.compiler.commands.feeding import FEEDING, Given, fed
+from ncc.compiler.commands.feeding import FEEDING, Given, fed, require_onnx
 
 if TYPE_CHECKING:
     from ncc.compiler.verification.verify import Report
@@ -53,6 +53,11 @@ def part(text: str) -> float:
     is_flag=True,
     help="Judge outputs alone, no layers. That is quicker, and misses what is lost in rounding.",
 )
+@click.option(
+    "--onnx",
+    type=click.Path(),
+    help="What the network was converted from: results are held against onnxruntime's.",
+)
 @JSON
 def verify_command(
     param: str,
@@ -61,6 +66,7 @@ def verify_command(
     shapes: Shapes,
     value_range: Range | None,
     outputs: bool,
+    onnx: str | None,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -73,12 +79,23 @@ def verify_command(
     twice on: that finds what rounding hides at the outputs.
 
     ncnn is asked where its wheel is installed (pip install 'ncnn-compiler[verify]'); "ncnn" is
-    its error on the same inputs. A layer differs, too, where ncnn makes something else of its inputs.
+    its error on the same inputs. A layer differs, too, where ncnn makes something else of its
+    inputs.
+
+    With --onnx a last line says how far the outputs are from what onnxruntime makes of that file
+    (pip install 'ncnn-compiler[onnx]'). They differ from 2 % of the largest value on: of a
+    conversion, other numbers are expected than of compiled code.
 
     Exit code 5 says that something differs; the last lines name the first layer that does.
     """
+    from ncc.compiler.verification.onnx_outputs import against_onnx, require_onnxruntime, summary
     from ncc.compiler.verification.verify import report_lines, verify
 
+    if onnx is not None:
+        if options["random_weights"] is not None:
+            raise click.UsageError("weights that are made up are not those of --onnx")
+        require_onnxruntime()
+        require_onnx(onnx)
     feeds, known = fed(param, given, shapes, options["input_types"], value_range=value_range)
     with progress(f"verifying {param}"):
         report = verify(
@@ -90,12 +107,17 @@ def verify_command(
             value_range=value_range,
             **options,
         )
+        del options["tolerance"]
+        options |= {"feeds": feeds, "input_shapes": known, "value_range": value_range}
+        rows = () if onnx is None else against_onnx(param, bin, onnx, **options)
     if as_json:
-        echo_json(as_object(report))
+        echo_json(as_object(report) | {"onnx": [row.as_object() for row in rows]})
     else:
-        for line in (*report_lines(report), *verdict(report, param)):
+        last = [] if onnx is None else [summary(onnx, rows)]
+        for line in (*report_lines(report), *verdict(report, param), *last):
             click.echo(line)
-    return OK if report.first is None else DIFFERS
+    differs = report.first is not None or any(row.differs for row in rows)
+    return DIFFERS if differs else OK
 
 
 def verdict(report: Report, param: str) -> Iterator[str]:

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.compiler import front
 from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.driver import compile as front
 from ncc.compiler.driver.specialise import callable_now
-from ncc.compiler.feeds import random_feeds
+from ncc.compiler.feeds import Range, random_feeds
 from ncc.dialects.shapes import shown
 from ncc.runtime.errors import InputError
 
@@ -94,15 +94,17 @@ def against_onnx(
     *,
     feeds: Mapping[str, Array] | None = None,
     seed: int = 0,
+    value_range: Range | None = None,
     **options: Any,
 ) -> tuple[OnnxRow, ...]:
     """Compile the network, and run it and the .onnx on `feeds` (random ones for inputs left out).
 
-    options: those of `compile`. Raises what compiling, running and `compare_outputs` raise.
+    value_range: of random floats. options: those of `compile`. Raises what compiling, running and
+    `compare_outputs` raise.
     """
     require_onnxruntime()
     model = callable_now(front.compile(param, bin, **options))
-    inputs = {**random_feeds(model.inputs, seed), **(feeds or {})}
+    inputs = {**random_feeds(model.inputs, seed, value_range), **(feeds or {})}
     return compare_outputs(onnx, inputs, model.run(inputs))
 
 

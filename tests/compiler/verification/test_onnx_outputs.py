@@ -133,6 +133,35 @@ def test_a_benchmark_says_the_difference(
     assert not rows and "made up" in told
 
 
+@pytest.mark.parametrize(("factor", "code"), [(1, exit_codes.OK), (2, exit_codes.DIFFERS)])
+def test_verify_says_it_last(
+    network: Path, model: Model, capfd: pytest.CaptureFixture[str], factor: float, code: int
+) -> None:
+    """And by its exit code; the inputs are those of all else."""
+    path = str(model(factor * FACTORS))
+    command = ["verify", str(network), "--onnx", path, "--range", "0,1"]
+    assert cli.run(command) == code
+    *_, agree, last = capfd.readouterr().out.splitlines()
+    assert agree == "all blobs agree"
+    assert last.startswith("warning: net.onnx gives something else") == (code != exit_codes.OK)
+    assert cli.run([*command, "--json"]) == code
+    (told,) = json.loads(capfd.readouterr().out)["onnx"]
+    assert told["differs"] == (code != exit_codes.OK)
+
+
+def test_verify_asks_for_onnxruntime_first(
+    network: Path, model: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before it works for minutes; and for the file, and weights that are its."""
+    path = str(model())
+    made_up = ["--onnx", path, "--random-weights", "1"]
+    assert cli.run(["verify", str(network), *made_up]) == exit_codes.USAGE
+    missing = ["--onnx", str(tmp_path / "missing.onnx")]
+    assert cli.run(["verify", str(network), *missing]) == exit_codes.WRONG
+    monkeypatch.setattr(onnx_outputs, "available", lambda: False)
+    assert cli.run(["verify", str(network), "--onnx", path]) == exit_codes.UNSUPPORTED
+
+
 def test_a_row_is_of_one_name_where_both_are() -> None:
     """Else it says both."""
     assert str(OnnxRow("a", "a", (3,), (1, 3), 0.25)) == "a 2.5e-01"

@@ -37,6 +37,7 @@ ABOVE_STAGES = {
     "artifact": 4,
     "passes": 4,
     "optimizer": 4,
+    "images": 4,
     "summary": 4,
     "pipeline": 5,
     "explain": 5,

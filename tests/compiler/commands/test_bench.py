@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ncc.compiler.commands.bench import require_onnx, show
+from ncc.compiler.commands.bench import show
+from ncc.compiler.commands.feeding import require_onnx
 from ncc.compiler.measure.bench import Benchmark, StepCost
 from ncc.compiler.measure.roofline import Roofline
 from ncc.compiler.measure.timing import Timing

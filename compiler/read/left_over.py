@@ -50,7 +50,7 @@ _AGAIN = (
     "all inputs (inputshape=[1,3,224,224]), so that it can replace more; write what it still "
     "leaves by other operators in Python; or ask for blobs in front of it as outputs"
 )
-_BY_PNNX = "pnnx converts more than onnx2ncnn: pip install pnnx; pnnx net.onnx"
+_BY_PNNX = "pnnx converts more than onnx2ncnn: pip install pnnx; pnnx net.onnx fp16=0"
 
 
 def left_over(type: str) -> tuple[str, str] | None:

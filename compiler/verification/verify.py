@@ -246,6 +246,7 @@ def _row(op: Layer, blob: str, array: Array, apart: Apart) -> Row:
         apart.times,
         apart.ncnn,
         rounded=rounds(op),
+        weight=apart.weight,
     )
 
 

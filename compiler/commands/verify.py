@@ -122,12 +122,16 @@ def verify_command(
 
 def verdict(report: Report, param: str) -> Iterator[str]:
     """What the table comes to, and how to go on."""
+    from ncc.compiler.verification.report import WEIGHT
+
     first = report.first
     if first is None:
         yield "all blobs agree"
         return
     where = "as compiled for use" if first.fused else "of all"
     yield f"the first {where} that differs: layer {first.layer} ({first.type})"
+    if first.weight > WEIGHT:
+        yield f"it acts as if a weight were off by {first.weight:.0e} of the largest one"
     if not first.is_off(report.tolerance):
         yield "compiled code agrees with the definition of the layer, ncnn does not: report it"
     if isinf(first.error):

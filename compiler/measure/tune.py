@@ -99,9 +99,8 @@ def tune(
     """
     kept = tuned_file(os.environ, options.target)
     kept.add({})  # so that nothing is timed in vain where nothing can be kept
-    network = _Variants(
-        Schedulings(param, bin, replace(options, timestamps=True)), feeds or {}, seed, value_range
-    )
+    schedulings = Schedulings(param, bin, replace(options, timestamps=True))
+    network = _Variants(schedulings, feeds or {}, seed, value_range)
     steps = network.schedulings.steps
     choices = _choices(steps, options)
     known = {} if again else _known(choices, kept.read())

@@ -39,12 +39,14 @@ class Apart:
     error, noise: the largest difference of the blob, and of float32 in another order, as parts of
     the largest exact value. times: how many times its noise the farthest slice is off. noise and
     times are None where only the difference tells. ncnn: the error of ncnn, where it was run.
+    weight: how far a weight is off by which the layer acts, as a part of the largest one.
     """
 
     error: float
     noise: float | None = None
     times: float | None = None
     ncnn: float | None = None
+    weight: float = 0.0
 
 
 class Comparison:

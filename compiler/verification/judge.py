@@ -22,7 +22,8 @@ from ncc.compiler.verification.difference import (
     rows_apart,
 )
 from ncc.compiler.verification.interpret import run_layers
-from ncc.compiler.verification.noise import Noise, exact
+from ncc.compiler.verification.noise import WINOGRAD, Noise, exact, units
+from ncc.compiler.verification.weights import weights_off
 from ncc.dialects.ncnn.layer import DYNAMIC, Array, Layer
 from ncc.dialects.ncnn.network import Network
 
@@ -64,6 +65,8 @@ def judged_layer(
         Apart(difference(*pair)) if judge is None else judge.result
         for judge, pair in zip(judges, pairs, strict=True)
     ]
+    if units(op, [array.shape for array in given], noise.options) >= WINOGRAD:
+        aparts = [replace(aparts[0], weight=weights_off(op, given, made[0] - pairs[0][1]))]
     return [
         apart if theirs is None else replace(apart, ncnn=to_wheel(*pair, theirs))
         for apart, pair, theirs in zip(aparts, pairs, wheel, strict=True)

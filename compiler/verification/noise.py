@@ -7,7 +7,7 @@ place: where values cancel, that becomes large. Some layers have more than a uni
 - long sums have the square root of their length: compiled code may add one number after the other,
   where numpy and BLAS add parts;
 - convolutions with windows have `WINOGRAD` units from -O2 on: their values may be added up and
-  subtracted again in tiles;
+  subtracted again in tiles, but where each channel has a window of its own;
 - products that matrix tiles compute have `HALVES`, the last place of two bfloat16 together.
 
 Layers that move values move them exactly, and those that round to int8 read what they are given.
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ncc.compiler.options import Options
 from ncc.dialects.ncnn.attention.attention import Attention
+from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer, DeconvolutionLayer
 from ncc.dialects.ncnn.convolution.filtering import Filtering
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.linear.einsum import EinsumOp
@@ -120,14 +121,10 @@ def units(op: Layer, shapes: Sequence[tuple[int, ...]], options: Options) -> flo
     least = 1.0
     if options.tiles and isinstance(op, Filtering | InnerProductOp | GemmOp | Attention):
         least = HALVES
-    elif isinstance(op, Filtering) and options.opt_level >= 2 and _has_windows(op):
-        least = WINOGRAD
+    elif isinstance(op, ConvolutionLayer | DeconvolutionLayer) and options.opt_level >= 2:
+        filters = op.params(*shapes)
+        least = 1.0 if filters.channels.depthwise or prod(filters.kernel) == 1 else WINOGRAD
     return max(least, sqrt(_terms(op, shapes) / TERMS_OF_A_UNIT))
-
-
-def _has_windows(op: Filtering) -> bool:
-    """Whether filters see more than a cell; those that are an input may."""
-    return op.is_dynamic or prod(window.kernel for window in op.windows) > 1
 
 
 def _terms(op: Layer, shapes: Sequence[tuple[int, ...]]) -> float:
@@ -137,8 +134,8 @@ def _terms(op: Layer, shapes: Sequence[tuple[int, ...]]) -> float:
     x = shapes[0]
     match op:
         case Filtering():
-            params = op.params(*shapes)
-            return prod(params.shape) / params.num_output
+            filters = op.params(*shapes)
+            return prod(filters.shape) / filters.num_output
         case InnerProductOp():
             return op.weight_data_size / op.num_output
         case GemmOp():

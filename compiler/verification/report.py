@@ -18,6 +18,11 @@ TIMES, TIMES_OF_OUTPUTS = 2.0, 8.0
 network, to which rounding may grow in more ways than samples show.
 """
 
+WEIGHT = 1e-4
+"""How far a weight may be off, as a part of the largest one. Winograd's transformed weights are off
+by a hundredth of that.
+"""
+
 APART = 1e-4
 """Largest difference where no noise is known, and to ncnn, which has approximations of its own."""
 
@@ -35,7 +40,8 @@ class Row:
     counts. ncnn: the error of ncnn on the same inputs; None where it was not run. fused: whether
     the blob is an output of the network as a user gets it; the others are judged layer by layer,
     each by what compiled code gave it. rounded: whether the layer rounds to int8: ncnn estimates
-    the reciprocals for that.
+    the reciprocals for that. weight: how far a weight is off by which a convolution acts, as a part
+    of the largest one, where that shows in its error.
     """
 
     layer: str
@@ -48,9 +54,12 @@ class Row:
     ncnn: float | None = None
     fused: bool = False
     rounded: bool = False
+    weight: float = 0.0
 
     def is_off(self, tolerance: float = TOLERANCE) -> bool:
         """Whether compiled code gives something else than the definition."""
+        if self.weight > WEIGHT:
+            return True
         if self.times is None:
             return not self.error <= max(tolerance, APART)
         most = TIMES_OF_OUTPUTS if self.fused else TIMES

@@ -144,15 +144,19 @@ class _Verification:
     def rows(self, model: Model, layers: bool) -> tuple[Row, ...]:
         """Every blob in the order of the layers, then the outputs that a user gets."""
         inner: list[Row] = []
+        jumped = any(self.values[binding.name].owner in self.jumped for binding in model.outputs)
+        outputs = self._outputs(model)
         if self.batched:
             every = self.compiled(self.blobs).run(self.inputs)
             self.every = {self.values[name]: array for name, array in every.items()}
             wheel = self.ncnn.blobs(self.inputs, self._asked(self.blobs))
             inner = list(self._whole(self.blobs, every, wheel))
-        elif layers or any(self.values[b.name].owner in self.jumped for b in model.outputs):
+        elif layers or jumped:
             for piece in self._pieces():
                 inner += self._one_by_one(piece) if layers else []
-        return (*inner, *self._outputs(model))
+        wheel = self.ncnn.blobs(self.inputs, self._asked(list(outputs)))
+        as_used = self._whole(list(outputs), outputs, wheel)
+        return (*inner, *(replace(row, fused=True) for row in as_used))
 
     # --- layer by layer ---------------------------------------------------------------------
 
@@ -178,16 +182,15 @@ class _Verification:
 
     # --- as a whole -------------------------------------------------------------------------
 
-    def _outputs(self, model: Model) -> Iterator[Row]:
-        """The outputs that a user gets."""
+    def _outputs(self, model: Model) -> dict[str, Array]:
+        """The outputs that a user gets, and what detecting layers read that make any of them."""
         outputs = [binding.name for binding in model.outputs]
         names = _with_what_they_read(self.network, outputs, self.survey.counting, self.inputs)
         if len(names) > len(outputs):
             model = self.compiled(names)
         found = model.run(self.inputs)
-        wheel = self.ncnn.blobs(self.inputs, self._asked(names))
-        for row in self._whole(names, found, wheel):
-            yield replace(row, fused=True)
+        model.close()
+        return {name: found[name] for name in names}
 
     def _whole(
         self, names: Sequence[str], found: Mapping[str, Array], wheel: Mapping[str, Array]
@@ -246,6 +249,7 @@ def _row(op: Layer, blob: str, array: Array, apart: Apart) -> Row:
         apart.times,
         apart.ncnn,
         rounded=rounds(op),
+        weight=apart.weight,
     )
 
 

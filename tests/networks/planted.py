@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from ncc.compiler import front
+from ncc.compiler.driver import compile as front
 from ncc.compiler.options import Options
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.difference import Comparison, difference

@@ -11,7 +11,7 @@ A class names its axes and declares its params; everything else holds for any nu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -59,18 +59,25 @@ cells.
 def correlate(x: Array, w: Array, bias: Array | None, windows: Sequence[Window]) -> Array:
     """Grouped convolution of a padded x (channels, *space), w (group, outputs, inputs, *kernel)."""
     group, outputs = w.shape[:2]
-    view = windows_of(x, windows)
-    space = len(windows)
-    sizes = view.shape[1 : 1 + space]
-    columns = np.moveaxis(view, range(1 + space, 1 + 2 * space), range(1, 1 + space))
+    sizes = tuple(w.output(n) for w, n in zip(windows, x.shape[1:], strict=True))
     y = np.empty((group, outputs, *sizes), np.result_type(x, w))
     matrix = w.reshape(group, outputs, -1).astype(y.dtype, copy=False)
-    for rows in _slabs(sizes[0], columns.size):
-        some = columns[(slice(None),) * (1 + space) + (rows,)]
-        sums = matrix @ some.reshape(group, matrix.shape[2], -1)
-        y[:, :, rows] = sums.reshape(group, outputs, -1, *sizes[1:])
+    for rows, columns in columns_of(x, group, windows):
+        y[:, :, rows] = (matrix @ columns).reshape(group, outputs, -1, *sizes[1:])
     y = y.reshape(group * outputs, *sizes)
-    return y if bias is None else y + bias.reshape(-1, *[1] * space)
+    return y if bias is None else y + bias.reshape(-1, *[1] * len(windows))
+
+
+def columns_of(x: Array, group: int, windows: Sequence[Window]) -> Iterator[tuple[slice, Array]]:
+    """What the windows of some rows of the result see, row by row: (group, inputs * taps, points),
+    of x (channels, *space).
+    """
+    view, space = windows_of(x, windows), len(windows)
+    columns = np.moveaxis(view, range(1 + space, 1 + 2 * space), range(1, 1 + space))
+    terms = prod(columns.shape[: 1 + space]) // group
+    for rows in _slabs(columns.shape[1 + space], columns.size):
+        some = columns[(slice(None),) * (1 + space) + (rows,)]
+        yield rows, some.reshape(group, terms, -1)
 
 
 def spread_out(x: Array, w: Array, windows: Sequence[Window], sizes: Shape) -> Array:

@@ -1,0 +1,72 @@
+"""What the error of a convolution tells of its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.compiler.verification.noise import exact
+from ncc.compiler.verification.weights import weights_off
+from ncc.dialects.ncnn.layer import Layer, WeightAttr
+from tests.conftest import build_layer
+
+PLAIN = {"kernel_w": 3, "pad_left": 1, "bias_term": 1}
+LAYERS: Sequence[tuple[str, dict[str, Any], int]] = [
+    ("Convolution", PLAIN, 1),
+    ("Convolution", {**PLAIN, "stride_w": 2, "pad_left": -233}, 1),
+    ("Convolution", {**PLAIN, "activation_type": 1}, 1),
+    ("ConvolutionDepthWise", {**PLAIN, "group": 2}, 2),
+    ("Deconvolution", {**PLAIN, "stride_w": 2}, 1),
+    ("DeconvolutionDepthWise", {**PLAIN, "kernel_w": 4, "stride_w": 2, "group": 2}, 2),
+]
+
+
+def build(type: str, params: dict[str, Any], group: int) -> tuple[Layer, Any]:
+    generator = np.random.default_rng(0)
+    x = generator.uniform(-1, 1, (8, 40, 44)).astype(np.float32)
+    cells = params["kernel_w"] ** 2
+    kernel = (params["kernel_w"], params["kernel_w"])
+    shape = (16, 8, *kernel) if group == 1 else (group, 16 // group, 8 // group, *kernel)
+    weights = [generator.standard_normal(size).astype(np.float32) for size in (shape, (16,))]
+    sizes = {"num_output": 16, "weight_data_size": 16 * (8 // group) * cells}
+    return build_layer(type, {**params, **sizes}, [x], weights, 1), x
+
+
+def changed(op: Layer, by: float) -> Layer:
+    """The layer with one weight that is off."""
+    wrong = op.clone()
+    held = op.properties["weight"]
+    assert isinstance(held, WeightAttr)
+    weights = held.array().copy()
+    weights.flat[weights.size // 3] += np.float32(by) * np.abs(weights).max()
+    wrong.properties["weight"] = WeightAttr.of(weights)
+    return wrong
+
+
+@pytest.mark.parametrize(("type", "params", "group"), LAYERS)
+def test_a_weight_that_is_off_is_told_by_how_much(
+    type: str, params: dict[str, Any], group: int
+) -> None:
+    """Though random errors are as large."""
+    op, x = build(type, params, group)
+    right, wrong = exact(op, [x])[0], exact(changed(op, 1e-3), [x])[0]
+    error = wrong - right
+    size = np.sqrt(np.square(error)[np.abs(error) > 0].mean())
+    error += np.random.default_rng(1).normal(0, size, error.shape)
+    least = 3e-4 if params.get("activation_type") else 8e-4
+    assert least < weights_off(op, [x], error) < 1.3e-3
+
+
+@pytest.mark.parametrize(("type", "params", "group"), LAYERS)
+def test_random_errors_say_nothing_of_weights(
+    type: str, params: dict[str, Any], group: int
+) -> None:
+    """However large they are; nor do none, and none that is a number."""
+    op, x = build(type, params, group)
+    right = exact(op, [x])[0]
+    error = np.random.default_rng(1).normal(0, 1, right.shape)
+    assert weights_off(op, [x], error) == 0
+    assert weights_off(op, [x], error * 0) == weights_off(op, [x], error * np.nan) == 0

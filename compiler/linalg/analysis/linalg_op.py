@@ -5,9 +5,8 @@ A view is cheap; make it anew, never keep it across a rewrite.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import cached_property
 from math import prod
 from typing import TypeAlias
@@ -119,16 +118,6 @@ class TensorAccess:
         first, rest = self.index[: len(loops)], self.index[len(loops) :]
         alone = not any(form.coefficient(loop) for form in rest for loop in loops)
         return alone and [form.bare for form in first] == list(loops)
-
-
-class Role(Enum):
-    """What a loop of a reduction does."""
-
-    IMAGE = auto()  # parallel, moves the data operand only
-    OUT = auto()  # parallel, moves the weights only
-    BATCH = auto()  # parallel, moves both
-    REDUCE = auto()  # reduced
-    WINDOW = auto()  # reduced, beside an image loop in one index
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
@@ -275,28 +264,6 @@ class LinalgOp:
         """The inputs that two values are as they are read; None for anything else."""
         found = [v.index for v in values if isinstance(v, BlockArgument) and v.owner is self.body]
         return (found[0], found[1]) if len(values) == len(found) == 2 else None
-
-    @cached_property
-    def roles(self) -> Mapping[int, Role]:
-        """What every loop does: for contractions by the two operands, else by shared indices."""
-        pair = self.product
-        roles: dict[int, Role] = {}
-        data = self.reads[pair[0]] if pair else self.reads[self.live[0]]
-        for loop in self.parallel:
-            if pair:
-                in_a, in_b = (self.reads[i].uses(loop) for i in pair)
-                roles[loop] = Role.BATCH if in_a and in_b else Role.IMAGE if in_a else Role.OUT
-            else:
-                beside = any(
-                    form.coefficient(loop) and form.loops() & set(self.reduced)
-                    for form in data.index
-                )
-                roles[loop] = Role.IMAGE if beside else Role.BATCH
-        image = {d for d, role in roles.items() if role is Role.IMAGE}
-        for loop in self.reduced:
-            window = any(f.coefficient(loop) and f.loops() & image for f in data.index)
-            roles[loop] = Role.WINDOW if window else Role.REDUCE
-        return roles
 
     @cached_property
     def _coordinates(self) -> list[IndexOp | tensor.ExtractOp]:

@@ -22,6 +22,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides
@@ -147,10 +148,5 @@ def _is_convolution_alone(value: SSAValue) -> bool:
 
 def _is_convolution(linalg_op: LinalgOp) -> bool:
     """Whether it sums products over a window."""
-    pair = linalg_op.product
-    if pair is None:
-        return False
-    loops, summed = set(image_loops(linalg_op)), set(linalg_op.reduced)
-    return any(
-        form.loops() & loops and form.loops() & summed for form in linalg_op.reads[pair[0]].index
-    )
+    dims = ConvolutionDims.of(linalg_op)
+    return dims is not None and bool(dims.filter_loop)

@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.analysis.affine_form import indexing_map
 from ncc.compiler.linalg.analysis.block_size import lanes_in
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import (
     LinalgOp,
@@ -85,9 +86,9 @@ def _computed(b: Builder, op: GenericOp) -> Tensor | None:
     linalg_op = LinalgOp(op)
     if linalg_op.computes_coordinates or op.attributes or element_of(op.results[0]) != f32:
         return None
-    if _is_convolution(linalg_op):
-        pair = linalg_op.product
-        data = [] if pair is None else [linalg_op.reads[pair[0]]]
+    dims = ContractionDims.of(linalg_op)
+    if dims is not None and _is_convolution(linalg_op):
+        data = [dims.lhs]
     elif _is_at_each_point(linalg_op):
         data = [access for access in linalg_op.reads if access.index == linalg_op.write.index]
         if not any(_is_lifted(access.value) for access in data):
@@ -141,10 +142,10 @@ def _is_convolution(linalg_op: LinalgOp) -> bool:
     """Whether it sums over a window of a sequence, or the channels of few points by constants, or
     writes a phase of a transposed one.
     """
-    pair = linalg_op.product
-    if pair is None or len(linalg_op.live) != 2 or len(linalg_op.write.index) < 2:
+    dims = ContractionDims.of(linalg_op)
+    if dims is None or len(linalg_op.live) != 2 or len(linalg_op.write.index) < 2:
         return False
-    data, weights = (linalg_op.reads[position] for position in pair)
+    data, weights = dims.lhs, dims.rhs
     along = data.index[-1].loops() if len(data.index) == 2 else set()
     place = linalg_op.write.index[-1]
     moved = bool(along & set(linalg_op.reduced)) or place.bare is None

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.convolutions.convolution import start_of
@@ -192,10 +193,10 @@ class TransposedConvolution:
 def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
     """The image and the weights of a sum of products over windows, and how it walks its axes."""
     linalg_op = LinalgOp(op)
-    pair = linalg_op.product
-    if pair is None or op.attributes:
+    dims = ContractionDims.of(linalg_op)
+    if dims is None or op.attributes:
         return None
-    data, weights = (linalg_op.reads[k] for k in pair)
+    data, weights = dims.lhs, dims.rhs
     if not is_constant(weights.value) or {element_of(v) for v in op.operands} != {f32}:
         return None
     output, channel = linalg_op.write.index[0].bare, data.index[0].bare

@@ -22,6 +22,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import VALID_EXTENTS, LinalgOp, shape_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, generic_of, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
@@ -52,10 +53,10 @@ def _is_read_in_place(op: GenericOp) -> bool:
     ):
         return False
     reader = LinalgOp(user)
-    pair = reader.product if reader.reduced else None
-    if pair is None or reader.reads[pair[0]].value is not op.results[0]:
+    dims = ContractionDims.of(reader)
+    if dims is None or dims.lhs.value is not op.results[0]:
         return False
-    if reader.reads[pair[0]].index[-1].bare not in reader.reduced:
+    if dims.lhs.index[-1].bare not in reader.reduced:
         return False
     is_blocked = len(reader.write.index) == 4 and shape_of(user.results[0])[-1] == BLOCK
     few = is_blocked and shape_of(user.results[0])[0] <= MOST_BLOCKS

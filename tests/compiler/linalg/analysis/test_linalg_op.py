@@ -13,7 +13,6 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import (
     VALID_EXTENTS,
     LinalgOp,
-    Role,
     valid_extents_attribute,
 )
 from ncc.dialects.index_notation import Builder, Tensor
@@ -43,25 +42,11 @@ def grouped(b: Builder, x: Tensor) -> Tensor:
     return b.sum((g, o, y), (i, k), x[g, i, y + k] * w[g, o, i, k])
 
 
-def test_roles_of_a_contraction(linalg_op: ViewOf) -> None:
-    """Of parallel loops by which operands they move, of reduced ones by what stands beside them."""
+def test_loops_and_extents(linalg_op: ViewOf) -> None:
+    """In the order in which they are written, parallel ones first."""
     found = linalg_op(grouped, (2, 4, 9))
     assert found.extents == (2, 5, 7, 4, 3)
-    roles = (Role.BATCH, Role.OUT, Role.IMAGE, Role.REDUCE, Role.WINDOW)
-    assert found.roles == dict(enumerate(roles))
     assert (found.parallel, found.reduced) == ((0, 1, 2), (3, 4))
-
-
-def test_roles_of_what_has_no_weights(linalg_op: ViewOf) -> None:
-    """A loop beside a reduced one walks the image, another one a batch."""
-
-    def largest(b: Builder, x: Tensor) -> Tensor:
-        c, y, k = b.loops(f"c y:{x.shape[1] - 2} k:3")
-        return b.max((c, y), (k,), x[c, y + k])
-
-    found = linalg_op(largest, (2, 9))
-    assert found.roles == {0: Role.BATCH, 1: Role.IMAGE, 2: Role.WINDOW}
-    assert found.product is None
 
 
 def test_the_data_of_a_product_come_first(linalg_op: ViewOf) -> None:

@@ -84,7 +84,9 @@ def _computed(b: Builder, op: GenericOp) -> Tensor | None:
     if not any(map(_is_sequence, op.inputs)):
         return None
     linalg_op = LinalgOp(op)
-    if linalg_op.computes_coordinates or op.attributes or element_of(op.results[0]) != f32:
+    if element_of(op.results[0]) != f32:
+        return None
+    if linalg_op.computes_coordinates or not linalg_op.may_be_rebuilt:
         return None
     dims = ContractionDims.of(linalg_op)
     if dims is not None and _is_convolution(linalg_op):

@@ -57,7 +57,9 @@ class _Windows:
     def of(op: GenericOp) -> _Windows | None:
         linalg_op = LinalgOp(op)
         dims = ConvolutionDims.of(linalg_op)
-        if dims is None or dims.output_channel or dims.input_channel or op.attributes:
+        if dims is None or not linalg_op.may_be_rebuilt:
+            return None
+        if dims.output_channel or dims.input_channel:
             return None
         data, weights, pad = dims.input, dims.filter, dims.input.value.owner
         if not isinstance(pad, tensor.PadOp) or pad_value(pad) or not is_constant(weights.value):

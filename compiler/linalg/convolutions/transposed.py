@@ -194,7 +194,7 @@ def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
     """The image and the weights of a sum of products over windows, and how it walks its axes."""
     linalg_op = LinalgOp(op)
     dims = ContractionDims.of(linalg_op)
-    if dims is None or op.attributes:
+    if dims is None or not linalg_op.may_be_rebuilt:
         return None
     data, weights = dims.lhs, dims.rhs
     if not is_constant(weights.value) or {element_of(v) for v in op.operands} != {f32}:

@@ -19,11 +19,12 @@ from enum import Enum, auto
 
 import numpy as np
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import UnitAttr, bf16, f32, i32
+from xdsl.dialects.builtin import bf16, f32, i32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.attributes import HALVES
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
@@ -135,7 +136,7 @@ def _halved(b: Builder, x: Tensor, groups: _Groups, axis: int) -> Tensor:
     if inside is not None:
         value = select(inside[[step, side, c]] > 0.0, value, 0.0)
     of = b.map([*points, which, side, c], _half(value, b.index(which)))
-    generic_of(of).attributes["halves"] = UnitAttr()
+    HALVES.put(generic_of(of), True)
     rank = len(points)
     return b.collapse(of, [*([k] for k in range(rank + 1)), [rank + 1, rank + 2]])
 

@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.attributes import may_be_rebuilt
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.layout.packed_axes import follows
@@ -42,10 +43,10 @@ class FuseProducers(LinalgPass):
 
 def _reader(op: GenericOp) -> GenericOp | None:
     """What reads op's result at the same point, and is stored with something else."""
-    if op.attributes:
-        return None
     user = op.results[0].get_user_of_unique_use()
-    if not isinstance(user, GenericOp) or user.attributes or not _is_by_points(op):
+    if not isinstance(user, GenericOp) or not _is_by_points(op):
+        return None
+    if not may_be_rebuilt(op) or not may_be_rebuilt(user):
         return None
     linalg_op = LinalgOp(user)
     if not linalg_op.is_pointwise or linalg_op.computes_coordinates:

@@ -51,7 +51,7 @@ class HoistElementwise(LinalgPass):
 def _sunk(op: GenericOp) -> list[GenericOp]:
     """Op, written anew in front of a view that it reads; nothing where it has to stay."""
     linalg_op = LinalgOp(op)
-    if not linalg_op.is_pointwise or linalg_op.computes_coordinates or op.attributes:
+    if not linalg_op.is_pointwise or linalg_op.computes_coordinates or not linalg_op.may_be_rebuilt:
         return []
     if None in [
         access.axes for access in (*(linalg_op.reads[k] for k in linalg_op.live), linalg_op.write)
@@ -185,7 +185,7 @@ def _before_move(
 def _is_move(linalg_op: LinalgOp) -> bool:
     """Whether it puts the cells of one value elsewhere, as they are."""
     moved = [linalg_op.yielded] == [linalg_op.body.args[k] for k in linalg_op.live]
-    return moved and _is_fresh(linalg_op) and not linalg_op.op.attributes
+    return moved and _is_fresh(linalg_op) and linalg_op.may_be_rebuilt
 
 
 def _is_fresh(linalg_op: LinalgOp) -> bool:

@@ -75,7 +75,9 @@ def is_free(value: SSAValue, count: int) -> bool:
 def _is_free_of(linalg_op: LinalgOp, count: int) -> bool:
     """The same for what a computation makes: its channels are a loop, all operands allow it."""
     loop = linalg_op.write.index[0].bare if linalg_op.write.index else None
-    if loop is None or linalg_op.captured or loop in linalg_op.indexed or linalg_op.op.attributes:
+    if loop is None or not linalg_op.may_be_rebuilt:
+        return False
+    if linalg_op.captured or loop in linalg_op.indexed:
         return False
     if any(form.coefficient(loop) for form in linalg_op.write.index[1:]):
         return False

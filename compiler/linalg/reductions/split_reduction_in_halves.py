@@ -80,7 +80,7 @@ class _Split:
     def of(op: GenericOp, made: dict[SSAValue, bool]) -> _Split | None:
         """The contraction, if it is one that is worth splitting; made: see `_made_by_channels`."""
         linalg_op = LinalgOp(op)
-        if linalg_op.product != (0, 1) or len(linalg_op.reads) != 2 or op.attributes:
+        if linalg_op.product != (0, 1) or len(linalg_op.reads) != 2 or not linalg_op.may_be_rebuilt:
             return None
         data, weights = linalg_op.reads
         channels = data.index[0].bare

@@ -10,11 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.analysis.linalg_op import (
-    VALID_EXTENTS,
-    LinalgOp,
-    valid_extents_attribute,
-)
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from tests.compiler.linalg.computations import ones, relu
@@ -112,14 +108,6 @@ def test_axes_are_loops_that_stand_alone(linalg_op: ViewOf) -> None:
     assert [access.axes for access in reads] == [(0, 1), (1, 0), None, None]
     assert [access.begins_with(0) for access in reads] == [True, False, False, True]
     assert reads[0].begins_with(0, 1) and not reads[1].begins_with(0, 1)
-
-
-def test_tails_are_rows_of_an_attribute(linalg_op: ViewOf) -> None:
-    """Outer loop, inner loop, points that count."""
-    found = linalg_op(relu, (4, 5))
-    assert found.valid_extents == ()
-    found.op.attributes[VALID_EXTENTS] = valid_extents_attribute([(0, 1, 17)])
-    assert LinalgOp(found.op).valid_extents == ((0, 1, 17),)
 
 
 def test_it_describes_itself_in_index_notation(linalg_op: ViewOf) -> None:

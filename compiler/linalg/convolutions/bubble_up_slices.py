@@ -26,6 +26,7 @@ from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides
+from ncc.compiler.linalg.analysis.uses import producer_of
 from ncc.compiler.linalg.rewrite.insert import erase_dead, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
     Span,
@@ -132,9 +133,8 @@ def _is_convolution_alone(value: SSAValue) -> bool:
     """
     left = [value]
     while left:
-        value = left.pop()
-        op = value.owner
-        if not isinstance(op, GenericOp) or not value.has_one_use():
+        op = producer_of(left.pop())
+        if op is None:
             continue
         linalg_op = LinalgOp(op)
         if not has_parts(linalg_op, stands_or_moves):

@@ -24,6 +24,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.dialects.element import element_of
 
@@ -236,11 +237,8 @@ def _are_all(phases: Sequence[tuple[Walk, ...]]) -> bool:
 
 def _next(op: GenericOp) -> GenericOp | None:
     """The phase that goes on from what this one leaves."""
-    use = op.results[0].get_unique_use()
-    after = None if use is None else use.operation
-    if isinstance(after, GenericOp) and outs_of(after) is op.results[0]:
-        return after
-    return None
+    after = reader_of(op.results[0])
+    return after if after is not None and outs_of(after) is op.results[0] else None
 
 
 def _is_around(pad: tensor.PadOp) -> bool:

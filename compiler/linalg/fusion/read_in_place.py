@@ -25,6 +25,7 @@ from ncc.compiler.linalg.analysis.attributes import may_read_elsewhere
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, generic_of, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 
@@ -46,8 +47,8 @@ class ReadInPlace(LinalgPass):
 
 def _is_read_in_place(op: GenericOp) -> bool:
     """Whether op is a selection of which a sum alone reads one lane at a step."""
-    linalg_op, user = LinalgOp(op), op.results[0].get_user_of_unique_use()
-    if linalg_op.lanes is None or not isinstance(user, GenericOp) or not may_read_elsewhere(user):
+    linalg_op, user = LinalgOp(op), reader_of(op.results[0])
+    if linalg_op.lanes is None or user is None or not may_read_elsewhere(user):
         return False
     reader = LinalgOp(user)
     dims = ContractionDims.of(reader)

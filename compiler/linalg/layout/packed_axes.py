@@ -10,7 +10,8 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
+from ncc.compiler.linalg.analysis.tensors import groups_of
+from ncc.compiler.linalg.analysis.uses import producer_of, reader_of
 from ncc.dialects.element import BLOB_ELEMENTS
 
 
@@ -87,16 +88,13 @@ def follows(linalg_op: LinalgOp) -> SSAValue | None:
         return None
     for position in linalg_op.live:
         access = linalg_op.reads[position]
-        made = isinstance(access.value.owner, GenericOp) and not is_constant(access.value)
-        if made and access.index == linalg_op.write.index and access.value.has_one_use():
+        if access.index == linalg_op.write.index and producer_of(access.value) is not None:
             return access.value
     return None
 
 
 def _accumulation(linalg_op: LinalgOp) -> LinalgOp | None:
     """The contraction that starts from what this pointwise computation makes."""
-    uses = list(linalg_op.op.results[0].uses)
-    if not linalg_op.is_pointwise or len(uses) != 1 or not isinstance(uses[0].operation, GenericOp):
-        return None
-    user = uses[0].operation
-    return LinalgOp(user) if outs_of(user) is linalg_op.op.results[0] else None
+    result = linalg_op.op.results[0]
+    user = reader_of(result) if linalg_op.is_pointwise else None
+    return LinalgOp(user) if user is not None and outs_of(user) is result else None

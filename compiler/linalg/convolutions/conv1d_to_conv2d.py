@@ -33,8 +33,9 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     outs_of,
     shape_of,
 )
-from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
 from ncc.compiler.linalg.rewrite.insert import erase_dead, rebuilt, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.through_views import same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import ops_of
@@ -65,18 +66,20 @@ def _lift(op: Operation) -> bool:
         case GenericOp():
             made = _computed(b, op)
         case tensor.PadOp() if _is_lifted(op.source) or _feeds_convolution(op):
-            low, high = pad_sides(op)
-            low, high = ([*side[:-1], 0, side[-1]] for side in (low, high))
-            made = b.pad(_image(b, op.source), low, high, pad_value(op))
+            made = _view(b, op)
         case tensor.CollapseShapeOp() if _is_lifted(op.src):
             *groups, last = groups_of(op)
             if len(last) == 1 and groups:
-                row = last[0]
-                made = b.collapse(_image(b, op.src), [*groups, [row], [row + 1]])
+                made = _view(b, op)
     if made is None:
         return False
     replace_op(op, b, _sequence(b, made))
     return True
+
+
+def _view(b: Builder, op: Operation) -> Tensor:
+    """A view of a sequence as one of the image."""
+    return same_view(b, op, [_image(b, op.operands[0])], behind=1)
 
 
 def _computed(b: Builder, op: GenericOp) -> Tensor | None:

@@ -43,6 +43,7 @@ from ncc.compiler.linalg.rewrite.parts import (
     window_of,
     window_of_pad,
 )
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 
@@ -145,7 +146,7 @@ def match(op: GenericOp, copied: int, halves: bool = False) -> Peeling | None:
         return None
     if prod(linalg_op.extents) > MOST_WORK * cells:
         return None
-    if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
+    if not leaves_whole(pad, 0):
         return None
     # Fewer channels than a block are computed along rows, of which peeling takes the first cells.
     channels = linalg_op.write.index[0].bare

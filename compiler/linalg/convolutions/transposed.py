@@ -26,6 +26,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.element import element_of
 
 
@@ -243,5 +244,4 @@ def _next(op: GenericOp) -> GenericOp | None:
 
 def _is_around(pad: tensor.PadOp) -> bool:
     """Whether a pad has a border of the image, and adds no channels."""
-    low, high = pad_sides(pad)
-    return not low[0] and not high[0] and min(*low, *high) >= 0
+    return leaves_whole(pad, 0) and min(map(min, pad_sides(pad))) >= 0

@@ -47,6 +47,7 @@ from ncc.compiler.linalg.rewrite.parts import (
     start,
     window_of,
 )
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
@@ -213,9 +214,9 @@ class _Trimming:
             return None
         if [window.image for window in windows] != image_loops(linalg_op):
             return None
-        fronts, (channels, *extents) = pad_sides(pad)[0][1:], shape_of(pad.source)
-        if channels != shape_of(pad.result)[0]:
+        if not leaves_whole(pad, 0):
             return None
+        fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
         sizes = shape_of(op.results[0])[1:]
         cut = _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)))
         if cut is None:

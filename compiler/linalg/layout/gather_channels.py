@@ -29,7 +29,7 @@ from ncc.compiler.linalg.analysis.attributes import CHANNELS, LANES
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.layout.fold_transposes import Move
 from ncc.compiler.linalg.layout.packed_axes import follows
 from ncc.compiler.linalg.rewrite.insert import (
@@ -39,6 +39,7 @@ from ncc.compiler.linalg.rewrite.insert import (
     move_before,
     tensor_of,
 )
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
@@ -149,11 +150,8 @@ def select_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tenso
     padded afterwards.
     """
     owner = value.owner
-    if isinstance(owner, tensor.PadOp):
-        low, high = pad_sides(owner)
-        if not low[0] and not high[0]:
-            inside = select_inside(b, owner.source, channels)
-            return b.pad(inside, low, high, pad_value(owner))
+    if isinstance(owner, tensor.PadOp) and leaves_whole(owner, 0):
+        return same_view(b, owner, [select_inside(b, owner.source, channels)])
     return select(b, value, channels)
 
 

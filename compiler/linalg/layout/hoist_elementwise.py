@@ -32,6 +32,7 @@ from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.analysis.uses import producer_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.through_views import neighbours
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import PARALLEL, generic
@@ -115,21 +116,12 @@ def _before_collapse(
         if k == position:
             x = tensor_of(source.src)
         else:
-            x = b.expand(x, _groups(axes), [extents[d] for d in sum(axes, [])])
+            x = b.expand(x, neighbours(axes), [extents[d] for d in sum(axes, [])])
         operands.append(x)
         maps.append(sum(axes, []))
     axes = [loops[d] for d in _loops_of(linalg_op.write)]
     made = _pointwise(b, linalg_op, operands, [*maps, sum(axes, [])], extents)
-    return b.collapse(made, _groups(axes))
-
-
-def _groups(axes: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Neighbouring axes in groups of these lengths."""
-    groups: list[list[int]] = []
-    for parts in axes:
-        first = sum(map(len, groups))
-        groups.append(list(range(first, first + len(parts))))
-    return groups
+    return b.collapse(made, neighbours(axes))
 
 
 def _before_concat(

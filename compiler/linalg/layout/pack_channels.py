@@ -143,7 +143,7 @@ class _Packer:
     def _view(self, op: Operation) -> SSAValue:
         """A view of values in blocks."""
         operands = [tensor_of(self._as_packed(value, op)) for value in op.operands]
-        return self._insert(op, lambda b: view_of_blocks(b, op, operands, self.axes))
+        return self._insert(op, lambda b: view_of_blocks(b, op, operands))
 
     # --- computations -----------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from math import prod
 
 from xdsl.dialects.builtin import IndexType
 
-from ncc.compiler.linalg.analysis.linalg_op import Matrix
+from ncc.compiler.linalg.analysis.attributes import Matrix
 from ncc.compiler.loops.build_network import Step
 from ncc.compiler.loops.emit.dot import crossed_quads_of, quads_of
 from ncc.compiler.loops.emit.transform import TransformLoops

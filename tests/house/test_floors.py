@@ -54,6 +54,7 @@ LINALG = "ncc.compiler.linalg"
 SHARED = {
     # A view, of linear forms, is how the linalg level is read; writing loops is reading it.
     "ncc.compiler.linalg.analysis.linalg_op": "ncc.compiler.loops",
+    "ncc.compiler.linalg.analysis.attributes": "ncc.compiler.loops",
     "ncc.compiler.linalg.analysis.affine_form": "ncc.compiler.loops",
 }
 

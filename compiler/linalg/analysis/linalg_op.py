@@ -5,29 +5,27 @@ A view is cheap; make it anew, never keep it across a rewrite.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import cached_property
 from math import prod
-from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
-    DenseArrayBase,
     FloatAttr,
     IntegerAttr,
     TensorType,
-    i64,
 )
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis import attributes
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, linear
+from ncc.compiler.linalg.analysis.attributes import Matrix, ValidExtents
 from ncc.dialects.attributes import memoized
 from ncc.dialects.fixed_point import held_by
 from ncc.dialects.operation import operands_of, ops_of
@@ -76,28 +74,6 @@ class _IterationSpace:
         )
 
 
-VALID_EXTENTS = "valid_extents"
-"""The attribute that `LinalgOp.tails` reads."""
-
-FACTORS = "factors"
-"""The attribute that `LinalgOp.factors` reads."""
-
-
-def valid_extents_attribute(rows: Iterable[Sequence[int]]) -> Attribute:
-    """Tails, each (outer, inner, n), as `LinalgOp.tails` reads them."""
-    return ArrayAttr([ArrayAttr([IntegerAttr(n, i64) for n in row]) for row in rows])
-
-
-Matrix: TypeAlias = tuple[tuple[float, ...], ...]
-"""The rows of a small constant matrix."""
-
-
-def _matrix(held: ArrayAttr[Attribute]) -> Matrix:
-    """The matrix that an attribute holds row by row."""
-    rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
-    return tuple(tuple(n.value.data for n in row if isinstance(n, FloatAttr)) for row in rows)
-
-
 @dataclass(frozen=True)
 class TensorAccess:
     """A tensor and the linear form of each of its coordinates."""
@@ -119,16 +95,6 @@ class TensorAccess:
         first, rest = self.index[: len(loops)], self.index[len(loops) :]
         alone = not any(form.coefficient(loop) for form in rest for loop in loops)
         return alone and [form.bare for form in first] == list(loops)
-
-
-class Role(Enum):
-    """What a loop of a reduction does."""
-
-    IMAGE = auto()  # parallel, moves the data operand only
-    OUT = auto()  # parallel, moves the weights only
-    BATCH = auto()  # parallel, moves both
-    REDUCE = auto()  # reduced
-    WINDOW = auto()  # reduced, beside an image loop in one index
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
@@ -277,28 +243,6 @@ class LinalgOp:
         return (found[0], found[1]) if len(values) == len(found) == 2 else None
 
     @cached_property
-    def roles(self) -> Mapping[int, Role]:
-        """What every loop does: for contractions by the two operands, else by shared indices."""
-        pair = self.product
-        roles: dict[int, Role] = {}
-        data = self.reads[pair[0]] if pair else self.reads[self.live[0]]
-        for loop in self.parallel:
-            if pair:
-                in_a, in_b = (self.reads[i].uses(loop) for i in pair)
-                roles[loop] = Role.BATCH if in_a and in_b else Role.IMAGE if in_a else Role.OUT
-            else:
-                beside = any(
-                    form.coefficient(loop) and form.loops() & set(self.reduced)
-                    for form in data.index
-                )
-                roles[loop] = Role.IMAGE if beside else Role.BATCH
-        image = {d for d, role in roles.items() if role is Role.IMAGE}
-        for loop in self.reduced:
-            window = any(f.coefficient(loop) and f.loops() & image for f in data.index)
-            roles[loop] = Role.WINDOW if window else Role.REDUCE
-        return roles
-
-    @cached_property
     def _coordinates(self) -> list[IndexOp | tensor.ExtractOp]:
         """The operations of the body that make coordinates, or use them."""
         return [op for op in ops_of(self.body) if isinstance(op, (IndexOp, tensor.ExtractOp))]
@@ -320,55 +264,39 @@ class LinalgOp:
         return bool(self._coordinates)
 
     @cached_property
-    def valid_extents(self) -> tuple[tuple[int, int, int], ...]:
-        """Split loops (outer, inner, n): only points with outer * extent + inner < n count.
-
-        The other terms of a sum are zero; the other points of a result are never read.
-        """
-        held = self.op.attributes.get(VALID_EXTENTS)
-        if not isinstance(held, ArrayAttr):
-            return ()
-        rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
-        found = [[n.value.data for n in row if isinstance(n, IntegerAttr)] for row in rows]
-        return tuple((outer, inner, true) for outer, inner, true in found)
+    def valid_extents(self) -> ValidExtents:
+        """How many points of split loops count, where not all do."""
+        return attributes.VALID_EXTENTS.of(self.op) or ()
 
     @cached_property
     def channels(self) -> tuple[int, ...] | None:
         """What a selection of channels takes of the tensor that it captures."""
-        return self._numbers("channels")
+        return attributes.CHANNELS.of(self.op)
 
     @cached_property
     def lanes(self) -> tuple[int, ...] | None:
-        """The same in blocks: the number of a lane among those of all blocks."""
-        return self._numbers("lanes")
-
-    def _numbers(self, name: str) -> tuple[int, ...] | None:
-        held = self.op.attributes.get(name)
-        return held.get_values() if isinstance(held, DenseArrayBase) else None
+        """The same in blocks."""
+        return attributes.LANES.of(self.op)
 
     @cached_property
     def separable(self) -> tuple[Matrix, Matrix] | None:
-        """The matrices m and n of a transform: the sum of m[a, k] * n[b, l] * data over k and l.
-
-        The reads of m and n come first, then the data.
-        """
-        held = self.op.attributes.get("separable")
-        if not isinstance(held, ArrayAttr):
-            return None
-        rows, columns = (_matrix(one) for one in held.data if isinstance(one, ArrayAttr))
-        return rows, columns
+        """The matrices of a transform."""
+        return attributes.SEPARABLE.of(self.op)
 
     @property
     def factors(self) -> Attribute | None:
-        """The type whose products it is to sum, where a choice depends on that: float32, or
-        bfloat16 for the products of halves.
-        """
-        return self.op.attributes.get(FACTORS)
+        """The type whose products it is to sum, where a choice depends on that."""
+        return attributes.FACTORS.of(self.op)
 
     @property
     def halves(self) -> bool:
-        """Whether it makes two halves of each value that it reads, as `SplitBf16` writes it."""
-        return "halves" in self.op.attributes
+        """Whether it makes two halves of each value that it reads."""
+        return attributes.HALVES.of(self.op) is not None
+
+    @property
+    def may_be_rebuilt(self) -> bool:
+        """Whether it can be written anew without its attributes, by other loops or another body."""
+        return attributes.may_be_rebuilt(self.op)
 
     @property
     def halved(self) -> tuple[TensorAccess, int]:

@@ -22,9 +22,11 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides
+from ncc.compiler.linalg.analysis.uses import producer_of
 from ncc.compiler.linalg.rewrite.insert import erase_dead, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
     Span,
@@ -131,9 +133,8 @@ def _is_convolution_alone(value: SSAValue) -> bool:
     """
     left = [value]
     while left:
-        value = left.pop()
-        op = value.owner
-        if not isinstance(op, GenericOp) or not value.has_one_use():
+        op = producer_of(left.pop())
+        if op is None:
             continue
         linalg_op = LinalgOp(op)
         if not has_parts(linalg_op, stands_or_moves):
@@ -147,10 +148,5 @@ def _is_convolution_alone(value: SSAValue) -> bool:
 
 def _is_convolution(linalg_op: LinalgOp) -> bool:
     """Whether it sums products over a window."""
-    pair = linalg_op.product
-    if pair is None:
-        return False
-    loops, summed = set(image_loops(linalg_op)), set(linalg_op.reduced)
-    return any(
-        form.loops() & loops and form.loops() & summed for form in linalg_op.reads[pair[0]].index
-    )
+    dims = ConvolutionDims.of(linalg_op)
+    return dims is not None and bool(dims.filter_loop)

@@ -38,10 +38,11 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, weights_of
+from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.chunks import chunk_size, least_held
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
-from ncc.compiler.linalg.convolutions.pools import Pool, pool_of, reader_of
+from ncc.compiler.linalg.convolutions.pools import Pool, pool_of
 from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk
 from ncc.compiler.linalg.convolutions.winograd import TransformConstants, tiled, transformed
 from ncc.compiler.linalg.memory.room import Room, rooms

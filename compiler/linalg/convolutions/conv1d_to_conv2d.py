@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.analysis.affine_form import indexing_map
 from ncc.compiler.linalg.analysis.block_size import lanes_in
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import (
     LinalgOp,
@@ -32,8 +33,9 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     outs_of,
     shape_of,
 )
-from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
 from ncc.compiler.linalg.rewrite.insert import erase_dead, rebuilt, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.through_views import same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import ops_of
@@ -64,18 +66,20 @@ def _lift(op: Operation) -> bool:
         case GenericOp():
             made = _computed(b, op)
         case tensor.PadOp() if _is_lifted(op.source) or _feeds_convolution(op):
-            low, high = pad_sides(op)
-            low, high = ([*side[:-1], 0, side[-1]] for side in (low, high))
-            made = b.pad(_image(b, op.source), low, high, pad_value(op))
+            made = _view(b, op)
         case tensor.CollapseShapeOp() if _is_lifted(op.src):
             *groups, last = groups_of(op)
             if len(last) == 1 and groups:
-                row = last[0]
-                made = b.collapse(_image(b, op.src), [*groups, [row], [row + 1]])
+                made = _view(b, op)
     if made is None:
         return False
     replace_op(op, b, _sequence(b, made))
     return True
+
+
+def _view(b: Builder, op: Operation) -> Tensor:
+    """A view of a sequence as one of the image."""
+    return same_view(b, op, [_image(b, op.operands[0])], behind=1)
 
 
 def _computed(b: Builder, op: GenericOp) -> Tensor | None:
@@ -83,11 +87,13 @@ def _computed(b: Builder, op: GenericOp) -> Tensor | None:
     if not any(map(_is_sequence, op.inputs)):
         return None
     linalg_op = LinalgOp(op)
-    if linalg_op.computes_coordinates or op.attributes or element_of(op.results[0]) != f32:
+    if element_of(op.results[0]) != f32:
         return None
-    if _is_convolution(linalg_op):
-        pair = linalg_op.product
-        data = [] if pair is None else [linalg_op.reads[pair[0]]]
+    if linalg_op.computes_coordinates or not linalg_op.may_be_rebuilt:
+        return None
+    dims = ContractionDims.of(linalg_op)
+    if dims is not None and _is_convolution(linalg_op):
+        data = [dims.lhs]
     elif _is_at_each_point(linalg_op):
         data = [access for access in linalg_op.reads if access.index == linalg_op.write.index]
         if not any(_is_lifted(access.value) for access in data):
@@ -141,10 +147,10 @@ def _is_convolution(linalg_op: LinalgOp) -> bool:
     """Whether it sums over a window of a sequence, or the channels of few points by constants, or
     writes a phase of a transposed one.
     """
-    pair = linalg_op.product
-    if pair is None or len(linalg_op.live) != 2 or len(linalg_op.write.index) < 2:
+    dims = ContractionDims.of(linalg_op)
+    if dims is None or len(linalg_op.live) != 2 or len(linalg_op.write.index) < 2:
         return False
-    data, weights = (linalg_op.reads[position] for position in pair)
+    data, weights = dims.lhs, dims.rhs
     along = data.index[-1].loops() if len(data.index) == 2 else set()
     place = linalg_op.write.index[-1]
     moved = bool(along & set(linalg_op.reduced)) or place.bare is None

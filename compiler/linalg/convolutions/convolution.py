@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import (
     LinalgOp,
     TensorAccess,
@@ -76,35 +77,34 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     halves: whether `SplitBf16` follows.
     """
     linalg_op = LinalgOp(op)
-    loops = ConvolutionDims.of(linalg_op)
-    if not isinstance(loops, ConvolutionDims):
-        return loops
-    x, w = loops.x, loops.w
-    *groups, outputs, inputs = shape_of(w.value)[: len(loops.channels) + 1]
-    window = [1 if tap is None else linalg_op.extents[tap] for tap in loops.taps[-2:]]
-    taps, axes = max(window), (window[0] > 1, window[1] > 1)
-    if min(window) not in (1, taps):
+    found = SpatialConvolution.of(linalg_op)
+    if isinstance(found, str):
+        return found
+    x, w, (*slices, rows, columns) = found.x, found.w, found.windows
+    *groups, outputs, inputs = shape_of(w.value)[: len(found.channels) + 1]
+    taps, axes = max(rows.taps, columns.taps), (rows.taps > 1, columns.taps > 1)
+    if min(rows.taps, columns.taps) not in (1, taps):
         return "its window is neither a square nor a row nor a column"
     axes = axes if any(axes) else BOTH
-    stride, dilation = loops.steps(-2 if axes[0] else -1)
-    if x.index[0] != AffineForm.of({loops.inputs: 1, **dict.fromkeys(loops.channels[:-1], inputs)}):
+    along = rows if axes[0] else columns
+    stride, dilation = along.stride, along.dilation
+    if x.index[0] != AffineForm.of({found.inputs: 1, **dict.fromkeys(found.channels[:-1], inputs)}):
         return "it reads other channels than those of its group"
-    if x.index[-2:] != loops.plane(stride, dilation, axes) or min(stride, dilation) != 1:
+    steps = [(stride, dilation) if several else (1, 1) for several in axes]
+    if [rows.steps, columns.steps] != steps or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
-    depth = loops.depth(linalg_op)
-    if depth is None:
-        return "its slices are not those of a window"
+    depth = next((Depth(linalg_op.extents[z.image], z.taps, *z.steps) for z in slices), IMAGE)
     if min(outputs, inputs) < FEWEST_CHANNELS:
         return f"it has fewer than {FEWEST_CHANNELS} channels"
     if groups and (outputs % BLOCK or inputs % BLOCK):
         return "its groups are no whole blocks of channels"
-    init = start_of(op, len(loops.channels))
+    init = start_of(op, len(found.channels))
     if init is None:
         return "it goes on from other values than a bias"
-    *_, rows, columns = shape_of(op.results[0])
+    *_, height, width = shape_of(op.results[0])
     count = prod(groups)
-    sizes = count * outputs, inputs, rows, columns, target, count, depth, dilation, axes
-    halved = halves and inputs >= STEP and rows * columns >= FEWEST_ROWS
+    sizes = count * outputs, inputs, height, width, target, count, depth, dilation, axes
+    halved = halves and inputs >= STEP and height * width >= FEWEST_ROWS
     tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved)
     if tiling is None:
         return "tiles are not worth it"
@@ -112,80 +112,41 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
 
 
 @dataclass(frozen=True)
-class ConvolutionDims:
-    """What a convolution reads, x and w, and its loops.
+class SpatialConvolution:
+    """A convolution of an image x, or a volume, by constant weights w[channels, inputs, taps].
 
     channels   of the result, those of groups first
-    slices     of the result; none of an image
-    image      rows and columns of the result
     inputs     channels that are summed
-    taps       the window: along the slices, if there are such, along rows and columns; none is one
+    windows    along the slices of a volume, along rows and columns
     """
 
     x: TensorAccess
     w: TensorAccess
     channels: tuple[int, ...]
-    slices: tuple[int, ...]
-    image: tuple[int, int]
     inputs: int
-    taps: tuple[int | None, ...]
+    windows: tuple[Window, ...]
 
     @staticmethod
-    def of(linalg_op: LinalgOp) -> ConvolutionDims | str:
-        """The loops, or why it is none."""
-        pair = linalg_op.product
-        if pair is None or len(linalg_op.parallel) not in (3, 4):
+    def of(linalg_op: LinalgOp) -> SpatialConvolution | str:
+        """The one that a computation is, or why it is none."""
+        dims = ConvolutionDims.of(linalg_op)
+        if dims is None or len(linalg_op.parallel) not in (3, 4):
             return "it is no convolution over two axes, or three"
-        x, w = (linalg_op.reads[i] for i in pair)
+        x, w, axes = dims.input, dims.filter, linalg_op.write.axes
         if {element_of(x.value), element_of(w.value)} != {f32}:
             return "it is not of float32"
-        axes, loops = linalg_op.write.axes, w.axes
         if not is_constant(w.value) or axes is None or len(axes) != len(linalg_op.parallel):
             return "its weights are computed, or its result is strided"
-        slices = len(x.index) - 3
-        if not 0 <= slices <= len(axes) - 3:
+        count = len(axes) + 1 - len(x.index)
+        if len(x.index) < 3 or count < 1:
             return "it is no convolution over two axes, or three"
-        *_, row, column = axes
-        count = len(axes) - 2 - slices
-        if loops is None or len(loops) == count or loops[:count] != axes[:count]:
+        channels, inputs = axes[:count], dims.input_channel
+        if len(inputs) != 1 or w.axes != (*channels, *inputs, *dims.filter_loop):
             return "its weights have other axes than channels and a window"
-        inputs, *sums = loops[count:]
-        taps = [next((tap for tap in sums if tap in form.loops()), None) for form in x.index[1:]]
-        found = [tap for tap in taps if tap is not None]
-        if found != sums or {inputs, *sums} != set(linalg_op.reduced):
-            return "its weights have other axes than channels and a window"
-        return ConvolutionDims(
-            x, w, axes[:count], axes[count:-2], (row, column), inputs, tuple(taps)
-        )
-
-    def steps(self, axis: int) -> tuple[int, int]:
-        """The stride and the dilation along an axis."""
-        read, tap = self.x.index[axis], self.taps[axis]
-        return read.coefficient(self.image[axis]), 1 if tap is None else read.coefficient(tap)
-
-    def plane(self, stride: int, dilation: int, axes: tuple[bool, bool]) -> tuple[AffineForm, ...]:
-        """The rows and columns that are read, by a stride and a dilation along some axes; along
-        others, windows have one cell, one apart.
-        """
-
-        def read(cell: int, tap: int | None, several: bool) -> AffineForm:
-            taps = {} if tap is None else {tap: dilation if several else 1}
-            return AffineForm.of({cell: stride if several else 1, **taps})
-
-        return tuple(map(read, self.image, self.taps[-2:], axes))
-
-    def depth(self, linalg_op: LinalgOp) -> Depth | None:
-        """How slices of the result read those of a volume, by no loop or one over taps."""
-        if not self.slices:
-            return IMAGE
-        (z,), read = self.slices, self.x.index[1]
-        taps = [tap for tap in self.taps[:-2] if tap is not None]
-        stride, dilations = read.coefficient(z), [read.coefficient(tap) for tap in taps]
-        if read.constant or read.loops() != {z, *taps}:
-            return None
-        return Depth(
-            linalg_op.extents[z], prod(linalg_op.extents[tap] for tap in taps), stride, *dilations
-        )
+        windows = tuple(window for window in dims.windows[1:] if window is not None)
+        if tuple(window.image for window in windows) != axes[count:]:
+            return "its windows do not lie along slices, rows and columns"
+        return SpatialConvolution(x, w, channels, *inputs, windows)
 
 
 def start_of(op: GenericOp, channels: int) -> SSAValue | float | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
-from ncc.compiler.linalg.analysis.linalg_op import Matrix
+from ncc.compiler.linalg.analysis.attributes import Matrix
 
 BOTH = (True, True)
 """Rows and columns."""

@@ -19,6 +19,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides
+from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.convolutions.tiling import Chunk
 from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
@@ -88,8 +89,8 @@ class Followers:
         return found
 
     def _follower(self, value: SSAValue) -> GenericOp | None:
-        op = value.get_user_of_unique_use()
-        if not isinstance(op, GenericOp):
+        op = reader_of(value)
+        if op is None:
             return None
         linalg_op = LinalgOp(op)
         if not linalg_op.is_pointwise or linalg_op.computes_coordinates:

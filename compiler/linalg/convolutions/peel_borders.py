@@ -22,7 +22,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK
-from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.data_types.split_bf16 import fills_a_step
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
@@ -42,6 +43,7 @@ from ncc.compiler.linalg.rewrite.parts import (
     window_of,
     window_of_pad,
 )
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 
@@ -132,10 +134,10 @@ def match(op: GenericOp, copied: int, halves: bool = False) -> Peeling | None:
     copied: the most bytes of an input that are copied rather. halves: see `PeelBorders`.
     """
     linalg_op = LinalgOp(op)
-    product = linalg_op.product
-    if product is None or not is_image(linalg_op, stands_or_moves):
+    dims = ContractionDims.of(linalg_op)
+    if dims is None or not is_image(linalg_op, stands_or_moves):
         return None
-    data = linalg_op.reads[product[0]]
+    data = dims.lhs
     pad = data.value.owner
     if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
         return None
@@ -144,15 +146,11 @@ def match(op: GenericOp, copied: int, halves: bool = False) -> Peeling | None:
         return None
     if prod(linalg_op.extents) > MOST_WORK * cells:
         return None
-    if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
+    if not leaves_whole(pad, 0):
         return None
     # Fewer channels than a block are computed along rows, of which peeling takes the first cells.
     channels = linalg_op.write.index[0].bare
-    if (
-        channels is None
-        or linalg_op.roles[channels] is not Role.OUT
-        or linalg_op.extents[channels] < BLOCK
-    ):
+    if channels not in dims.n or linalg_op.extents[channels] < BLOCK:
         return None
     if not moves_with_image(data, linalg_op):
         return None

@@ -8,6 +8,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.compute_in_strips import moves_by_rows, view_moves
 from ncc.compiler.linalg.rewrite.parts import ROWS, is_image, part, span
 from ncc.dialects.index_notation import Builder, Tensor
@@ -57,12 +58,6 @@ def pool_of(image: SSAValue, covered: int, chunks: int) -> Pool | None:
             return None
         ops.append(next_op)
     return Pool(tuple(ops), rows)
-
-
-def reader_of(value: SSAValue) -> GenericOp | None:
-    """The computation that alone reads a value."""
-    op = value.get_user_of_unique_use()
-    return op if isinstance(op, GenericOp) else None
 
 
 def _goes_by_rows(op: GenericOp, image: SSAValue) -> bool:

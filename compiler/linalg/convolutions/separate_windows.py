@@ -77,7 +77,8 @@ class _Separating:
     @staticmethod
     def of(op: GenericOp) -> _Separating | None:
         linalg_op = LinalgOp(op)
-        folded = linalg_op.combiner if linalg_op.reduced and not op.attributes else None
+        plain = linalg_op.reduced and linalg_op.may_be_rebuilt
+        folded = linalg_op.combiner if plain else None
         bare = len(linalg_op.live) == 1 and len(linalg_op.body.ops) == 2
         if folded is None or type(folded[0]) not in _FOLDED or not bare:
             return None

@@ -24,12 +24,10 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS, cycles_of, plain_cycles
-from ncc.compiler.linalg.convolutions.convolution import ConvolutionDims, start_of
-from ncc.compiler.linalg.convolutions.forms import BOTH
+from ncc.compiler.linalg.convolutions.convolution import SpatialConvolution, start_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 from ncc.compiler.target import AVX512, Target
@@ -72,15 +70,16 @@ class _Strided:
     @staticmethod
     def of(op: GenericOp, target: Target) -> _Strided | None:
         linalg_op = LinalgOp(op)
-        loops = ConvolutionDims.of(linalg_op)
-        if not isinstance(loops, ConvolutionDims) or loops.slices or len(loops.channels) > 1:
+        found = SpatialConvolution.of(linalg_op)
+        if isinstance(found, str) or len(found.windows) != 2 or len(found.channels) > 1:
             return None
-        outputs, inputs, *window = shape_of(loops.w.value)
-        stride, dilation = loops.steps(-1)
+        outputs, inputs, *window = shape_of(found.w.value)
+        stride = found.windows[1].stride
         if len(window) < 2 or window[0] != window[1] or not 1 < stride < window[0]:
             return None
-        plane = (AffineForm.of({loops.inputs: 1}), *loops.plane(stride, dilation, BOTH))
-        if dilation != 1 or loops.x.index != plane or start_of(op, 1) is None:
+        if {one.steps for one in found.windows} != {(stride, 1)} or start_of(op, 1) is None:
+            return None
+        if found.x.index[0].bare != found.inputs:
             return None
         *_, rows, columns = shape_of(op.results[0])
         cells, split = (rows, columns), inputs * stride**2
@@ -91,7 +90,7 @@ class _Strided:
         tiled = moved + cycles_of(outputs, split, cells, (taps, taps), target)
         if tiled > WORTH * plain_cycles(outputs, inputs, cells, window, target):
             return None
-        return _Strided(op, loops.x.value, loops.w.value, stride)
+        return _Strided(op, found.x.value, found.w.value, stride)
 
     def rewrite(self) -> None:
         """Put the convolution of phases in place of it."""

@@ -21,6 +21,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
+from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, replace_op, tensor_of
@@ -43,45 +44,37 @@ class SumOverImages(LinalgPass):
 class _Windows:
     """A depthwise convolution of a padded image.
 
-    axes: those along which each window sees all of the image, with the loops over cells of the
-    result and over taps.
+    axes: those along which each window sees all of the image.
     """
 
     linalg_op: LinalgOp
     data: TensorAccess
     weights: TensorAccess
     pad: tensor.PadOp
-    axes: dict[int, tuple[int, int]]
+    axes: dict[int, Window]
 
     @staticmethod
     def of(op: GenericOp) -> _Windows | None:
         linalg_op = LinalgOp(op)
-        pair = linalg_op.product
-        if pair is None or not linalg_op.reduced or op.attributes:
+        dims = ConvolutionDims.of(linalg_op)
+        if dims is None or not linalg_op.may_be_rebuilt:
             return None
-        data, weights = (linalg_op.reads[k] for k in pair)
-        pad = data.value.owner
+        if dims.output_channel or dims.input_channel:
+            return None
+        data, weights, pad = dims.input, dims.filter, dims.input.value.owner
         if not isinstance(pad, tensor.PadOp) or pad_value(pad) or not is_constant(weights.value):
             return None
         low, shape = pad_sides(pad)[0], shape_of(pad.source)
-        axes: dict[int, tuple[int, int]] = {}
-        for axis, form in enumerate(data.index):
-            taps = [d for d in form.loops() if d in linalg_op.reduced]
-            cells = [d for d in form.loops() if d not in linalg_op.reduced]
-            if not taps:
-                continue
-            if len(taps) > 1 or len(cells) != 1 or not _alone(linalg_op, taps[0], data, weights):
-                return None
-            (tap,), (cell,) = taps, cells
-            last = form.coefficient(cell) * (linalg_op.extents[cell] - 1)
-            all_seen = last <= low[axis] and low[axis] + shape[axis] <= linalg_op.extents[tap]
-            step = form.coefficient(tap) == 1 and not form.constant
-            if step and all_seen and shape[axis] < linalg_op.extents[tap]:
-                axes[axis] = cell, tap
-        depthwise = sum(len(form.loops()) for form in data.index) == len(
-            linalg_op.op.iterator_types
-        )
-        return _Windows(linalg_op, data, weights, pad, axes) if axes and depthwise else None
+        windows = {k: one for k, one in enumerate(dims.windows) if one and one.tap is not None}
+        if len(windows) < len(dims.filter_loop):
+            return None
+        axes: dict[int, Window] = {}
+        for axis, one in windows.items():
+            last = one.stride * (linalg_op.extents[one.image] - 1)
+            all_seen = last <= low[axis] and low[axis] + shape[axis] <= one.taps
+            if one.dilation == 1 and all_seen and shape[axis] < one.taps:
+                axes[axis] = one
+        return _Windows(linalg_op, data, weights, pad, axes) if axes else None
 
     def rewrite(self) -> None:
         """Put the sum over the image in place of it."""
@@ -90,22 +83,22 @@ class _Windows:
         low, high = pad_sides(self.pad)
         front, behind = ([n * (k not in self.axes) for k, n in enumerate(s)] for s in (low, high))
         image = b.pad(tensor_of(self.pad.source), front, behind)
-        steps = {tap: (k, self.data.index[k].coefficient(c)) for k, (c, tap) in self.axes.items()}
+        seen = {one.tap: (one, low[k]) for k, one in self.axes.items()}
 
         def of_weights(form: AffineForm) -> AffineForm:
             """The tap through which a cell of the result sees one of the image."""
-            if form.bare not in steps:
+            if form.bare is None or form.bare not in seen:
                 return form
-            axis, step = steps[form.bare]
-            return AffineForm.of({form.bare: 1, self.axes[axis][0]: -step}, low[axis])
+            window, before = seen[form.bare]
+            return AffineForm.of({form.bare: 1, window.image: -window.stride}, before)
 
         inputs: list[SSAValue] = []
         indices: list[list[AffineForm]] = []
         for access in linalg_op.reads:
             index = list(access.index)
             if access is self.data:
-                for axis, (_, tap) in self.axes.items():
-                    index[axis] = AffineForm.of({tap: 1})
+                for axis, window in self.axes.items():
+                    index[axis] = self.data.index[axis].without(window.image)
             elif access is self.weights:
                 index = list(map(of_weights, index))
             inputs.append(image.value if access is self.data else access.value)
@@ -115,9 +108,3 @@ class _Windows:
             for index in (*indices, linalg_op.write.index)
         ]
         replace_op(op, b, rebuilt(b, op, inputs, tensor_of(outs_of(op)), maps))
-
-
-def _alone(linalg_op: LinalgOp, tap: int, data: TensorAccess, weights: TensorAccess) -> bool:
-    """Whether a loop over taps is an axis of the weights, and read once more, by the data."""
-    read = [access for access in linalg_op.reads for form in access.index if tap in form.loops()]
-    return len(read) == 2 and data in read and any(form.bare == tap for form in weights.index)

@@ -21,9 +21,12 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.element import element_of
 
 
@@ -192,10 +195,10 @@ class TransposedConvolution:
 def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
     """The image and the weights of a sum of products over windows, and how it walks its axes."""
     linalg_op = LinalgOp(op)
-    pair = linalg_op.product
-    if pair is None or op.attributes:
+    dims = ContractionDims.of(linalg_op)
+    if dims is None or not linalg_op.may_be_rebuilt:
         return None
-    data, weights = (linalg_op.reads[k] for k in pair)
+    data, weights = dims.lhs, dims.rhs
     if not is_constant(weights.value) or {element_of(v) for v in op.operands} != {f32}:
         return None
     output, channel = linalg_op.write.index[0].bare, data.index[0].bare
@@ -235,14 +238,10 @@ def _are_all(phases: Sequence[tuple[Walk, ...]]) -> bool:
 
 def _next(op: GenericOp) -> GenericOp | None:
     """The phase that goes on from what this one leaves."""
-    use = op.results[0].get_unique_use()
-    after = None if use is None else use.operation
-    if isinstance(after, GenericOp) and outs_of(after) is op.results[0]:
-        return after
-    return None
+    after = reader_of(op.results[0])
+    return after if after is not None and outs_of(after) is op.results[0] else None
 
 
 def _is_around(pad: tensor.PadOp) -> bool:
     """Whether a pad has a border of the image, and adds no channels."""
-    low, high = pad_sides(pad)
-    return not low[0] and not high[0] and min(*low, *high) >= 0
+    return leaves_whole(pad, 0) and min(map(min, pad_sides(pad))) >= 0

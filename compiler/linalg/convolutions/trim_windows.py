@@ -32,6 +32,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, SSAValue
 
+from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
@@ -46,6 +47,7 @@ from ncc.compiler.linalg.rewrite.parts import (
     start,
     window_of,
 )
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
@@ -93,44 +95,20 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Axis:
-    """Where windows lie along an axis: tap k of cell p sees step * p + dilation * k - low.
+    """Where windows lie along an axis: tap k of cell p sees stride * p + dilation * k - low.
 
-    extent: cells of the image. weights: the axis of the weights that has the taps; None where a
-    window is one cell.
+    extent: cells of the image.
     """
 
-    step: int
-    dilation: int
+    window: Window
     low: int
     extent: int
-    weights: int | None
-    taps: int
     runs: tuple[_Run, ...]
 
     @staticmethod
-    def of(
-        linalg_op: LinalgOp, data: TensorAccess, weights: TensorAccess, pad: tensor.PadOp, axis: int
-    ) -> _Axis | None:
-        """Those of an image's axis; None where windows do not lie so."""
-        loop, form = linalg_op.write.index[axis].bare, data.index[axis]
-        taps = [d for d in form.loops() if d in linalg_op.reduced]
-        if loop is None or form.loops() != {loop, *taps} or len(taps) > 1:
-            return None
-        found = [k for k, index in enumerate(weights.index) if index.bare in taps]
-        reads = [
-            tap
-            for access in linalg_op.reads
-            for at in access.index
-            for tap in taps
-            if tap in at.loops()
-        ]
-        if len(found) != len(taps) or len(reads) != 2 * len(taps):
-            return None
-        step = form.coefficient(loop)
-        dilation = form.coefficient(taps[0]) if taps else 1
-        count = linalg_op.extents[taps[0]] if taps else 1
-        low, extent = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
-        cells = linalg_op.extents[loop]
+    def of(window: Window, cells: int, low: int, extent: int) -> _Axis:
+        """Those of so many cells of the result."""
+        (step, dilation), count = window.steps, window.taps
         # A tap sees the image from the first cell that has it there to the last.
         sides = [side - dilation * tap for tap in range(count) for side in (low, low + extent)]
         edges = sorted({0, cells, *(min(max(0, -(-side // step)), cells) for side in sides)})
@@ -143,7 +121,7 @@ class _Axis:
                 runs[-1] = _Run((runs[-1].cells[0], behind), seen)
             else:
                 runs.append(_Run((p, behind), seen))
-        return _Axis(step, dilation, low, extent, found[0] if found else None, count, tuple(runs))
+        return _Axis(window, low, extent, tuple(runs))
 
     @property
     def cells(self) -> int:
@@ -157,8 +135,9 @@ class _Axis:
 
     def seen(self, run: _Run) -> Span:
         """The cells that a run's windows cover, counted from the first of the image."""
-        first = self.step * run.cells[0] + self.dilation * run.taps[0]
-        last = self.step * (run.cells[1] - 1) + self.dilation * (run.taps[1] - 1)
+        step, dilation = self.window.steps
+        first = step * run.cells[0] + dilation * run.taps[0]
+        last = step * (run.cells[1] - 1) + dilation * (run.taps[1] - 1)
         return first - self.low, last - self.low + 1
 
     def products(self) -> int:
@@ -175,7 +154,7 @@ class _Axis:
         runs: list[_Run] = []
         for run in self.runs:
             if runs and not (runs[-1].is_blind or run.is_blind):
-                runs[-1] = _Run((runs[-1].cells[0], run.cells[1]), (0, self.taps))
+                runs[-1] = _Run((runs[-1].cells[0], run.cells[1]), (0, self.window.taps))
             else:
                 runs.append(run)
         return replace(self, runs=tuple(runs))
@@ -196,7 +175,7 @@ def _cheapest(axes: Sequence[_Axis]) -> tuple[_Axis, ...] | None:
     best = min(filter(_are_large, choices), key=_products, default=plain)
     if _products(best) > WORTH * _products(plain):
         best = plain
-    every = prod(axis.cells * axis.taps for axis in axes)
+    every = prod(axis.cells * axis.window.taps for axis in axes)
     return best if _products(best) < every else None
 
 
@@ -224,23 +203,22 @@ class _Trimming:
     @staticmethod
     def of(op: GenericOp) -> _Trimming | None:
         linalg_op = LinalgOp(op)
-        pair = linalg_op.product
-        if pair is None or not linalg_op.reduced or not is_space(linalg_op, stands_or_moves):
+        dims = ConvolutionDims.of(linalg_op)
+        if dims is None or not linalg_op.reduced or not is_space(linalg_op, stands_or_moves):
             return None
-        data, weights = (linalg_op.reads[k] for k in pair)
-        pad = data.value.owner
+        data, weights, pad = dims.input, dims.filter, dims.input.value.owner
         if not isinstance(pad, tensor.PadOp) or not is_constant(weights.value) or pad_value(pad):
             return None
-        space = range(1, len(linalg_op.write.index))
-        if len(data.index) != 1 + len(space):
+        windows = [window for window in dims.windows[1:] if window is not None]
+        if len(data.index) != len(linalg_op.write.index):
             return None
-        if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
+        if [window.image for window in windows] != image_loops(linalg_op):
             return None
-        found = [_Axis.of(linalg_op, data, weights, pad, axis) for axis in space]
-        axes = tuple(axis for axis in found if axis is not None)
-        if len(axes) < len(found):
+        if not leaves_whole(pad, 0):
             return None
-        cut = _cheapest(axes)
+        fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
+        sizes = shape_of(op.results[0])[1:]
+        cut = _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)))
         if cut is None:
             return None
         operations = (op, *following(op))
@@ -282,8 +260,8 @@ class _Trimming:
             if access.value is self.weights:
                 kept = weights_of(self.weights)
                 for axis, run in zip(self.axes, runs, strict=True):
-                    if axis.weights is not None:
-                        kept = Taken(kept, tuple(range(*run.taps)), axis.weights).weights
+                    if axis.window.axis is not None:
+                        kept = Taken(kept, tuple(range(*run.taps)), axis.window.axis).weights
                 return b.weight(WeightAttr(kept)).value
             if not any(map(access.uses, image_loops(linalg_op))):
                 return access.value

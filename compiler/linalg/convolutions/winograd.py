@@ -36,18 +36,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, f32
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir.affine import AffineExpr
 
-from ncc.compiler.linalg.analysis.linalg_op import (
-    FACTORS,
-    VALID_EXTENTS,
-    Matrix,
-    valid_extents_attribute,
-)
+from ncc.compiler.linalg.analysis.attributes import FACTORS, SEPARABLE, VALID_EXTENTS, Matrix
 from ncc.compiler.linalg.convolutions.forms import Form, Plane
 from ncc.compiler.linalg.rewrite.insert import generic_of
 from ncc.dialects.index_notation import Builder, Tensor
@@ -176,8 +170,8 @@ def tiled(
         # The axes of y: outputs, slices, rows of tiles, in a tile, phases, columns in the same way.
         row = 2 if volume else 1
         column = row + (2 if plane.dilations == (1, 1) else 3)
-        valid_extents = [(row, row + 1, keep[0] // down), (column, column + 1, keep[1] // across)]
-        generic_of(y).attributes[VALID_EXTENTS] = valid_extents_attribute(valid_extents)
+        valid_extents = (row, row + 1, keep[0] // down), (column, column + 1, keep[1] // across)
+        VALID_EXTENTS.put(generic_of(y), valid_extents)
     return y
 
 
@@ -254,16 +248,11 @@ def _summed(
     result = [at[name] for name in "gopqztu" if name in at]
     product = b.sum(result, [at[name] for name in "idn" if name in at], terms)
     if factors is not None:
-        generic_of(product).attributes[FACTORS] = factors
+        FACTORS.put(generic_of(product), factors)
     return b.collapse(product, [[0, 1], [2], [3], [4], [5]]) if grouped else product
 
 
 def _mark(result: Tensor, matrices: Sequence[Matrix]) -> None:
     """Say that it is a transform by these matrices, of rows and of columns."""
-    generic_of(result).attributes["separable"] = ArrayAttr([_rows(matrix) for matrix in matrices])
-
-
-@cache
-def _rows(matrix: Matrix) -> ArrayAttr[ArrayAttr[FloatAttr]]:
-    """A matrix of a form as an attribute. There are few, and every convolution has two."""
-    return ArrayAttr([ArrayAttr([FloatAttr(number, f32) for number in row]) for row in matrix])
+    rows, columns = matrices
+    SEPARABLE.put(generic_of(result), (rows, columns))

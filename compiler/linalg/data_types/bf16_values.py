@@ -13,21 +13,21 @@ of an odd number, in each group, are zeros.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
 import numpy as np
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import UnitAttr, bf16, f32, i32
+from xdsl.dialects.builtin import bf16, f32, i32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.attributes import HALVES
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
 from ncc.compiler.linalg.rewrite.insert import generic_of, move_after, tensor_of
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, bitcast, convert, equal, select
 
@@ -95,7 +95,8 @@ class Bf16Values:
             return _joined(b, self.of(linalg_op.src, Channels.GROUPS, count))
         behind = _behind(linalg_op, groups)
         halves = [self.of(one, Channels.BLOCKS, own.count, own.number) for one, own in behind]
-        return _as(b, value, halves)
+        # (blocks, points .., 16) -> (steps, points .., 2, 32)
+        return same_view(b, linalg_op, halves, behind=1)
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def _halved(b: Builder, x: Tensor, groups: _Groups, axis: int) -> Tensor:
     if inside is not None:
         value = select(inside[[step, side, c]] > 0.0, value, 0.0)
     of = b.map([*points, which, side, c], _half(value, b.index(which)))
-    generic_of(of).attributes["halves"] = UnitAttr()
+    HALVES.put(generic_of(of), True)
     rank = len(points)
     return b.collapse(of, [*([k] for k in range(rank + 1)), [rank + 1, rank + 2]])
 
@@ -166,8 +167,7 @@ def _behind(linalg_op: Operation, groups: _Groups) -> list[tuple[SSAValue, _Grou
 def _keeps_pairs(linalg_op: Operation, groups: _Groups) -> bool:
     """Whether a view of blocks is one of pairs of blocks, and of nothing but numbers or zeros."""
     if isinstance(linalg_op, tensor.ExtractSliceOp):
-        begin, size = linalg_op.static_offsets.get_values(), linalg_op.static_sizes.get_values()
-        return (begin[0], size[0]) == (0, shape_of(linalg_op.source)[0])
+        return leaves_whole(linalg_op, 0)
     if isinstance(linalg_op, tensor.CollapseShapeOp):
         if _joins_groups(linalg_op):
             number, blocks, *_ = shape_of(linalg_op.src)
@@ -176,7 +176,8 @@ def _keeps_pairs(linalg_op: Operation, groups: _Groups) -> bool:
         first, *_, last = groups_of(linalg_op)
         return len(first) == len(last) == 1
     if isinstance(linalg_op, tensor.PadOp):
-        return pad_value(linalg_op) == 0.0 and all(n[0] == n[-1] == 0 for n in pad_sides(linalg_op))
+        whole = leaves_whole(linalg_op, 0) and leaves_whole(linalg_op, -1)
+        return pad_value(linalg_op) == 0.0 and whole
     if not _joins_blocks(linalg_op):
         return isinstance(linalg_op, tensor.ConcatOp)
     blocks_of = [shape_of(part)[0] for part in linalg_op.operands]
@@ -193,34 +194,6 @@ def _joins_groups(linalg_op: tensor.CollapseShapeOp) -> bool:
 def _joins_blocks(linalg_op: Operation) -> bool:
     """Whether a view puts blocks of several values behind one another."""
     return isinstance(linalg_op, tensor.ConcatOp) and linalg_op.dim.value.data == 0
-
-
-def _as(b: Builder, value: SSAValue, sources: list[Tensor]) -> Tensor:
-    """The halves that a view of values shows, of which there are halves; the image stays in place.
-
-    (blocks, points .., 16) -> (steps, points .., 2, 32)
-    """
-    linalg_op = value.owner
-    if isinstance(linalg_op, tensor.ConcatOp):
-        return b.concat(sources, linalg_op.dim.value.data)
-    [source] = sources
-    if isinstance(linalg_op, tensor.PadOp):
-        low, high = map(_image, pad_sides(linalg_op))
-        return b.pad(source, low, high)
-    if isinstance(linalg_op, tensor.CollapseShapeOp):
-        *groups, [last] = groups_of(linalg_op)
-        return b.collapse(source, [*groups, [last], [last + 1]])
-    if not isinstance(linalg_op, tensor.ExtractSliceOp):
-        raise CompilerBug("halves of what is no view")
-    points = list(shape_of(value)[1:-1])
-    return b.slice(
-        source, _image(linalg_op.static_offsets.get_values()), [source.shape[0], *points, 2, STEP]
-    )
-
-
-def _image(axes: Sequence[int | float]) -> list[int]:
-    """What is said of the axes of the image, and zeros for the others of halves."""
-    return [0, *map(int, axes[1:-1]), 0, 0]
 
 
 def _of_rows(b: Builder, x: Tensor) -> Tensor:
@@ -248,10 +221,8 @@ def _of_cells(b: Builder, value: SSAValue) -> Tensor:
     """The halves of (channels, rows .., columns), cell by cell, in the borders that they are in."""
     pad, x = value.owner, tensor_of(value)
     low, high = [0] * x.rank, [0] * x.rank
-    if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0.0:
-        sides = pad_sides(pad)
-        if all(side[0] == 0 for side in sides):
-            x, (low, high) = tensor_of(pad.source), map(list, sides)
+    if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0.0 and leaves_whole(pad, 0):
+        x, (low, high) = tensor_of(pad.source), pad_sides(pad)
     channels, *rows, columns = x.shape
     c, *image = b.loops_of(x.shape)
     cells = b.map([*image, c], x[[c, *image]])

@@ -27,6 +27,7 @@ from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ncc.compiler.linalg.analysis.attributes import may_be_rebuilt
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import RESHAPES
@@ -101,7 +102,7 @@ def _streams(op: Operation, position: int) -> bool:
 def _is_of_rows(op: tensor.ExtractOp) -> bool:
     """Whether elements are taken of rows, side by side, and not as a selection of channels."""
     taker = op.parent_op()
-    alone = isinstance(taker, GenericOp) and not taker.attributes
+    alone = isinstance(taker, GenericOp) and may_be_rebuilt(taker)
     return alone and isinstance(op.indices[-1].owner, IndexOp)
 
 

@@ -42,16 +42,15 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
+from ncc.compiler.linalg.analysis.attributes import VALID_EXTENTS
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import (
-    VALID_EXTENTS,
     LinalgOp,
     TensorAccess,
     filled_with,
     outs_of,
     shape_of,
-    valid_extents_attribute,
 )
 from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.insert import (
@@ -201,9 +200,9 @@ class _Quads:
         rest = shape_of(data.value)[behind + 1 :] if found.from_last else ()
         op.operands[found.data] = padded(data.value, reach + 1, *rest)
         kept = [tail for tail in linalg_op.valid_extents if found.loop not in tail[:2]]
-        op.attributes.pop(VALID_EXTENTS, None)
+        VALID_EXTENTS.drop(op)
         if kept:
-            op.attributes[VALID_EXTENTS] = valid_extents_attribute(kept)
+            VALID_EXTENTS.put(op, tuple(kept))
 
     def _in_fours(self, weights: SSAValue, axis: int) -> SSAValue:
         """Weights whose fours along an axis come last."""

@@ -87,7 +87,7 @@ class _Sum:
             return None
         access = linalg_op.reads[position]
         axes, once = access.axes, points_with(access, linalg_op) == 1
-        if axes is None or not once or not linalg_op.reduced or op.attributes:
+        if axes is None or not once or not linalg_op.reduced or not linalg_op.may_be_rebuilt:
             return None
         rows = [(axis, write.index(d)) for axis, d in enumerate(axes) if d in linalg_op.parallel]
         return _Sum(op, position, tuple(rows))

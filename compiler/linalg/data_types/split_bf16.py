@@ -45,9 +45,10 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
+from ncc.compiler.linalg.analysis.attributes import FACTORS
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
-from ncc.compiler.linalg.analysis.linalg_op import FACTORS, LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import points_of
 from ncc.compiler.linalg.data_types.bf16_values import STEP, Bf16Values, Channels
 from ncc.compiler.linalg.data_types.product_cycles import cycles_in_blocks, cycles_on_tiles
@@ -90,7 +91,7 @@ class SplitBf16(ModulePass):
             if isinstance(found, Halved):
                 rewrite.run(generic, found)
             else:
-                generic.attributes.pop(FACTORS, None)
+                FACTORS.drop(generic)
         erase_dead(block)
 
 

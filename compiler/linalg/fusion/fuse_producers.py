@@ -20,8 +20,10 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.attributes import may_be_rebuilt
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
+from ncc.compiler.linalg.analysis.uses import producer_of, reader_of
 from ncc.compiler.linalg.layout.packed_axes import follows
 from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 from ncc.dialects.operation import copied
@@ -42,10 +44,10 @@ class FuseProducers(LinalgPass):
 
 def _reader(op: GenericOp) -> GenericOp | None:
     """What reads op's result at the same point, and is stored with something else."""
-    if op.attributes:
+    user = reader_of(op.results[0])
+    if user is None or not _is_by_points(op):
         return None
-    user = op.results[0].get_user_of_unique_use()
-    if not isinstance(user, GenericOp) or user.attributes or not _is_by_points(op):
+    if not may_be_rebuilt(op) or not may_be_rebuilt(user):
         return None
     linalg_op = LinalgOp(user)
     if not linalg_op.is_pointwise or linalg_op.computes_coordinates:
@@ -59,10 +61,10 @@ def _reader(op: GenericOp) -> GenericOp | None:
 
 def _is_stored(access: TensorAccess, linalg_op: LinalgOp) -> bool:
     """Whether a sum makes the value for this computation alone, which can be stored with it."""
-    owner = access.value.owner
-    if not isinstance(owner, GenericOp) or not access.value.has_one_use():
+    producer = producer_of(access.value)
+    if producer is None:
         return False
-    made = LinalgOp(owner)
+    made = LinalgOp(producer)
     is_sum = bool(made.reduced) or follows(made) is not None
     return is_sum and access.index == linalg_op.write.index
 

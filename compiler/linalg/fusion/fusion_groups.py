@@ -21,6 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import operands_of
 from ncc.dialects.weights.weight import ConstantOp
@@ -102,12 +103,12 @@ def is_initial(op: Operation) -> bool:
         return all(_accumulates_whole(use.operation) for use in op.results[0].uses)
     if not isinstance(op, GenericOp):
         return False
-    linalg_op, user = LinalgOp(op), op.results[0].get_user_of_unique_use()
+    linalg_op, user = LinalgOp(op), reader_of(op.results[0])
     if not linalg_op.is_pointwise or linalg_op.indexed or not _writes_whole(linalg_op):
         return False
     if user is None or not _accumulates_whole(user):
         return False
-    return isinstance(user, GenericOp) and outs_of(user) is op.results[0]
+    return outs_of(user) is op.results[0]
 
 
 def _is_inside(op: Operation) -> bool:

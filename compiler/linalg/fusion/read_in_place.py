@@ -21,8 +21,11 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.linalg.analysis.attributes import may_read_elsewhere
 from ncc.compiler.linalg.analysis.block_size import BLOCK
-from ncc.compiler.linalg.analysis.linalg_op import VALID_EXTENTS, LinalgOp, shape_of
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, generic_of, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 
@@ -44,18 +47,14 @@ class ReadInPlace(LinalgPass):
 
 def _is_read_in_place(op: GenericOp) -> bool:
     """Whether op is a selection of which a sum alone reads one lane at a step."""
-    linalg_op, user = LinalgOp(op), op.results[0].get_user_of_unique_use()
-    if (
-        linalg_op.lanes is None
-        or not isinstance(user, GenericOp)
-        or user.attributes.keys() - {VALID_EXTENTS}
-    ):
+    linalg_op, user = LinalgOp(op), reader_of(op.results[0])
+    if linalg_op.lanes is None or user is None or not may_read_elsewhere(user):
         return False
     reader = LinalgOp(user)
-    pair = reader.product if reader.reduced else None
-    if pair is None or reader.reads[pair[0]].value is not op.results[0]:
+    dims = ContractionDims.of(reader)
+    if dims is None or dims.lhs.value is not op.results[0]:
         return False
-    if reader.reads[pair[0]].index[-1].bare not in reader.reduced:
+    if dims.lhs.index[-1].bare not in reader.reduced:
         return False
     is_blocked = len(reader.write.index) == 4 and shape_of(user.results[0])[-1] == BLOCK
     few = is_blocked and shape_of(user.results[0])[0] <= MOST_BLOCKS
@@ -92,5 +91,5 @@ def _flatten(op: GenericOp) -> None:
     j, y, x, n = b.loops_of(shape_of(op.results[0]))
     at = place[j, n] + b.index(y) * (columns * lane) + b.index(x) * lane
     made = b.map((j, y, x, n), flat.at(at))
-    generic_of(made).attributes["lanes"] = op.attributes["lanes"]
+    generic_of(made).attributes.update(op.attributes)
     replace_op(op, b, made)

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.analysis.attributes import may_be_rebuilt
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.fusion.fusion_groups import find_groups
@@ -64,7 +65,7 @@ class _Split:
     def of(op: GenericOp, lanes: int) -> _Split | None:
         """The move, if an operation is one that takes two for vectors of so many lanes."""
         move = Move.of(op)
-        if move is None or op.attributes or element_of(move.source) != f32:
+        if move is None or not may_be_rebuilt(op) or element_of(move.source) != f32:
             return None
         source = _axes(move)
         result = [axis for axis, extent in enumerate(move.shape) if extent > 1]

@@ -127,8 +127,9 @@ def sums_in_groups(concat_op: tensor.CollapseShapeOp) -> LinalgOp | None:
     axis; None where it is none of two operands.
     """
     op = concat_op.src.owner
-    if not isinstance(op, GenericOp) or op.attributes or groups_of(concat_op) != OF_GROUPS:
+    if not isinstance(op, GenericOp) or groups_of(concat_op) != OF_GROUPS:
         return None
     linalg_op = LinalgOp(op)
-    whole = concat_op.src.has_one_use() and len(linalg_op.reads) == 2
+    alone = concat_op.src.has_one_use() and linalg_op.may_be_rebuilt
+    whole = alone and len(linalg_op.reads) == 2
     return linalg_op if whole and linalg_op.product is not None else None

@@ -22,9 +22,9 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum, Made
 from ncc.compiler.linalg.rewrite.insert import erase_dead, tensor_of
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.index_notation import Builder, Tensor
 
 
@@ -55,11 +55,8 @@ def _is_to_be_parted(found: GroupedSum) -> bool:
 def _parted(b: Builder, value: SSAValue, count: int) -> Tensor:
     """A value with its channels as (group, channel of it); what is padded is so afterwards."""
     owner = value.owner
-    if isinstance(owner, tensor.PadOp):
-        low, high = pad_sides(owner)
-        if not low[0] and not high[0]:
-            inner = _parted(b, owner.source, count)
-            return b.pad(inner, [0, *low], [0, *high], pad_value(owner))
+    if isinstance(owner, tensor.PadOp) and leaves_whole(owner, 0):
+        return same_view(b, owner, [_parted(b, owner.source, count)], behind=len(shape_of(value)))
     channels, *space = shape_of(value)
     group, channel, *at = loops = b.loops_of([channels // count, count, *space])
     return b.map(loops, tensor_of(value)[(group * count + channel, *at)])

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.convolutions.convolution import start_of
@@ -57,10 +58,10 @@ class _Repeating:
     @staticmethod
     def of(concat_op: tensor.CollapseShapeOp) -> _Repeating | None:
         linalg_op = sums_in_groups(concat_op)
-        pair = None if linalg_op is None else linalg_op.product
-        if linalg_op is None or pair is None:
+        dims = None if linalg_op is None else ContractionDims.of(linalg_op)
+        if linalg_op is None or dims is None:
             return None
-        data, weights = (linalg_op.reads[k] for k in pair)
+        data, weights = dims.lhs, dims.rhs
         group, output = (form.bare for form in linalg_op.write.index[:2])
         if group is None or output is None or linalg_op.extents[output] == 1:
             return None

@@ -131,9 +131,9 @@ def _following(concat_op: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
     before: Operation = concat_op
     while isinstance(op := before.results[0].get_user_of_unique_use(), GenericOp):
         linalg_op = LinalgOp(op)
-        if not linalg_op.is_pointwise or linalg_op.computes_coordinates or op.attributes:
+        if not linalg_op.is_pointwise or linalg_op.computes_coordinates:
             return
-        if linalg_op.write.axes is None:
+        if linalg_op.write.axes is None or not linalg_op.may_be_rebuilt:
             return
         for access in linalg_op.reads:
             flight = access.value is before.results[0]

@@ -11,11 +11,10 @@ import numpy as np
 from xdsl.dialects import tensor
 from xdsl.ir import Operation
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
-from ncc.compiler.linalg.layout.packed_axes import PackedAxes
+from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import select
 
@@ -54,34 +53,14 @@ def unpack(b: Builder, x: Tensor, axis: int, shape: Sequence[int]) -> Tensor:
     return b.concat(parts, axis)
 
 
-def view_of_blocks(
-    b: Builder, op: Operation, operands: Sequence[Tensor], axes: PackedAxes
-) -> Tensor:
+def view_of_blocks(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tensor:
     """A view of plain values as the same view of values in blocks, which `operands` are."""
-    x = operands[0]
-    match op:
-        case tensor.PadOp():
-            low, high = pad_sides(op)
-            value, channels = pad_value(op), shape_of(op.source)[0]
-            if high[0]:
-                x = _filled_up(b, x, channels, value)
-                high[0] = blocks_of(channels + high[0]) - x.shape[0]
-            return b.pad(x, [*low, 0], [*high, 0], value)
-        case tensor.ConcatOp():
-            return b.concat(operands, op.dim.value.data)
-        case tensor.ExtractSliceOp():
-            begin = [int(n) for n in op.static_offsets.get_values()]
-            size = list(shape_of(op.result))
-            begin[0], size[0] = begin[0] // BLOCK, blocks_of(size[0])
-            return b.slice(x, [*begin, 0], [*size, BLOCK])
-        case tensor.CollapseShapeOp():
-            return b.collapse(x, [*groups_of(op), [len(shape_of(op.src))]])
-        case tensor.ExpandShapeOp():
-            shape = list(shape_of(op.result))
-            axis = axes.of_packed(op.result)
-            shape[axis] = blocks_of(shape[axis])
-            return b.expand(x, [*groups_of(op), [len(shape)]], [*shape, BLOCK])
-    raise CompilerBug(f"{op.name} is no view")
+    if not isinstance(op, tensor.PadOp) or leaves_whole(op, 0):
+        return same_view(b, op, operands, behind=0, block=BLOCK)
+    (low, high), value, channels = pad_sides(op), pad_value(op), shape_of(op.source)[0]
+    x = _filled_up(b, operands[0], channels, value)
+    high[0] = blocks_of(channels + high[0]) - x.shape[0]
+    return b.pad(x, [*low, 0], [*high, 0], value)
 
 
 def _filled_up(b: Builder, x: Tensor, channels: int, value: float) -> Tensor:

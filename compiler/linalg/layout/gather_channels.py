@@ -25,10 +25,11 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.analysis.attributes import CHANNELS, LANES
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.layout.fold_transposes import Move
 from ncc.compiler.linalg.layout.packed_axes import follows
 from ncc.compiler.linalg.rewrite.insert import (
@@ -38,7 +39,7 @@ from ncc.compiler.linalg.rewrite.insert import (
     move_before,
     tensor_of,
 )
-from ncc.dialects.attributes import integers
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
@@ -140,7 +141,8 @@ def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
     channel = b.table(np.array(channels))
     c, y, z = b.loops_of((len(channels), *source.shape[1:]))
     made = b.map((c, y, z), source.at(channel[c], b.index(y), b.index(z)))
-    return _marked(made, "channels", channels)
+    CHANNELS.put(generic_of(made), tuple(channels))
+    return made
 
 
 def select_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
@@ -148,11 +150,8 @@ def select_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tenso
     padded afterwards.
     """
     owner = value.owner
-    if isinstance(owner, tensor.PadOp):
-        low, high = pad_sides(owner)
-        if not low[0] and not high[0]:
-            inside = select_inside(b, owner.source, channels)
-            return b.pad(inside, low, high, pad_value(owner))
+    if isinstance(owner, tensor.PadOp) and leaves_whole(owner, 0):
+        return same_view(b, owner, [select_inside(b, owner.source, channels)])
     return select(b, value, channels)
 
 
@@ -162,11 +161,8 @@ def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
     block, lane = b.table(blocks // BLOCK), b.table(blocks % BLOCK)
     j, y, z, n = b.loops_of((len(blocks), *source.shape[1:]))
     at = source.at(block[j, n], b.index(y), b.index(z), lane[j, n])
-    return _marked(b.map((j, y, z, n), at), "lanes", lanes)
-
-
-def _marked(made: Tensor, name: str, numbers: Sequence[int]) -> Tensor:
-    generic_of(made).attributes[name] = integers(numbers)
+    made = b.map((j, y, z, n), at)
+    LANES.put(generic_of(made), tuple(lanes))
     return made
 
 

@@ -21,7 +21,7 @@ from math import prod
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.rewriter import Rewriter
 
@@ -29,8 +29,10 @@ from ncc.compiler.linalg.analysis.affine_form import indexing_map
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of
+from ncc.compiler.linalg.analysis.uses import producer_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.through_views import neighbours
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import PARALLEL, generic
@@ -51,7 +53,7 @@ class HoistElementwise(LinalgPass):
 def _sunk(op: GenericOp) -> list[GenericOp]:
     """Op, written anew in front of a view that it reads; nothing where it has to stay."""
     linalg_op = LinalgOp(op)
-    if not linalg_op.is_pointwise or linalg_op.computes_coordinates or op.attributes:
+    if not linalg_op.is_pointwise or linalg_op.computes_coordinates or not linalg_op.may_be_rebuilt:
         return []
     if None in [
         access.axes for access in (*(linalg_op.reads[k] for k in linalg_op.live), linalg_op.write)
@@ -64,7 +66,7 @@ def _sunk(op: GenericOp) -> list[GenericOp]:
         made = None
         if not value.has_one_use():
             continue
-        if isinstance(source, tensor.CollapseShapeOp) and _is_computed(source.src):
+        if isinstance(source, tensor.CollapseShapeOp) and producer_of(source.src):
             made = _before_collapse(b, linalg_op, position, source)
         elif isinstance(source, tensor.ConcatOp) and _joins_computed(source):
             made = _before_concat(b, linalg_op, position, source)
@@ -79,11 +81,6 @@ def _sunk(op: GenericOp) -> list[GenericOp]:
     return []
 
 
-def _is_computed(value: SSAValue) -> bool:
-    """Whether a computation makes the value for one reader."""
-    return isinstance(value.owner, GenericOp) and value.has_one_use()
-
-
 def _joins_computed(op: tensor.ConcatOp) -> bool:
     """Whether a reader of the concat could as well be one of each operand."""
     parts = list(op.inputs)
@@ -91,7 +88,7 @@ def _joins_computed(op: tensor.ConcatOp) -> bool:
         part.owner.src if isinstance(part.owner, tensor.CollapseShapeOp) else part for part in parts
     ]
     single = all(part.has_one_use() for part in parts)
-    return single and all(map(_is_computed, sources))
+    return single and all(map(producer_of, sources))
 
 
 def _before_collapse(
@@ -119,21 +116,12 @@ def _before_collapse(
         if k == position:
             x = tensor_of(source.src)
         else:
-            x = b.expand(x, _groups(axes), [extents[d] for d in sum(axes, [])])
+            x = b.expand(x, neighbours(axes), [extents[d] for d in sum(axes, [])])
         operands.append(x)
         maps.append(sum(axes, []))
     axes = [loops[d] for d in _loops_of(linalg_op.write)]
     made = _pointwise(b, linalg_op, operands, [*maps, sum(axes, [])], extents)
-    return b.collapse(made, _groups(axes))
-
-
-def _groups(axes: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Neighbouring axes in groups of these lengths."""
-    groups: list[list[int]] = []
-    for parts in axes:
-        first = sum(map(len, groups))
-        groups.append(list(range(first, first + len(parts))))
-    return groups
+    return b.collapse(made, neighbours(axes))
 
 
 def _before_concat(
@@ -172,7 +160,7 @@ def _before_move(
         return None
     x = move.reads[move.live[0]].value
     element = element_of(linalg_op.op.results[0])
-    if not _is_computed(x) or element_of(x) != element:
+    if producer_of(x) is None or element_of(x) != element:
         return None
     if prod(shape_of(x)) != prod(shape_of(source.results[0])):
         return None
@@ -185,12 +173,8 @@ def _before_move(
 def _is_move(linalg_op: LinalgOp) -> bool:
     """Whether it puts the cells of one value elsewhere, as they are."""
     moved = [linalg_op.yielded] == [linalg_op.body.args[k] for k in linalg_op.live]
-    return moved and _is_fresh(linalg_op) and not linalg_op.op.attributes
-
-
-def _is_fresh(linalg_op: LinalgOp) -> bool:
-    """Whether nothing is where the result is stored."""
-    return isinstance(outs_of(linalg_op.op).owner, tensor.EmptyOp)
+    fresh = isinstance(outs_of(linalg_op.op).owner, tensor.EmptyOp)
+    return moved and fresh and linalg_op.may_be_rebuilt
 
 
 def _loops_of(access: TensorAccess) -> list[int]:

@@ -23,10 +23,11 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.block_size import blocks_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, fill_number, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
 from ncc.compiler.linalg.layout.gather_channels import select
 from ncc.compiler.linalg.rewrite.insert import doc_of, rebuilt, replace_op
 from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
@@ -61,9 +62,8 @@ def is_free(value: SSAValue, count: int) -> bool:
         case tensor.EmptyOp() | FillOp():
             return True
         case tensor.PadOp() as op:
-            low, high = pad_sides(op)
-            inside = not low[0] and not high[0]
-            return inside and value.has_one_use() and is_free(op.source, count)
+            inside = leaves_whole(op, 0) and value.has_one_use()
+            return inside and is_free(op.source, count)
         case GenericOp() as op:
             linalg_op = LinalgOp(op)
             if linalg_op.channels is not None:
@@ -75,7 +75,9 @@ def is_free(value: SSAValue, count: int) -> bool:
 def _is_free_of(linalg_op: LinalgOp, count: int) -> bool:
     """The same for what a computation makes: its channels are a loop, all operands allow it."""
     loop = linalg_op.write.index[0].bare if linalg_op.write.index else None
-    if loop is None or linalg_op.captured or loop in linalg_op.indexed or linalg_op.op.attributes:
+    if loop is None or not linalg_op.may_be_rebuilt:
+        return False
+    if linalg_op.captured or loop in linalg_op.indexed:
         return False
     if any(form.coefficient(loop) for form in linalg_op.write.index[1:]):
         return False
@@ -106,7 +108,7 @@ def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
         case FillOp() as op:
             return b.full(shape, fill_number(op), element_of(value))
         case tensor.PadOp() as op:
-            return b.pad(_taken(b, op.source, channels), *pad_sides(op), pad_value(op))
+            return same_view(b, op, [_taken(b, op.source, channels)])
         case GenericOp() as op:
             return _computed(b, op, channels)
     raise CompilerBug(f"channels cannot be taken of what {value.owner} makes")

@@ -10,7 +10,8 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of, lanes_in
-from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.layout.packed_axes import follows
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, takes_all
@@ -56,14 +57,14 @@ def costs_of(linalg_op: LinalgOp, packing: Packing) -> tuple[float, float]:
 
 def _plain_sum(linalg_op: LinalgOp) -> float:
     """Multiply-adds that one of a sum costs more among plain values than in blocks."""
-    roles, last = linalg_op.roles, linalg_op.write.index[-1].bare
-    if linalg_op.product is not None and Role.IMAGE not in roles.values():
+    dims, last = ContractionDims.of(linalg_op), linalg_op.write.index[-1].bare
+    if dims is not None and not dims.m:
         return STEPS_BY_A_VECTOR
-    if last is not None and _lies_along(linalg_op, last):
+    if last is not None and dims is not None and _lies_along(dims.rhs, last):
         return _along_a_row(linalg_op.extents[last])
     data = linalg_op.reads[linalg_op.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
-    if Role.OUT in roles.values():
+    if dims is not None and dims.n:
         return _along_points(linalg_op, data) if contiguous else STEPS_ACROSS_ROWS
     if last is not None and contiguous:
         return _along_a_row(linalg_op.extents[last])
@@ -103,11 +104,9 @@ def _gathers(linalg_op: LinalgOp, reads: Sequence[ExtractOp]) -> bool:
     return all(isinstance(op.indices[0].owner, IndexOp) for op in reads)
 
 
-def _lies_along(linalg_op: LinalgOp, last: int) -> bool:
-    """Whether a product reads a factor that a run makes, or is fed, by rows as it writes them."""
-    product = linalg_op.product
-    factor = None if product is None else linalg_op.reads[product[1]]
-    return factor is not None and not is_constant(factor.value) and factor.index[-1].bare == last
+def _lies_along(factor: TensorAccess, last: int) -> bool:
+    """Whether a factor is no constant, and read by rows as the product is written."""
+    return not is_constant(factor.value) and factor.index[-1].bare == last
 
 
 def _along_a_row(extent: int) -> float:

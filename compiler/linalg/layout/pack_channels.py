@@ -25,16 +25,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.attributes import VALID_EXTENTS
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import (
-    VALID_EXTENTS,
     LinalgOp,
     TensorAccess,
     fill_number,
     outs_of,
     shape_of,
-    valid_extents_attribute,
 )
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant, weights_of
 from ncc.compiler.linalg.layout import choose_layout as layout
@@ -144,7 +143,7 @@ class _Packer:
     def _view(self, op: Operation) -> SSAValue:
         """A view of values in blocks."""
         operands = [tensor_of(self._as_packed(value, op)) for value in op.operands]
-        return self._insert(op, lambda b: view_of_blocks(b, op, operands, self.axes))
+        return self._insert(op, lambda b: view_of_blocks(b, op, operands))
 
     # --- computations -----------------------------------------------------------------------
 
@@ -196,7 +195,7 @@ class _Packer:
         new.attributes.update(op.attributes)
         valid_extents = [*split.valid_extents(packing.sums), *linalg_op.valid_extents]
         if valid_extents:
-            new.attributes[VALID_EXTENTS] = valid_extents_attribute(valid_extents)
+            VALID_EXTENTS.put(new, tuple(valid_extents))
         self.block.insert_op_before(new, op)
         inside = ops_of(new.body.block)
         for inner in inside:

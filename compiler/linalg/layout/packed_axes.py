@@ -8,8 +8,10 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import groups_of
+from ncc.compiler.linalg.analysis.uses import producer_of, reader_of
 from ncc.dialects.element import BLOB_ELEMENTS
 
 
@@ -59,21 +61,15 @@ class PackedAxes:
         return _default_axis(len(kind.get_shape()))
 
     def _channels_of(self, linalg_op: LinalgOp) -> int | None:
-        rank, product = len(linalg_op.write.index), linalg_op.product
-        if not linalg_op.reduced or product is None:
+        rank, dims = len(linalg_op.write.index), ContractionDims.of(linalg_op)
+        if dims is None or not dims.k:
             user = _accumulation(linalg_op)
             if user is not None:
                 return self.of_result(user)
             followed = follows(linalg_op) if rank > 3 else None
             return _default_axis(rank) if followed is None else self.of(followed)
-        roles = linalg_op.roles
-        loops = [form.bare for form in linalg_op.write.index]
-        walked = {form.bare for form in linalg_op.reads[product[1]].index}
-        outs = [
-            k
-            for k, d in enumerate(loops)
-            if d is not None and d in walked and roles.get(d) is Role.OUT
-        ]
+        walked = {form.bare for form in dims.rhs.index} & set(dims.n)
+        outs = [k for k, form in enumerate(linalg_op.write.index) if form.bare in walked]
         if outs:
             return outs[0] if rank != 2 or outs[0] == 1 else None
         return _default_axis(rank)
@@ -92,16 +88,13 @@ def follows(linalg_op: LinalgOp) -> SSAValue | None:
         return None
     for position in linalg_op.live:
         access = linalg_op.reads[position]
-        made = isinstance(access.value.owner, GenericOp) and not is_constant(access.value)
-        if made and access.index == linalg_op.write.index and access.value.has_one_use():
+        if access.index == linalg_op.write.index and producer_of(access.value) is not None:
             return access.value
     return None
 
 
 def _accumulation(linalg_op: LinalgOp) -> LinalgOp | None:
     """The contraction that starts from what this pointwise computation makes."""
-    uses = list(linalg_op.op.results[0].uses)
-    if not linalg_op.is_pointwise or len(uses) != 1 or not isinstance(uses[0].operation, GenericOp):
-        return None
-    user = uses[0].operation
-    return LinalgOp(user) if outs_of(user) is linalg_op.op.results[0] else None
+    result = linalg_op.op.results[0]
+    user = reader_of(result) if linalg_op.is_pointwise else None
+    return LinalgOp(user) if user is not None and outs_of(user) is result else None

@@ -16,6 +16,7 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
@@ -102,10 +103,8 @@ def _can_split(linalg_op: LinalgOp, lane: int) -> bool:
         return True
     if linalg_op.indexed and not _indexes_only_reads(linalg_op, lane):
         return False
-    weights = (
-        linalg_op.reads[linalg_op.product[1]] if linalg_op.product and linalg_op.reduced else None
-    )
-    return weights is None or weights.uses(lane)
+    dims = ContractionDims.of(linalg_op)
+    return dims is None or not dims.k or dims.rhs.uses(lane)
 
 
 def _splits(access: TensorAccess, loop: int) -> bool:

@@ -108,7 +108,9 @@ def _short_rows(linalg_op: LinalgOp) -> tuple[int, int, int] | None:
     constant makes rows of a few others of them; None elsewhere.
     """
     pair, write = linalg_op.product, linalg_op.write.index
-    if pair is None or len(linalg_op.reduced) != 1 or len(write) < 2 or linalg_op.op.attributes:
+    if pair is None or not linalg_op.may_be_rebuilt:
+        return None
+    if len(linalg_op.reduced) != 1 or len(write) < 2:
         return None
     data = [position for position in pair if not is_constant(linalg_op.reads[position].value)]
     if len(data) != 1:
@@ -130,7 +132,7 @@ def _shorter(linalg_op: LinalgOp, position: int, axis: int) -> int | None:
     factor = linalg_op.reads[position]
     [other] = [k for k in linalg_op.product or () if k != position]
     rows = [d for d in linalg_op.parallel if linalg_op.extents[d] > 1 and not factor.uses(d)]
-    if len(rows) != 1 or filled_with(outs_of(linalg_op.op)) is None or linalg_op.op.attributes:
+    if len(rows) != 1 or filled_with(outs_of(linalg_op.op)) is None or not linalg_op.may_be_rebuilt:
         return None
     [row] = rows
     found = across(linalg_op, row)

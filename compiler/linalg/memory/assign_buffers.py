@@ -26,8 +26,9 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.attributes import SEPARABLE, VALID_EXTENTS
 from ncc.compiler.linalg.analysis.generics import callee_of
-from ncc.compiler.linalg.analysis.linalg_op import VALID_EXTENTS, contiguous, outs_of, shape_of
+from ncc.compiler.linalg.analysis.linalg_op import contiguous, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, pad_sides
 from ncc.compiler.linalg.memory.copying import copying
 from ncc.compiler.plan import Buffer, Kind, Subview, elements_of
@@ -65,9 +66,7 @@ def clipping(module: ModuleOp) -> set[str]:
         for function in ops_of(module.body.block)
         if isinstance(function, func.FuncOp)
         for op in ops_of(function.body.block)
-        if isinstance(op, GenericOp)
-        and "separable" in op.attributes
-        and VALID_EXTENTS in op.attributes
+        if isinstance(op, GenericOp) and SEPARABLE.of(op) and VALID_EXTENTS.of(op)
     }
 
 

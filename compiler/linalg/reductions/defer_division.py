@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.softmax import Shares
+from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, move_after, tensor_of
 from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 
@@ -52,8 +53,8 @@ class _Dividing:
     @staticmethod
     def of(op: GenericOp) -> _Dividing | None:
         """The contraction that alone reads the quotients which op makes, if it may be divided."""
-        found, user = Shares.of(op), op.results[0].get_user_of_unique_use()
-        if found is None or not isinstance(user, GenericOp):
+        found, user = Shares.of(op), reader_of(op.results[0])
+        if found is None or user is None:
             return None
         linalg_op, shares = LinalgOp(user), op.results[0]
         pair = linalg_op.product

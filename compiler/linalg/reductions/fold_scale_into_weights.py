@@ -27,6 +27,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
+from ncc.compiler.linalg.analysis.uses import producer_of
 from ncc.compiler.linalg.analysis.weight_uses import positions_with
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, move_before, tensor_of
 
@@ -82,12 +83,12 @@ class _Scaled:
         if pair is None or not is_constant(linalg_op.reads[pair[1]].value):
             return None
         data, weights = (linalg_op.reads[position] for position in pair)
-        scaling = data.value.owner
-        if not isinstance(scaling, GenericOp) or not data.value.has_one_use():
+        scaling = producer_of(data.value)
+        if scaling is None:
             return None
         made = _product(LinalgOp(scaling))
-        if made is None or _is_stored_with(made[0].value):
-            return None
+        if made is None or producer_of(made[0].value) is not None:
+            return None  # it costs nothing, as the epilogue of that kernel
         image = positions_with(weights.value) * prod(shape_of(made[1].value))
         if image <= TIMES_SMALLER * prod(shape_of(weights.value)):
             return None
@@ -131,11 +132,6 @@ def _product(linalg_op: LinalgOp) -> tuple[TensorAccess, TensorAccess] | None:
         return None
     x, s = accesses if whole[0] else reversed(accesses)
     return x, s
-
-
-def _is_stored_with(value: SSAValue) -> bool:
-    """Whether a pointwise computation on the value costs nothing, as the epilogue of its kernel."""
-    return isinstance(value.owner, GenericOp) and value.has_one_use()
 
 
 def _axes(

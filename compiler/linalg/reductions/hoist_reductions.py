@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
@@ -39,13 +39,10 @@ class HoistReductions(LinalgPass):
 
 def _leaves_one(op: GenericOp) -> bool:
     """Whether op makes one value of several of its size, that it alone reads."""
-    read = {value for value in op.inputs if value.has_one_use() and _is_made(value)}
-    alike = [value for value in read if shape_of(value) == shape_of(op.results[0])]
+    shape = shape_of(op.results[0])
+    made = {value for value in op.inputs if isinstance(value.owner, Operation)}
+    alike = [value for value in made if value.has_one_use() and shape_of(value) == shape]
     return len(alike) > 1
-
-
-def _is_made(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation)
 
 
 def _hoist(op: GenericOp) -> None:

@@ -67,7 +67,9 @@ class _ImageSum:
         folded = (
             linalg_op.combiner if len(linalg_op.reduced) > 1 and len(linalg_op.reads) == 1 else None
         )
-        if folded is None or op.attributes or not isinstance(folded[0], arith.AddfOp):
+        if folded is None or not isinstance(folded[0], arith.AddfOp):
+            return None
+        if not linalg_op.may_be_rebuilt:
             return None
         [image] = linalg_op.reads
         loops = image.axes

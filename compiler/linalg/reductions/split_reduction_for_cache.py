@@ -94,7 +94,7 @@ class _Sum:
             linalg_op.product is None
             or len(linalg_op.reads) != 2
             or not linalg_op.reduced
-            or op.attributes
+            or not linalg_op.may_be_rebuilt
         ):
             return None
         axes_of = {d: [_axis(access, d) for access in linalg_op.reads] for d in linalg_op.reduced}

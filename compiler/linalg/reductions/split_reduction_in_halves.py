@@ -26,8 +26,9 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.analysis.affine_form import indexing_map
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
-from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, outs_of, shape_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import positions_with
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
@@ -79,7 +80,7 @@ class _Split:
     def of(op: GenericOp, made: dict[SSAValue, bool]) -> _Split | None:
         """The contraction, if it is one that is worth splitting; made: see `_made_by_channels`."""
         linalg_op = LinalgOp(op)
-        if linalg_op.product != (0, 1) or len(linalg_op.reads) != 2 or op.attributes:
+        if linalg_op.product != (0, 1) or len(linalg_op.reads) != 2 or not linalg_op.may_be_rebuilt:
             return None
         data, weights = linalg_op.reads
         channels = data.index[0].bare
@@ -166,9 +167,5 @@ def _made_by_channels(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
 
 def _sums_by_channels(linalg_op: LinalgOp) -> bool:
     """Whether products are summed for each channel apart."""
-    channel = linalg_op.write.index[0].bare
-    return (
-        channel is not None
-        and linalg_op.product is not None
-        and linalg_op.roles[channel] is Role.BATCH
-    )
+    dims = ContractionDims.of(linalg_op)
+    return dims is not None and linalg_op.write.index[0].bare in dims.batch

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.rewrite.insert import Index, move_before, read_instead, tensor_of
+from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
@@ -72,10 +72,10 @@ class GroupedSum:
         """What some of the groups read, with padding of their own where there is one."""
         value, size = self.data.value, self.size
         pad = value.owner
-        if not isinstance(pad, tensor.PadOp) or any(side[0] for side in pad_sides(pad)):
+        if not isinstance(pad, tensor.PadOp) or not leaves_whole(pad, 0):
             return b.cut(tensor_of(value), 0, first * size, end * size)
         channels = b.cut(tensor_of(pad.source), 0, first * size, end * size)
-        return b.pad(channels, *pad_sides(pad), pad_value(pad))
+        return same_view(b, pad, [channels])
 
     def read(
         self,

@@ -65,7 +65,9 @@ def is_space(linalg_op: LinalgOp, moves: Callable[[TensorAccess, LinalgOp], bool
 
 def has_parts(linalg_op: LinalgOp, moves: Callable[[TensorAccess, LinalgOp], bool]) -> bool:
     """The same of a result with any number of axes behind its channels, as a sequence has one."""
-    if linalg_op.write.axes is None or linalg_op.computes_coordinates or linalg_op.op.attributes:
+    if linalg_op.write.axes is None or linalg_op.computes_coordinates:
+        return False
+    if not linalg_op.may_be_rebuilt:
         return False
     start = outs_of(linalg_op.op).owner
     if isinstance(start, GenericOp):

@@ -15,7 +15,7 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.analysis.linalg_op import Matrix
+from ncc.compiler.linalg.analysis.attributes import Matrix
 from ncc.compiler.loops.kernel.stable_text import stable_text
 from ncc.dialects.operation import operands_of, ops_of
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from ncc.compiler.linalg.analysis.linalg_op import Matrix
+from ncc.compiler.linalg.analysis.attributes import Matrix
 
 Value = TypeVar("Value")
 Key: TypeAlias = tuple[str, int, int]

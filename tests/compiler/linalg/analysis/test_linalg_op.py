@@ -10,12 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.analysis.linalg_op import (
-    VALID_EXTENTS,
-    LinalgOp,
-    Role,
-    valid_extents_attribute,
-)
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from tests.compiler.linalg.computations import ones, relu
@@ -43,25 +38,11 @@ def grouped(b: Builder, x: Tensor) -> Tensor:
     return b.sum((g, o, y), (i, k), x[g, i, y + k] * w[g, o, i, k])
 
 
-def test_roles_of_a_contraction(linalg_op: ViewOf) -> None:
-    """Of parallel loops by which operands they move, of reduced ones by what stands beside them."""
+def test_loops_and_extents(linalg_op: ViewOf) -> None:
+    """In the order in which they are written, parallel ones first."""
     found = linalg_op(grouped, (2, 4, 9))
     assert found.extents == (2, 5, 7, 4, 3)
-    roles = (Role.BATCH, Role.OUT, Role.IMAGE, Role.REDUCE, Role.WINDOW)
-    assert found.roles == dict(enumerate(roles))
     assert (found.parallel, found.reduced) == ((0, 1, 2), (3, 4))
-
-
-def test_roles_of_what_has_no_weights(linalg_op: ViewOf) -> None:
-    """A loop beside a reduced one walks the image, another one a batch."""
-
-    def largest(b: Builder, x: Tensor) -> Tensor:
-        c, y, k = b.loops(f"c y:{x.shape[1] - 2} k:3")
-        return b.max((c, y), (k,), x[c, y + k])
-
-    found = linalg_op(largest, (2, 9))
-    assert found.roles == {0: Role.BATCH, 1: Role.IMAGE, 2: Role.WINDOW}
-    assert found.product is None
 
 
 def test_the_data_of_a_product_come_first(linalg_op: ViewOf) -> None:
@@ -127,14 +108,6 @@ def test_axes_are_loops_that_stand_alone(linalg_op: ViewOf) -> None:
     assert [access.axes for access in reads] == [(0, 1), (1, 0), None, None]
     assert [access.begins_with(0) for access in reads] == [True, False, False, True]
     assert reads[0].begins_with(0, 1) and not reads[1].begins_with(0, 1)
-
-
-def test_tails_are_rows_of_an_attribute(linalg_op: ViewOf) -> None:
-    """Outer loop, inner loop, points that count."""
-    found = linalg_op(relu, (4, 5))
-    assert found.valid_extents == ()
-    found.op.attributes[VALID_EXTENTS] = valid_extents_attribute([(0, 1, 17)])
-    assert LinalgOp(found.op).valid_extents == ((0, 1, 17),)
 
 
 def test_it_describes_itself_in_index_notation(linalg_op: ViewOf) -> None:

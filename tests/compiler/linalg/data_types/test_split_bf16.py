@@ -12,8 +12,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16, f32
 from xdsl.dialects.linalg.ops import GenericOp
 
+from ncc.compiler.linalg.analysis.attributes import FACTORS
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.analysis.linalg_op import FACTORS, LinalgOp, shape_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.linalg.convolutions.forms import F2
 from ncc.compiler.linalg.data_types.bf16_values import STEP
@@ -369,12 +370,12 @@ def test_factors_that_are_said(
 ) -> None:
     """They are obeyed, whatever the costs are, and forgotten then."""
     module = make_network([(72, 3, 11)], components)
-    last_sum(module).op.attributes[FACTORS] = factors
+    FACTORS.put(last_sum(module).op, factors)
     PackChannels().apply(Context(), module)
-    assert str(module).count(f"{FACTORS} = {factors}") == 1
+    assert str(module).count(f"{FACTORS.name} = {factors}") == 1
     SplitBf16(target).apply(Context(), module)
     assert element_of(last_sum(module).reads[0].value) == factors
-    assert FACTORS not in str(module)
+    assert FACTORS.name not in str(module)
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_random_moves(make_network: MakeNetwork, seed: int) -> None:
         return [values[-1]]
 
     for linalg_op in after(make_network([(12, 4, 3)], write), FoldTransposes()):
-        assert len(linalg_op.roles) == len(linalg_op.extents)
+        assert len(linalg_op.extents) == len(linalg_op.op.iterator_types)
 
 
 def test_what_is_left_of_an_axis_is_not_walked(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp, StringAttr, f32, i64
 from xdsl.ir import Operation
 
+from ncc.compiler.linalg.analysis.attributes import VALID_EXTENTS
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.analysis.linalg_op import VALID_EXTENTS, valid_extents_attribute
 from ncc.compiler.linalg.memory import assign_buffers as subview
 from ncc.compiler.linalg.memory.assign_buffers import chained
 from ncc.compiler.linalg.rewrite.insert import generic_of
@@ -464,7 +464,7 @@ def tiles(b: Builder, x: Tensor, kept: int) -> Tensor:
     matrix = ArrayAttr([ArrayAttr([FloatAttr(1.0, f32)])])
     generic_op = generic_of(y)
     generic_op.attributes["separable"] = ArrayAttr([matrix, matrix])
-    generic_op.attributes[VALID_EXTENTS] = valid_extents_attribute([(0, 1, kept), (2, 3, kept)])
+    VALID_EXTENTS.put(generic_op, ((0, 1, kept), (2, 3, kept)))
     return b.collapse(y, [[0, 1], [2, 3]])
 
 

@@ -1,0 +1,94 @@
+"""What each loop of a convolution is for, named as MLIR's `inferConvolutionDims` names it.
+
+y[n, c, o, p] += x[n, c, i, stride * p + dilation * k] * w[c, o, i, k]
+
+batch n, depth c, output channel o, output image p, input channel i, filter loop k
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess
+
+
+@dataclass(frozen=True)
+class Window:
+    """How windows lie along an axis of the input: element `image` of the result reads
+    stride * image + dilation * tap.
+
+    image, tap: loops; tap is None where a window is one element. axis: the filter's, of the taps.
+    """
+
+    image: int
+    stride: int
+    tap: int | None = None
+    axis: int | None = None
+    taps: int = 1
+    dilation: int = 1
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The stride and the dilation."""
+        return self.stride, self.dilation
+
+
+@dataclass(frozen=True)
+class ConvolutionDims:
+    """The two factors, and the loops; image and filter loops in the order of the input's axes.
+
+    windows: one for each axis of the input that an image's loop moves, alone or with one filter
+    loop, which is an axis of the filter and moves nothing else; None for the other axes. An axis
+    whose window is one element has its loop in `batch`, as in MLIR, and a window nevertheless.
+    """
+
+    input: TensorAccess
+    filter: TensorAccess
+    batch: tuple[int, ...]
+    output_image: tuple[int, ...]
+    output_channel: tuple[int, ...]
+    filter_loop: tuple[int, ...]
+    input_channel: tuple[int, ...]
+    depth: tuple[int, ...]
+    windows: tuple[Window | None, ...]
+
+    @staticmethod
+    def of(linalg_op: LinalgOp) -> ConvolutionDims | None:
+        """Those of a sum of products; None for anything else."""
+        dims = ContractionDims.of(linalg_op)
+        if dims is None:
+            return None
+        forms = [form.loops() for form in dims.lhs.index]
+        slid = [loops for loops in forms if loops & set(dims.m) and loops & set(dims.k)]
+        image = tuple(d for loops in slid for d in dims.m if d in loops)
+        taps = tuple(d for loops in slid for d in dims.k if d in loops)
+        return ConvolutionDims(
+            dims.lhs,
+            dims.rhs,
+            batch=tuple(d for d in dims.m if d not in image),
+            output_image=image,
+            output_channel=dims.n,
+            filter_loop=taps,
+            input_channel=tuple(d for d in dims.k if d not in taps),
+            depth=dims.batch,
+            windows=tuple(_window(linalg_op, dims, axis) for axis in range(len(forms))),
+        )
+
+
+def _window(linalg_op: LinalgOp, dims: ContractionDims, axis: int) -> Window | None:
+    """How windows lie along an axis of the input."""
+    form = dims.lhs.index[axis]
+    image, taps = form.loops() & set(dims.m), form.loops() & set(dims.k)
+    if len(image) != 1 or len(taps) > 1 or form.loops() != image | taps or form.constant:
+        return None
+    (cell,) = image
+    if not taps:
+        return Window(cell, form.coefficient(cell))
+    (tap,) = taps
+    axes = [k for k, index in enumerate(dims.rhs.index) if index.bare == tap]
+    uses = sum(tap in index.loops() for access in linalg_op.reads for index in access.index)
+    if len(axes) != 1 or uses != 2:
+        return None
+    extent, dilation = linalg_op.extents[tap], form.coefficient(tap)
+    return Window(cell, form.coefficient(cell), tap, axes[0], extent, dilation)

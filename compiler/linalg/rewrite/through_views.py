@@ -1,0 +1,89 @@
+"""How pads, concats, slices and reshapes of a value carry a rewrite of it.
+
+    pad(x) by rows and columns         ->    pad(x in blocks) by rows and columns, none of lanes
+
+A view that leaves an axis whole is the same view of whatever has other elements along that axis, or
+another axis beside it: some channels, blocks of channels, halves, images of one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TypeVar
+
+from xdsl.dialects import tensor
+from xdsl.ir import Operation
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
+from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
+from ncc.dialects.index_notation import Builder, Tensor
+
+T = TypeVar("T")
+
+
+def leaves_whole(op: Operation, axis: int) -> bool:
+    """Whether a pad, a concat or a slice shows an axis of what it reads as it is."""
+    if isinstance(op, tensor.PadOp):
+        return not any(side[axis] for side in pad_sides(op))
+    whole = shape_of(op.results[0])[axis]
+    return all(shape_of(operand)[axis] == whole for operand in op.operands)
+
+
+def same_view(
+    b: Builder,
+    op: Operation,
+    operands: Sequence[Tensor],
+    behind: int | None = None,
+    block: int = 1,
+) -> Tensor:
+    """The view that op is, of other operands, along the same axes.
+
+    behind: how many axes lie behind one that they have, and those of op have not. block: how many
+    elements of the first axis are one of theirs. Where op leaves an axis whole, any extent will do.
+    """
+    x, own = operands[0], shape_of(op.operands[0])
+    more = None if behind is None else len(own) - behind
+    at = [axis + (more is not None and axis >= more) for axis in range(len(own))]
+
+    def widened(numbers: Sequence[T], between: T) -> list[T]:
+        """What is said of the axes of op, and of the one that it does not have."""
+        if more is None:
+            return list(numbers)
+        return [*numbers[:more], between, *numbers[more:]]
+
+    match op:
+        case tensor.PadOp():
+            low, high = pad_sides(op)
+            return b.pad(x, widened(low, 0), widened(high, 0), pad_value(op))
+        case tensor.ConcatOp():
+            return b.concat(operands, at[op.dim.value.data])
+        case tensor.ExtractSliceOp():
+            begin = [int(n) for n in op.static_offsets.get_values()]
+            begin[0] //= block
+            size = list(x.shape)
+            for axis, extent in enumerate(shape_of(op.result)):
+                if not leaves_whole(op, axis):
+                    size[at[axis]] = -(-extent // block) if axis == 0 else extent
+            return b.slice(x, widened(begin, 0), size)
+        case tensor.CollapseShapeOp():
+            groups = [[at[axis] for axis in group] for group in groups_of(op)]
+            return b.collapse(x, groups if more is None else sorted([*groups, [more]]))
+        case tensor.ExpandShapeOp():
+            shape = shape_of(op.result)
+            parts = [[shape[axis] for axis in group] for group in groups_of(op)]
+            for axis, part in enumerate(parts):
+                part[-1] = x.shape[at[axis]] // prod(part[:-1])
+            parts = widened(parts, [] if more is None else [x.shape[more]])
+            return b.expand(x, neighbours(parts), [extent for part in parts for extent in part])
+    raise CompilerBug(f"{op.name} is no view")
+
+
+def neighbours(parts: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Neighbouring axes in groups of these lengths."""
+    groups: list[list[int]] = []
+    for part in parts:
+        first = sum(map(len, groups))
+        groups.append(list(range(first, first + len(part))))
+    return groups

@@ -26,7 +26,7 @@ Which form is taken does not depend on how many threads there are, so that resul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 
@@ -63,7 +63,40 @@ model is no finer, and V and M take memory.
 """
 
 
-@cache
+@dataclass(frozen=True)
+class Costs:
+    """The algorithms that compete for a convolution, and their cycles.
+
+    direct: in float32. direct_on_tiles: of halves of bfloat16 on matrix tiles, where that may be.
+    tilings: Winograd's, the one that is taken first, if any is; none where no form fits the window.
+    worth: the part of the direct cycles that tiles take at most.
+    """
+
+    direct: float
+    direct_on_tiles: float | None
+    tilings: tuple[tuple[Tiling, float], ...]
+    worth: float
+
+    @property
+    def chosen(self) -> Tiling | None:
+        """The tiles that are taken; None where the convolution is cheaper as it is."""
+        if not self.tilings:
+            return None
+        tiling, cycles = self.tilings[0]
+        direct = self.direct
+        if self.direct_on_tiles is not None:
+            direct = min(direct, self.direct_on_tiles)
+        return tiling if cycles < self.worth * direct else None
+
+    def __str__(self) -> str:
+        costs = [f"direct {_shown(self.direct)}"]
+        if self.direct_on_tiles is not None:
+            costs.append(f"direct by bf16x3 on matrix tiles {_shown(self.direct_on_tiles)}")
+        costs += [f"{name_of(tiling)} {_shown(cycles)}" for tiling, cycles in self.tilings]
+        worth = f"; Winograd must take less than {self.worth:g} of direct" * (self.worth < 1)
+        return f"estimated cycles: {', '.join(costs)}{worth}"
+
+
 def tiling_of(
     outputs: int,
     inputs: int,
@@ -78,31 +111,71 @@ def tiling_of(
     stride: int = 1,
     halves: bool = False,
 ) -> Tiling | None:
-    """The cheapest tiles of a convolution with windows of so many taps along each of some axes, and
-    one along others; None where it is cheaper as it is.
+    """The tiles of `costs_of` that are taken; None where the convolution is cheaper as it is."""
+    sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
+    return costs_of(*sizes, taps, stride, halves).chosen
+
+
+@cache
+def costs_of(
+    outputs: int,
+    inputs: int,
+    height: int,
+    width: int,
+    target: Target,
+    groups: int = 1,
+    depth: Depth = IMAGE,
+    dilation: int = 1,
+    axes: tuple[bool, bool] = BOTH,
+    taps: int = 3,
+    stride: int = 1,
+    halves: bool = False,
+) -> Costs:
+    """What tiles cost of a convolution with windows of so many taps along each of some axes, and
+    one along others, and what the convolution costs as it is.
 
     halves: whether sums over channels, in tiles or not, may be those of halves of bfloat16.
     """
+    worth = 1.0 if axes == BOTH else ROW_WORTH
+    window, points = taps ** sum(axes) * depth.taps, height * width
+    plain = sum_cycles(window * outputs * inputs, points * depth.slices, target)
+    direct = None
+    if halves:
+        read = groups * inputs * depth.reach * points * stride ** sum(axes)
+        rows = depth.slices * height, width, (stride - 1) * width + (taps - 1) * dilation
+        direct = cycles_on_tiles(outputs // groups, inputs, window, rows, target, groups, read)
     fine = axes != BOTH or inputs * depth.taps <= FEW_SUMMED
     forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
     if not forms:
-        return None
+        return Costs(plain, direct, (), worth)
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
     formed = [replace(tiling, formed=True) for tiling in tilings if _may_be_formed(tiling)]
     if formed and _cost(least := _best(formed)) * FEWER_BYTES < _cost(best):
         best = least
-    window, points = taps ** sum(axes) * depth.taps, height * width
-    plain = sum_cycles(window * outputs * inputs, points * depth.slices, target)
-    if halves:
-        read = groups * inputs * depth.reach * points * stride ** sum(axes)
-        rows = depth.slices * height, width, (stride - 1) * width + (taps - 1) * dilation
-        direct = cycles_on_tiles(outputs // groups, inputs, window, rows, target, groups, read)
-        plain = min(plain, direct)
+    halved: list[Tiling] = []
+    if direct is not None:
         halved = [Tiling(form, *sizes, halves=True) for form in forms if form is F2]
         best = _best([best, *(one for one in halved if _cost(one) < HALVES_WORTH * direct)])
-    return best if _cost(best) < (1.0 if axes == BOTH else ROW_WORTH) * plain else None
+    others = [one for one in (*tilings, *formed, *halved) if one != best]
+    ordered = [best, *sorted(others, key=_cost)]
+    return Costs(plain, direct, tuple((one, _cost(one)) for one in ordered), worth)
+
+
+def name_of(tiling: Tiling) -> str:
+    """What tiles are called in reports."""
+    taps = "x".join(str(tiling.form.taps if several else 1) for several in tiling.axes)
+    how = [
+        " by bf16x3 on matrix tiles" * tiling.halves,
+        " with weights formed at run time" * tiling.formed,
+    ]
+    return f"Winograd F({tiling.form.tile}) of {taps}{''.join(how)}"
+
+
+def _shown(cycles: float) -> str:
+    """So many cycles, in thousands."""
+    return f"{cycles / 1e3:,.0f} k"
 
 
 def cycles_of(

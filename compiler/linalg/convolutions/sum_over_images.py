@@ -24,19 +24,20 @@ from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 
 @dataclass(frozen=True)
-class SumOverImages(LinalgPass):
+class SumOverImages(LinalgPattern["_Windows"]):
     """Sum over the cells of an image where a window has more; see the head of this file."""
 
     name = "sum-over-images"
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _Windows.of(op)
-        if found is not None:
-            found.rewrite()
+    def match(self, op: GenericOp) -> _Windows | str | None:
+        return _Windows.of(op)
+
+    def rewrite(self, found: _Windows) -> None:
+        found.rewrite()
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,18 @@ class _Windows:
     axes: dict[int, tuple[int, int]]
 
     @staticmethod
-    def of(op: GenericOp) -> _Windows | None:
+    def of(op: GenericOp) -> _Windows | str | None:
+        """The convolution, or why its windows stay. None for what is no sum over windows."""
         linalg_op = LinalgOp(op)
         pair = linalg_op.product
         if pair is None or not linalg_op.reduced or op.attributes:
             return None
         data, weights = (linalg_op.reads[k] for k in pair)
         pad = data.value.owner
-        if not isinstance(pad, tensor.PadOp) or pad_value(pad) or not is_constant(weights.value):
+        if not isinstance(pad, tensor.PadOp):
             return None
+        if pad_value(pad) or not is_constant(weights.value):
+            return "its border is not of zeros, or its weights are computed"
         low, shape = pad_sides(pad)[0], shape_of(pad.source)
         axes: dict[int, tuple[int, int]] = {}
         for axis, form in enumerate(data.index):
@@ -71,7 +75,7 @@ class _Windows:
             if not taps:
                 continue
             if len(taps) > 1 or len(cells) != 1 or not _alone(linalg_op, taps[0], data, weights):
-                return None
+                return "its windows are no axes of the image and of the weights"
             (tap,), (cell,) = taps, cells
             last = form.coefficient(cell) * (linalg_op.extents[cell] - 1)
             all_seen = last <= low[axis] and low[axis] + shape[axis] <= linalg_op.extents[tap]
@@ -81,7 +85,11 @@ class _Windows:
         depthwise = sum(len(form.loops()) for form in data.index) == len(
             linalg_op.op.iterator_types
         )
-        return _Windows(linalg_op, data, weights, pad, axes) if axes and depthwise else None
+        if not axes:
+            return "some of its windows see less than all of the image, or none reaches beyond it"
+        if not depthwise:
+            return "it sums over channels, too"
+        return _Windows(linalg_op, data, weights, pad, axes)
 
     def rewrite(self) -> None:
         """Put the sum over the image in place of it."""

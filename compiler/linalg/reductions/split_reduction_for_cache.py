@@ -29,7 +29,7 @@ from xdsl.ir import Block
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import AVX512, Core, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
@@ -53,17 +53,21 @@ FORESEEN = 4
 
 
 @dataclass(frozen=True)
-class SplitReductionForCache(LinalgPass):
+class SplitReductionForCache(LinalgPattern["_Sum"]):
     """Cut the sums of the network that are too large; see the head of this file."""
 
     name = "split-reduction-for-cache"
 
     target: Target = AVX512
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _Sum.of(op, self.target.core)
-        if found is not None:
-            found.rewrite()
+    def match(self, op: GenericOp) -> _Sum | str | None:
+        return _Sum.of(op, self.target.core)
+
+    def describe(self, found: _Sum) -> str:
+        return f"in {found.parts} parts"
+
+    def rewrite(self, found: _Sum) -> None:
+        found.rewrite()
 
 
 def parts_of(data: int, traffic: int, sums: int, room: int, worth: int) -> int:
@@ -87,8 +91,8 @@ class _Sum:
     parts: int
 
     @staticmethod
-    def of(op: GenericOp, core: Core) -> _Sum | None:
-        """The contraction, if it is worth cutting."""
+    def of(op: GenericOp, core: Core) -> _Sum | str | None:
+        """The contraction that is worth cutting, or why it is not. None for what is none."""
         linalg_op = LinalgOp(op)
         if (
             linalg_op.product is None
@@ -99,12 +103,16 @@ class _Sum:
             return None
         axes_of = {d: [_axis(access, d) for access in linalg_op.reads] for d in linalg_op.reduced}
         cut = [d for d, axes in axes_of.items() if None not in axes]
-        if not cut or {element_of(value) for value in op.operands} != {f32}:
-            return None
+        if {element_of(value) for value in op.operands} != {f32}:
+            return "it is not of float32"
+        if not cut:
+            return "no loop that it sums over is one axis of either operand"
         loop = max(cut, key=lambda d: linalg_op.extents[d])
         axes = [axis for axis in axes_of[loop] if axis is not None]
         parts, extent = _parts(linalg_op, core), linalg_op.extents[loop]
-        return _Sum(op, tuple(axes), _even(extent, parts)) if 1 < parts <= extent else None
+        if not 1 < parts <= extent:
+            return "what it reads again stays in L2, or the sums of parts would be more traffic"
+        return _Sum(op, tuple(axes), _even(extent, parts))
 
     def rewrite(self) -> None:
         """Sum part by part, each on top of those before it."""

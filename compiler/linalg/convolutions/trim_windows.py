@@ -35,7 +35,6 @@ from xdsl.ir import Block, SSAValue
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 from ncc.compiler.linalg.rewrite.parts import (
     Span,
     following,
@@ -46,6 +45,7 @@ from ncc.compiler.linalg.rewrite.parts import (
     start,
     window_of,
 )
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
@@ -58,15 +58,16 @@ FEWEST_POINTS = 12
 
 
 @dataclass(frozen=True)
-class TrimWindows(LinalgPass):
+class TrimWindows(LinalgPattern["_Trimming"]):
     """Leave out products with zeros of borders where they are many; see the head of this file."""
 
     name = "trim-windows"
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _Trimming.of(op)
-        if found is not None:
-            found.rewrite()
+    def match(self, op: GenericOp) -> _Trimming | str | None:
+        return _Trimming.of(op)
+
+    def rewrite(self, found: _Trimming) -> None:
+        found.rewrite()
 
 
 BLIND: Span = (0, 0)
@@ -222,30 +223,32 @@ class _Trimming:
     axes: tuple[_Axis, ...]
 
     @staticmethod
-    def of(op: GenericOp) -> _Trimming | None:
+    def of(op: GenericOp) -> _Trimming | str | None:
+        """The convolution, or why its windows stay. None for what is none of a padded image."""
         linalg_op = LinalgOp(op)
         pair = linalg_op.product
         if pair is None or not linalg_op.reduced or not is_space(linalg_op, stands_or_moves):
             return None
         data, weights = (linalg_op.reads[k] for k in pair)
         pad = data.value.owner
-        if not isinstance(pad, tensor.PadOp) or not is_constant(weights.value) or pad_value(pad):
+        if not isinstance(pad, tensor.PadOp):
             return None
+        if not is_constant(weights.value) or pad_value(pad):
+            return "its border is not of zeros, or its weights are computed"
         space = range(1, len(linalg_op.write.index))
-        if len(data.index) != 1 + len(space):
-            return None
-        if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
-            return None
+        if len(data.index) != 1 + len(space) or shape_of(pad.source)[0] != shape_of(pad.result)[0]:
+            return "it reads no image of channels, or channels are padded, too"
         found = [_Axis.of(linalg_op, data, weights, pad, axis) for axis in space]
         axes = tuple(axis for axis in found if axis is not None)
         if len(axes) < len(found):
-            return None
+            return "its windows are no axes of the image and of the weights"
         cut = _cheapest(axes)
         if cut is None:
-            return None
+            return "parts would leave nearly all of its products, or be small"
         operations = (op, *following(op))
         if not _products(cut) and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
-            return None  # a number by itself is no value in memory, as sums read it
+            # A number by itself is no value in memory, as sums read it.
+            return "all of its windows see border alone"
         return _Trimming(operations, pad, weights.value, cut)
 
     def rewrite(self) -> None:

@@ -24,7 +24,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import VALID_EXTENTS, LinalgOp, shape_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, generic_of, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 MOST_BLOCKS = 8
 """Blocks of results for which every lane is read: with more of them, tables are read more often
@@ -32,35 +32,38 @@ than a selection would be."""
 
 
 @dataclass(frozen=True)
-class ReadInPlace(LinalgPass):
+class ReadInPlace(LinalgPattern[GenericOp]):
     """Let sums read lanes where they lie; see the head of this file."""
 
     name = "read-in-place"
 
-    def rewrite(self, op: GenericOp) -> None:
-        if _is_read_in_place(op):
-            _flatten(op)
+    def match(self, op: GenericOp) -> GenericOp | str | None:
+        linalg_op = LinalgOp(op)
+        return None if linalg_op.lanes is None else _why_stored(linalg_op) or op
+
+    def rewrite(self, found: GenericOp) -> None:
+        _flatten(found)
 
 
-def _is_read_in_place(op: GenericOp) -> bool:
-    """Whether op is a selection of which a sum alone reads one lane at a step."""
-    linalg_op, user = LinalgOp(op), op.results[0].get_user_of_unique_use()
-    if (
-        linalg_op.lanes is None
-        or not isinstance(user, GenericOp)
-        or user.attributes.keys() - {VALID_EXTENTS}
-    ):
-        return False
+def _why_stored(linalg_op: LinalgOp) -> str | None:
+    """Why a selection of lanes is stored; None where a sum alone reads one lane at a step."""
+    result = linalg_op.op.results[0]
+    user = result.get_user_of_unique_use()
+    if not isinstance(user, GenericOp) or user.attributes.keys() - {VALID_EXTENTS}:
+        return "no sum alone reads what is selected"
     reader = LinalgOp(user)
     pair = reader.product if reader.reduced else None
-    if pair is None or reader.reads[pair[0]].value is not op.results[0]:
-        return False
+    if pair is None or reader.reads[pair[0]].value is not result:
+        return "no sum alone reads what is selected"
     if reader.reads[pair[0]].index[-1].bare not in reader.reduced:
-        return False
-    is_blocked = len(reader.write.index) == 4 and shape_of(user.results[0])[-1] == BLOCK
-    few = is_blocked and shape_of(user.results[0])[0] <= MOST_BLOCKS
+        return "the sum reads vectors of what is selected"
+    shape = shape_of(user.results[0])
+    if len(reader.write.index) != 4 or shape[-1] != BLOCK:
+        return "the sums are no image in blocks"
+    if shape[0] > MOST_BLOCKS:
+        return f"the sums have more than {MOST_BLOCKS} blocks"
     (source,) = linalg_op.captured
-    return few and _is_selected(source)
+    return None if _is_selected(source) else "others read what it selects from, too"
 
 
 def _is_selected(value: SSAValue) -> bool:

@@ -47,10 +47,14 @@ class JoinGroups(GroupPass):
 
     target: Target = AVX512
 
-    def find(self, concat_op: tensor.CollapseShapeOp) -> _Joining | None:
+    def find(self, concat_op: tensor.CollapseShapeOp) -> _Joining | str | None:
         found = GroupedConvolution.of(concat_op)
-        if found is None or not _can_join(found) or not _pays(found.sums, self.target):
+        if found is None:
             return None
+        if not _can_join(found):
+            return f"its groups are no image, or their channels no part of {BLOCK}"
+        if not _pays(found.sums, self.target):
+            return "products with zeros would cost more than rows that are no whole vectors"
         return _Joining(found)
 
 

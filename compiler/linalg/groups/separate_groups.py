@@ -54,10 +54,14 @@ class SeparateGroups(GroupPass):
 
     target: Target = AVX512
 
-    def find(self, concat_op: tensor.CollapseShapeOp) -> _Separating | None:
+    def find(self, concat_op: tensor.CollapseShapeOp) -> _Separating | str | None:
         found = GroupedConvolution.of(concat_op)
-        if found is None or len(found.sums.data.index) != 3 or not _pays(found, self.target):
+        if found is None:
             return None
+        if len(found.sums.data.index) != 3:
+            return "it reads no image"
+        if not _pays(found, self.target):
+            return "its groups stay in L2 together, or are many; ragged ones have no cheaper tiles"
         return _Separating(found)
 
 

@@ -18,17 +18,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.analysis.affine_form import indexing_map
-from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, outs_of, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import positions_with
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     erase_dead,
@@ -36,6 +35,7 @@ from ncc.compiler.linalg.rewrite.insert import (
     replace_op,
     tensor_of,
 )
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import PARALLEL
@@ -54,15 +54,18 @@ MOST_BYTES = 3 << 16
 
 
 @dataclass(frozen=True)
-class SplitReductionInHalves(ModulePass):
+class SplitReductionInHalves(LinalgChoice["_Split"]):
     """Sum halves of channels, then both; see the head of this file."""
 
     name = "split-reduction-in-halves"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
+    def match(self, op: GenericOp) -> _Split | str | None:
+        return _Split.of(op, {})
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
         made: dict[SSAValue, bool] = {}
-        for found in [_Split.of(one, made) for one in generics_of(block)]:
+        ops = generics_of(block)
+        for found in [self.decide_on(op, _Split.of(op, made), decisions) for op in ops]:
             if found is not None:
                 found.rewrite()
         erase_dead(block)
@@ -76,22 +79,32 @@ class _Split:
     axes: tuple[int, int]
 
     @staticmethod
-    def of(op: GenericOp, made: dict[SSAValue, bool]) -> _Split | None:
-        """The contraction, if it is one that is worth splitting; made: see `_made_by_channels`."""
+    def of(op: GenericOp, made: dict[SSAValue, bool]) -> _Split | str | None:
+        """The contraction that is worth splitting, or why it is not. None for what sums no channels
+        in blocks.
+
+        made: see `_made_by_channels`.
+        """
         linalg_op = LinalgOp(op)
         if linalg_op.product != (0, 1) or len(linalg_op.reads) != 2 or op.attributes:
             return None
         data, weights = linalg_op.reads
         channels = data.index[0].bare
-        if channels not in linalg_op.reduced or linalg_op.extents[channels] % HALVES:
+        if channels not in linalg_op.reduced:
             return None
+        if linalg_op.extents[channels] % HALVES:
+            return "its channels have no halves"
         axes = [k for k, form in enumerate(weights.index) if form.bare == channels]
         uses = sum(f.coefficient(channels) != 0 for a in linalg_op.reads for f in a.index)
         if len(axes) != 1 or uses != 2 or linalg_op.write.axes is None:
-            return None
-        if element_of(data.value) != f32 or not _made_by_channels(data.value, made):
-            return None
-        return _Split(op, (0, axes[0])) if _is_worth_it(linalg_op, weights.value) else None
+            return "channels are no axis of the weights, or its result is strided"
+        if element_of(data.value) != f32:
+            return "it is not of float32"
+        if not _made_by_channels(data.value, made):
+            return "what it sums was not made channel by channel"
+        if not _is_worth_it(linalg_op, weights.value):
+            return "sums of halves are too many beside what is summed, or too few to matter"
+        return _Split(op, (0, axes[0]))
 
     def rewrite(self) -> None:
         b = builder_for(self.op)

@@ -53,7 +53,12 @@ class LinalgChoice(ExplainedPass, Generic[Found]):
 
     def decide(self, op: GenericOp, decisions: Decisions | None = None) -> Found | None:
         """What is to be rewritten, if it is; the decision goes to the list, if there is one."""
-        found = self.match(op)
+        return self.decide_on(op, self.match(op), decisions)
+
+    def decide_on(
+        self, op: GenericOp, found: Found | Reason | None, decisions: Decisions | None
+    ) -> Found | None:
+        """The same by what was matched."""
         if found is None:
             return None
         reason = found if isinstance(found, str) else self.check(found)

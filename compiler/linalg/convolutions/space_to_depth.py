@@ -94,9 +94,11 @@ class _Strided:
         outputs, inputs, *window = shape_of(loops.w.value)
         stride, dilation = loops.steps(-1)
         if len(window) < 2 or window[0] != window[1]:
-            return "its window is no square"
-        if not 1 < stride < window[0]:
-            return f"its stride of {stride} is 1, or not less than its window"
+            return "its window is one cell, or no square"
+        if stride == 1:
+            return "its stride is 1"
+        if stride >= window[0]:
+            return "its stride is not less than its window"
         plane = (AffineForm.of({loops.inputs: 1}), *loops.plane(stride, dilation, BOTH))
         if dilation != 1 or loops.x.index != plane or start_of(op, 1) is None:
             return "it has a dilation, or goes on from other values than a bias"

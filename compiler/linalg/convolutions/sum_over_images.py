@@ -74,6 +74,8 @@ class _Windows:
             cells = [d for d in form.loops() if d not in linalg_op.reduced]
             if not taps:
                 continue
+            if not cells:
+                return "it sums over channels, too"
             if len(taps) > 1 or len(cells) != 1 or not _alone(linalg_op, taps[0], data, weights):
                 return "its windows are no axes of the image and of the weights"
             (tap,), (cell,) = taps, cells

@@ -244,7 +244,7 @@ class _Trimming:
             return "its windows are no axes of the image and of the weights"
         cut = _cheapest(axes)
         if cut is None:
-            return "parts would leave nearly all of its products, or be small"
+            return "its windows see so little of the border that parts do not pay"
         operations = (op, *following(op))
         if not _products(cut) and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
             # A number by itself is no value in memory, as sums read it.

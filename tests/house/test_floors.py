@@ -7,7 +7,7 @@
     5  compiler/{pipeline,explain,universe}.py  all stages in order; reasons; for xdsl-opt
     4  compiler/artifact, {passes,optimizer,summary}.py  what some stages make together
     3  compiler/{read,ncnn,linalg,loops,llvm,write}  the stages; they meet only in the IR
-    2  compiler/{diagnostics,options,plan,stopwatch,target}.py  the notions they share
+    2  compiler/{cost_model,diagnostics,options,plan,stopwatch,target}.py  the notions they share
     1  dialects/                              what is true
     0  runtime/                               what happens
 
@@ -25,7 +25,8 @@ from typing import Any
 import pytest
 
 NOTIONS = tuple(
-    f"ncc.compiler.{n}" for n in ("diagnostics", "options", "plan", "stopwatch", "target")
+    f"ncc.compiler.{n}"
+    for n in ("cost_model", "diagnostics", "options", "plan", "stopwatch", "target")
 )
 DOORS = ("ncc", "ncc.__main__", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"

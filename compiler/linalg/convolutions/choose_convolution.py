@@ -81,7 +81,8 @@ class ChooseConvolution(LinalgChoice[Convolution]):
     def run(self, block: Block, decisions: Decisions | None) -> None:
         beside = rooms(block)
         found = [self.decide(op, decisions) for op in generics_of(block)]
-        least = least_held([one.tiling for one in found if one is not None], self.threads)
+        tilings = [one.tiling for one in found if one is not None]
+        least = least_held(tilings, self.threads, self.target.costs.most_chunks)
         done: set[Operation] = set()
         for inner in generics_of(block):
             convolution = None if inner in done else self.decide(inner)

@@ -7,7 +7,7 @@
       F(6)           1.8            7.1     1.4 - 1.7  along rows alone, or columns
     5x5             25              1
       F(2)           9              1.4       1        where many channels are summed
-      F(4)           4              2.6      up to 2   where at most `FEW_SUMMED` are
+      F(4)           4              2.6      up to 2   where at most `few_summed` are
 
 Rounding is told by that of F(4) for 3x3, which is as coarse as sums of many channels may be. Along
 rows alone, or columns, all of these round to 6e-6 of the largest result where 512 channels are
@@ -40,27 +40,6 @@ from ncc.compiler.target import Target
 
 FEWEST_CHANNELS = 16
 """Channels that a convolution in tiles reads, and makes, at the least."""
-
-FEW_SUMMED = 64
-"""The most channels, times taps along the depth, that F(4) for 5x5 sums: so many round by 8e-6 of
-the largest result."""
-
-MANY_WEIGHTS = 12 << 20
-"""Bytes of transformed weights from which on the run transforms them: fewer stay in caches."""
-
-FEWER_BYTES = 0.9
-"""The run transforms weights if this part of the cycles is less than by transformed ones: memory is
-worth the rest."""
-
-ROW_WORTH = 0.85
-"""Tiles of windows of one row, or one column, take at most this part of the cycles of the direct
-convolution: what they read is written into frames of its own.
-"""
-
-HALVES_WORTH = 0.97
-"""Tiles by halves take at most this part of the cycles of the direct convolution by halves: the
-model is no finer, and V and M take memory.
-"""
 
 
 @dataclass(frozen=True)
@@ -136,7 +115,7 @@ def costs_of(
 
     halves: whether sums over channels, in tiles or not, may be those of halves of bfloat16.
     """
-    worth = 1.0 if axes == BOTH else ROW_WORTH
+    worth = 1.0 if axes == BOTH else target.costs.row_worth
     window, points = taps ** sum(axes) * depth.taps, height * width
     plain = sum_cycles(window * outputs * inputs, points * depth.slices, target)
     direct = None
@@ -144,7 +123,7 @@ def costs_of(
         read = groups * inputs * depth.reach * points * stride ** sum(axes)
         rows = depth.slices * height, width, (stride - 1) * width + (taps - 1) * dilation
         direct = cycles_on_tiles(outputs // groups, inputs, window, rows, target, groups, read)
-    fine = axes != BOTH or inputs * depth.taps <= FEW_SUMMED
+    fine = axes != BOTH or inputs * depth.taps <= target.costs.few_summed
     forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
     if not forms:
         return Costs(plain, direct, (), worth)
@@ -152,12 +131,13 @@ def costs_of(
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
     formed = [replace(tiling, formed=True) for tiling in tilings if _may_be_formed(tiling)]
-    if formed and _cost(least := _best(formed)) * FEWER_BYTES < _cost(best):
+    if formed and _cost(least := _best(formed)) * target.costs.fewer_bytes < _cost(best):
         best = least
     halved: list[Tiling] = []
     if direct is not None:
         halved = [Tiling(form, *sizes, halves=True) for form in forms if form is F2]
-        best = _best([best, *(one for one in halved if _cost(one) < HALVES_WORTH * direct)])
+        most = target.costs.halves_worth * direct
+        best = _best([best, *(one for one in halved if _cost(one) < most)])
     others = [one for one in (*tilings, *formed, *halved) if one != best]
     ordered = [best, *sorted(others, key=_cost)]
     return Costs(plain, direct, tuple((one, _cost(one)) for one in ordered), worth)
@@ -209,7 +189,7 @@ def plain_cycles(
 def _may_be_formed(tiling: Tiling) -> bool:
     """Whether weights are many, and the run can transform them."""
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
-    return weights >= MANY_WEIGHTS and tiling.can_form()
+    return weights >= tiling.target.costs.many_weights and tiling.can_form()
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:

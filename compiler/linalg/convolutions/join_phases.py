@@ -51,12 +51,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Phases, Taken
 from ncc.dialects.weights.weight import WeightAttr
 
-WORTH = 0.75
-"""Joined phases take at most this part of the cycles of single ones where windows are one cell,
-since results are moved apart behind them. Wider windows of single phases read weights in strides,
-which is as slow.
-"""
-
 WORTH_MORE = 0.9
 """Several convolutions take at most this part of the cycles of one: each reads the image."""
 
@@ -182,7 +176,7 @@ def _best(layer: TransposedConvolution, target: Target) -> _Way | str:
         if least <= WORTH_MORE * cycles:
             best, cycles = apart, least
     wide = any(len(walk.taps) > 1 for walks in layer.walks for walk in walks)
-    plain, worth = _plain(layer, target), 1 if wide else WORTH
+    plain, worth = _plain(layer, target), 1 if wide else target.costs.joined_phases_worth
     if cycles <= worth * plain:
         return best
     return (

@@ -45,9 +45,6 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 
-MOST_WORK = 256
-"""Multiply-adds a cell of the input: beyond, a copy costs less than the kernels of four borders."""
-
 
 @dataclass(frozen=True)
 class PeelBorders(LinalgPattern["Peeling"]):
@@ -65,7 +62,7 @@ class PeelBorders(LinalgPattern["Peeling"]):
     halves: bool = False
 
     def match(self, op: GenericOp) -> Peeling | str | None:
-        return match(op, self.target.core.l1_bytes, self.halves)
+        return match(op, self.target, self.halves)
 
     def rewrite(self, found: Peeling) -> None:
         found.rewrite()
@@ -127,11 +124,11 @@ class Peeling:
         return made[self.operations[-1].results[0]]
 
 
-def match(op: GenericOp, copied: int, halves: bool = False) -> Peeling | str | None:
+def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str | None:
     """The convolution of a padded input that op is, or why its borders stay. None for what reads no
     padded input.
 
-    copied: the most bytes of an input that are copied rather. halves: see `PeelBorders`.
+    halves: see `PeelBorders`.
     """
     linalg_op = LinalgOp(op)
     product = linalg_op.product
@@ -144,10 +141,11 @@ def match(op: GenericOp, copied: int, halves: bool = False) -> Peeling | str | N
     given, cells = _input_of(pad.source), prod(shape_of(pad.source))
     if given is None:
         return None
-    if 4 * prod(shape_of(given)) <= copied:
+    if 4 * prod(shape_of(given)) <= target.core.l1_bytes:
         return "its input fits the first-level cache, so that it is copied"
-    if prod(linalg_op.extents) > MOST_WORK * cells:
-        return f"it has more than {MOST_WORK} multiply-adds a cell, so that a copy costs less"
+    most = target.costs.most_peeled_work
+    if prod(linalg_op.extents) > most * cells:
+        return f"it has more than {most} multiply-adds a cell, so that a copy costs less"
     if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
         return "channels are padded, too"
     # Fewer channels than a block are computed along rows, of which peeling takes the first cells.

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
@@ -39,9 +40,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 BETWEEN = 2.0
 """What it costs to write and read what lies between two axes, in cells of a window."""
 
-WORTH = 0.8
-"""The most that is left of the cells: those of windows that overlap are read once for several."""
-
 _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
     arith.AddfOp: Builder.sum,
     arith.MaxnumfOp: Builder.max,
@@ -56,12 +54,14 @@ class SeparateWindows(LinalgPattern["_Separating"]):
 
     name = "separate-windows"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: GenericOp) -> _Separating | str | None:
         return _Separating.of(op)
 
     def check(self, found: _Separating) -> str | None:
         cells, left = found.cells
-        if left <= WORTH * cells:
+        if left <= self.costs.separate_windows_worth * cells:
             return None
         return f"its windows of {cells} cells are too small, or overlap too little"
 

@@ -32,6 +32,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
@@ -50,12 +51,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
-WORTH = 0.8
-"""The most products that are left, of all: parts are a kernel each, of less to share a load."""
-
-FEWEST_POINTS = 12
-"""Cells of the smallest of several parts: those of a register tile, for which weights are read."""
-
 
 @dataclass(frozen=True)
 class TrimWindows(LinalgPattern["_Trimming"]):
@@ -63,8 +58,10 @@ class TrimWindows(LinalgPattern["_Trimming"]):
 
     name = "trim-windows"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: GenericOp) -> _Trimming | str | None:
-        return _Trimming.of(op)
+        return _Trimming.of(op, self.costs)
 
     def rewrite(self, found: _Trimming) -> None:
         found.rewrite()
@@ -182,7 +179,7 @@ class _Axis:
         return replace(self, runs=tuple(runs))
 
 
-def _cheapest(axes: Sequence[_Axis]) -> tuple[_Axis, ...] | None:
+def _cheapest(axes: Sequence[_Axis], costs: CostModel) -> tuple[_Axis, ...] | None:
     """The axes, cut for the fewest products where that is worth it, else only where cells see
     nothing; None where all products are left.
     """
@@ -194,8 +191,9 @@ def _cheapest(axes: Sequence[_Axis]) -> tuple[_Axis, ...] | None:
         )
         for deep, plane in product((False, True), repeat=2)
     )
-    best = min(filter(_are_large, choices), key=_products, default=plain)
-    if _products(best) > WORTH * _products(plain):
+    large = [one for one in choices if _are_large(one, costs)]
+    best = min(large, key=_products, default=plain)
+    if _products(best) > costs.trimmed_worth * _products(plain):
         best = plain
     every = prod(axis.cells * axis.taps for axis in axes)
     return best if _products(best) < every else None
@@ -205,12 +203,12 @@ def _products(axes: Sequence[_Axis]) -> int:
     return prod(axis.products() for axis in axes)
 
 
-def _are_large(axes: Sequence[_Axis]) -> bool:
+def _are_large(axes: Sequence[_Axis], costs: CostModel) -> bool:
     """Whether parts that see the image, if there are several, have cells enough."""
     if all(len(axis.seeing) < 2 for axis in axes):
         return True
     least = prod(min((run.count for run in axis.seeing), default=0) for axis in axes)
-    return least >= FEWEST_POINTS
+    return least >= costs.fewest_trimmed_points
 
 
 @dataclass(frozen=True)
@@ -223,7 +221,7 @@ class _Trimming:
     axes: tuple[_Axis, ...]
 
     @staticmethod
-    def of(op: GenericOp) -> _Trimming | str | None:
+    def of(op: GenericOp, costs: CostModel) -> _Trimming | str | None:
         """The convolution, or why its windows stay. None for what is none of a padded image."""
         linalg_op = LinalgOp(op)
         pair = linalg_op.product
@@ -242,7 +240,7 @@ class _Trimming:
         axes = tuple(axis for axis in found if axis is not None)
         if len(axes) < len(found):
             return "its windows are no axes of the image and of the weights"
-        cut = _cheapest(axes)
+        cut = _cheapest(axes, costs)
         if cut is None:
             return "its windows see so little of the border that parts do not pay"
         operations = (op, *following(op))

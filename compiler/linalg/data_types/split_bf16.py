@@ -71,9 +71,6 @@ FILLED = 0.4
 FEWEST_PRODUCTS = 32
 """Products that are worth halving a number of a group."""
 
-WORTH = 2
-"""How many times the traffic of sums in parts the traffic of whole sums is."""
-
 
 @dataclass(frozen=True)
 class SplitBf16(LinalgChoice["Halved"]):
@@ -101,7 +98,7 @@ class SplitBf16(LinalgChoice["Halved"]):
         return _shown(found.cycles)
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        rewrite = _Rewrite(block, self.target.core.l2_bytes)
+        rewrite = _Rewrite(block, self.target)
         for op in generics_of(block):
             found = self.decide(op, decisions)
             if found is not None:
@@ -288,9 +285,9 @@ def _group(form: AffineForm, loop: int, linalg_op: LinalgOp) -> int | None:
 class _Rewrite:
     """The rewriting of one network; halves are made once for all who read them."""
 
-    def __init__(self, block: Block, l2_bytes: int) -> None:
+    def __init__(self, block: Block, target: Target) -> None:
         self.block = block
-        self.l2_bytes = l2_bytes
+        self.target = target
         self.halves = Bf16Values()
         self.weights: dict[tuple[SSAValue, int], Tensor] = {}
 
@@ -317,7 +314,7 @@ class _Rewrite:
         it for every two blocks of outputs. A part of them stays there, and sums are written and
         read for that.
         """
-        room = self.l2_bytes // 2
+        room = self.target.core.l2_bytes // 2
         data, weights, sums = (
             size * prod(v.shape) // found.components for size, v in ((2, x), (2, w), (4, y))
         )
@@ -325,8 +322,8 @@ class _Rewrite:
         if whole or min(data, weights) <= room:
             return [(x, w)]
         traffic = -(-w.shape[found.outputs] // 2) * data
-        steps = x.shape[0]
-        parts = min(steps, parts_of(data, traffic, sums, room, WORTH))
+        steps, worth = x.shape[0], self.target.costs.bf16_parts_worth
+        parts = min(steps, parts_of(data, traffic, sums, room, worth))
         ends = pairwise(round(steps * k / parts) for k in range(parts + 1))
         return [(b.cut(x, 0, *part), b.cut(w, found.inputs, *part)) for part in ends]
 

@@ -21,14 +21,11 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import VALID_EXTENTS, LinalgOp, shape_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, generic_of, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
-
-MOST_BLOCKS = 8
-"""Blocks of results for which every lane is read: with more of them, tables are read more often
-than a selection would be."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +34,19 @@ class ReadInPlace(LinalgPattern[GenericOp]):
 
     name = "read-in-place"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: GenericOp) -> GenericOp | str | None:
         linalg_op = LinalgOp(op)
-        return None if linalg_op.lanes is None else _why_stored(linalg_op) or op
+        if linalg_op.lanes is None:
+            return None
+        return _why_stored(linalg_op, self.costs.most_blocks_in_place) or op
 
     def rewrite(self, found: GenericOp) -> None:
         _flatten(found)
 
 
-def _why_stored(linalg_op: LinalgOp) -> str | None:
+def _why_stored(linalg_op: LinalgOp, most_blocks: int) -> str | None:
     """Why a selection of lanes is stored; None where a sum alone reads one lane at a step."""
     result = linalg_op.op.results[0]
     user = result.get_user_of_unique_use()
@@ -60,8 +61,8 @@ def _why_stored(linalg_op: LinalgOp) -> str | None:
     shape = shape_of(user.results[0])
     if len(reader.write.index) != 4 or shape[-1] != BLOCK:
         return "the sums are no image in blocks"
-    if shape[0] > MOST_BLOCKS:
-        return f"the sums have more than {MOST_BLOCKS} blocks"
+    if shape[0] > most_blocks:
+        return f"the sums have more than {most_blocks} blocks"
     (source,) = linalg_op.captured
     return None if _is_selected(source) else "others read what it selects from, too"
 

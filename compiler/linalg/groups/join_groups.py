@@ -35,9 +35,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Joined
 from ncc.dialects.weights.weight import WeightAttr
 
-FULL_ALONG_ROWS = 0.75
-"""The part of a core's multiply-adds that is reached along rows of a plain image."""
-
 
 @dataclass(frozen=True)
 class JoinGroups(GroupPass):
@@ -137,4 +134,5 @@ def _along_rows(multiply_adds: int, row: int, target: Target) -> float:
     of half the length, one of a quarter, and so on.
     """
     vectors = row // target.lanes + (row % target.lanes).bit_count()
-    return multiply_adds * vectors / row / (FULL_ALONG_ROWS * target.core.multiply_adds)
+    reached = target.costs.full_along_rows * target.core.multiply_adds
+    return multiply_adds * vectors / row / reached

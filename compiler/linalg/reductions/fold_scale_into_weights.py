@@ -21,6 +21,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
@@ -28,10 +29,6 @@ from ncc.compiler.linalg.analysis.weight_uses import positions_with
 from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
-
-TIMES_SMALLER = 2
-"""How many times as large as the weights the image must be: weights come from memory, and the image
-from a cache."""
 
 FEW_OUTPUTS = 32
 """Outputs that vectors multiply sooner than an image is scaled and tiles multiply: 16 and 24 take
@@ -48,8 +45,10 @@ class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
     most_outputs: int | None = None
     """The most that a contraction may have; any number if None."""
 
+    costs: CostModel = CostModel()
+
     def match(self, op: GenericOp) -> _Scaled | str | None:
-        return _Scaled.of(op)
+        return _Scaled.of(op, self.costs.times_scaled_image)
 
     def check(self, found: _Scaled) -> str | None:
         if self.most_outputs is None or found.outputs <= self.most_outputs:
@@ -80,7 +79,7 @@ class _Scaled:
     axes: tuple[int, ...]
 
     @staticmethod
-    def of(op: GenericOp) -> _Scaled | str | None:
+    def of(op: GenericOp, times: int) -> _Scaled | str | None:
         """The contraction with data that are products, or why its weights cannot be. None for what
         sums no products with a factor.
         """
@@ -102,8 +101,8 @@ class _Scaled:
         if _is_stored_with(made[0].value):
             return "the kernel that makes the image scales it at no cost"
         image = positions_with(weights.value) * prod(shape_of(made[1].value))
-        if image <= TIMES_SMALLER * prod(shape_of(weights.value)):
-            return f"its image is at most {TIMES_SMALLER} times as large as its weights"
+        if image <= times * prod(shape_of(weights.value)):
+            return f"its image is at most {times} times as large as its weights"
         axes = _axes(LinalgOp(scaling), made[1], linalg_op, data, weights)
         if axes is None:
             return "factors are no axes of the weights that it sums over"

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
@@ -35,10 +36,6 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
 
-FEWEST_BYTES = 1 << 17
-"""Bytes of a block of channels, or of a plain one, that is summed row by row: where it has less,
-there are blocks enough for all threads, or the image stays in a cache as it is."""
-
 
 @dataclass(frozen=True)
 class SplitReductionByRows(LinalgPattern["_ImageSum"]):
@@ -46,8 +43,10 @@ class SplitReductionByRows(LinalgPattern["_ImageSum"]):
 
     name = "split-reduction-by-rows"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: GenericOp) -> _ImageSum | str | None:
-        return _ImageSum.of(op)
+        return _ImageSum.of(op, self.costs.fewest_bytes_by_rows)
 
     def rewrite(self, found: _ImageSum) -> None:
         found.rewrite()
@@ -62,7 +61,7 @@ class _ImageSum:
     columns: tuple[int, ...]
 
     @staticmethod
-    def of(op: GenericOp) -> _ImageSum | str | None:
+    def of(op: GenericOp, fewest_bytes: int) -> _ImageSum | str | None:
         """The sum over a large image, or why it stays. None for what sums no image."""
         linalg_op = LinalgOp(op)
         folded = (
@@ -81,8 +80,8 @@ class _ImageSum:
         blocks = prod(linalg_op.extents[loop] for loop in kept if loop != loops[-1])
         if element_of(image.value) != f32:
             return "it is not of float32"
-        if 4 * prod(shape_of(image.value)) < FEWEST_BYTES * blocks:
-            return f"a block of its channels has fewer than {FEWEST_BYTES >> 10} KB"
+        if 4 * prod(shape_of(image.value)) < fewest_bytes * blocks:
+            return f"a block of its channels has fewer than {fewest_bytes >> 10} KB"
         rows, *columns = (axis for axis, loop in enumerate(loops) if loop in linalg_op.reduced)
         return _ImageSum(op, rows, tuple(columns))
 

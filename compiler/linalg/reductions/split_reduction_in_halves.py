@@ -23,6 +23,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import indexing_map
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, outs_of, shape_of
@@ -43,15 +44,6 @@ from ncc.dialects.structured import PARALLEL
 HALVES = 2
 """Parts that channels are summed in."""
 
-TIMES_LARGER = 3
-"""How many times the sums are what is summed, where that is worth staying in its core's cache."""
-
-FEWEST_BYTES = 1 << 16
-"""Bytes of what is summed: less comes from another core in the time of one more launch."""
-
-MOST_BYTES = 3 << 16
-"""Bytes of the sums of both halves: more would evict other values."""
-
 
 @dataclass(frozen=True)
 class SplitReductionInHalves(LinalgChoice["_Split"]):
@@ -59,13 +51,15 @@ class SplitReductionInHalves(LinalgChoice["_Split"]):
 
     name = "split-reduction-in-halves"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: GenericOp) -> _Split | str | None:
-        return _Split.of(op, {})
+        return _Split.of(op, {}, self.costs)
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         made: dict[SSAValue, bool] = {}
         ops = generics_of(block)
-        for found in [self.decide_on(op, _Split.of(op, made), decisions) for op in ops]:
+        for found in [self.decide_on(op, _Split.of(op, made, self.costs), decisions) for op in ops]:
             if found is not None:
                 found.rewrite()
         erase_dead(block)
@@ -79,7 +73,7 @@ class _Split:
     axes: tuple[int, int]
 
     @staticmethod
-    def of(op: GenericOp, made: dict[SSAValue, bool]) -> _Split | str | None:
+    def of(op: GenericOp, made: dict[SSAValue, bool], costs: CostModel) -> _Split | str | None:
         """The contraction that is worth splitting, or why it is not. None for what sums no channels
         in blocks.
 
@@ -102,7 +96,7 @@ class _Split:
             return "it is not of float32"
         if not _made_by_channels(data.value, made):
             return "what it sums was not made channel by channel"
-        if not _is_worth_it(linalg_op, weights.value):
+        if not _is_worth_it(linalg_op, weights.value, costs):
             return "sums of halves are too many beside what is summed, or too few to matter"
         return _Split(op, (0, axes[0]))
 
@@ -130,15 +124,15 @@ class _Split:
         return rebuilt(b, self.op, [x.value for x in operands], outs, halved, kinds)
 
 
-def _is_worth_it(linalg_op: LinalgOp, weights: SSAValue) -> bool:
+def _is_worth_it(linalg_op: LinalgOp, weights: SSAValue, costs: CostModel) -> bool:
     """Whether sums are few beside what is summed: of the whole image, whatever its parts are."""
     positions, together = (
         positions_with(weights),
         prod(linalg_op.extents[loop] for loop in linalg_op.reduced),
     )
     summed, sums = 4 * positions * together, 4 * positions * prod(shape_of(weights)) // together
-    few = TIMES_LARGER * sums <= summed and HALVES * sums <= MOST_BYTES
-    return few and summed >= FEWEST_BYTES
+    few = costs.halved_times_larger * sums <= summed and HALVES * sums <= costs.most_halved_sums
+    return few and summed >= costs.fewest_halved_bytes
 
 
 def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:

@@ -104,9 +104,8 @@ def test_uneven_chunks() -> None:
 def test_uneven_chunks_that_stay_near() -> None:
     """13 rows leave the cache that 5, 5 and 3 rows stay in, for hardly more cycles."""
     tiling = Tiling(F4, 64, 160, 52, 52, TARGETS[1])
-    assert tiling.cycles(5, threads=2) > TARGETS[1].costs.uneven_chunks * tiling.cycles(
-        13, threads=2
-    )
+    uneven = tiling.target.costs.uneven_chunks
+    assert tiling.cycles(5, threads=2) > uneven * tiling.cycles(13, threads=2)
     assert chunk_size(tiling, threads=2) == 5
 
 

@@ -62,6 +62,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
     if options.opt_level < 2:
         return [ConvertNcnnToLinalg(), FormFusionGroups(epilogues=False)]
     target, threads = options.target, options.num_threads
+    costs = target.costs
     few = FEW_OUTPUTS if options.tiles else None
     tiles = [SplitBf16(target)] if options.tiles else []
     fixed = [QuantizeWeights(target)] if options.tiles else []
@@ -78,9 +79,9 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         FuseSoftmax(),  # what is left of softmax, while its computations lie as it wrote them
         HoistElementwise(),  # in front of reshapes and concats, beside what made its operand
         HoistReductions(),  # beside the last of what they read, of which they leave one value
-        SeparateWindows(),  # of maxima and sums, an axis at a time
+        SeparateWindows(costs),  # of maxima and sums, an axis at a time
         # Algorithms of convolutions.
-        TrimWindows(),  # no products with borders, where these are most of a window
+        TrimWindows(costs),  # no products with borders, where these are most of a window
         SumOverImages(),  # of what windows see all of, and have more cells
         SpaceToDepth(target),  # of images of few channels, whose phases are channels
         ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks
@@ -97,16 +98,16 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         FoldTransposes(),  # those of layers, and those that blocks asked for
         # Sums, by how their operands lie.
         PackVnni(target),  # int8 products in fours
-        FoldScaleIntoWeights(few),  # factors of what is summed go into the weights, which are fewer
+        FoldScaleIntoWeights(few, costs),  # factors of what is summed, where weights are fewer
         *tiles,  # products of bfloat16; what stays is as without tiles
-        SplitReductionInHalves(),  # in halves behind what was made channel by channel
-        SplitReductionByRows(),  # of large images, each where it was made
+        SplitReductionInHalves(costs),  # in halves behind what was made channel by channel
+        SplitReductionByRows(costs),  # of large images, each where it was made
         SplitReductionForCache(target),  # over more than a cache holds, in parts that stay there
         NarrowWeights(target),  # read as float16 where they are, and are waited for
         *fixed,  # the others in two and a half bytes
         # Kernels.
         FuseProducers(),  # pointwise operands are computed where they are read
-        ReadInPlace(),  # lanes that a sum alone reads are not selected
+        ReadInPlace(costs),  # lanes that a sum alone reads are not selected
         SplitTransposes(target),  # those that would move elements one by one
         SplitKOverLanes(target),  # of outputs that fill half of one or less
         FormFusionGroups(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import Unsupported
 from ncc.runtime import cpu
 
@@ -154,6 +155,8 @@ class Target:
     """Whether there are registers of 16 x 16 float32 that take in products of bfloat16."""
     core: Core = TWO_UNITS
     """The core that choices are made for; "host" looks at the one at hand."""
+    costs: CostModel = CostModel()
+    """What choices of plans compare with."""
 
     @property
     def widens_float16(self) -> bool:

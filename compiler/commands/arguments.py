@@ -208,7 +208,7 @@ def named_target(text: str) -> str:
     return one_of(_targets(), text)
 
 
-COMPILING = all_of(
+CODE = all_of(
     click.option(
         "-O",
         "opt_level",
@@ -237,6 +237,11 @@ COMPILING = all_of(
         show_default=True,
         help="amx (at -O3), avx512vnni, avx512, avx2, baseline or host.",
     ),
+)
+"""The choices that decide what code is made."""
+
+COMPILING = all_of(
+    CODE,
     click.option(
         "--type",
         "input_types",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from ncc.compiler.commands.arguments import (
     BIN,
+    CODE,
     JSON,
     PARAM,
     SHAPES,
@@ -17,10 +20,43 @@ from ncc.compiler.commands.arguments import (
     named_blob,
     progress,
 )
-from ncc.compiler.commands.optimize import named_pass, pass_names
+from ncc.compiler.commands.optimize import print_passes
+
+if TYPE_CHECKING:
+    from ncc.compiler.explain_linalg import Decided
+    from ncc.compiler.options import Options
 
 
-@click.command("explain", short_help="Tell what optimize does to each layer, and why not more.")
+def pass_names() -> Iterable[str]:
+    """The passes over layers, then those over computations."""
+    from ncc.compiler.explain_linalg import explained_passes
+    from ncc.compiler.ncnn.optimize import pattern_names
+
+    return [*pattern_names(), *explained_passes()]
+
+
+def named_pass(name: str) -> str:
+    """choose-convolution"""
+    from ncc.compiler.ncnn.optimize import pattern_names
+    from ncc.runtime.errors import InputError, did_you_mean
+
+    if name not in pattern_names() and name not in (known := list(pass_names())):
+        unknown = f"there is no pass {name!r}: `ncc explain --list-passes` shows all"
+        suggestion = did_you_mean(name, known)
+        raise click.BadParameter(str(InputError(unknown, suggestion=suggestion)))
+    return name
+
+
+def list_passes(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    """Print every pass that can be asked for, and end."""
+    if asked and not context.resilient_parsing:
+        from ncc.compiler.explain import passes
+        from ncc.compiler.explain_linalg import explained_passes
+
+        print_passes(context, {**passes(), **explained_passes()})
+
+
+@click.command("explain", short_help="Tell what becomes of each layer, and why not more.")
 @PARAM
 @BIN
 @click.option(
@@ -38,9 +74,18 @@ from ncc.compiler.commands.optimize import named_pass, pass_names
     multiple=True,
     metavar="NAME",
     shell_complete=completed(pass_names),
-    help="Tell where it could fire.",
+    help="Tell where it could fire: a pass of `ncc optimize`, or one over computations.",
+)
+@click.option(
+    "--list-passes",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=list_passes,
+    help="Show all passes.",
 )
 @SHAPES
+@CODE
 @JSON
 def explain_command(
     param: str,
@@ -48,33 +93,81 @@ def explain_command(
     blobs: tuple[str, ...],
     passes: tuple[str, ...],
     shapes: Shapes,
+    opt_level: int,
+    num_threads: int,
+    target: str,
     as_json: bool,
 ) -> None:
     """Tell what `ncc optimize` does to PARAM: the fate of every layer, or of what is asked for.
 
+    Of a blob, and of a pass over computations, tell also what `ncc compile` decides, and why: with
+    -O, --threads and --target as they are given.
+
     BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
     """
     from ncc.compiler.explain import fate_of_blob, fates, why_not
-    from ncc.compiler.optimizer import optimize_network
+    from ncc.compiler.ncnn.optimize import pattern_names
+    from ncc.compiler.optimizer import NO_WEIGHTS, SEED, optimize_network
+    from ncc.compiler.options import Options
 
     with progress(f"optimizing {param}"):
         done = optimize_network(param, bin, input_shapes=dict(shapes))
     for warning in done.warnings:
         click.echo(warning, err=True)
+    of_layer_passes = set(pattern_names())
     of_blobs = [fate_of_blob(done, blob) for blob in blobs]
-    of_passes = [why_not(done, name) for name in passes]
+    of_passes = [why_not(done, name) for name in passes if name in of_layer_passes]
     of_layers = list(fates(done)) if not blobs and not passes else []
+    names = [name for name in passes if name not in of_layer_passes]
+    compiled = None
+    if blobs or names:
+        options = Options.of(
+            opt_level=opt_level,
+            num_threads=num_threads,
+            target=target,
+            input_shapes=dict(shapes),
+            random_weights=SEED if bin == NO_WEIGHTS else None,
+        )
+        with progress(f"compiling {param}"):
+            compiled = _decided(param, bin, options, required=bool(names))
+    of_compilation = [compiled.of_pass(name) for name in names] if compiled is not None else []
     if as_json:
+        survivors = {fate.maker.survivor for fate in of_blobs}
+        decisions = [] if compiled is None else compiled.of_layers(survivors)
         told = {
             "layers": [asdict(fate) for fate in of_layers],
             "blobs": [asdict(fate) for fate in of_blobs],
-            "passes": [asdict(fate) for fate in of_passes],
+            "passes": [*map(asdict, of_passes), *map(asdict, of_compilation)],
+            "decisions": [asdict(decision) for decision in decisions],
         }
         echo_json(told)
         return
     for blob_fate in of_blobs:
         click.echo("\n".join(blob_fate.lines()))
+        survivor = blob_fate.maker.survivor
+        if compiled is not None and survivor is not None:
+            click.echo("\n".join(compiled.lines_of(survivor)))
     for pass_fate in of_passes:
         click.echo("\n".join(pass_fate.lines()))
+    for compiled_fate in of_compilation:
+        click.echo("\n".join(compiled_fate.lines()))
     for layer_fate in of_layers:
         click.echo(layer_fate)
+
+
+def _decided(param: str, bin: str | None, options: Options, required: bool) -> Decided | None:
+    """What passes over computations decide. Where the network cannot be compiled, the reason is a
+    warning, or an error if the decisions are required.
+    """
+    from ncc.compiler.diagnostics import ModelError, Unsupported
+    from ncc.compiler.explain_linalg import decided
+    from ncc.compiler.optimizer import NO_WEIGHTS
+    from ncc.runtime.errors import InputError
+
+    try:
+        return decided(param, None if bin == NO_WEIGHTS else bin, options)
+    except (ModelError, InputError, Unsupported) as error:
+        if required:
+            raise
+        click.echo(f"warning: what a compilation decides is not known\n{error}", err=True)
+        return None

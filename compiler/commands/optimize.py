@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -44,12 +44,15 @@ def named_pass(name: str) -> str:
 
 
 def list_passes(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print every pass in a line, or as wide as a terminal is, and end."""
-    if not asked or context.resilient_parsing:
-        return
-    from ncc.compiler.explain import passes
+    """Print every pass of `ncc optimize`, and end."""
+    if asked and not context.resilient_parsing:
+        from ncc.compiler.explain import passes
 
-    told = passes()
+        print_passes(context, passes())
+
+
+def print_passes(context: click.Context, told: Mapping[str, str]) -> None:
+    """Print each name and text in a line, or as wide as a terminal is, and end."""
     if sys.stdout is not None and sys.stdout.isatty():
         formatter = context.make_formatter()
         formatter.write_dl(list(told.items()))

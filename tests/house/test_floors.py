@@ -4,10 +4,11 @@
     8  compiler/{measure,verification}        they run what the driver compiles
     7  compiler/feeds.py                      arrays to run on
     6  compiler/driver                        compilations: cache, workers, models of open shapes
+       compiler/explain_linalg.py             what passes over computations decide, and why
     5  compiler/{pipeline,explain,universe}.py  all stages in order; reasons; for xdsl-opt
     4  compiler/artifact, {passes,optimizer,summary}.py  what some stages make together
     3  compiler/{read,ncnn,linalg,loops,llvm,write}  the stages; they meet only in the IR
-    2  compiler/{diagnostics,options,plan,stopwatch,target}.py  the notions they share
+    2  compiler/{cost_model,diagnostics,options,plan,stopwatch,target}.py  the notions they share
     1  dialects/                              what is true
     0  runtime/                               what happens
 
@@ -25,7 +26,8 @@ from typing import Any
 import pytest
 
 NOTIONS = tuple(
-    f"ncc.compiler.{n}" for n in ("diagnostics", "options", "plan", "stopwatch", "target")
+    f"ncc.compiler.{n}"
+    for n in ("cost_model", "diagnostics", "options", "plan", "stopwatch", "target")
 )
 DOORS = ("ncc", "ncc.__main__", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"
@@ -43,6 +45,7 @@ ABOVE_STAGES = {
     "explain": 5,
     "universe": 5,
     "driver": 6,
+    "explain_linalg": 6,
     "feeds": 7,
     "measure": 8,
     "verification": 8,

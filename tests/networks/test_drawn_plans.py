@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
@@ -34,42 +35,50 @@ THREADS = (1, 3)
 
 QUICK, ALL, BATCH = 6, 40, 10
 
-DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
-    "channels.layout_costs": {
+DRAWN: Mapping[str, Sequence[float]] = {
+    "full_along_rows": (0.01, 9.0),
+    "joined_phases_worth": (0.0, 9.0),
+    "most_peeled_work": (0, 10**9),
+    "most_large_groups": (1, 16),
+    "most_ragged_groups": (1, 16),
+    "group_weights_share": (0.0, 9.0),
+    "separate_windows_worth": (0.0, 2.0),
+    "large_value": (0.0, 0.1),
+    "strip_share": (0.2, 2.0),
+    "strip_weights": (0, 1 << 30),
+    "few_summed": (0, 10**9),
+    "fewer_bytes": (0.0, 0.0, 5.0),
+    "many_weights": (0, 0, 1 << 16),
+    "row_worth": (9.0,),
+    "uneven_chunks": (0.5, 3.0),
+    "forming_weight": (0.0, 20.0),
+    "trimmed_worth": (0.0, 1.0),
+    "fewest_trimmed_points": (0, 4),
+    "most_blocks_in_place": (0, 1, 100),
+    "times_scaled_image": (0, 1),
+    "halved_times_larger": (0, 1),
+    "fewest_halved_bytes": (0,),
+    "most_halved_sums": (1 << 30,),
+    "operand_share": (0.01, 2.0),
+    "reduction_part_share": (0.01, 0.1),
+    "parts_worth": (0,),
+    "fewest_bytes_by_rows": (0, 1 << 12),
+}
+"""Numbers of the cost model, and what else they may be."""
+
+MODULES: Mapping[str, Mapping[str, Sequence[float]]] = {
+    "layout.layout_costs": {
         "BYTES_PER_MULTIPLY_ADD": (1e-3, 5.0),
         "STEPS_APART": (1, 500),
         "STEPS_OF_LANES": (0, 500),
     },
-    "channels.transpose_factors": {"FEWEST_USES": (0, 4), "MOVES_PER_MULTIPLY_ADD": (0.0, 1.0)},
+    "layout.transpose_factors": {"FEWEST_USES": (0, 4), "MOVES_PER_MULTIPLY_ADD": (0.0, 1.0)},
     "convolutions.convolution": {"FEWEST_CHANNELS": (1, 8)},
-    "groups.join_groups": {"FULL_ALONG_ROWS": (0.01, 9.0)},
-    "convolutions.join_phases": {"WORTH": (0.0, 9.0)},
-    "convolutions.peel_borders": {"MOST_WORK": (0, 10**9)},
-    "groups.separate_groups": {
-        "MOST_GROUPS": (1, 16),
-        "MOST_RAGGED": (1, 16),
-        "L2_SHARE": (0.0, 9.0),
-    },
-    "convolutions.separate_windows": {"WORTH": (0.0, 2.0)},
-    "convolutions.strips": {"LARGE": (0.0, 0.1), "STRIP": (0.2, 2.0), "WEIGHTS": (0, 1 << 30)},
-    "convolutions.choose_tiles": {
-        "FEW_SUMMED": (0, 10**9),
-        "FEWER_BYTES": (0.0, 0.0, 5.0),
-        "MANY_WEIGHTS": (0, 0, 1 << 16),
-        "ROW_WORTH": (9.0,),
-    },
-    "convolutions.chunks": {"UNEVEN": (0.5, 3.0)},
-    "convolutions.tiling": {"CALLS": (0, 0, 10**6), "FORMING": (0.0, 20.0)},
-    "convolutions.trim_windows": {"WORTH": (0.0, 1.0), "FEWEST_POINTS": (0, 4)},
-    "fusion.read_in_place": {"MOST_BLOCKS": (0, 1, 100)},
+    "convolutions.tiling": {"CALLS": (0, 0, 10**6)},
     "memory.add_in_place": {"MOST_BESIDE": (0.0, 1.0)},
     "memory.plan_memory": {"LARGEST_ON_STACK": (0, 256, 1 << 18), "TRIES": (1, 3)},
-    "sums.scale_weights": {"TIMES_SMALLER": (0, 1)},
-    "sums.split_sums": {"TIMES_LARGER": (0, 1), "FEWEST_BYTES": (0,), "MOST_BYTES": (1 << 30,)},
-    "sums.sum_in_parts": {"STAYS": (0.01, 2.0), "PART": (0.01, 0.1), "WORTH": (0,)},
-    "sums.sum_rows": {"FEWEST_BYTES": (0, 1 << 12)},
 }
-"""Numbers of passes in compiler/linalg, and what else they may be."""
+"""Numbers that stand beside passes in compiler/linalg, and what else they may be."""
 
 CORES = {
     "l1_bytes": (1 << 10, 8 << 10, 1 << 20),
@@ -155,10 +164,20 @@ def drawn_core(rng: np.random.Generator) -> Core:
     return replace(core, **changes)
 
 
+def drawn_costs(rng: np.random.Generator) -> CostModel:
+    likely = rng.choice([0.2, 0.6, 1.0])
+    drawn: dict[str, Any] = {
+        name: values[int(rng.integers(len(values)))]
+        for name, values in DRAWN.items()
+        if rng.random() < likely
+    }
+    return CostModel(**drawn)
+
+
 def draw(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Set some of the numbers; what was set."""
+    """Set some of the numbers beside passes; what was set."""
     likely, said = rng.choice([0.2, 0.6, 1.0]), []
-    for module, numbers in DRAWN.items():
+    for module, numbers in MODULES.items():
         for name, values in numbers.items():
             if rng.random() < likely:
                 value = values[int(rng.integers(len(values)))]
@@ -193,8 +212,9 @@ def test_numbers(seeds: range, convolutions: Grow, tmp_path: Path) -> None:
         param, bin = network.save(tmp_path)
         wanted = interpret(read(param, bin).module, network.feeds)
         with pytest.MonkeyPatch.context() as monkeypatch:
-            target = replace(Target.of("host", tiles=False), core=drawn_core(rng))
-            said = "\n".join([f"seed {seed}", *draw(rng, monkeypatch), str(target.core)])
+            core, costs = drawn_core(rng), drawn_costs(rng)
+            target = replace(Target.of("host", tiles=False), core=core, costs=costs)
+            said = "\n".join([f"seed {seed}", *draw(rng, monkeypatch), str(core), str(costs)])
             found: list[Mapping[str, Any]] = []
             for threads in THREADS:
                 options = Options(num_threads=threads, target=target, tuned=False)

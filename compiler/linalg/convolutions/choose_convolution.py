@@ -28,17 +28,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16, f32
+from xdsl.dialects.builtin import AnyFloat, bf16, f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
+from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, weights_of
 from ncc.compiler.linalg.analysis.uses import reader_of
+from ncc.compiler.linalg.convolutions.choose_tiles import name_of
 from ncc.compiler.linalg.convolutions.chunks import chunk_size, least_held
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
@@ -46,16 +45,18 @@ from ncc.compiler.linalg.convolutions.pools import Pool, pool_of
 from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk
 from ncc.compiler.linalg.convolutions.winograd import TransformConstants, tiled, transformed
 from ncc.compiler.linalg.memory.room import Room, rooms
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.compiler.linalg.rewrite.parts import ROWS
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import ConstantOp
 
 
 @dataclass(frozen=True)
-class ChooseConvolution(ModulePass):
+class ChooseConvolution(LinalgChoice[Convolution]):
     """Rewrite the convolutions of the network that are cheaper in tiles.
 
     threads: how many share a chunk, which may be the larger for it.
@@ -69,19 +70,28 @@ class ChooseConvolution(ModulePass):
     threads: int = 1
     halves: bool = False
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
+    def match(self, op: GenericOp) -> Convolution | str | None:
+        linalg_op = LinalgOp(op)
+        if linalg_op.product is None or not linalg_op.reduced:
+            return None
+        return match(op, self.target, self.halves)
+
+    def describe(self, found: Convolution) -> str:
+        return f"by {name_of(found.tiling)}; {found.costs}"
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
         beside = rooms(block)
-        found = [one.tiling for one in map(self._match, generics_of(block)) if one is not None]
-        least = least_held(found, self.threads)
+        found = [self.decide(op, decisions) for op in generics_of(block)]
+        tilings = [one.tiling for one in found if one is not None]
+        least = least_held(tilings, self.threads, self.target.costs.most_chunks)
         done: set[Operation] = set()
         for inner in generics_of(block):
-            convolution = None if inner in done else self._match(inner)
+            convolution = None if inner in done else self.decide(inner)
             if convolution is not None:
-                first = self._rewrite(convolution, least)
+                first = self._rewriting(convolution, least)
                 others = [
-                    self._rewrite(one, least)
-                    for one in map(self._match, convolution.beside())
+                    self._rewriting(one, least)
+                    for one in map(self.decide, convolution.beside())
                     if one is not None and one.has_tiles_of(convolution)
                 ]
                 others = [one for one in others if one.can_join(first)]
@@ -90,12 +100,7 @@ class ChooseConvolution(ModulePass):
         if done:
             erase_dead(block)
 
-    def _match(self, op: GenericOp) -> Convolution | None:
-        """The convolution that op is, if it is to be computed in tiles."""
-        found = match(op, self.target, self.halves)
-        return found if isinstance(found, Convolution) else None
-
-    def _rewrite(self, convolution: Convolution, least: int) -> _Rewrite:
+    def _rewriting(self, convolution: Convolution, least: int) -> _Rewrite:
         by_halves = bf16 if convolution.tiling.halves else f32
         return _Rewrite(convolution, self.threads, least, by_halves if self.halves else None)
 

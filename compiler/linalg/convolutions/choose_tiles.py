@@ -7,7 +7,7 @@
       F(6)           1.8            7.1     1.4 - 1.7  along rows alone, or columns
     5x5             25              1
       F(2)           9              1.4       1        where many channels are summed
-      F(4)           4              2.6      up to 2   where at most `FEW_SUMMED` are
+      F(4)           4              2.6      up to 2   where at most `few_summed` are
 
 Rounding is told by that of F(4) for 3x3, which is as coarse as sums of many channels may be. Along
 rows alone, or columns, all of these round to 6e-6 of the largest result where 512 channels are
@@ -26,7 +26,7 @@ Which form is taken does not depend on how many threads there are, so that resul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 
@@ -41,29 +41,41 @@ from ncc.compiler.target import Target
 FEWEST_CHANNELS = 16
 """Channels that a convolution in tiles reads, and makes, at the least."""
 
-FEW_SUMMED = 64
-"""The most channels, times taps along the depth, that F(4) for 5x5 sums: so many round by 8e-6 of
-the largest result."""
 
-MANY_WEIGHTS = 12 << 20
-"""Bytes of transformed weights from which on the run transforms them: fewer stay in caches."""
+@dataclass(frozen=True)
+class Costs:
+    """The algorithms that compete for a convolution, and their cycles.
 
-FEWER_BYTES = 0.9
-"""The run transforms weights if this part of the cycles is less than by transformed ones: memory is
-worth the rest."""
+    direct: in float32. direct_on_tiles: of halves of bfloat16 on matrix tiles, where that may be.
+    tilings: Winograd's, the one that is taken first, if any is; none where no form fits the window.
+    worth: the part of the direct cycles that tiles take at most.
+    """
 
-ROW_WORTH = 0.85
-"""Tiles of windows of one row, or one column, take at most this part of the cycles of the direct
-convolution: what they read is written into frames of its own.
-"""
+    direct: float
+    direct_on_tiles: float | None
+    tilings: tuple[tuple[Tiling, float], ...]
+    worth: float
 
-HALVES_WORTH = 0.97
-"""Tiles by halves take at most this part of the cycles of the direct convolution by halves: the
-model is no finer, and V and M take memory.
-"""
+    @property
+    def chosen(self) -> Tiling | None:
+        """The tiles that are taken; None where the convolution is cheaper as it is."""
+        if not self.tilings:
+            return None
+        tiling, cycles = self.tilings[0]
+        direct = self.direct
+        if self.direct_on_tiles is not None:
+            direct = min(direct, self.direct_on_tiles)
+        return tiling if cycles < self.worth * direct else None
+
+    def __str__(self) -> str:
+        costs = [f"direct {_shown(self.direct)}"]
+        if self.direct_on_tiles is not None:
+            costs.append(f"direct by bf16x3 on matrix tiles {_shown(self.direct_on_tiles)}")
+        costs += [f"{name_of(tiling)} {_shown(cycles)}" for tiling, cycles in self.tilings]
+        worth = f"; Winograd must take less than {self.worth:g} of direct" * (self.worth < 1)
+        return f"estimated cycles: {', '.join(costs)}{worth}"
 
 
-@cache
 def tiling_of(
     outputs: int,
     inputs: int,
@@ -78,31 +90,72 @@ def tiling_of(
     stride: int = 1,
     halves: bool = False,
 ) -> Tiling | None:
-    """The cheapest tiles of a convolution with windows of so many taps along each of some axes, and
-    one along others; None where it is cheaper as it is.
+    """The tiles of `costs_of` that are taken; None where the convolution is cheaper as it is."""
+    sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
+    return costs_of(*sizes, taps, stride, halves).chosen
+
+
+@cache
+def costs_of(
+    outputs: int,
+    inputs: int,
+    height: int,
+    width: int,
+    target: Target,
+    groups: int = 1,
+    depth: Depth = IMAGE,
+    dilation: int = 1,
+    axes: tuple[bool, bool] = BOTH,
+    taps: int = 3,
+    stride: int = 1,
+    halves: bool = False,
+) -> Costs:
+    """What tiles cost of a convolution with windows of so many taps along each of some axes, and
+    one along others, and what the convolution costs as it is.
 
     halves: whether sums over channels, in tiles or not, may be those of halves of bfloat16.
     """
-    fine = axes != BOTH or inputs * depth.taps <= FEW_SUMMED
-    forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
-    if not forms:
-        return None
-    sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
-    tilings = [Tiling(form, *sizes) for form in forms]
-    best = _best(tilings)
-    formed = [replace(tiling, formed=True) for tiling in tilings if _may_be_formed(tiling)]
-    if formed and _cost(least := _best(formed)) * FEWER_BYTES < _cost(best):
-        best = least
+    worth = 1.0 if axes == BOTH else target.costs.row_worth
     window, points = taps ** sum(axes) * depth.taps, height * width
     plain = sum_cycles(window * outputs * inputs, points * depth.slices, target)
+    direct = None
     if halves:
         read = groups * inputs * depth.reach * points * stride ** sum(axes)
         rows = depth.slices * height, width, (stride - 1) * width + (taps - 1) * dilation
         direct = cycles_on_tiles(outputs // groups, inputs, window, rows, target, groups, read)
-        plain = min(plain, direct)
+    fine = axes != BOTH or inputs * depth.taps <= target.costs.few_summed
+    forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
+    if not forms:
+        return Costs(plain, direct, (), worth)
+    sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
+    tilings = [Tiling(form, *sizes) for form in forms]
+    best = _best(tilings)
+    formed = [replace(tiling, formed=True) for tiling in tilings if _may_be_formed(tiling)]
+    if formed and _cost(least := _best(formed)) * target.costs.fewer_bytes < _cost(best):
+        best = least
+    halved: list[Tiling] = []
+    if direct is not None:
         halved = [Tiling(form, *sizes, halves=True) for form in forms if form is F2]
-        best = _best([best, *(one for one in halved if _cost(one) < HALVES_WORTH * direct)])
-    return best if _cost(best) < (1.0 if axes == BOTH else ROW_WORTH) * plain else None
+        most = target.costs.halves_worth * direct
+        best = _best([best, *(one for one in halved if _cost(one) < most)])
+    others = [one for one in (*tilings, *formed, *halved) if one != best]
+    ordered = [best, *sorted(others, key=_cost)]
+    return Costs(plain, direct, tuple((one, _cost(one)) for one in ordered), worth)
+
+
+def name_of(tiling: Tiling) -> str:
+    """What tiles are called in reports."""
+    taps = "x".join(str(tiling.form.taps if several else 1) for several in tiling.axes)
+    how = [
+        " by bf16x3 on matrix tiles" * tiling.halves,
+        " with weights formed at run time" * tiling.formed,
+    ]
+    return f"Winograd F({tiling.form.tile}) of {taps}{''.join(how)}"
+
+
+def _shown(cycles: float) -> str:
+    """So many cycles, in thousands."""
+    return f"{cycles / 1e3:,.0f} k"
 
 
 def cycles_of(
@@ -136,7 +189,7 @@ def plain_cycles(
 def _may_be_formed(tiling: Tiling) -> bool:
     """Whether weights are many, and the run can transform them."""
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
-    return weights >= MANY_WEIGHTS and tiling.can_form()
+    return weights >= tiling.target.costs.many_weights and tiling.can_form()
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:

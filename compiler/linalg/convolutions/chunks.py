@@ -18,10 +18,6 @@ from ncc.compiler.linalg.memory.rounds import share_of, stays
 ALIKE = 1.005
 """Costs that differ by less count as equal: the model is no finer."""
 
-UNEVEN = 0.95
-"""Unequal chunks take at most this part of the cycles of equal ones: the last chunk has kernels of
-its own."""
-
 LAUNCHES = 1_500
 """Cycles for the launches and barriers alone."""
 
@@ -42,11 +38,6 @@ what is counted for weights that come again is some three times what runs take.
 MOST_OF_A_ROW = 24
 """The most chunks of a single row of tiles, which may be of any length: each is compiled and
 launched by itself, and with so many V and M are about a twelfth of the image and the result.
-"""
-
-MOST_CHUNKS = 1024
-"""Chunks of a network from which on they are larger: each is compiled by itself, in some two
-milliseconds.
 """
 
 LARGER = tuple(1 << n for n in range(20, 24))
@@ -111,9 +102,9 @@ def _shares(tiling: Tiling, sizes: Sequence[int], threads: int) -> dict[int, flo
     return found
 
 
-def least_held(tilings: Sequence[Tiling], threads: int) -> int:
+def least_held(tilings: Sequence[Tiling], threads: int, most_chunks: int) -> int:
     """The bytes of V and M of a chunk, at the least, in a network of these: the fewest by which it
-    has at most `MOST_CHUNKS`.
+    has at most `most_chunks`.
     """
     alike = Counter(tilings)
 
@@ -121,7 +112,7 @@ def least_held(tilings: Sequence[Tiling], threads: int) -> int:
         sizes = {tiling: chunk_size(tiling, threads, least=least) for tiling in alike}
         return sum(count * -(-one.length // sizes[one]) for one, count in alike.items())
 
-    return next((least for least in (0, *LARGER) if chunks(least) <= MOST_CHUNKS), LARGER[-1])
+    return next((least for least in (0, *LARGER) if chunks(least) <= most_chunks), LARGER[-1])
 
 
 def _first(tiling: Tiling, costs: Mapping[int, float]) -> int:
@@ -137,7 +128,8 @@ def _first(tiling: Tiling, costs: Mapping[int, float]) -> int:
     equal = _cheapest(even)
     small, large = (sum(tiling.between(size)) for size in (found, equal))
     stays = small <= tiling.target.core.l2_bytes < large
-    return found if costs[found] < (1 if stays else UNEVEN) * costs[equal] else equal
+    worth = 1 if stays else tiling.target.costs.uneven_chunks
+    return found if costs[found] < worth * costs[equal] else equal
 
 
 def _beyond(tiling: Tiling, size: int, room: Room) -> int:

@@ -46,12 +46,6 @@ from ncc.compiler.linalg.rewrite.parts import (
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 
-LARGE = 0.75
-"""A value that takes at least this share of a second-level cache does not stay there by itself."""
-
-STRIP = 0.75
-"""The most of that cache that what one strip hands on may take, for each thread."""
-
 BETTER = 2 / 3
 """The part of that which strips keep to, as long as they need not be too many."""
 
@@ -65,9 +59,6 @@ MOST_COMPUTATIONS = 64
 MOST_SHARES = 4
 """Threads for which a strip grows: beyond, they have enough barriers to share the rest."""
 
-WEIGHTS = 1 << 17
-"""Bytes of weights that may be read again for every strip."""
-
 
 @dataclass(frozen=True)
 class ComputeInStrips(ModulePass):
@@ -79,14 +70,19 @@ class ComputeInStrips(ModulePass):
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        cache = self.target.core.l2_bytes
-        room, shares = int(STRIP * cache), min(self.threads, MOST_SHARES)
-        for chain in chains(network_of(op).body.block, room, int(LARGE * cache)):
+        shares = min(self.threads, MOST_SHARES)
+        room = room_of(self.target)
+        for chain in chains(network_of(op).body.block, self.target):
             rows = chain.strip_rows(room)
             if rows is not None:
                 # Threads make strips higher; which chains are cut, and with it all bits, stays.
                 higher = chain.strip_rows(room * shares, MOST_STRIPS // shares)
                 _Rewrite(chain, higher or rows).run()
+
+
+def room_of(target: Target) -> int:
+    """The bytes of what one strip hands on, at the most."""
+    return int(target.costs.strip_share * target.core.l2_bytes)
 
 
 @dataclass
@@ -103,10 +99,10 @@ class Chain:
     def last(self) -> GenericOp:
         return self.computations[-1]
 
-    def pays(self, room: int) -> bool:
-        """Whether strips fit the room, and weights are few enough to be read again for each."""
-        light = max(map(_weights, self.computations)) <= WEIGHTS
-        return light and self.strip_rows(room) is not None
+    def pays(self, target: Target) -> bool:
+        """Whether strips fit the cache, and weights are few enough to be read again for each."""
+        light = max(map(_weights, self.computations)) <= target.costs.strip_weights
+        return light and self.strip_rows(room_of(target)) is not None
 
     def strip_rows(self, room: int, most: int = MOST_STRIPS) -> int | None:
         """Rows of the last result in a strip, None where `most` hand on more bytes than `room`.
@@ -134,11 +130,12 @@ class Chain:
         return total
 
 
-def chains(block: Block, room: int, large: int) -> Iterator[Chain]:
-    """The chains of a block that hand on a value of `large` bytes inside, or of more.
+def chains(block: Block, target: Target) -> Iterator[Chain]:
+    """The chains of a block that hand on a value inside which does not stay in the target's cache.
 
-    They are as long as their strips fit the room.
+    They are as long as their strips fit there.
     """
+    large = int(target.costs.large_value * target.core.l2_bytes)
     ending_with: dict[Operation, Chain] = {}
     for op in block.ops:
         if not isinstance(op, GenericOp) or not _by_rows(op):
@@ -154,7 +151,7 @@ def chains(block: Block, room: int, large: int) -> Iterator[Chain]:
             if len(longer.computations) > MOST_COMPUTATIONS:
                 continue
             kept = _memory(access.value, shape_of(access.value)[ROWS]) >= large
-            if linalg_op.is_pointwise or (kept and longer.pays(room)):
+            if linalg_op.is_pointwise or (kept and longer.pays(target)):
                 mine.computations = longer.computations
                 del ending_with[chain.last]
                 mine.large = mine.large or chain.large or (kept and not linalg_op.is_pointwise)

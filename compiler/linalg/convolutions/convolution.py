@@ -24,7 +24,12 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
-from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS, tiling_of
+from ncc.compiler.linalg.convolutions.choose_tiles import (
+    FEWEST_CHANNELS,
+    Costs,
+    costs_of,
+    tiling_of,
+)
 from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
@@ -41,6 +46,7 @@ class Convolution:
     In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, s*p+k, s*q+l] * w[g, o, i, k, l].
     With a dilation d, it is x[i, p+d*k, q+d*l].
     Of a volume, there are slices beside: y[o, z, ..] by x[i, S*z+e*d, ..] * w[o, i, d, ..].
+    halves: whether sums by halves of bfloat16 competed.
     """
 
     op: GenericOp
@@ -48,6 +54,14 @@ class Convolution:
     weights: SSAValue
     init: SSAValue | float
     tiling: Tiling
+    halves: bool = False
+
+    @property
+    def costs(self) -> Costs:
+        """The algorithms that competed."""
+        t = self.tiling
+        sizes = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
+        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves)
 
     def has_tiles_of(self, other: Convolution) -> bool:
         """Whether tiles of what both read are the same, channel by channel."""
@@ -72,7 +86,7 @@ def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
 
 
 def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | str:
-    """The convolution that op is, or why it stays as it is.
+    """The convolution that op is, or why it is not computed in tiles.
 
     halves: whether `SplitBf16` follows.
     """
@@ -107,8 +121,12 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     halved = halves and inputs >= STEP and height * width >= FEWEST_ROWS
     tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved)
     if tiling is None:
-        return "tiles are not worth it"
-    return Convolution(op, x.value, w.value, init, tiling)
+        costs = costs_of(*sizes, taps, stride, halved)
+        if not costs.tilings:
+            shape = " x ".join(str(one.taps) for one in found.windows)
+            return f"Winograd has no tiles for a window of {shape} at a stride of {stride}"
+        return f"Winograd is not worth it; {costs}"
+    return Convolution(op, x.value, w.value, init, tiling, halved)
 
 
 @dataclass(frozen=True)

@@ -44,18 +44,12 @@ from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
 from ncc.compiler.linalg.convolutions.transposed import Axis, TransposedConvolution
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 from ncc.compiler.linalg.rewrite.parts import following, part
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Phases, Taken
 from ncc.dialects.weights.weight import WeightAttr
-
-WORTH = 0.75
-"""Joined phases take at most this part of the cycles of single ones where windows are one cell,
-since results are moved apart behind them. Wider windows of single phases read weights in strides,
-which is as slow.
-"""
 
 WORTH_MORE = 0.9
 """Several convolutions take at most this part of the cycles of one: each reads the image."""
@@ -65,20 +59,29 @@ MOST_PHASES = 1 << 16
 
 
 @dataclass(frozen=True)
-class JoinPhases(LinalgPass):
+class JoinPhases(LinalgPattern["_Joining"]):
     """Make convolutions of the phases of each such layer; see the head of this file."""
 
     name = "join-phases"
 
     target: Target = AVX512
 
-    def rewrite(self, op: GenericOp) -> None:
+    def match(self, op: GenericOp) -> _Joining | str | None:
         layer = TransposedConvolution.of(op)
-        if layer is None or _count(layer) > MOST_PHASES:
-            return
+        if layer is None:
+            return None
+        if _count(layer) > MOST_PHASES:
+            return f"it has more than {MOST_PHASES} phases"
         way = _best(layer, self.target)
-        if way is not None and way.sees(layer):
-            _rewrite(layer, way)
+        if isinstance(way, str):
+            return way
+        return _Joining(layer, way) if way.sees(layer) else "some of its windows see border alone"
+
+    def describe(self, found: _Joining) -> str:
+        return f"as {len(found.way.axes)} convolution" + "s" * (len(found.way.axes) > 1)
+
+    def rewrite(self, found: _Joining) -> None:
+        _rewrite(found.layer, found.way)
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,14 @@ class _Way:
         )
 
 
+@dataclass(frozen=True)
+class _Joining:
+    """A transposed convolution, and the convolutions that take its place."""
+
+    layer: TransposedConvolution
+    way: _Way
+
+
 def _count(layer: TransposedConvolution) -> int:
     """How many phases one convolution would compute, those included to which no tap belongs."""
     extents = shape_of(layer.source()[0])[1:]
@@ -148,15 +159,16 @@ def _count(layer: TransposedConvolution) -> int:
     )
 
 
-def _best(layer: TransposedConvolution, target: Target) -> _Way | None:
-    """The cheapest way; None where the phases stay as they are."""
+def _best(layer: TransposedConvolution, target: Target) -> _Way | str:
+    """The cheapest way, or why the phases stay as they are."""
     joined, extents = _Way.joined(layer), shape_of(layer.source()[0])[1:]
     if any(extent == 1 < size for extent, size in zip(extents, layer.sizes, strict=True)):
         return joined
     if len(layer.phases) == 1:
         (walks,) = layer.walks
         flat = all(walk.stride == 1 for walk in walks)
-        return joined if flat and any(walk.is_reversed for walk in walks) else None
+        reversed_taps = flat and any(walk.is_reversed for walk in walks)
+        return joined if reversed_taps else "it is one phase, whose taps are in order"
     best, cycles = joined, joined.cycles(layer, target)
     apart = _Way.apart(layer)
     if len(layer.phases) == prod(apart.strides):
@@ -164,7 +176,13 @@ def _best(layer: TransposedConvolution, target: Target) -> _Way | None:
         if least <= WORTH_MORE * cycles:
             best, cycles = apart, least
     wide = any(len(walk.taps) > 1 for walks in layer.walks for walk in walks)
-    return best if cycles <= (1 if wide else WORTH) * _plain(layer, target) else None
+    plain, worth = _plain(layer, target), 1 if wide else target.costs.joined_phases_worth
+    if cycles <= worth * plain:
+        return best
+    return (
+        f"phases as they are cost less; estimated cycles: as they are {plain / 1e3:,.0f} k, "
+        f"as convolutions {cycles / 1e3:,.0f} k, which must be at most {worth:g} of that"
+    )
 
 
 def _plain(layer: TransposedConvolution, target: Target) -> float:

@@ -27,7 +27,6 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape
 from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.data_types.split_bf16 import fills_a_step
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 from ncc.compiler.linalg.rewrite.parts import (
     COLUMNS,
     ROWS,
@@ -43,16 +42,14 @@ from ncc.compiler.linalg.rewrite.parts import (
     window_of,
     window_of_pad,
 )
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 
-MOST_WORK = 256
-"""Multiply-adds a cell of the input: beyond, a copy costs less than the kernels of four borders."""
-
 
 @dataclass(frozen=True)
-class PeelBorders(LinalgPass):
+class PeelBorders(LinalgPattern["Peeling"]):
     """Compute the borders of convolutions of inputs apart; see the head of this file.
 
     Inputs that fit the target's first-level cache are copied. A strip of a larger one is not:
@@ -66,10 +63,11 @@ class PeelBorders(LinalgPass):
     target: Target = AVX512
     halves: bool = False
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = match(op, self.target.core.l1_bytes, self.halves)
-        if found is not None:
-            found.rewrite()
+    def match(self, op: GenericOp) -> Peeling | str | None:
+        return match(op, self.target, self.halves)
+
+    def rewrite(self, found: Peeling) -> None:
+        found.rewrite()
 
 
 @dataclass
@@ -128,10 +126,11 @@ class Peeling:
         return made[self.operations[-1].results[0]]
 
 
-def match(op: GenericOp, copied: int, halves: bool = False) -> Peeling | None:
-    """The convolution of a padded input that op is.
+def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str | None:
+    """The convolution of a padded input that op is, or why its borders stay. None for what reads no
+    padded input.
 
-    copied: the most bytes of an input that are copied rather. halves: see `PeelBorders`.
+    halves: see `PeelBorders`.
     """
     linalg_op = LinalgOp(op)
     dims = ContractionDims.of(linalg_op)
@@ -142,31 +141,34 @@ def match(op: GenericOp, copied: int, halves: bool = False) -> Peeling | None:
     if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
         return None
     given, cells = _input_of(pad.source), prod(shape_of(pad.source))
-    if given is None or 4 * prod(shape_of(given)) <= copied:
+    if given is None:
         return None
-    if prod(linalg_op.extents) > MOST_WORK * cells:
-        return None
+    if 4 * prod(shape_of(given)) <= target.core.l1_bytes:
+        return "its input fits the first-level cache, so that it is copied"
+    most = target.costs.most_peeled_work
+    if prod(linalg_op.extents) > most * cells:
+        return f"it has more than {most} multiply-adds a cell, so that a copy costs less"
     if not leaves_whole(pad, 0):
-        return None
+        return "channels are padded, too"
     # Fewer channels than a block are computed along rows, of which peeling takes the first cells.
     channels = linalg_op.write.index[0].bare
     if channels not in dims.n or linalg_op.extents[channels] < BLOCK:
-        return None
+        return f"it makes fewer than {BLOCK} channels, or none apart"
     if not moves_with_image(data, linalg_op):
-        return None
+        return "its windows do not move with the image"
     along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}
     if halves and fills_a_step(
         prod(linalg_op.extents[d] for d in linalg_op.reduced if d in along_row)
     ):
-        return None
+        return "bf16x3 copies rows of its windows, with their border"
     if not all(no_window_is_border(data, linalg_op, axis) for axis in (ROWS, COLUMNS)):
-        return None
+        return "some of its windows see the border alone"
     inside = tuple(_inside(data, linalg_op, pad, axis) for axis in (ROWS, COLUMNS))
     whole = shape_of(op.results[0])[1:]
     if any(2 * (last - first) < n for (first, last), n in zip(inside, whole, strict=True)):
-        return None
+        return "less than half of a row or a column reads no border"
     if all(last - first == n for (first, last), n in zip(inside, whole, strict=True)):
-        return None
+        return "none of its windows reads the border"
     return Peeling([op, *following(op)], pad, (inside[0], inside[1]))
 
 

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
@@ -32,15 +33,12 @@ from ncc.compiler.linalg.rewrite.insert import (
     replace_op,
     tensor_of,
 )
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
 BETWEEN = 2.0
 """What it costs to write and read what lies between two axes, in cells of a window."""
-
-WORTH = 0.8
-"""The most that is left of the cells: those of windows that overlap are read once for several."""
 
 _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
     arith.AddfOp: Builder.sum,
@@ -51,21 +49,37 @@ _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
 
 
 @dataclass(frozen=True)
-class SeparateWindows(LinalgPass):
+class SeparateWindows(LinalgPattern["_Separating"]):
     """Fold such windows along one axis after the other; see the head of this file."""
 
     name = "separate-windows"
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _Separating.of(op)
-        while found is not None:
-            found = _Separating.of(found.rewrite())
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> _Separating | str | None:
+        return _Separating.of(op)
+
+    def check(self, found: _Separating) -> str | None:
+        cells, left = found.cells
+        if left <= self.costs.separate_windows_worth * cells:
+            return None
+        return f"its windows of {cells} cells are too small, or overlap too little"
+
+    def describe(self, found: _Separating) -> str:
+        return f"windows of {found.cells[0]} cells"
+
+    def rewrite(self, found: _Separating) -> None:
+        left: _Separating | None = found
+        while left is not None:
+            left = self.decide(left.rewrite())
 
 
 @dataclass(frozen=True)
 class _Separating:
     """A fold over windows, what it reads, and its last axis with several cells of a window, by the
     loop over these.
+
+    others: the axes before it of which that is so, too.
     """
 
     linalg_op: LinalgOp
@@ -73,9 +87,11 @@ class _Separating:
     data: TensorAccess
     axis: int
     taps: int
+    others: tuple[int, ...]
 
     @staticmethod
-    def of(op: GenericOp) -> _Separating | None:
+    def of(op: GenericOp) -> _Separating | str | None:
+        """The fold, or why it stays. None for what folds no windows along several axes."""
         linalg_op = LinalgOp(op)
         plain = linalg_op.reduced and linalg_op.may_be_rebuilt
         folded = linalg_op.combiner if plain else None
@@ -83,24 +99,29 @@ class _Separating:
         if folded is None or type(folded[0]) not in _FOLDED or not bare:
             return None
         data = linalg_op.reads[linalg_op.live[0]]
-        if element_of(data.value) != f32:
-            return None
         windows = _windows(linalg_op, data)
         several = [axis for axis, taps in enumerate(windows) if taps is not None]
-        if len(several) < 2 or not isinstance(outs_of(op).owner, FillOp):
+        if len(several) < 2:
             return None
-        found = _Separating(
-            linalg_op, type(folded[0]), data, several[-1], windows[several[-1]] or 0
+        if element_of(data.value) != f32:
+            return "it is not of float32"
+        if not isinstance(outs_of(op).owner, FillOp):
+            return "it goes on from other values than one number"
+        last = several[-1]
+        return _Separating(
+            linalg_op, type(folded[0]), data, last, windows[last] or 0, tuple(several[:-1])
         )
-        return found if found._pays(several) else None
 
-    def _pays(self, several: list[int]) -> bool:
-        """Whether cells that are folded once for all windows of other axes are so many fewer."""
+    @property
+    def cells(self) -> tuple[int, float]:
+        """Those of a window, and as many as take the time of folding axes apart: cells are folded
+        once for all windows of other axes.
+        """
         extents, taps = self.linalg_op.extents, self.linalg_op.extents[self.taps]
         rows, places = shape_of(self._source), shape_of(self.linalg_op.op.results[0])
         cells = prod(extents[d] for d in self.linalg_op.reduced)
-        again = prod(rows[axis] / places[axis] for axis in several if axis != self.axis)
-        return taps * again + cells / taps + BETWEEN <= WORTH * cells
+        again = prod(rows[axis] / places[axis] for axis in self.others)
+        return cells, taps * again + cells / taps + BETWEEN
 
     @property
     def _pad(self) -> tensor.PadOp | None:

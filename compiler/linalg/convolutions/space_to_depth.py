@@ -29,7 +29,7 @@ from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value, weights_o
 from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS, cycles_of, plain_cycles
 from ncc.compiler.linalg.convolutions.convolution import SpatialConvolution, start_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Unstrided
@@ -45,17 +45,32 @@ is no longer read where the caller has it.
 
 
 @dataclass(frozen=True)
-class SpaceToDepth(LinalgPass):
+class SpaceToDepth(LinalgPattern["_Strided"]):
     """Make channels of phases; see the head of this file."""
 
     name = "space-to-depth"
 
     target: Target = AVX512
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _Strided.of(op, self.target)
-        if found is not None:
-            found.rewrite()
+    def match(self, op: GenericOp) -> _Strided | str | None:
+        return _Strided.of(op)
+
+    def check(self, found: _Strided) -> str | None:
+        phases, plain = found.cycles(self.target)
+        if phases <= WORTH * plain:
+            return None
+        return f"it is not worth moving the image; {_shown(phases, plain)}"
+
+    def describe(self, found: _Strided) -> str:
+        return _shown(*found.cycles(self.target))
+
+    def rewrite(self, found: _Strided) -> None:
+        found.rewrite()
+
+
+def _shown(phases: float, plain: float) -> str:
+    phases, plain = phases / 1e3, plain / 1e3
+    return f"estimated cycles: as it is {plain:,.0f} k, of phases {phases:,.0f} k"
 
 
 @dataclass(frozen=True)
@@ -68,29 +83,40 @@ class _Strided:
     stride: int
 
     @staticmethod
-    def of(op: GenericOp, target: Target) -> _Strided | None:
+    def of(op: GenericOp) -> _Strided | str | None:
+        """The convolution, or why it has no phases. None for what is no convolution of an image."""
         linalg_op = LinalgOp(op)
         found = SpatialConvolution.of(linalg_op)
         if isinstance(found, str) or len(found.windows) != 2 or len(found.channels) > 1:
             return None
         outputs, inputs, *window = shape_of(found.w.value)
         stride = found.windows[1].stride
-        if len(window) < 2 or window[0] != window[1] or not 1 < stride < window[0]:
-            return None
+        if len(window) < 2 or window[0] != window[1]:
+            return "its window is one cell, or no square"
+        if stride == 1:
+            return "its stride is 1"
+        if stride >= window[0]:
+            return "its stride is not less than its window"
         if {one.steps for one in found.windows} != {(stride, 1)} or start_of(op, 1) is None:
-            return None
+            return "it has a dilation, or goes on from other values than a bias"
         if found.x.index[0].bare != found.inputs:
-            return None
-        *_, rows, columns = shape_of(op.results[0])
-        cells, split = (rows, columns), inputs * stride**2
-        if inputs >= FEWEST_CHANNELS or split < FEWEST_CHANNELS:
-            return None
-        taps = -(-window[0] // stride)
+            return "its image has no axis of channels in front"
+        split = inputs * stride**2
+        if inputs >= FEWEST_CHANNELS:
+            return f"it reads {FEWEST_CHANNELS} channels or more"
+        if split < FEWEST_CHANNELS:
+            return f"its phases are {split} channels, fewer than {FEWEST_CHANNELS}"
+        return _Strided(op, found.x.value, found.w.value, stride)
+
+    def cycles(self, target: Target) -> tuple[float, float]:
+        """The cost of a convolution of phases, with moving the image, and of this one."""
+        outputs, inputs, *window = shape_of(self.weights)
+        *_, rows, columns = shape_of(self.op.results[0])
+        cells, split = (rows, columns), inputs * self.stride**2
+        taps = -(-window[0] // self.stride)
         moved = MOVED * split * prod(n + taps - 1 for n in cells)
         tiled = moved + cycles_of(outputs, split, cells, (taps, taps), target)
-        if tiled > WORTH * plain_cycles(outputs, inputs, cells, window, target):
-            return None
-        return _Strided(op, found.x.value, found.w.value, stride)
+        return tiled, plain_cycles(outputs, inputs, cells, window, target)
 
     def rewrite(self) -> None:
         """Put the convolution of phases in place of it."""

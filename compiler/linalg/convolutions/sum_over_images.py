@@ -25,19 +25,20 @@ from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Windo
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 
 @dataclass(frozen=True)
-class SumOverImages(LinalgPass):
+class SumOverImages(LinalgPattern["_Windows"]):
     """Sum over the cells of an image where a window has more; see the head of this file."""
 
     name = "sum-over-images"
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _Windows.of(op)
-        if found is not None:
-            found.rewrite()
+    def match(self, op: GenericOp) -> _Windows | str | None:
+        return _Windows.of(op)
+
+    def rewrite(self, found: _Windows) -> None:
+        found.rewrite()
 
 
 @dataclass(frozen=True)
@@ -54,27 +55,32 @@ class _Windows:
     axes: dict[int, Window]
 
     @staticmethod
-    def of(op: GenericOp) -> _Windows | None:
+    def of(op: GenericOp) -> _Windows | str | None:
+        """The convolution, or why its windows stay. None for what is no sum over windows."""
         linalg_op = LinalgOp(op)
         dims = ConvolutionDims.of(linalg_op)
         if dims is None or not linalg_op.may_be_rebuilt:
             return None
         if dims.output_channel or dims.input_channel:
-            return None
+            return "it sums over channels, too"
         data, weights, pad = dims.input, dims.filter, dims.input.value.owner
-        if not isinstance(pad, tensor.PadOp) or pad_value(pad) or not is_constant(weights.value):
+        if not isinstance(pad, tensor.PadOp):
             return None
+        if pad_value(pad) or not is_constant(weights.value):
+            return "its border is not of zeros, or its weights are computed"
         low, shape = pad_sides(pad)[0], shape_of(pad.source)
         windows = {k: one for k, one in enumerate(dims.windows) if one and one.tap is not None}
         if len(windows) < len(dims.filter_loop):
-            return None
+            return "its windows are no axes of the image and of the weights"
         axes: dict[int, Window] = {}
         for axis, one in windows.items():
             last = one.stride * (linalg_op.extents[one.image] - 1)
             all_seen = last <= low[axis] and low[axis] + shape[axis] <= one.taps
             if one.dilation == 1 and all_seen and shape[axis] < one.taps:
                 axes[axis] = one
-        return _Windows(linalg_op, data, weights, pad, axes) if axes else None
+        if not axes:
+            return "some of its windows see less than all of the image, or none reaches beyond it"
+        return _Windows(linalg_op, data, weights, pad, axes)
 
     def rewrite(self) -> None:
         """Put the sum over the image in place of it."""

@@ -38,9 +38,6 @@ BLOCKS = 2
 FULL_BETWEEN = 0.94
 """The part of `FULL` that is left where sums go to memory after each block of inputs."""
 
-FORMING = 2.6
-"""Multiply-adds in the time of transforming one weight and storing it."""
-
 NEAR, FAR = 1.2, 1.45
 """Writing and reading a line of V or M takes so many times as long as a line from L2, or L3."""
 
@@ -174,7 +171,8 @@ class Tiling:
         points = self._points(size)
         work, weights = float(points * self._pairs), self.weights
         if self.formed:
-            work = work / FULL_BETWEEN + chunks * FORMING * self.components * self._pairs
+            forming = chunks * self.target.costs.forming_weight
+            work = work / FULL_BETWEEN + forming * self.components * self._pairs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
         last = self.length - (chunks - 1) * size
         between = (chunks - 1) * sum(self.between(size)) + sum(self.between(last))

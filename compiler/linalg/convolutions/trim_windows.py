@@ -32,11 +32,11 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 from ncc.compiler.linalg.rewrite.parts import (
     Span,
     following,
@@ -47,28 +47,26 @@ from ncc.compiler.linalg.rewrite.parts import (
     start,
     window_of,
 )
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
-WORTH = 0.8
-"""The most products that are left, of all: parts are a kernel each, of less to share a load."""
-
-FEWEST_POINTS = 12
-"""Cells of the smallest of several parts: those of a register tile, for which weights are read."""
-
 
 @dataclass(frozen=True)
-class TrimWindows(LinalgPass):
+class TrimWindows(LinalgPattern["_Trimming"]):
     """Leave out products with zeros of borders where they are many; see the head of this file."""
 
     name = "trim-windows"
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _Trimming.of(op)
-        if found is not None:
-            found.rewrite()
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> _Trimming | str | None:
+        return _Trimming.of(op, self.costs)
+
+    def rewrite(self, found: _Trimming) -> None:
+        found.rewrite()
 
 
 BLIND: Span = (0, 0)
@@ -160,7 +158,7 @@ class _Axis:
         return replace(self, runs=tuple(runs))
 
 
-def _cheapest(axes: Sequence[_Axis]) -> tuple[_Axis, ...] | None:
+def _cheapest(axes: Sequence[_Axis], costs: CostModel) -> tuple[_Axis, ...] | None:
     """The axes, cut for the fewest products where that is worth it, else only where cells see
     nothing; None where all products are left.
     """
@@ -172,8 +170,9 @@ def _cheapest(axes: Sequence[_Axis]) -> tuple[_Axis, ...] | None:
         )
         for deep, plane in product((False, True), repeat=2)
     )
-    best = min(filter(_are_large, choices), key=_products, default=plain)
-    if _products(best) > WORTH * _products(plain):
+    large = [one for one in choices if _are_large(one, costs)]
+    best = min(large, key=_products, default=plain)
+    if _products(best) > costs.trimmed_worth * _products(plain):
         best = plain
     every = prod(axis.cells * axis.window.taps for axis in axes)
     return best if _products(best) < every else None
@@ -183,12 +182,12 @@ def _products(axes: Sequence[_Axis]) -> int:
     return prod(axis.products() for axis in axes)
 
 
-def _are_large(axes: Sequence[_Axis]) -> bool:
+def _are_large(axes: Sequence[_Axis], costs: CostModel) -> bool:
     """Whether parts that see the image, if there are several, have cells enough."""
     if all(len(axis.seeing) < 2 for axis in axes):
         return True
     least = prod(min((run.count for run in axis.seeing), default=0) for axis in axes)
-    return least >= FEWEST_POINTS
+    return least >= costs.fewest_trimmed_points
 
 
 @dataclass(frozen=True)
@@ -201,29 +200,31 @@ class _Trimming:
     axes: tuple[_Axis, ...]
 
     @staticmethod
-    def of(op: GenericOp) -> _Trimming | None:
+    def of(op: GenericOp, costs: CostModel) -> _Trimming | str | None:
+        """The convolution, or why its windows stay. None for what is none of a padded image."""
         linalg_op = LinalgOp(op)
         dims = ConvolutionDims.of(linalg_op)
         if dims is None or not linalg_op.reduced or not is_space(linalg_op, stands_or_moves):
             return None
         data, weights, pad = dims.input, dims.filter, dims.input.value.owner
-        if not isinstance(pad, tensor.PadOp) or not is_constant(weights.value) or pad_value(pad):
+        if not isinstance(pad, tensor.PadOp):
             return None
+        if not is_constant(weights.value) or pad_value(pad):
+            return "its border is not of zeros, or its weights are computed"
         windows = [window for window in dims.windows[1:] if window is not None]
-        if len(data.index) != len(linalg_op.write.index):
-            return None
+        if len(data.index) != len(linalg_op.write.index) or not leaves_whole(pad, 0):
+            return "it reads no image of channels, or channels are padded, too"
         if [window.image for window in windows] != image_loops(linalg_op):
-            return None
-        if not leaves_whole(pad, 0):
-            return None
+            return "its windows are no axes of the image and of the weights"
         fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
         sizes = shape_of(op.results[0])[1:]
-        cut = _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)))
+        cut = _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)), costs)
         if cut is None:
-            return None
+            return "its windows see so little of the border that parts do not pay"
         operations = (op, *following(op))
         if not _products(cut) and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
-            return None  # a number by itself is no value in memory, as sums read it
+            # A number by itself is no value in memory, as sums read it.
+            return "all of its windows see border alone"
         return _Trimming(operations, pad, weights.value, cut)
 
     def rewrite(self) -> None:

@@ -34,26 +34,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.attributes import FACTORS
 from ncc.compiler.linalg.analysis.block_size import BLOCK
-from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import points_of
 from ncc.compiler.linalg.data_types.bf16_values import STEP, Bf16Values, Channels
 from ncc.compiler.linalg.data_types.product_cycles import cycles_in_blocks, cycles_on_tiles
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import parts_of
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
@@ -71,34 +72,54 @@ FILLED = 0.4
 FEWEST_PRODUCTS = 32
 """Products that are worth halving a number of a group."""
 
-WORTH = 2
-"""How many times the traffic of sums in parts the traffic of whole sums is."""
-
 
 @dataclass(frozen=True)
-class SplitBf16(ModulePass):
+class SplitBf16(LinalgChoice["Halved"]):
     """Rewrite every contraction with enough channels and points that is cheaper so."""
 
     name = "split-bf16"
 
     target: Target = AVX512
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        rewrite = _Rewrite(block, self.target.core.l2_bytes)
-        for generic in generics_of(block):
-            found = match(generic, self.target)
-            if isinstance(found, Halved):
-                rewrite.run(generic, found)
+    def match(self, op: GenericOp) -> Halved | str | None:
+        linalg_op = LinalgOp(op)
+        if linalg_op.product is None or not linalg_op.reduced:
+            return None
+        return match(linalg_op, self.target)
+
+    def check(self, found: Halved) -> str | None:
+        if found.linalg_op.factors is not None:
+            return None
+        in_float32, halved = found.cycles
+        return None if halved < in_float32 else f"it is cheaper in float32; {_shown(found.cycles)}"
+
+    def describe(self, found: Halved) -> str:
+        if found.linalg_op.factors is not None:
+            return "its Winograd form was chosen for bfloat16"
+        return _shown(found.cycles)
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        rewrite = _Rewrite(block, self.target)
+        for op in generics_of(block):
+            found = self.decide(op, decisions)
+            if found is not None:
+                rewrite.run(found)
             else:
-                FACTORS.drop(generic)
+                FACTORS.drop(op)
         erase_dead(block)
+
+
+def _shown(cycles: tuple[float, float]) -> str:
+    in_float32, halved = (f"{n / 1e3:,.0f} k" for n in cycles)
+    return f"estimated cycles: float32 {in_float32}, bf16x3 on matrix tiles {halved}"
 
 
 @dataclass(frozen=True)
 class Halved:
     """A contraction that can be rewritten.
 
+    linalg_op        the contraction
+    target           what computes it
     data, weights    which operands they are
     plain            the weights before they were put in blocks
     outputs, inputs  its axes of the result's channels, and of those that are summed
@@ -109,6 +130,8 @@ class Halved:
     components       how many points have weights of their own, of all groups
     """
 
+    linalg_op: LinalgOp
+    target: Target
     data: int
     weights: int
     plain: Weights
@@ -125,8 +148,10 @@ class Halved:
         """Steps over the channels that are summed, of one group."""
         return -(-self.plain.shape[self.inputs] // STEP)
 
-    def is_cheaper(self, linalg_op: LinalgOp, target: Target) -> bool:
-        """Whether it takes less time by halves on matrix tiles than in float32."""
+    @cached_property
+    def cycles(self) -> tuple[float, float]:
+        """What it takes in float32, and by halves on matrix tiles."""
+        linalg_op, target = self.linalg_op, self.target
         outputs, inputs = (self.plain.shape[axis] for axis in (self.outputs, self.inputs))
         taps = prod(self.plain.shape) // (outputs * inputs * self.components)
         data = linalg_op.reads[self.data]
@@ -141,12 +166,11 @@ class Halved:
         numbers = prod(shape_of(data.value))
         in_float32 = cycles_in_blocks(outputs, inputs, taps, points, target, self.components)
         halved = cycles_on_tiles(outputs, inputs, taps, row, target, self.components, numbers)
-        return halved < in_float32
+        return in_float32, halved
 
-    def places(
-        self, linalg_op: LinalgOp, step: AffineExpr, number: AffineExpr
-    ) -> tuple[list[AffineExpr], AffineExpr]:
+    def places(self, step: AffineExpr, number: AffineExpr) -> tuple[list[AffineExpr], AffineExpr]:
         """Where a number of a step lies in the data: in front of its halves, and in one of them."""
+        linalg_op = self.linalg_op
         index = linalg_op.reads[self.data].index
         match self.channels:
             case Channels.BLOCKS:
@@ -164,9 +188,8 @@ class Halved:
         return [step, *(form.expression for form in points)], number
 
 
-def match(op: GenericOp, target: Target) -> Halved | str:
-    """How the contraction that op is reads its operands, or why it stays as it is."""
-    linalg_op = LinalgOp(op)
+def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
+    """How a contraction reads its operands, or why it stays as it is."""
     if linalg_op.factors == f32:
         return "it was chosen for float32"
     pair = linalg_op.product
@@ -211,10 +234,10 @@ def match(op: GenericOp, target: Target) -> Halved | str:
     components = prod(
         linalg_op.extents[d] for d in linalg_op.parallel if d in axes and data.uses(d)
     )
-    found = Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums, group, components)
-    if linalg_op.factors is None and not found.is_cheaper(linalg_op, target):
-        return "it is cheaper in float32"
-    return found
+    outputs = source.axes[-1]
+    return Halved(
+        linalg_op, target, *pair, plain, outputs, inputs, lane, channels, sums, group, components
+    )
 
 
 def fills_a_step(numbers: int) -> bool:
@@ -263,14 +286,14 @@ def _group(form: AffineForm, loop: int, linalg_op: LinalgOp) -> int | None:
 class _Rewrite:
     """The rewriting of one network; halves are made once for all who read them."""
 
-    def __init__(self, block: Block, l2_bytes: int) -> None:
+    def __init__(self, block: Block, target: Target) -> None:
         self.block = block
-        self.l2_bytes = l2_bytes
+        self.target = target
         self.halves = Bf16Values()
         self.weights: dict[tuple[SSAValue, int], Tensor] = {}
 
-    def run(self, op: GenericOp, found: Halved) -> None:
-        linalg_op = LinalgOp(op)
+    def run(self, found: Halved) -> None:
+        linalg_op, op = found.linalg_op, found.linalg_op.op
         data, weights = linalg_op.reads[found.data], linalg_op.reads[found.weights]
         b = builder_for(op)
         groups = 1 if found.group is None else linalg_op.extents[found.group]
@@ -279,7 +302,7 @@ class _Rewrite:
         w = self._weights(weights.value, found)
         result = tensor_of(outs_of(op))
         for part in self._parts(b, found, x, w, result):
-            result = self._sum(b, linalg_op, found, *part, result)
+            result = self._sum(b, found, *part, result)
         replace_op(op, b, result)
         self.block.erase_op(op)
 
@@ -292,7 +315,7 @@ class _Rewrite:
         it for every two blocks of outputs. A part of them stays there, and sums are written and
         read for that.
         """
-        room = self.l2_bytes // 2
+        room = self.target.core.l2_bytes // 2
         data, weights, sums = (
             size * prod(v.shape) // found.components for size, v in ((2, x), (2, w), (4, y))
         )
@@ -300,20 +323,19 @@ class _Rewrite:
         if whole or min(data, weights) <= room:
             return [(x, w)]
         traffic = -(-w.shape[found.outputs] // 2) * data
-        steps = x.shape[0]
-        parts = min(steps, parts_of(data, traffic, sums, room, WORTH))
+        steps, worth = x.shape[0], self.target.costs.bf16_parts_worth
+        parts = min(steps, parts_of(data, traffic, sums, room, worth))
         ends = pairwise(round(steps * k / parts) for k in range(parts + 1))
         return [(b.cut(x, 0, *part), b.cut(w, found.inputs, *part)) for part in ends]
 
-    def _sum(
-        self, b: Builder, linalg_op: LinalgOp, found: Halved, x: Tensor, w: Tensor, init: Tensor
-    ) -> Tensor:
+    def _sum(self, b: Builder, found: Halved, x: Tensor, w: Tensor, init: Tensor) -> Tensor:
         """The sums over some steps, added to what there is."""
+        linalg_op = found.linalg_op
         extents = [*linalg_op.extents, BLOCK, 2]
         extents[found.sums[0]] = w.shape[found.inputs]
         loops = b.loops_of(extents)
         step, pair, place = loops[found.sums[0]], loops[-2], loops[-1]
-        points, number = found.places(linalg_op, step, pair * 2 + place)
+        points, number = found.places(step, pair * 2 + place)
         kept = linalg_op.reads[found.weights].index[:-1]
         ends = [form.expression for form in kept if form.bare not in found.sums]
         ends.insert(found.inputs, step)

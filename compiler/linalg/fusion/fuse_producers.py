@@ -25,38 +25,53 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.analysis.uses import producer_of, reader_of
 from ncc.compiler.linalg.layout.packed_axes import follows
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.operation import copied
 from ncc.dialects.structured import generic
 
 
 @dataclass(frozen=True)
-class FuseProducers(LinalgPass):
+class FuseProducers(LinalgPattern["_Fusing"]):
     """Inline every such operand; see the head of this file."""
 
     name = "fuse-producers"
 
-    def rewrite(self, op: GenericOp) -> None:
-        reader = _reader(op)
-        if reader is not None:
-            _inline(LinalgOp(op), reader)
+    def match(self, op: GenericOp) -> _Fusing | str | None:
+        return _Fusing.of(op)
+
+    def rewrite(self, found: _Fusing) -> None:
+        _inline(LinalgOp(found.op), found.reader)
 
 
-def _reader(op: GenericOp) -> GenericOp | None:
-    """What reads op's result at the same point, and is stored with something else."""
-    user = reader_of(op.results[0])
-    if user is None or not _is_by_points(op):
-        return None
-    if not may_be_rebuilt(op) or not may_be_rebuilt(user):
-        return None
-    linalg_op = LinalgOp(user)
-    if not linalg_op.is_pointwise or linalg_op.computes_coordinates:
-        return None
-    reads = [linalg_op.reads[k] for k in linalg_op.live]
-    here = any(
-        read.value is op.results[0] and read.index == linalg_op.write.index for read in reads
-    )
-    return user if here and any(_is_stored(read, linalg_op) for read in reads) else None
+@dataclass(frozen=True)
+class _Fusing:
+    """A pointwise computation, and what reads its result at the same point, and is stored with
+    something else.
+    """
+
+    op: GenericOp
+    reader: GenericOp
+
+    @staticmethod
+    def of(op: GenericOp) -> _Fusing | str | None:
+        """Both, or why the first has memory of its own. None for what is not pointwise."""
+        if not may_be_rebuilt(op) or not _is_by_points(op):
+            return None
+        user = reader_of(op.results[0])
+        if user is None or not may_be_rebuilt(user):
+            return "no computation alone reads it"
+        linalg_op = LinalgOp(user)
+        if not linalg_op.is_pointwise or linalg_op.computes_coordinates:
+            return "its reader is not pointwise"
+        reads = [linalg_op.reads[k] for k in linalg_op.live]
+        here = any(
+            read.value is op.results[0] and read.index == linalg_op.write.index for read in reads
+        )
+        if not here:
+            return "its reader reads it at another point"
+        if not any(_is_stored(read, linalg_op) for read in reads):
+            return "its reader is not stored with a sum"
+        return _Fusing(op, user)
 
 
 def _is_stored(access: TensorAccess, linalg_op: LinalgOp) -> bool:

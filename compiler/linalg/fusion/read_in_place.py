@@ -21,45 +21,53 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.attributes import may_read_elsewhere
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, generic_of, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
-
-MOST_BLOCKS = 8
-"""Blocks of results for which every lane is read: with more of them, tables are read more often
-than a selection would be."""
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 
 @dataclass(frozen=True)
-class ReadInPlace(LinalgPass):
+class ReadInPlace(LinalgPattern[GenericOp]):
     """Let sums read lanes where they lie; see the head of this file."""
 
     name = "read-in-place"
 
-    def rewrite(self, op: GenericOp) -> None:
-        if _is_read_in_place(op):
-            _flatten(op)
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> GenericOp | str | None:
+        linalg_op = LinalgOp(op)
+        if linalg_op.lanes is None:
+            return None
+        return _why_stored(linalg_op, self.costs.most_blocks_in_place) or op
+
+    def rewrite(self, found: GenericOp) -> None:
+        _flatten(found)
 
 
-def _is_read_in_place(op: GenericOp) -> bool:
-    """Whether op is a selection of which a sum alone reads one lane at a step."""
-    linalg_op, user = LinalgOp(op), reader_of(op.results[0])
-    if linalg_op.lanes is None or user is None or not may_read_elsewhere(user):
-        return False
+def _why_stored(linalg_op: LinalgOp, most_blocks: int) -> str | None:
+    """Why a selection of lanes is stored; None where a sum alone reads one lane at a step."""
+    result = linalg_op.op.results[0]
+    user = reader_of(result)
+    if user is None or not may_read_elsewhere(user):
+        return "no sum alone reads what is selected"
     reader = LinalgOp(user)
     dims = ContractionDims.of(reader)
-    if dims is None or dims.lhs.value is not op.results[0]:
-        return False
+    if dims is None or dims.lhs.value is not result:
+        return "no sum alone reads what is selected"
     if dims.lhs.index[-1].bare not in reader.reduced:
-        return False
-    is_blocked = len(reader.write.index) == 4 and shape_of(user.results[0])[-1] == BLOCK
-    few = is_blocked and shape_of(user.results[0])[0] <= MOST_BLOCKS
+        return "the sum reads vectors of what is selected"
+    shape = shape_of(user.results[0])
+    if len(reader.write.index) != 4 or shape[-1] != BLOCK:
+        return "the sums are no image in blocks"
+    if shape[0] > most_blocks:
+        return f"the sums have more than {most_blocks} blocks"
     (source,) = linalg_op.captured
-    return few and _is_selected(source)
+    return None if _is_selected(source) else "others read what it selects from, too"
 
 
 def _is_selected(value: SSAValue) -> bool:

@@ -10,19 +10,16 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
+from xdsl.ir import Block, SSAValue
 
-from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess
 from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.rewrite.decisions import Decision, Decisions, ExplainedPass
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
-from ncc.compiler.linalg.rewrite.insert import erase_dead
+from ncc.compiler.linalg.rewrite.insert import doc_of, erase_dead
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.derived import Taken
@@ -102,24 +99,38 @@ class Rewriting(Protocol):
 
 
 @dataclass(frozen=True)
-class GroupPass(ModulePass):
+class GroupPass(ExplainedPass):
     """Rewrites convolutions in groups, and erases what nobody reads then.
 
     All are found before the first is rewritten: what that puts there is not looked at.
     """
 
     @abstractmethod
-    def find(self, concat_op: tensor.CollapseShapeOp) -> Rewriting | None:
-        """The convolution whose channels a collapse joins, if the pass is for it."""
+    def find(self, concat_op: tensor.CollapseShapeOp) -> Rewriting | str | None:
+        """The convolution whose channels a collapse joins, or why it stays; None for another kind
+        of computation.
+        """
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        concats = [one for one in ops_of(block) if isinstance(one, tensor.CollapseShapeOp)]
-        found = [one for concat_op in concats if (one := self.find(concat_op)) is not None]
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        found: list[Rewriting] = []
+        for concat_op in ops_of(block):
+            if isinstance(concat_op, tensor.CollapseShapeOp):
+                one = self.find(concat_op)
+                if one is not None and decisions is not None:
+                    decisions.append(self._decision(concat_op, one))
+                if one is not None and not isinstance(one, str):
+                    found.append(one)
         for one in found:
             one.rewrite()
         if found:
             erase_dead(block)
+
+    def _decision(self, concat_op: tensor.CollapseShapeOp, found: Rewriting | str) -> Decision:
+        op = concat_op.src.owner
+        layers = doc_of(op) if isinstance(op, GenericOp) else ""
+        return Decision(
+            self.name, layers, *((False, found) if isinstance(found, str) else (True, ""))
+        )
 
 
 def sums_in_groups(concat_op: tensor.CollapseShapeOp) -> LinalgOp | None:

@@ -35,9 +35,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Joined
 from ncc.dialects.weights.weight import WeightAttr
 
-FULL_ALONG_ROWS = 0.75
-"""The part of a core's multiply-adds that is reached along rows of a plain image."""
-
 
 @dataclass(frozen=True)
 class JoinGroups(GroupPass):
@@ -47,10 +44,14 @@ class JoinGroups(GroupPass):
 
     target: Target = AVX512
 
-    def find(self, concat_op: tensor.CollapseShapeOp) -> _Joining | None:
+    def find(self, concat_op: tensor.CollapseShapeOp) -> _Joining | str | None:
         found = GroupedConvolution.of(concat_op)
-        if found is None or not _can_join(found) or not _pays(found.sums, self.target):
+        if found is None:
             return None
+        if not _can_join(found):
+            return f"its groups are no image, or their channels no part of {BLOCK}"
+        if not _pays(found.sums, self.target):
+            return "products with zeros would cost more than rows that are no whole vectors"
         return _Joining(found)
 
 
@@ -133,4 +134,5 @@ def _along_rows(multiply_adds: int, row: int, target: Target) -> float:
     of half the length, one of a quarter, and so on.
     """
     vectors = row // target.lanes + (row % target.lanes).bit_count()
-    return multiply_adds * vectors / row / (FULL_ALONG_ROWS * target.core.multiply_adds)
+    reached = target.costs.full_along_rows * target.core.multiply_adds
+    return multiply_adds * vectors / row / reached

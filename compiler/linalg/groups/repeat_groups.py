@@ -39,7 +39,7 @@ class RepeatGroups(GroupPass):
 
     name = "repeat-groups"
 
-    def find(self, concat_op: tensor.CollapseShapeOp) -> _Repeating | None:
+    def find(self, concat_op: tensor.CollapseShapeOp) -> _Repeating | str | None:
         return _Repeating.of(concat_op)
 
 
@@ -56,7 +56,8 @@ class _Repeating:
     start: SSAValue | float
 
     @staticmethod
-    def of(concat_op: tensor.CollapseShapeOp) -> _Repeating | None:
+    def of(concat_op: tensor.CollapseShapeOp) -> _Repeating | str | None:
+        """The convolution, or why it stays. None for what makes one channel of a group."""
         linalg_op = sums_in_groups(concat_op)
         dims = None if linalg_op is None else ContractionDims.of(linalg_op)
         if linalg_op is None or dims is None:
@@ -66,14 +67,18 @@ class _Repeating:
         if group is None or output is None or linalg_op.extents[output] == 1:
             return None
         if not weights.begins_with(group, output) or not is_constant(weights.value):
-            return None
+            return "its weights are computed, or their first axes are not its channels"
         if data.uses(output) or not _reads_one_channel(linalg_op, data, group):
-            return None
-        if shape_of(concat_op.result)[0] < BLOCK or not _is_computed(data.value):
-            return None
+            return "its groups read several channels"
+        if shape_of(concat_op.result)[0] < BLOCK:
+            return f"it makes fewer than {BLOCK} channels"
+        if not _is_computed(data.value):
+            return "it reads an input of the network, which is in no blocks"
         start = start_of(linalg_op.op, 2)
-        if start is None or {element_of(value) for value in linalg_op.op.operands} != {f32}:
-            return None
+        if start is None:
+            return "it goes on from other values than a bias"
+        if {element_of(value) for value in linalg_op.op.operands} != {f32}:
+            return "it is not of float32"
         return _Repeating(concat_op, linalg_op, data, output, start)
 
     def rewrite(self) -> None:

@@ -38,13 +38,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
-MOST_GROUPS, MOST_RAGGED = 4, 16
-"""The most groups that are separated: of large ones each has kernels of its own, ragged ones share
-those of their tiles."""
-
-L2_SHARE = 0.5
-"""The part of L2 that is left to weights beside what is computed with them."""
-
 
 @dataclass(frozen=True)
 class SeparateGroups(GroupPass):
@@ -54,10 +47,14 @@ class SeparateGroups(GroupPass):
 
     target: Target = AVX512
 
-    def find(self, concat_op: tensor.CollapseShapeOp) -> _Separating | None:
+    def find(self, concat_op: tensor.CollapseShapeOp) -> _Separating | str | None:
         found = GroupedConvolution.of(concat_op)
-        if found is None or len(found.sums.data.index) != 3 or not _pays(found, self.target):
+        if found is None:
             return None
+        if len(found.sums.data.index) != 3:
+            return "it reads no image"
+        if not _pays(found, self.target):
+            return "its groups stay in L2 together, or are many; ragged ones have no cheaper tiles"
         return _Separating(found)
 
 
@@ -111,14 +108,16 @@ def _pays(convolution: GroupedConvolution, target: Target) -> bool:
 def _leave_a_cache(sums: GroupedSum, target: Target) -> bool:
     """Whether there are few groups whose weights do not stay in L2 together."""
     weights = 4 * prod(shape_of(sums.weights))
-    return sums.groups <= MOST_GROUPS and weights >= L2_SHARE * target.core.l2_bytes
+    few = sums.groups <= target.costs.most_large_groups
+    return few and weights >= target.costs.group_weights_share * target.core.l2_bytes
 
 
 def _have_tiles(sums: GroupedSum, target: Target) -> bool:
     """Whether each of the groups is cheaper in tiles, which know of groups in whole blocks only."""
     shape, cells = shape_of(sums.weights), shape_of(sums.linalg_op.op.results[0])[2:]
     steps = {by for form in sums.data.index[1:] for _, by in form.terms}
-    if sums.groups > MOST_RAGGED or len(shape) != 5 or len(cells) != 2 or steps != {1}:
+    few = sums.groups <= target.costs.most_ragged_groups
+    if not few or len(shape) != 5 or len(cells) != 2 or steps != {1}:
         return False
     sizes = shape[1], sums.size, cells, shape[3:]
     return cycles_of(*sizes, target) < plain_cycles(*sizes, target)

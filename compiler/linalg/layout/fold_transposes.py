@@ -26,21 +26,26 @@ from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, contiguous, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.index_notation import Builder, Tensor
 
 
 @dataclass(frozen=True)
-class FoldTransposes(LinalgPass):
+class FoldTransposes(LinalgPattern["_Folding"]):
     """Let every move read what the moves before it read."""
 
     name = "fold-transposes"
 
-    def rewrite(self, op: GenericOp) -> None:
+    def match(self, op: GenericOp) -> _Folding | str | None:
         move = Move.of(op)
-        if move is not None and _is_moved(move.source):
-            b = builder_for(op)
-            replace_op(op, b, _written(b, move))
+        if move is None:
+            return None
+        moved = _is_moved(move.source)
+        return _Folding(op, move) if moved else "what it moves was not moved for it alone"
+
+    def rewrite(self, found: _Folding) -> None:
+        b = builder_for(found.op)
+        replace_op(found.op, b, _written(b, found.move))
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,14 @@ class Move:
             for form in index
         )
         return Move(source, forms, tuple(shape))
+
+
+@dataclass(frozen=True)
+class _Folding:
+    """A computation that moves what was moved before."""
+
+    op: GenericOp
+    move: Move
 
 
 def _is_moved(value: SSAValue) -> bool:

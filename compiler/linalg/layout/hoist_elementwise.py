@@ -21,17 +21,18 @@ from math import prod
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Operation
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.rewriter import Rewriter
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.affine_form import indexing_map
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.analysis.uses import producer_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import neighbours
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
@@ -39,46 +40,87 @@ from ncc.dialects.structured import PARALLEL, generic
 
 
 @dataclass(frozen=True)
-class HoistElementwise(LinalgPass):
+class HoistElementwise(LinalgPattern["_Hoisting"]):
     """Move reshapes, concats and moves behind the pointwise computations that read them."""
 
     name = "hoist-elementwise"
 
-    def rewrite(self, op: GenericOp) -> None:
-        left = [op]
+    def match(self, op: GenericOp) -> _Hoisting | str | None:
+        linalg_op = LinalgOp(op)
+        if not linalg_op.is_pointwise or linalg_op.computes_coordinates:
+            return None
+        if not linalg_op.may_be_rebuilt:
+            return None
+        read = [linalg_op.reads[k] for k in linalg_op.live]
+        if None in [access.axes for access in (*read, linalg_op.write)]:
+            return None
+        reasons: list[str] = []
+        for position in linalg_op.live:
+            reason = _why_behind(linalg_op, position)
+            if reason is None:
+                return _Hoisting(linalg_op, position)
+            reasons.append(reason)
+        return next(filter(None, reasons), None)
+
+    def rewrite(self, found: _Hoisting) -> None:
+        left = found.rewrite()[::-1]
         while left:
-            left += reversed(_sunk(left.pop()))
+            again = self.decide(left.pop())
+            if again is not None:
+                left += reversed(again.rewrite())
 
 
-def _sunk(op: GenericOp) -> list[GenericOp]:
-    """Op, written anew in front of a view that it reads; nothing where it has to stay."""
-    linalg_op = LinalgOp(op)
-    if not linalg_op.is_pointwise or linalg_op.computes_coordinates or not linalg_op.may_be_rebuilt:
-        return []
-    if None in [
-        access.axes for access in (*(linalg_op.reads[k] for k in linalg_op.live), linalg_op.write)
-    ]:
-        return []
-    for position in linalg_op.live:
-        value = linalg_op.reads[position].value
-        source = value.owner
-        b = builder_for(op)
-        made = None
-        if not value.has_one_use():
-            continue
-        if isinstance(source, tensor.CollapseShapeOp) and producer_of(source.src):
-            made = _before_collapse(b, linalg_op, position, source)
-        elif isinstance(source, tensor.ConcatOp) and _joins_computed(source):
-            made = _before_concat(b, linalg_op, position, source)
-        elif isinstance(source, GenericOp):
-            made = _before_move(b, linalg_op, position, source)
-        if made is not None and isinstance(source, Operation):
-            written = generics_of(b.block)
-            replace_op(op, b, made)
-            Rewriter.erase_op(op)
-            Rewriter.erase_op(source)
-            return written
-    return []
+@dataclass(frozen=True)
+class _Hoisting:
+    """A pointwise computation, and the operand that is a view, or a move, which goes behind it."""
+
+    linalg_op: LinalgOp
+    position: int
+
+    def rewrite(self) -> list[GenericOp]:
+        """Write the computation anew in front of what it reads; what was written."""
+        op, b = self.linalg_op.op, builder_for(self.linalg_op.op)
+        source = self.linalg_op.reads[self.position].value.owner
+        match source:
+            case tensor.CollapseShapeOp():
+                made = _before_collapse(b, self.linalg_op, self.position, source)
+            case tensor.ConcatOp():
+                made = _before_concat(b, self.linalg_op, self.position, source)
+            case GenericOp():
+                made = _before_move(b, self.linalg_op, source)
+            case _:
+                raise CompilerBug(f"{op.name} reads no view")
+        written = generics_of(b.block)
+        replace_op(op, b, made)
+        Rewriter.erase_op(op)
+        Rewriter.erase_op(source)
+        return written
+
+
+def _why_behind(linalg_op: LinalgOp, position: int) -> str | None:
+    """Why a computation has to stay behind an operand, nothing of one that is neither a view nor a
+    move; None where it can be computed in front of it.
+    """
+    value = linalg_op.reads[position].value
+    match value.owner:
+        case tensor.CollapseShapeOp() as op:
+            computed = producer_of(op.src) is not None
+        case tensor.ConcatOp() as op:
+            computed = _joins_computed(op)
+        case GenericOp() as op if _is_move(LinalgOp(op)) and not _is_move(linalg_op):
+            computed = True
+        case _:
+            return ""
+    if not value.has_one_use():
+        return "others read its operand, too"
+    if not computed:
+        return "what it reads is a view of what no computation makes for it alone"
+    match value.owner:
+        case tensor.ConcatOp() as op:
+            return _why_behind_concat(linalg_op, position, op)
+        case GenericOp() as op:
+            return _why_behind_move(linalg_op, position, op)
+    return None
 
 
 def _joins_computed(op: tensor.ConcatOp) -> bool:
@@ -124,15 +166,20 @@ def _before_collapse(
     return b.collapse(made, neighbours(axes))
 
 
-def _before_concat(
-    b: Builder, linalg_op: LinalgOp, position: int, source: tensor.ConcatOp
-) -> Tensor | None:
-    """The computation on each part of the concat, where it reads nothing else along its axis."""
-    access = linalg_op.reads[position]
-    loop = access.index[source.dim.value.data].bare
+def _why_behind_concat(linalg_op: LinalgOp, position: int, source: tensor.ConcatOp) -> str | None:
+    """Why a computation stays behind a concat: it must read nothing else along its axis."""
+    loop = linalg_op.reads[position].index[source.dim.value.data].bare
     others = [linalg_op.reads[k] for k in linalg_op.live if k != position]
     if loop is None or any(other.uses(loop) for other in others):
-        return None
+        return "it reads other values along the axis of the concat"
+    return None
+
+
+def _before_concat(
+    b: Builder, linalg_op: LinalgOp, position: int, source: tensor.ConcatOp
+) -> Tensor:
+    """The computation on each part of the concat."""
+    (loop,) = linalg_op.reads[position].index[source.dim.value.data].loops()
     maps = [_loops_of(linalg_op.reads[k]) for k in linalg_op.live]
     parts: list[Tensor] = []
     for part in source.inputs:
@@ -147,23 +194,32 @@ def _before_concat(
     return b.concat(parts, _loops_of(linalg_op.write).index(loop))
 
 
-def _before_move(
-    b: Builder, linalg_op: LinalgOp, position: int, source: GenericOp
-) -> Tensor | None:
-    """The computation on what is moved, where it reads nothing else, cell by cell, and no cell is
-    left out or stored twice: what is repeated is computed on its way.
+def _why_behind_move(linalg_op: LinalgOp, position: int, source: GenericOp) -> str | None:
+    """Why a computation stays behind a move: it must read nothing else, cell by cell, and no cell
+    may be left out or stored twice: what is repeated is computed on its way.
     """
-    move = LinalgOp(source)
-    if not _is_move(move) or _is_move(linalg_op) or linalg_op.live != [position]:
-        return None
-    if linalg_op.reads[position].index != linalg_op.write.index:
-        return None
-    x = move.reads[move.live[0]].value
-    element = element_of(linalg_op.op.results[0])
-    if producer_of(x) is None or element_of(x) != element:
-        return None
+    if linalg_op.live != [position] or linalg_op.reads[position].index != linalg_op.write.index:
+        return "it reads more than what was moved, or moves it again"
+    x = _moved(source)
+    if producer_of(x) is None:
+        return "others read what is moved, too"
+    if element_of(x) != element_of(linalg_op.op.results[0]):
+        return "it changes the type of elements"
     if prod(shape_of(x)) != prod(shape_of(source.results[0])):
-        return None
+        return "the move repeats elements, or leaves some out"
+    return None
+
+
+def _moved(source: GenericOp) -> SSAValue:
+    """What a move moves."""
+    move = LinalgOp(source)
+    return move.reads[move.live[0]].value
+
+
+def _before_move(b: Builder, linalg_op: LinalgOp, source: GenericOp) -> Tensor:
+    """The computation on what is moved."""
+    x = _moved(source)
+    element = element_of(linalg_op.op.results[0])
     axes = list(range(len(shape_of(x))))
     made = _pointwise(b, linalg_op, [tensor_of(x)], [axes, axes], shape_of(x))
     inputs = [made.value if value is x else value for value in source.inputs]

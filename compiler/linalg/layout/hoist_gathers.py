@@ -26,7 +26,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, fill_number, outs_o
 from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
 from ncc.compiler.linalg.layout.gather_channels import select
 from ncc.compiler.linalg.rewrite.insert import doc_of, rebuilt, replace_op
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
@@ -35,20 +35,35 @@ from ncc.dialects.weights.weight import WeightAttr
 
 
 @dataclass(frozen=True)
-class HoistGathers(LinalgPass):
+class HoistGathers(LinalgPattern["_Gather"]):
     """Select where that is part of another selection, or of constants."""
 
     name = "hoist-gathers"
 
-    def rewrite(self, op: GenericOp) -> None:
+    def match(self, op: GenericOp) -> _Gather | str | None:
         linalg_op = LinalgOp(op)
         channels = linalg_op.channels
         if channels is None:
-            return
+            return None
         (source,) = linalg_op.captured
-        if isinstance(source.owner, GenericOp) and is_free(source, len(channels)):
-            b = Builder(Block())
-            replace_op(op, b, _taken(b, source, channels))
+        if not isinstance(source.owner, GenericOp):
+            return "it selects from what is not computed"
+        if not is_free(source, len(channels)):
+            return "what it selects from mixes channels, or has other readers"
+        return _Gather(op, source, tuple(channels))
+
+    def rewrite(self, found: _Gather) -> None:
+        b = Builder(Block())
+        replace_op(found.op, b, _taken(b, found.source, found.channels))
+
+
+@dataclass(frozen=True)
+class _Gather:
+    """A selection of channels of what another computation makes."""
+
+    op: GenericOp
+    source: SSAValue
+    channels: tuple[int, ...]
 
 
 def is_free(value: SSAValue, count: int) -> bool:

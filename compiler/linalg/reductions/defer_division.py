@@ -22,19 +22,20 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_o
 from ncc.compiler.linalg.analysis.softmax import Shares
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, move_after, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 
 @dataclass(frozen=True)
-class DeferDivision(LinalgPass):
+class DeferDivision(LinalgPattern["_Dividing"]):
     """Divide sums instead of what they sum; see the head of this file."""
 
     name = "defer-division"
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _Dividing.of(op)
-        if found is not None:
-            found.rewrite()
+    def match(self, op: GenericOp) -> _Dividing | str | None:
+        return _Dividing.of(op)
+
+    def rewrite(self, found: _Dividing) -> None:
+        found.rewrite()
 
 
 @dataclass(frozen=True)
@@ -51,24 +52,28 @@ class _Dividing:
     axes: tuple[int, ...]
 
     @staticmethod
-    def of(op: GenericOp) -> _Dividing | None:
-        """The contraction that alone reads the quotients which op makes, if it may be divided."""
+    def of(op: GenericOp) -> _Dividing | str | None:
+        """The contraction that alone reads the quotients which op makes, or why it may not be
+        divided. None where op makes no such quotients.
+        """
         found, user = Shares.of(op), reader_of(op.results[0])
-        if found is None or user is None:
+        if found is None:
             return None
+        if user is None:
+            return "its quotients are read by no contraction, or not by one alone"
         linalg_op, shares = LinalgOp(user), op.results[0]
         pair = linalg_op.product
         if pair is None or not linalg_op.reduced or filled_with(outs_of(user)) != 0.0:
-            return None
+            return "what reads its quotients does not sum products of them from zero"
         if prod(shape_of(user.results[0])) > prod(shape_of(shares)):
-            return None
+            return "the sums are more than the quotients"
         position = next((p for p in pair if linalg_op.reads[p].value is shares), None)
         if position is None:
-            return None
+            return "its quotients are no factor of the sums"
         loops = [linalg_op.reads[position].index[place].bare for place in found.kept]
         axis_of = {form.bare: axis for axis, form in enumerate(linalg_op.write.index)}
         if None in loops or not all(loop in axis_of for loop in loops):
-            return None
+            return "sums add quotients with several divisors"
         axes = tuple(axis_of[loop] for loop in loops)
         return _Dividing(user, position, found.powers, found.sums, axes)
 

@@ -17,23 +17,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
+from xdsl.ir import Block, SSAValue
 
-from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.cost_model import CostModel
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.analysis.uses import producer_of
 from ncc.compiler.linalg.analysis.weight_uses import positions_with
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, move_before, tensor_of
-
-TIMES_SMALLER = 2
-"""How many times as large as the weights the image must be: weights come from memory, and the image
-from a cache."""
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 
 FEW_OUTPUTS = 32
 """Outputs that vectors multiply sooner than an image is scaled and tiles multiply: 16 and 24 take
@@ -42,7 +38,7 @@ FEW_OUTPUTS = 32
 
 
 @dataclass(frozen=True)
-class FoldScaleIntoWeights(ModulePass):
+class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
     """Multiply weights instead of what they are multiplied with; see the head of this file."""
 
     name = "fold-scale-into-weights"
@@ -50,12 +46,20 @@ class FoldScaleIntoWeights(ModulePass):
     most_outputs: int | None = None
     """The most that a contraction may have; any number if None."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> _Scaled | str | None:
+        return _Scaled.of(op, self.costs.times_scaled_image)
+
+    def check(self, found: _Scaled) -> str | None:
+        if self.most_outputs is None or found.outputs <= self.most_outputs:
+            return None
+        return f"it has more than {self.most_outputs} outputs, which matrix tiles compute sooner"
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
         scaled: dict[tuple[object, ...], SSAValue] = {}
-        most = self.most_outputs
-        for found in [_Scaled.of(generic) for generic in generics_of(block)]:
-            if found is not None and (most is None or found.outputs <= most):
+        for found in [self.decide(op, decisions) for op in generics_of(block)]:
+            if found is not None:
                 found.rewrite(scaled)
         erase_dead(block)
 
@@ -76,25 +80,33 @@ class _Scaled:
     axes: tuple[int, ...]
 
     @staticmethod
-    def of(op: GenericOp) -> _Scaled | None:
-        """The contraction with data that are products, if its weights can be."""
+    def of(op: GenericOp, times: int) -> _Scaled | str | None:
+        """The contraction with data that are products, or why its weights cannot be. None for what
+        sums no products with a factor.
+        """
         linalg_op = LinalgOp(op)
         pair = linalg_op.product
-        if pair is None or not is_constant(linalg_op.reads[pair[1]].value):
+        if pair is None:
             return None
         data, weights = (linalg_op.reads[position] for position in pair)
-        scaling = producer_of(data.value)
-        if scaling is None:
+        scaling = data.value.owner
+        if not isinstance(scaling, GenericOp):
             return None
         made = _product(LinalgOp(scaling))
-        if made is None or producer_of(made[0].value) is not None:
-            return None  # it costs nothing, as the epilogue of that kernel
-        image = positions_with(weights.value) * prod(shape_of(made[1].value))
-        if image <= TIMES_SMALLER * prod(shape_of(weights.value)):
+        if made is None:
             return None
+        if not is_constant(weights.value):
+            return "its weights are computed"
+        if not data.value.has_one_use():
+            return "others read the scaled image, too"
+        if producer_of(made[0].value) is not None:
+            return "the kernel that makes the image scales it at no cost"
+        image = positions_with(weights.value) * prod(shape_of(made[1].value))
+        if image <= times * prod(shape_of(weights.value)):
+            return f"its image is at most {times} times as large as its weights"
         axes = _axes(LinalgOp(scaling), made[1], linalg_op, data, weights)
         if axes is None:
-            return None
+            return "factors are no axes of the weights that it sums over"
         return _Scaled(op, scaling, *pair, made[0].value, made[1].value, axes)
 
     @property

@@ -26,7 +26,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.softmax import Shares
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
 from ncc.dialects.statements import Code
@@ -47,40 +47,55 @@ ALIGNED = 16
 
 
 @dataclass(frozen=True)
-class FuseSoftmax(LinalgPass):
+class FuseSoftmax(LinalgPattern["_Softmax"]):
     """Compute shares by one walk; see the head of this file."""
 
     name = "fuse-softmax"
 
-    def rewrite(self, op: GenericOp) -> None:
-        folded = _folded(op)
-        if folded is not None:
-            _rewrite(op, *folded)
+    def match(self, op: GenericOp) -> _Softmax | str | None:
+        return _match(op)
+
+    def check(self, found: _Softmax) -> str | None:
+        _, extent, behind = found.extents
+        if behind == 1:
+            return f"rows have fewer than {LEAST_ROW} cells" if extent < LEAST_ROW else None
+        return f"there are fewer than {LEAST_COLUMNS} columns" if behind < LEAST_COLUMNS else None
+
+    def rewrite(self, found: _Softmax) -> None:
+        _rewrite(found.op, found.x, found.extents)
 
 
-def _folded(op: GenericOp) -> tuple[Tensor, tuple[int, int, int]] | None:
-    """The tensor that op makes shares of, and its extents before, along and behind the axes that
-    are summed. None where op makes no shares, where others read the maxima, powers or sums, too,
-    and where rows are too short or columns too few.
+@dataclass(frozen=True)
+class _Softmax:
+    """A computation of shares, the tensor that it makes shares of, and the extents of that before,
+    along and behind the axes that are summed.
     """
+
+    op: GenericOp
+    x: Tensor
+    extents: tuple[int, int, int]
+
+
+def _match(op: GenericOp) -> _Softmax | str | None:
+    """The softmax whose shares op makes, or why it stays. None where op makes no shares."""
     found = Shares.of(op)
-    if found is None or element_of(found.x) != f32:
+    if found is None:
         return None
+    if element_of(found.x) != f32:
+        return "it is not of float32"
     shape = shape_of(found.x)
     along = [axis for axis in range(len(shape)) if axis not in found.kept]
     if not along or along != list(range(along[0], along[-1] + 1)):
-        return None
+        return "it sums along axes that are no neighbours"
     readers = {found.largest: 1, found.powers: 2, found.sums: 1}
     if any(len(list(value.uses)) != count for value, count in readers.items()):
-        return None
+        return "others read its maxima, powers or sums, too"
     starts = ((found.largest, float("-inf")), (found.sums, 0.0))
     if not all(_leaves(value, found.kept, start) for value, start in starts):
-        return None
+        return "its maxima or sums have other axes, or start elsewhere"
     first, last = along[0], along[-1] + 1
-    before, extent, behind = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
-    if (extent < LEAST_ROW) if behind == 1 else (behind < LEAST_COLUMNS):
-        return None
-    return tensor_of(found.x), (before, extent, behind)
+    extents = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
+    return _Softmax(op, tensor_of(found.x), extents)
 
 
 def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:

@@ -23,18 +23,24 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 
 @dataclass(frozen=True)
-class HoistReductions(LinalgPass):
+class HoistReductions(LinalgPattern[GenericOp]):
     """Hoist every such computation; see the head of this file."""
 
     name = "hoist-reductions"
 
-    def rewrite(self, op: GenericOp) -> None:
-        if _leaves_one(op):
-            _hoist(op)
+    def match(self, op: GenericOp) -> GenericOp | str | None:
+        if not _leaves_one(op):
+            return None
+        if len(op.outputs) == 1 and isinstance(op.outputs[0].owner, tensor.EmptyOp):
+            return op
+        return "it goes on from other values"
+
+    def rewrite(self, found: GenericOp) -> None:
+        _hoist(found)
 
 
 def _leaves_one(op: GenericOp) -> bool:
@@ -46,12 +52,11 @@ def _leaves_one(op: GenericOp) -> bool:
 
 
 def _hoist(op: GenericOp) -> None:
-    """Move op, if it works point by point, and where its result goes behind the last operation
+    """Move op, which works point by point, and the place of its result behind the last operation
     that it needs.
     """
-    first, *_ = empty = [value.owner for value in op.outputs]
-    if len(empty) != 1 or not isinstance(first, tensor.EmptyOp):
-        return
+    (first,) = (value.owner for value in op.outputs)
+    assert isinstance(first, tensor.EmptyOp)
     read = (*op.inputs, *LinalgOp(op).captured)
     last, *others = [value.owner for value in read if isinstance(value.owner, Operation)]
     for owner in others:

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
@@ -31,25 +32,24 @@ from ncc.compiler.linalg.rewrite.insert import (
     replace_op,
     tensor_of,
 )
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
 
-FEWEST_BYTES = 1 << 17
-"""Bytes of a block of channels, or of a plain one, that is summed row by row: where it has less,
-there are blocks enough for all threads, or the image stays in a cache as it is."""
-
 
 @dataclass(frozen=True)
-class SplitReductionByRows(LinalgPass):
+class SplitReductionByRows(LinalgPattern["_ImageSum"]):
     """Sum rows, then images; see the head of this file."""
 
     name = "split-reduction-by-rows"
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _ImageSum.of(op)
-        if found is not None:
-            found.rewrite()
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> _ImageSum | str | None:
+        return _ImageSum.of(op, self.costs.fewest_bytes_by_rows)
+
+    def rewrite(self, found: _ImageSum) -> None:
+        found.rewrite()
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class _ImageSum:
     columns: tuple[int, ...]
 
     @staticmethod
-    def of(op: GenericOp) -> _ImageSum | None:
-        """The sum, if it is one over a large image."""
+    def of(op: GenericOp, fewest_bytes: int) -> _ImageSum | str | None:
+        """The sum over a large image, or why it stays. None for what sums no image."""
         linalg_op = LinalgOp(op)
         folded = (
             linalg_op.combiner if len(linalg_op.reduced) > 1 and len(linalg_op.reads) == 1 else None
@@ -74,16 +74,16 @@ class _ImageSum:
         [image] = linalg_op.reads
         loops = image.axes
         if loops is None or tuple(linalg_op.extents[d] for d in loops) != shape_of(image.value):
-            return None
+            return "it reads a part of its image"
         kept = tuple(loop for loop in loops if loop in linalg_op.parallel)
         if folded[1] is not linalg_op.body.args[0] or kept != linalg_op.write.axes:
-            return None
+            return "it sums something else than elements, or stores them in another order"
         # Channels that lie one behind the other are summed one by one.
         blocks = prod(linalg_op.extents[loop] for loop in kept if loop != loops[-1])
         if element_of(image.value) != f32:
-            return None
-        if 4 * prod(shape_of(image.value)) < FEWEST_BYTES * blocks:
-            return None
+            return "it is not of float32"
+        if 4 * prod(shape_of(image.value)) < fewest_bytes * blocks:
+            return f"a block of its channels has fewer than {fewest_bytes >> 10} KB"
         rows, *columns = (axis for axis, loop in enumerate(loops) if loop in linalg_op.reduced)
         return _ImageSum(op, rows, tuple(columns))
 

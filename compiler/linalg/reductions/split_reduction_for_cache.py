@@ -29,41 +29,36 @@ from xdsl.ir import Block
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
-from ncc.compiler.target import AVX512, Core, Target
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
-
-STAYS = 1 / 2
-"""The most of the cache that an operand may take and still be there when it is read again."""
-
-PART = 1 / 3
-"""The most of the cache that a part takes: results pass through it, and the other operand."""
 
 POINTS, CHANNELS = 12, 2 * BLOCK
 """The extents of a register tile: it reads an element of w once for so many points, and one of x
 once for so many channels.
 """
 
-WORTH = 2
-"""Sums are cut where whole ones have more than so many times the traffic that parts have."""
-
 FORESEEN = 4
 """How many times faster neighbours in memory are read than what lies apart: they are prefetched."""
 
 
 @dataclass(frozen=True)
-class SplitReductionForCache(LinalgPass):
+class SplitReductionForCache(LinalgPattern["_Sum"]):
     """Cut the sums of the network that are too large; see the head of this file."""
 
     name = "split-reduction-for-cache"
 
     target: Target = AVX512
 
-    def rewrite(self, op: GenericOp) -> None:
-        found = _Sum.of(op, self.target.core)
-        if found is not None:
-            found.rewrite()
+    def match(self, op: GenericOp) -> _Sum | str | None:
+        return _Sum.of(op, self.target)
+
+    def describe(self, found: _Sum) -> str:
+        return f"in {found.parts} parts"
+
+    def rewrite(self, found: _Sum) -> None:
+        found.rewrite()
 
 
 def parts_of(data: int, traffic: int, sums: int, room: int, worth: int) -> int:
@@ -87,8 +82,8 @@ class _Sum:
     parts: int
 
     @staticmethod
-    def of(op: GenericOp, core: Core) -> _Sum | None:
-        """The contraction, if it is worth cutting."""
+    def of(op: GenericOp, target: Target) -> _Sum | str | None:
+        """The contraction that is worth cutting, or why it is not. None for what is none."""
         linalg_op = LinalgOp(op)
         if (
             linalg_op.product is None
@@ -99,12 +94,16 @@ class _Sum:
             return None
         axes_of = {d: [_axis(access, d) for access in linalg_op.reads] for d in linalg_op.reduced}
         cut = [d for d, axes in axes_of.items() if None not in axes]
-        if not cut or {element_of(value) for value in op.operands} != {f32}:
-            return None
+        if {element_of(value) for value in op.operands} != {f32}:
+            return "it is not of float32"
+        if not cut:
+            return "no loop that it sums over is one axis of either operand"
         loop = max(cut, key=lambda d: linalg_op.extents[d])
         axes = [axis for axis in axes_of[loop] if axis is not None]
-        parts, extent = _parts(linalg_op, core), linalg_op.extents[loop]
-        return _Sum(op, tuple(axes), _even(extent, parts)) if 1 < parts <= extent else None
+        parts, extent = _parts(linalg_op, target), linalg_op.extents[loop]
+        if not 1 < parts <= extent:
+            return "what it reads again stays in L2, or the sums of parts would be more traffic"
+        return _Sum(op, tuple(axes), _even(extent, parts))
 
     def rewrite(self) -> None:
         """Sum part by part, each on top of those before it."""
@@ -126,9 +125,10 @@ def _axis(access: TensorAccess, loop: int) -> int | None:
     return axes[0] if len(axes) == 1 and access.index[axes[0]].bare == loop else None
 
 
-def _parts(linalg_op: LinalgOp, core: Core) -> int:
+def _parts(linalg_op: LinalgOp, target: Target) -> int:
     """In how many parts to sum; 1 where what is read again stays near by itself."""
-    l2_bytes = core.l2_bytes
+    l2_bytes, costs = target.core.l2_bytes, target.costs
+    stays, worth = costs.operand_share * l2_bytes, costs.parts_worth
     lane = linalg_op.write.index[-1].bare
     vectors = [access for access in linalg_op.reads if lane is not None and access.uses(lane)]
     if len(vectors) != 1:
@@ -141,26 +141,28 @@ def _parts(linalg_op: LinalgOp, core: Core) -> int:
         4 * _cells(linalg_op, access) // batch for access in (still, stream, linalg_op.write)
     )
     by_points, by_vectors = w * -(-alone[0] // POINTS), x * -(-alone[1] // CHANNELS)
-    room = int(PART * l2_bytes)
+    room = int(costs.reduction_part_share * l2_bytes)
     if _lies_apart(linalg_op, stream):
-        return 1 if w <= STAYS * l2_bytes else parts_of(w, by_points, y, room, WORTH)
-    if min(x, w) <= STAYS * l2_bytes:
+        return 1 if w <= stays else parts_of(w, by_points, y, room, worth)
+    if min(x, w) <= stays:
         return 1
-    parts = parts_of(min(x, w), min(by_points, by_vectors), y, room, FORESEEN * WORTH)
-    return max(parts, _parts_of_vectors(linalg_op, alone[0], core))
+    parts = parts_of(min(x, w), min(by_points, by_vectors), y, room, FORESEEN * worth)
+    return max(parts, _parts_of_vectors(linalg_op, alone[0], target))
 
 
-def _parts_of_vectors(linalg_op: LinalgOp, points: int, core: Core) -> int:
+def _parts_of_vectors(linalg_op: LinalgOp, points: int, target: Target) -> int:
     """In how many parts to sum, so that the vectors of a register tile stay in L2.
 
     Every tile of points reads them. From beyond L2, that is what the tile waits for if a cache line
     takes longer to come than its products with the points of the tile.
     """
+    core, costs = target.core, target.costs
     if core.l3_line * core.multiply_adds <= POINTS:
         return 1
     vectors = 4 * CHANNELS * prod(linalg_op.extents[d] for d in linalg_op.reduced)
     traffic, sums = vectors * -(-points // POINTS), 4 * CHANNELS * points
-    return parts_of(vectors, traffic, sums, int(STAYS * core.l2_bytes), WORTH)
+    stays = int(costs.operand_share * core.l2_bytes)
+    return parts_of(vectors, traffic, sums, stays, costs.parts_worth)
 
 
 def _alone(linalg_op: LinalgOp, access: TensorAccess, other: TensorAccess) -> int:

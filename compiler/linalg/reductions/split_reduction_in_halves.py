@@ -18,18 +18,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
-from xdsl.passes import ModulePass
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import indexing_map
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
-from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import positions_with
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     erase_dead,
@@ -37,6 +37,7 @@ from ncc.compiler.linalg.rewrite.insert import (
     replace_op,
     tensor_of,
 )
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import PARALLEL
@@ -44,26 +45,22 @@ from ncc.dialects.structured import PARALLEL
 HALVES = 2
 """Parts that channels are summed in."""
 
-TIMES_LARGER = 3
-"""How many times the sums are what is summed, where that is worth staying in its core's cache."""
-
-FEWEST_BYTES = 1 << 16
-"""Bytes of what is summed: less comes from another core in the time of one more launch."""
-
-MOST_BYTES = 3 << 16
-"""Bytes of the sums of both halves: more would evict other values."""
-
 
 @dataclass(frozen=True)
-class SplitReductionInHalves(ModulePass):
+class SplitReductionInHalves(LinalgChoice["_Split"]):
     """Sum halves of channels, then both; see the head of this file."""
 
     name = "split-reduction-in-halves"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> _Split | str | None:
+        return _Split.of(op, {}, self.costs)
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
         made: dict[SSAValue, bool] = {}
-        for found in [_Split.of(one, made) for one in generics_of(block)]:
+        ops = generics_of(block)
+        for found in [self.decide_on(op, _Split.of(op, made, self.costs), decisions) for op in ops]:
             if found is not None:
                 found.rewrite()
         erase_dead(block)
@@ -77,22 +74,32 @@ class _Split:
     axes: tuple[int, int]
 
     @staticmethod
-    def of(op: GenericOp, made: dict[SSAValue, bool]) -> _Split | None:
-        """The contraction, if it is one that is worth splitting; made: see `_made_by_channels`."""
+    def of(op: GenericOp, made: dict[SSAValue, bool], costs: CostModel) -> _Split | str | None:
+        """The contraction that is worth splitting, or why it is not. None for what sums no channels
+        in blocks.
+
+        made: see `_made_by_channels`.
+        """
         linalg_op = LinalgOp(op)
         if linalg_op.product != (0, 1) or len(linalg_op.reads) != 2 or not linalg_op.may_be_rebuilt:
             return None
         data, weights = linalg_op.reads
         channels = data.index[0].bare
-        if channels not in linalg_op.reduced or linalg_op.extents[channels] % HALVES:
+        if channels not in linalg_op.reduced:
             return None
+        if linalg_op.extents[channels] % HALVES:
+            return "its channels have no halves"
         axes = [k for k, form in enumerate(weights.index) if form.bare == channels]
         uses = sum(f.coefficient(channels) != 0 for a in linalg_op.reads for f in a.index)
         if len(axes) != 1 or uses != 2 or linalg_op.write.axes is None:
-            return None
-        if element_of(data.value) != f32 or not _made_by_channels(data.value, made):
-            return None
-        return _Split(op, (0, axes[0])) if _is_worth_it(linalg_op, weights.value) else None
+            return "channels are no axis of the weights, or its result is strided"
+        if element_of(data.value) != f32:
+            return "it is not of float32"
+        if not _made_by_channels(data.value, made):
+            return "what it sums was not made channel by channel"
+        if not _is_worth_it(linalg_op, weights.value, costs):
+            return "sums of halves are too many beside what is summed, or too few to matter"
+        return _Split(op, (0, axes[0]))
 
     def rewrite(self) -> None:
         b = builder_for(self.op)
@@ -118,15 +125,15 @@ class _Split:
         return rebuilt(b, self.op, [x.value for x in operands], outs, halved, kinds)
 
 
-def _is_worth_it(linalg_op: LinalgOp, weights: SSAValue) -> bool:
+def _is_worth_it(linalg_op: LinalgOp, weights: SSAValue, costs: CostModel) -> bool:
     """Whether sums are few beside what is summed: of the whole image, whatever its parts are."""
     positions, together = (
         positions_with(weights),
         prod(linalg_op.extents[loop] for loop in linalg_op.reduced),
     )
     summed, sums = 4 * positions * together, 4 * positions * prod(shape_of(weights)) // together
-    few = TIMES_LARGER * sums <= summed and HALVES * sums <= MOST_BYTES
-    return few and summed >= FEWEST_BYTES
+    few = costs.halved_times_larger * sums <= summed and HALVES * sums <= costs.most_halved_sums
+    return few and summed >= costs.fewest_halved_bytes
 
 
 def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:

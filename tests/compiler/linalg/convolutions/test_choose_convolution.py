@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest.mock import ANY, Mock
@@ -12,13 +13,14 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions import choose_convolution as convolve
-from ncc.compiler.linalg.convolutions import chunks
 from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.memory.room import LITTLE_MORE, Room
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from tests.compiler.linalg.computations import add, relu
@@ -475,13 +477,12 @@ def test_chunks_of_a_network_with_too_many(
             x = relu(b, convolution(b, x, 96))
         return x
 
-    def count() -> int:
+    def count(target: Target) -> int:
         module = make_network([(96, 112, 112)], write)
-        return sum("separable" in op.attributes for op in generics(rewritten(module)))
+        convolve.ChooseConvolution(target).apply(Context(), module)
+        return sum("separable" in op.attributes for op in generics(module))
 
-    before = count()
-    monkeypatch.setattr(chunks, "MOST_CHUNKS", 8)
-    assert count() < before
+    assert count(replace(AVX512, costs=CostModel(most_chunks=8))) < count(AVX512)
 
 
 @pytest.mark.parametrize("follow", [relu, pool], ids=["pointwise", "pool"])

@@ -8,10 +8,8 @@ from ncc.compiler.linalg.convolutions.chunks import (
     HARDLY_NOTICED,
     LARGER,
     LAUNCHES,
-    MOST_CHUNKS,
     MOST_OF_A_ROW,
     ROUND_TILES,
-    UNEVEN,
     chunk_size,
     least_held,
 )
@@ -62,12 +60,13 @@ def test_chunks_of_a_network(target: Target, threads: int) -> None:
     def chunks(least: int) -> int:
         return len(tiling.chunks(chunk_size(tiling, threads, least=least)))
 
-    fit, larger = [MOST_CHUNKS // chunks(least) for least in (0, LARGER[-1])]
+    most = target.costs.most_chunks
+    fit, larger = [most // chunks(least) for least in (0, LARGER[-1])]
     assert fit < larger
-    assert least_held([tiling] * fit, threads) == 0
-    least = least_held([tiling] * larger, threads)
-    assert least in LARGER and larger * chunks(least) <= MOST_CHUNKS
-    assert least_held([tiling] * (larger + 1), threads) == LARGER[-1]
+    assert least_held([tiling] * fit, threads, most) == 0
+    least = least_held([tiling] * larger, threads, most)
+    assert least in LARGER and larger * chunks(least) <= most
+    assert least_held([tiling] * (larger + 1), threads, most) == LARGER[-1]
     rows = chunk_size(tiling, threads, least=LARGER[-1])
     assert 4 * tiling.places * 128 * (rows + 1) > LARGER[-1]
 
@@ -105,7 +104,8 @@ def test_uneven_chunks() -> None:
 def test_uneven_chunks_that_stay_near() -> None:
     """13 rows leave the cache that 5, 5 and 3 rows stay in, for hardly more cycles."""
     tiling = Tiling(F4, 64, 160, 52, 52, TARGETS[1])
-    assert tiling.cycles(5, threads=2) > UNEVEN * tiling.cycles(13, threads=2)
+    uneven = tiling.target.costs.uneven_chunks
+    assert tiling.cycles(5, threads=2) > uneven * tiling.cycles(13, threads=2)
     assert chunk_size(tiling, threads=2) == 5
 
 

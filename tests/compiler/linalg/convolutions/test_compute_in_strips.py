@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,19 +12,22 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
+from ncc.compiler.cost_model import CostModel
+from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.convolutions import compute_in_strips as strips
 from ncc.compiler.linalg.convolutions.compute_in_strips import (
     MOST_COMPUTATIONS,
     Chain,
     ComputeInStrips,
     chains,
+    room_of,
 )
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.rewrite.parts import ROWS
+from ncc.compiler.options import Options
 from ncc.compiler.plan import Plan
-from ncc.compiler.target import AVX512
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
@@ -37,11 +41,13 @@ MakeNetwork = Callable[..., ModuleOp]
 CACHE = AVX512.core.l2_bytes
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small values are large enough, and strips are a few rows."""
-    monkeypatch.setattr(strips, "LARGE", 1 / CACHE)
-    monkeypatch.setattr(strips, "STRIP", (64 << 10) / CACHE)
+def strips_of(room: int) -> CostModel:
+    """Any value is large enough, and strips hand on so many bytes."""
+    return CostModel(large_value=1 / CACHE, strip_share=room / CACHE)
+
+
+SMALL = replace(AVX512, costs=strips_of(64 << 10))
+"""A target for which strips are a few rows."""
 
 
 def weights(b: Builder, *shape: int, stream: int = 0) -> Tensor:
@@ -79,10 +85,8 @@ def bottleneck(window: int, stride: int) -> Callable[[Builder, Tensor], Tensor]:
     return write
 
 
-def chains_of(module: ModuleOp) -> list[Chain]:
-    return list(
-        chains(network_of(module).body.block, int(strips.STRIP * CACHE), int(strips.LARGE * CACHE))
-    )
+def chains_of(module: ModuleOp, target: Target = SMALL) -> list[Chain]:
+    return list(chains(network_of(module).body.block, target))
 
 
 def check(module: ModuleOp, *shapes: Sequence[int]) -> None:
@@ -91,7 +95,7 @@ def check(module: ModuleOp, *shapes: Sequence[int]) -> None:
     x = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
     (before,) = evaluate(network_of(module), x, dtype=np.float64)
     many = len(generics(module))
-    ComputeInStrips().apply(Context(), module)
+    ComputeInStrips(SMALL).apply(Context(), module)
     module.verify()
     assert len(generics(module)) > 1.5 * many
     (after,) = evaluate(network_of(module), x, dtype=np.float64)
@@ -101,7 +105,6 @@ def check(module: ModuleOp, *shapes: Sequence[int]) -> None:
     np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12 * np.abs(before).max())
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("window", [3, 5])
 @pytest.mark.parametrize("size", [(24, 12), (36, 10), (26, 12)])
@@ -113,7 +116,6 @@ def test_numbers(
     check(make_network([shape], bottleneck(window, stride)), shape)
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("height", "window"), [(25, 3), (26, 5)])
 def test_last_strip_has_all_it_reads(
     make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, height: int, window: int
@@ -126,7 +128,6 @@ def test_last_strip_has_all_it_reads(
     assert all(0 not in shape_of(op.results[0]) for op in generics(module))
 
 
-@pytest.mark.usefixtures("small")
 def test_numbers_of_a_long_chain(make_network: MakeNetwork) -> None:
     """Windows behind windows: each has rows of its own to hand on."""
 
@@ -141,7 +142,6 @@ def test_numbers_of_a_long_chain(make_network: MakeNetwork) -> None:
     check(module, (16, 24, 24))
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("how", ELSEWHERE)
 def test_what_is_read_elsewhere(make_network: MakeNetwork, how: str) -> None:
     """Strips read their rows of a value, if these move with them; else the value is whole."""
@@ -154,7 +154,6 @@ def test_what_is_read_elsewhere(make_network: MakeNetwork, how: str) -> None:
     check(make_network(shapes, write), *shapes)
 
 
-@pytest.mark.usefixtures("small")
 def test_every_row_is_computed_once(make_network: MakeNetwork) -> None:
     """What the window of the next strip needs again is copied, not computed."""
     module = make_network([(16, 24, 24)], bottleneck(3, 1))
@@ -164,23 +163,21 @@ def test_every_row_is_computed_once(make_network: MakeNetwork) -> None:
         return sum(shape_of(op.results[0])[ROWS] for op in reduced)
 
     before = rows()
-    ComputeInStrips().apply(Context(), module)
+    ComputeInStrips(SMALL).apply(Context(), module)
     assert rows() == before
 
 
-@pytest.mark.usefixtures("small")
 def test_strips_take_less_memory(
     make_network: MakeNetwork,
     make_plan: Callable[[ModuleOp], Plan],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All strips of a value are given the same memory."""
-    monkeypatch.setattr(strips, "STRIP", (128 << 10) / CACHE)
+    target = replace(AVX512, costs=strips_of(128 << 10))
 
     def arena(rewritten: bool) -> int:
         module = make_network([(16, 48, 48)], bottleneck(3, 2))
         if rewritten:
-            ComputeInStrips().apply(Context(), module)
+            ComputeInStrips(target).apply(Context(), module)
         return make_plan(module).arena_bytes
 
     assert arena(True) < 0.6 * arena(False)
@@ -188,14 +185,13 @@ def test_strips_take_less_memory(
 
 def test_more_threads_take_higher_strips(make_network: MakeNetwork) -> None:
     """The most rows that hand on no more than there is room for, in strips that are not many."""
-    (chain,) = chains_of(make_network([(24, 112, 112)], bottleneck(3, 1)))
-    rows = [chain.strip_rows(int(strips.STRIP * CACHE) * threads) for threads in (1, 2, 4)]
+    (chain,) = chains_of(make_network([(24, 112, 112)], bottleneck(3, 1)), AVX512)
+    rows = [chain.strip_rows(room_of(AVX512) * threads) for threads in (1, 2, 4)]
     assert rows == [16, 28, 56]
     assert chain.strip_rows(150_000) is None
-    assert chain.strip_rows(int(strips.STRIP * CACHE), most=2) is None
+    assert chain.strip_rows(room_of(AVX512), most=2) is None
 
 
-@pytest.mark.usefixtures("small")
 def test_strips_have_two_rows_at_least(make_network: MakeNetwork) -> None:
     """Where only one fits, the chain stays whole."""
     (chain,) = chains_of(make_network([(16, 12, 16)], bottleneck(3, 1)))
@@ -203,9 +199,7 @@ def test_strips_have_two_rows_at_least(make_network: MakeNetwork) -> None:
     assert rows[0] is None and next(filter(None, rows)) == 2
 
 
-def test_a_chain_that_is_too_long_is_cut(
-    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chain_that_is_too_long_is_cut(make_network: MakeNetwork) -> None:
     """Values between two chains are whole: better so than very many strips."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -213,16 +207,15 @@ def test_a_chain_that_is_too_long_is_cut(
             x = depthwise(b, relu(b, x))
         return x
 
-    monkeypatch.setattr(strips, "LARGE", 1 / CACHE)
     lengths = []
     for room in (1 << 20, 16_000, 1_000):
-        monkeypatch.setattr(strips, "STRIP", room / CACHE)
-        found = chains_of(make_network([(16, 32, 32)], write))
+        target = replace(AVX512, costs=strips_of(room))
+        found = chains_of(make_network([(16, 32, 32)], write), target)
         lengths.append([len(chain.computations) for chain in found])
     assert lengths == [[6], [3, 3], []]
 
 
-def test_a_chain_has_so_many_computations(small: None, make_network: MakeNetwork) -> None:
+def test_a_chain_has_so_many_computations(make_network: MakeNetwork) -> None:
     """However many follow one another point by point: strips of each are written one in another."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -234,17 +227,17 @@ def test_a_chain_has_so_many_computations(small: None, make_network: MakeNetwork
     module = make_network([(16, 8, 8)], write)
     lengths = [len(chain.computations) for chain in chains_of(module)]
     assert lengths and max(lengths) <= MOST_COMPUTATIONS
-    ComputeInStrips().apply(Context(), module)
+    ComputeInStrips(SMALL).apply(Context(), module)
     module.verify()
 
 
 @pytest.mark.parametrize(("channels", "whole"), [(17, False), (32, False), (16, True), (3, True)])
 def test_blocks_that_are_not_full(make_network: MakeNetwork, channels: int, whole: bool) -> None:
     """Channels take the memory of their blocks, but for the few of an image."""
-    pixels = int(strips.LARGE * CACHE) // (4 * 32) + 64
+    pixels = int(AVX512.costs.large_value * CACHE) // (4 * 32) + 64
     shape = (channels, 64, pixels // 64)
     module = make_network([shape], lambda b, x: depthwise(b, relu(b, x)))
-    assert (not chains_of(module)) == whole
+    assert (not chains_of(module, AVX512)) == whole
 
 
 def test_what_stays_whole(make_network: MakeNetwork) -> None:
@@ -264,11 +257,11 @@ def test_what_stays_whole(make_network: MakeNetwork) -> None:
     def active(b: Builder, x: Tensor) -> Tensor:
         return depthwise(b, relu(b, mix(b, relu(b, mix(b, x, 256)), 256)))
 
-    assert not chains_of(make_network([(16, 24, 24)], bottleneck(3, 1)))
+    assert not chains_of(make_network([(16, 24, 24)], bottleneck(3, 1)), AVX512)
     for write in (twice, total):
-        assert not chains_of(make_network([(16, 112, 112)], write))
+        assert not chains_of(make_network([(16, 112, 112)], write), AVX512)
     for write in (deep, active):
-        assert not chains_of(make_network([(16, 112, 24)], write))
+        assert not chains_of(make_network([(16, 112, 24)], write), AVX512)
 
 
 NETWORK = """7767517
@@ -290,10 +283,11 @@ def test_compiled_results_are_equal_bit_by_bit(
     param = tmp_path / "net.param"
     param.write_text(NETWORK.format(stride=stride))
     x = np.random.default_rng(2).standard_normal((16, 24, 24)).astype(np.float32)
-    whole = ncc.compile(param, random_weights=1, num_threads=threads)
-    monkeypatch.setattr(strips, "LARGE", 1 / CACHE)
-    monkeypatch.setattr(strips, "STRIP", (64 << 10) / CACHE)
-    cut = ncc.compile(param, random_weights=1, num_threads=threads)
+    target = Target.of("host", tiles=False)
+    options = Options(target=target, random_weights=1, num_threads=threads)
+    whole = compile_with(param, None, options)
+    small = replace(target, costs=strips_of(64 << 10))
+    cut = compile_with(param, None, replace(options, target=small))
     assert len(cut.artifact.info["steps"]) > 1.5 * len(whole.artifact.info["steps"])
     np.testing.assert_array_equal(cut(x), whole(x))
 

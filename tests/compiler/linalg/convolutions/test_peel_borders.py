@@ -15,9 +15,9 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.convolutions import peel_borders
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.target import AVX512
@@ -40,8 +40,9 @@ MakeNetwork = Callable[..., ModuleOp]
 Sides = tuple[int, int, int, int]
 """Cells of padding above, below, on the left and on the right."""
 
-SMALL = replace(AVX512, core=replace(AVX512.core, l1_bytes=0))
-"""A target for which no input is small."""
+ANY_WORK = CostModel(most_peeled_work=1 << 20)
+SMALL = replace(AVX512, core=replace(AVX512.core, l1_bytes=0), costs=ANY_WORK)
+"""A target for which no input is small, and peeling pays however much work it is."""
 
 
 def convolve(
@@ -101,7 +102,6 @@ def test_numbers(
     stride: int,
 ) -> None:
     """Borders on any side, whole and in blocks; what follows is computed with each part."""
-    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
     size = (26 + sides[0] + sides[1], 23 + sides[2] + sides[3])
     shapes = [(3, 26, 23), (32, *((n - window) // stride + 1 for n in size))]
     module = make_network(shapes, convolution(window, stride, sides))
@@ -116,7 +116,6 @@ def test_what_is_read_elsewhere(
     make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     """What follows a convolution is computed with its parts where all that it reads has such."""
-    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
     write = convolution(3, 1, (1, 1, 1, 1))
     shapes = [(3, 24, 24), ELSEWHERE[how]]
     module = make_network(shapes, lambda b, x, y: add_from_elsewhere(b, write(b, x), y, how))
@@ -127,7 +126,6 @@ def test_what_takes_every_other_cell(
     make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It reads the concat: cells of a part are not as many as it makes of them."""
-    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
     write = convolution(3, 1, (1, 1, 1, 1))
     module = make_network([(3, 24, 24)], lambda b, x: every_other(b, write(b, x)))
     check_peeled(module, [(3, 24, 24)])
@@ -175,7 +173,6 @@ def test_what_stays_whole(make_network: MakeNetwork, monkeypatch: pytest.MonkeyP
         check_whole(make_network([shape], write))
 
     whole(convolution(7, 1, (3, 3, 3, 3)), (3, 96, 96))
-    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
     assert 4 * prod((3, 64, 64)) == AVX512.core.l1_bytes
     whole(convolution(3, 1, (1, 1, 1, 1)), (3, 64, 64))
     for write in (computed, twice, framed):
@@ -251,7 +248,6 @@ def test_what_is_no_convolution_of_a_padded_image(
     shape: Shape,
 ) -> None:
     """It stays as it is, whatever it costs."""
-    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
     check_whole(make_network([shape], write))
 
 

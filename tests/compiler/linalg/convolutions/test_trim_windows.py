@@ -15,10 +15,10 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir.affine import AffineExpr
 
 import ncc
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.analysis.tensors import pad_sides
-from ncc.compiler.linalg.convolutions import trim_windows
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
@@ -136,11 +136,8 @@ WINDOWS: dict[str, Callable[..., tuple[tuple[int, ...], tuple[AffineExpr, ...]]]
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-def test_other_windows_stay(
-    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, window: str
-) -> None:
+def test_other_windows_stay(make_network: MakeNetwork, window: str) -> None:
     """Where taps of an axis are no axis of the weights by themselves, or channels have a border."""
-    monkeypatch.setattr(trim_windows, "FEWEST_POINTS", 1)
     framed, beside = "border" in window, 0 if "together" in window else 12
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -154,7 +151,7 @@ def test_other_windows_stay(
 
     module = make_network([(4, 17, 17)], write)
     before = str(module)
-    TrimWindows().apply(Context(), module)
+    TrimWindows(CostModel(fewest_trimmed_points=1)).apply(Context(), module)
     assert str(module) == before
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.fusion.fusion_groups import find_groups
-from ncc.compiler.linalg.fusion.read_in_place import MOST_BLOCKS, ReadInPlace
+from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
 from ncc.compiler.linalg.layout.gather_channels import select
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
@@ -38,10 +39,11 @@ def two_readers(b: Builder, x: Tensor) -> list[Tensor]:
     return [pointwise_convolution(b, selected, 20), pointwise_convolution(b, selected, 32)]
 
 
+BLOCKS = CostModel().most_blocks_in_place
+
+
 def many_results(b: Builder, x: Tensor) -> list[Tensor]:
-    return [
-        pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 16 * MOST_BLOCKS + 1)
-    ]
+    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 16 * BLOCKS + 1)]
 
 
 def window(b: Builder, x: Tensor) -> list[Tensor]:
@@ -53,7 +55,7 @@ def window(b: Builder, x: Tensor) -> list[Tensor]:
 
 
 def as_many_results(b: Builder, x: Tensor) -> list[Tensor]:
-    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 16 * MOST_BLOCKS)]
+    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 16 * BLOCKS)]
 
 
 def few_results(b: Builder, x: Tensor) -> list[Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,19 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.linalg.groups import separate_groups
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
 from ncc.compiler.linalg.groups.separate_groups import SeparateGroups
+from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.same_numbers import after
+
+LARGE = replace(AVX512, costs=CostModel(group_weights_share=0))
+"""A target whose cache the weights of any groups leave."""
 
 NETWORK = """7767517
 9 10
@@ -118,11 +123,9 @@ def in_groups(b: Builder, x: Tensor, inputs: int) -> Tensor:
 @pytest.mark.parametrize("inputs", [1, 16])
 def test_only_channels_are_joined(
     make_network: Callable[..., ModuleOp],
-    monkeypatch: pytest.MonkeyPatch,
     inputs: int,
 ) -> None:
     """Groups whose cells become one axis as well stay as they are, and so does what is given."""
-    monkeypatch.setattr(separate_groups, "L2_SHARE", 0)
 
     def joined(b: Builder, x: Tensor) -> Tensor:
         return b.collapse(in_groups(b, relu(b, x), inputs), [[0, 1], [2], [3]])
@@ -215,14 +218,13 @@ def summed(b: Builder, z: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("name", FOLLOWERS)
 def test_what_follows_a_group_is_done_by_it(
-    make_network: Callable[..., ModuleOp], monkeypatch: pytest.MonkeyPatch, name: str
+    make_network: Callable[..., ModuleOp], name: str
 ) -> None:
     """Where it reads of each operand what is of the same channel, or the same for all."""
-    monkeypatch.setattr(separate_groups, "L2_SHARE", 0)
     other, follow, follows = FOLLOWERS[name]
 
     def write(b: Builder, x: Tensor, t: Tensor) -> Tensor:
         return follow(b, b.collapse(in_groups(b, x, 16), [[0, 1], [2], [3]]), t)
 
-    left = after(make_network([(32, 9, 9), other], write), SeparateGroups())
+    left = after(make_network([(32, 9, 9), other], write), SeparateGroups(LARGE))
     assert len(left) == 2 + (2 if follows else 1)

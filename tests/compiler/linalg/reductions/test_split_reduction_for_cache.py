@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp, i8, i32
 
-import ncc
+from ncc.compiler.cost_model import CostModel
+from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.reductions import split_reduction_for_cache as sum_in_parts
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import (
     SplitReductionForCache,
     parts_of,
 )
+from ncc.compiler.options import Options
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Core, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert
@@ -267,19 +268,18 @@ GELU last 1 1 y out
 
 @pytest.mark.parametrize("text", [GEMM, MATMUL], ids=["gemm", "matmul"])
 @pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
-def test_compiled_sums_go_on_bit_by_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, text: str
-) -> None:
+def test_compiled_sums_go_on_bit_by_bit(tmp_path: Path, target: str, text: str) -> None:
     """Bias and activation are those of whole sums, for any number of threads."""
     param = tmp_path / "net.param"
     param.write_text(text)
     draw = np.random.default_rng(2)
-    whole = ncc.compile(param, random_weights=1, target=target)
+    options = Options.of(random_weights=1, target=target)
+    whole = compile_with(param, None, options)
     feeds = {b.name: draw.standard_normal(b.shape).astype(np.float32) for b in whole.inputs}
-    monkeypatch.setattr(sum_in_parts, "STAYS", 0.03)
-    monkeypatch.setattr(sum_in_parts, "PART", 0.05)
+    costs = CostModel(operand_share=0.03, reduction_part_share=0.05)
+    small = replace(options.target, costs=costs)
     for threads in (1, 2, 3):
-        cut = ncc.compile(param, random_weights=1, target=target, num_threads=threads)
+        cut = compile_with(param, None, replace(options, target=small, num_threads=threads))
         assert len(cut.artifact.info["steps"]) > len(whole.artifact.info["steps"])
         np.testing.assert_array_equal(cut.run(feeds)["out"], whole.run(feeds)["out"])
 

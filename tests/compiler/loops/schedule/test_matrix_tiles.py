@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 import ncc
 from ncc.compiler import passes
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.driver import objects
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.convolutions import choose_convolution as convolve
 from ncc.compiler.linalg.convolutions.forms import F2, Form
-from ncc.compiler.linalg.data_types import split_bf16 as halves
 from ncc.compiler.linalg.data_types.split_bf16 import SplitBf16
 from ncc.compiler.linalg.fusion import fusion_groups as find_groups
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
@@ -409,13 +409,13 @@ def test_channels_of_a_border_are_no_missing_block(tmp_path: Path, compiled: Com
 
 def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
     """One kernel goes on with the sums of another, and what follows does so behind the last."""
-    monkeypatch.setattr(halves, "WORTH", 0)
     param = tmp_path / "net.param"
     param.write_text(
         "7767517\n2 2\nInput in 0 1 in 0=9 1=9 2=96\n"
         "Convolution c 1 1 in out 0=40 1=3 3=2 4=1 5=1 6=34560 9=2 -23310=1,0.1\n"
     )
-    small = SplitBf16(replace(FAST, core=replace(FAST.core, l2_bytes=1 << 12)))
+    costs = CostModel(bf16_parts_worth=0)
+    small = SplitBf16(replace(FAST, core=replace(FAST.core, l2_bytes=1 << 12), costs=costs))
     monkeypatch.setattr(passes, "SplitBf16", lambda _: small)
     model = compiled(param, None, 3)
     assert sum("c" in layers for _, layers in model.artifact.info["steps"]) == 3

@@ -1,0 +1,99 @@
+"""What the passes over computations decide when a network is compiled, and why.
+
+    compiled for avx512 at -O2 on 1 thread, the computations of layer 'conv1':
+      choose-convolution: not, it has fewer than 16 channels
+      peel-borders: fired
+
+All passes run, on a network read from its files; those with decisions tell them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import TypeAlias
+
+from ncc.compiler.diagnostics import ModelWarning
+from ncc.compiler.linalg.rewrite.decisions import Decision, ExplainedPass
+from ncc.compiler.options import OPT_LEVELS, Options
+from ncc.compiler.passes import linalg_passes
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.target import AMX
+
+AnyPath: TypeAlias = "str | PathLike[str]"
+
+
+def explained_passes() -> dict[str, str]:
+    """Every pass that tells its decisions, with the first line of what it says of itself."""
+    every = Options(opt_level=max(OPT_LEVELS), target=AMX)
+    found = [one for one in linalg_passes(every) if isinstance(one, ExplainedPass)]
+    return {one.name: (one.__doc__ or "").strip().partition("\n")[0] for one in found}
+
+
+@dataclass(frozen=True)
+class CompiledPassFate:
+    """Where a pass over computations fired, and why it did not elsewhere."""
+
+    name: str
+    runs: bool
+    decisions: tuple[Decision, ...]
+
+    def lines(self) -> Iterator[str]:
+        """A line each."""
+        yield from map(str, sorted(self.decisions, key=lambda one: not one.fired))
+        if not self.runs:
+            yield f"{self.name}: no pass of a compilation at this level for this target"
+        elif not self.decisions:
+            yield f"{self.name}: no computation of this network looks like it"
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The decisions of all passes that ran, in their order, and the options of the compilation."""
+
+    options: Options
+    names: tuple[str, ...]
+    decisions: tuple[Decision, ...]
+
+    def of_pass(self, name: str) -> CompiledPassFate:
+        """Those of one pass."""
+        decisions = tuple(one for one in self.decisions if one.pass_name == name)
+        return CompiledPassFate(name, name in self.names, decisions)
+
+    def of_layers(self, layers: Collection[str | None]) -> tuple[Decision, ...]:
+        """Those about computations of some layers."""
+        return tuple(one for one in self.decisions if one.layers in layers)
+
+    def lines_of(self, layer: str) -> Iterator[str]:
+        """Those about a layer, a line each."""
+        options, decisions = self.options, self.of_layers({layer})
+        threads = f"{options.num_threads} thread" + "s" * (options.num_threads > 1)
+        compiled = f"compiled for {options.target.name} at -O{options.opt_level} on {threads}"
+        if not decisions:
+            yield f"{compiled}, no pass over computations looks at layer {layer!r}"
+            return
+        yield f"{compiled}, the computations of layer {layer!r}:"
+        for decision in decisions:
+            yield f"  {decision.pass_name}: {decision.outcome}"
+
+
+def decided(param: AnyPath, bin: AnyPath | None, options: Options) -> Decided:
+    """Run all passes over the computations of a network; what those that tell it have decided.
+
+    Raises what a compilation raises, as where a shape is open. Warns of nothing.
+    """
+    compilation = Compilation(param, bin, options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        module = compilation.network()
+    names: list[str] = []
+    decisions: list[Decision] = []
+    for one in linalg_passes(options):
+        if isinstance(one, ExplainedPass):
+            names.append(one.name)
+            decisions += one.explain(module)
+        else:
+            one.apply(compilation.context, module)
+    return Decided(options, tuple(names), tuple(decisions))

@@ -1,0 +1,97 @@
+"""What passes over computations decide about a network, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ncc.compiler.diagnostics import ModelError
+from ncc.compiler.explain_linalg import Decided, decided, explained_passes
+from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.target import AMX, AVX512
+
+LINES = """
+Input data 0 1 data 0=56 1=56 2=3
+Convolution first 1 1 data first 0=64 1=3 4=1 5=1 6=1728 9=1
+Convolution tiled 1 1 first tiled 0=64 1=3 4=1 5=1 6=36864 9=1
+Convolution point 1 1 tiled point 0=64 1=1 5=1 6=4096
+"""
+
+
+@pytest.fixture
+def param(tmp_path: Path) -> Path:
+    lines = LINES.strip().splitlines()
+    path = tmp_path / "net.param"
+    path.write_text("\n".join(["7767517", f"{len(lines)} 4", *lines, ""]))
+    return path
+
+
+def explained(param: Path, options: Options) -> Decided:
+    return decided(param, None, options)
+
+
+def test_why_winograd_or_not(param: Path) -> None:
+    """Each convolution once: the ones in tiles first, with the cycles that were compared."""
+    fate = explained(param, Options(target=AVX512, random_weights=0)).of_pass("choose-convolution")
+    tiled, first, point = fate.lines()
+    assert tiled.startswith("fired at layer 'tiled': by Winograd F(4) of 3x3; estimated cycles: ")
+    assert ": direct " in tiled and ", Winograd F(2) of 3x3 " in tiled
+    assert first == "not at layer 'first': it has fewer than 16 channels"
+    assert point.startswith("not at layer 'point': Winograd has no tiles for a window of 1 x 1")
+
+
+def test_matrix_tiles_compete(param: Path) -> None:
+    """Where bf16x3 may be, the direct convolution by it is told, too, and wins here."""
+    options = Options(opt_level=3, target=AMX, random_weights=0)
+    _, tiled, _ = explained(param, options).of_pass("choose-convolution").lines()
+    assert tiled.startswith("not at layer 'tiled': Winograd is not worth it; estimated cycles: ")
+    assert "direct by bf16x3 on matrix tiles " in tiled
+
+
+def test_the_decisions_about_a_layer(param: Path) -> None:
+    """In the order of passes, below what the network is compiled for."""
+    found = explained(param, Options(target=AVX512, num_threads=2, random_weights=0))
+    head, *lines = found.lines_of("first")
+    assert head == "compiled for avx512 at -O2 on 2 threads, the computations of layer 'first':"
+    assert "  choose-convolution: not, it has fewer than 16 channels" in lines
+    order = [line.split(":")[0].strip() for line in lines]
+    assert order == [name for name in found.names if name in order]
+    [none] = found.lines_of("data")
+    assert none.endswith("no pass over computations looks at layer 'data'")
+
+
+def test_a_pass_that_does_not_run(param: Path) -> None:
+    """At a level without it, that is what is told."""
+    fate = explained(param, Options(1, target=AVX512, random_weights=0)).of_pass("split-bf16")
+    assert list(fate.lines()) == [
+        "split-bf16: no pass of a compilation at this level for this target"
+    ]
+
+
+def test_an_open_shape_is_an_error(tmp_path: Path) -> None:
+    """The error is that of a compilation."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput data 0 1 data\nReLU relu 1 1 data out\n")
+    with pytest.raises(ModelError, match="--shape data=3x224x224"):
+        explained(path, Options(target=AVX512, random_weights=0))
+
+
+def test_every_explained_pass_says_what_it_is() -> None:
+    """Choosing a convolution among them."""
+    told = explained_passes()
+    assert ChooseConvolution.name in told
+    assert all(text.endswith((".", "file.")) for text in told.values()), told
+
+
+def test_a_compilation_collects_no_decisions(param: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No text is made where nobody asks."""
+
+    def refuse(self: ChooseConvolution, found: object) -> str:
+        raise AssertionError("a compilation describes its decisions")
+
+    monkeypatch.setattr(ChooseConvolution, "describe", refuse)
+    compilation = Compilation(param, None, Options(target=AVX512, random_weights=0))
+    compilation.structured(compilation.network())

@@ -55,7 +55,7 @@ class Decision:
         """The same in words."""
         yield f"strategy: {self.strategy.value}, which wants {self.wants}"
         for strategy, wants in self.refused:
-            yield f"refused: {strategy.value}, which wants {wants}"
+            yield f"not {strategy.value}, which wants {wants}"
         if self.candidate is None:
             yield "cycles: not counted for this strategy"
             return

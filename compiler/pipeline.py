@@ -30,7 +30,8 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly, emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build_network import NetworkLoops, build
-from ncc.compiler.loops.launch.static_schedule import statically_scheduled
+from ncc.compiler.loops.kernels_text import KernelsText
+from ncc.compiler.loops.static_schedule import statically_scheduled
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.feed import feed
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
@@ -55,6 +56,9 @@ Observer: TypeAlias = Callable[[str, ModuleOp], None]
 Schedules: TypeAlias = Mapping[str, str]
 """Texts of schedules by the signatures of kernels; the cost model chooses for others."""
 
+Stage: TypeAlias = ModuleOp | KernelsText | str | bytes
+"""What a level shows of itself."""
+
 NO_SCHEDULES: Schedules = MappingProxyType({})
 
 
@@ -64,7 +68,7 @@ def stages(
     look: Observer | None = None,
     schedules_for: Callable[[Options], Schedules] = lambda _: NO_SCHEDULES,
     **options: object,
-) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
+) -> Iterator[tuple[str, Stage]]:
     """Every level of a compilation in order: (name, module, text or object code).
 
     The names are those of `--emit`. Modules are shown as they are at that moment: print or clone
@@ -75,6 +79,18 @@ def stages(
     compilation = Compilation(param, bin, chosen, schedules=schedules_for(chosen), look=look)
     yield "param", Path(fspath(param)).read_bytes()
     yield from compilation.levels()
+
+
+def kernels_of(
+    param: AnyPath,
+    bin: AnyPath | None = None,
+    schedules_for: Callable[[Options], Schedules] = lambda _: NO_SCHEDULES,
+    **options: object,
+) -> KernelsText:
+    """The kernels of a network. Options as for `compile`, schedules_for as for `stages`."""
+    chosen = Options.of(**options)  # type: ignore[arg-type]
+    compilation = Compilation(param, bin, chosen, schedules=schedules_for(chosen))
+    return KernelsText(compilation.loops(*compilation.planned), chosen.target)
 
 
 class Compilation:
@@ -206,7 +222,7 @@ class Compilation:
             loops = build(planned, options.target, inputs, stamps, self.schedules, threads)
             return statically_scheduled(loops, threads)
 
-    def levels(self) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
+    def levels(self) -> Iterator[tuple[str, Stage]]:
         """Every level as one module, whatever the cache holds."""
         target = self.options.target
         module = self.network()
@@ -214,7 +230,9 @@ class Compilation:
         module = self.structured(module)
         planned = self.plan(module)
         yield "linalg", module
-        module = self.loops(module, planned).module()
+        loops = self.loops(module, planned)
+        yield "kernels", KernelsText(loops, target)
+        module = loops.module()
         yield "loops", module
         text = emit_llvm(lower(module, target), target, threads_text(declare_run=False))
         yield "llvm", text

@@ -8,7 +8,7 @@ from typing import Any
 
 from ncc.compiler.commands.arguments import write
 
-BEHIND = {"loops": ".mlir", "llvm": ".ll", "asm": ".s"}
+BEHIND = {"kernels": ".kernels", "loops": ".mlir", "llvm": ".ll", "asm": ".s"}
 """The levels behind the passes, and how their files end."""
 
 

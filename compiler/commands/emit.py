@@ -16,6 +16,7 @@ SUFFIXES = {
     "param": ".ncc.param",
     "ncnn": ".ncnn.mlir",
     "linalg": ".linalg.mlir",
+    "kernels": ".kernels",
     "loops": ".loops.mlir",
     "llvm": ".ll",
     "asm": ".s",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,13 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     callback=list_passes,
     help="Show all passes.",
 )
+@click.option(
+    "--kernel",
+    "kernels",
+    multiple=True,
+    metavar="NAME",
+    help="Tell of this kernel, or of those of this layer, how they are computed here, and why.",
+)
 @SHAPES
 @CODE
 @JSON
@@ -92,6 +99,7 @@ def explain_command(
     bin: str | None,
     blobs: tuple[str, ...],
     passes: tuple[str, ...],
+    kernels: tuple[str, ...],
     shapes: Shapes,
     opt_level: int,
     num_threads: int,
@@ -103,8 +111,21 @@ def explain_command(
     Of a blob, and of a pass over computations, tell also what `ncc compile` decides, and why: with
     -O, --threads and --target as they are given.
 
+    With --kernel: which layers a kernel of `ncc compile` computes, why it has its schedule, and
+    where its time goes.
+
     BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
     """
+    if kernels:
+        if blobs or passes:
+            raise click.UsageError("--kernel explains a compilation: leave out --blob and --pass")
+        chosen = {"opt_level": opt_level, "num_threads": num_threads, "target": target}
+        lines = _of_kernels(param, bin, kernels, {"input_shapes": dict(shapes), **chosen})
+        if as_json:
+            echo_json({"kernels": lines})
+        else:
+            click.echo("\n".join(lines))
+        return
     from ncc.compiler.explain import fate_of_blob, fates, why_not
     from ncc.compiler.ncnn.optimize import pattern_names
     from ncc.compiler.optimizer import NO_WEIGHTS, SEED, optimize_network
@@ -171,3 +192,23 @@ def _decided(param: str, bin: str | None, options: Options, required: bool) -> D
             raise
         click.echo(f"warning: what a compilation decides is not known\n{error}", err=True)
         return None
+
+
+def _of_kernels(
+    param: str, bin: str | None, names: Sequence[str], options: Mapping[str, object]
+) -> list[str]:
+    """What is told of kernels of a compilation."""
+    from ncc.compiler.driver.tuned import schedules_for
+    from ncc.compiler.loops.explain_kernel import explain_kernels
+    from ncc.compiler.pipeline import kernels_of
+
+    random_weights = 0 if bin == "null" else None
+    with progress(f"compiling {param}"):
+        kernels = kernels_of(
+            param,
+            None if bin == "null" else bin,
+            schedules_for,
+            random_weights=random_weights,
+            **options,
+        )
+    return list(explain_kernels(kernels, names))

@@ -19,7 +19,7 @@ from ncc.compiler.commands.feeding import FEEDING, Given, fed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ncc.compiler.loops.kernel.schedule import Schedule
+    from ncc.compiler.loops.schedule.schedule import Schedule
     from ncc.compiler.measure.tune import Tuning
 
 

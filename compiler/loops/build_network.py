@@ -20,12 +20,10 @@ from xdsl.ir import Attribute, Block
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit import code
-from ncc.compiler.loops.emit.emitter import chunk_count, write
-from ncc.compiler.loops.emit.nest import free_outermost
+from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.emit.reads import kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
-from ncc.compiler.loops.kernel.schedule import Schedule, with_lane_parted
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
 from ncc.compiler.loops.launch.barriers import Touched
 from ncc.compiler.loops.launch.entry import (
@@ -46,7 +44,10 @@ from ncc.compiler.loops.launch.fills import Fills
 from ncc.compiler.loops.launch.halos import boxes
 from ncc.compiler.loops.launch.locality import Sharing, handed_out_along
 from ncc.compiler.loops.schedule.choose import choose, named
+from ncc.compiler.loops.schedule.chunks import chunk_count, free_outermost
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
+from ncc.compiler.loops.schedule.schedule import Schedule, with_lane_parted
+from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel
 from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Plan, Rounds, Subview
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
@@ -67,6 +68,8 @@ class Unit:
     chunks: int
     make: Callable[[], func.FuncOp]
     separate: tuple[bool, ...] = ()
+    scheduled: ScheduledKernel | None = None
+    """What it is written from, unless it is written as code."""
 
     def key(self) -> str:
         """Equal for units whose modules are equal."""
@@ -128,6 +131,12 @@ class NetworkLoops:
     def module(self) -> ModuleOp:
         """All of it as one module."""
         return module_of([*(unit.function() for unit in self.units), *self._entry()])
+
+    def layers_of(self, unit: Unit) -> tuple[str, ...]:
+        """The layers that a kernel computes, each once."""
+        steps = [call for step in self.steps for call in (step.of_round or (step,))]
+        layers = [layer for step in steps if step.kernel == unit.name for layer in step.layers]
+        return tuple(dict.fromkeys(layers))
 
     def entry_key(self) -> str:
         """Equal for networks whose entry points are equal."""
@@ -197,6 +206,7 @@ class _Family:
             tuple(kernel_types(kernel)),
             chunk_count(kernel, schedule),
             lambda: write(kernel, schedule, name),
+            scheduled=ScheduledKernel(name, kernel, schedule),
         )
 
 

@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import IndexType
 
 from ncc.compiler.linalg.analysis.attributes import Matrix
 from ncc.compiler.loops.build_network import Step
-from ncc.compiler.loops.emit.dot import crossed_quads_of, quads_of
-from ncc.compiler.loops.emit.transform import TransformLoops
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.kernel.products import crossed_quads_of, quads_of
+from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.plan import MOST_ELEMENTS, Buffer, Kind
 from ncc.dialects.operation import ops_of

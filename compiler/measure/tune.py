@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from ncc.compiler.driver.tuned import tuned_file
 from ncc.compiler.feeds import Range, random_feeds
 from ncc.compiler.loops.build_network import Step
-from ncc.compiler.loops.kernel.schedule import Schedule
 from ncc.compiler.loops.schedule.choose import rivals
+from ncc.compiler.loops.schedule.schedule import Schedule
+from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.measure.schedulings import Schedulings
 from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
 from ncc.compiler.options import Options
@@ -126,7 +127,8 @@ def tune(
         )
         for name, candidates in choices.items()
     ]
-    kept.add({kernel.signature: str(kernel.schedule) for kernel in found if not kernel.known})
+    chosen = {kernel.signature: kernel.schedule for kernel in found if not kernel.known}
+    kept.add(_texts(chosen))
     total = float(before.sum())
     gained = sum(kernel.before_ms - kernel.after_ms for kernel in found)
     return Tuning(
@@ -189,7 +191,7 @@ def _known(choices: Optimizations, kept: Mapping[str, str]) -> dict[str, Schedul
         name: candidate
         for name, candidates in choices.items()
         for candidate in candidates
-        if kept.get(name) == str(candidate)
+        if kept.get(name) == schedule_text(candidate)
     }
 
 
@@ -208,6 +210,11 @@ def _fastest(candidates: Sequence[Schedule], times: Sequence[float]) -> Schedule
     ranked = times[: len(candidates)]
     best = min(range(len(ranked)), key=ranked.__getitem__)
     return candidates[best if ranked[best] <= (1 - GAIN) * ranked[0] else 0]
+
+
+def _texts(schedules: Mapping[str, Schedule]) -> dict[str, str]:
+    """Schedules as they are kept."""
+    return {name: schedule_text(schedule) for name, schedule in schedules.items()}
 
 
 class _Variants:
@@ -233,4 +240,4 @@ class _Variants:
         ]
 
     def _model(self, schedules: Mapping[str, Schedule]) -> Model:
-        return self.schedulings.model({name: str(held) for name, held in schedules.items()})
+        return self.schedulings.model(_texts(schedules))

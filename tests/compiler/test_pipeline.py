@@ -154,7 +154,7 @@ def test_any_blob_can_be_an_output(small: Path, blob: str) -> None:
 def test_stages_are_those_of_emit(small: Path) -> None:
     """Every level shows itself, in the order in which a network passes them."""
     names = [name for name, _ in stages(small, opt_level=2, random_weights=7)]
-    assert names == ["param", "ncnn", "linalg", "loops", "llvm", "asm", "obj"]
+    assert names == ["param", "ncnn", "linalg", "kernels", "loops", "llvm", "asm", "obj"]
 
 
 def test_equal_layers_share_a_kernel(tmp_path: Path) -> None:

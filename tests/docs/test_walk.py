@@ -43,4 +43,4 @@ def test_excerpts_stand_in_the_files(folder: Path, file: str, excerpt: str) -> N
 
 def test_every_level_is_shown() -> None:
     """From the file that is read to machine code."""
-    assert [Path(file).suffix for file, _ in SHOWN] == [".mlir"] * 6 + [".s"]
+    assert [Path(file).suffix for file, _ in SHOWN] == [".mlir"] * 5 + [".kernels", ".mlir", ".s"]

@@ -53,6 +53,7 @@ ABOVE_STAGES = {
 """The floors of the compiler's other rooms."""
 
 LINALG = "ncc.compiler.linalg"
+LOOPS = "ncc.compiler.loops"
 
 SHARED = {
     # A view, of linear forms, is how the linalg level is read; writing loops is reading it.
@@ -203,6 +204,26 @@ def test_no_cycle_of_the_stations_of_linalg(imported: dict[Any, list[Import]]) -
         below.discard(room)
     assert len(needs) > 1
     assert not (found := cycle(needs)), f"a cycle among {found}"
+
+
+def test_rooms_of_loops_are_in_order(imported: dict[Any, list[Import]]) -> None:
+    """A kernel is read, scheduled, written, launched: no room imports a later one, or files beside
+    the rooms.
+    """
+    order = [f"{LOOPS}.{room}" for room in ("kernel", "schedule", "emit", "launch")]
+
+    def position(module: str) -> int:
+        return next((n for n, room in enumerate(order) if inside(module, room)), len(order))
+
+    wrong = [
+        f"{source.place}:{found.line} imports {found.module}"
+        for source, all_found in imported.items()
+        for found in all_found
+        if inside(source.module, LOOPS)
+        and inside(found.module, LOOPS)
+        and position(found.module) > position(source.module)
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_libraries_stay_in_their_rooms(imported: dict[Any, list[Import]]) -> None:

@@ -14,25 +14,14 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.nest import Nest
 from ncc.compiler.loops.emit.reads import Point
-from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule
-from ncc.compiler.target import Target
-
-BLOCKS, ROWS, COLUMNS, LANE = range(4)
-"""The loops of a selection."""
+from ncc.compiler.loops.kernel.kernel import Access
+from ncc.compiler.loops.schedule.channel_gather import BLOCKS, COLUMNS, LANE
 
 TOGETHER = 8
 """Results at a point that are stored before the next point."""
 
 PAIR = 2
 """Those that are stored at once, where halves of both are a line."""
-
-
-def gather(kernel: Kernel, target: Target) -> Schedule | None:
-    """Rows are handed out; vectors are as long as blocks, on targets with shorter ones too."""
-    if kernel.lanes is None:
-        return None
-    return Schedule(LANE, kernel.extents[LANE], (), (ROWS, COLUMNS, BLOCKS, LANE), (), chunks=1)
 
 
 class ChannelGatherNest(Nest):

@@ -18,8 +18,6 @@ Windows of each channel by itself (`window_dot`) have x along the lane, too:
 
 from __future__ import annotations
 
-from itertools import product
-
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseArrayBase, i8, i32, i64
 from xdsl.ir import SSAValue
@@ -29,11 +27,12 @@ from ncc.compiler.loops.emit.loop_builder import vector_type
 from ncc.compiler.loops.emit.nest import Nest
 from ncc.compiler.loops.emit.reads import Point
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.operands import Quad, product_of
-from ncc.compiler.loops.kernel.schedule import Schedule
-from ncc.compiler.loops.schedule.contraction import Candidate, cheapest, tiled
-from ncc.compiler.loops.schedule.reduction import windows_along
-from ncc.compiler.target import Target
+from ncc.compiler.loops.kernel.products import (
+    crossed_quads_of,
+    quads_of,
+    reads_unsigned,
+)
+from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects import rt
 
 QUAD = 4
@@ -41,79 +40,6 @@ QUAD = 4
 
 _SIGNS = -0x7F7F7F80
 """128 in each byte: x ^ 128 is x + 128 without a sign."""
-
-
-def quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
-    """The loop of the four, the lane, what stands still and what moves along it; or None."""
-    return _fours(kernel, across=False)
-
-
-def crossed_quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
-    """The same of windows: what is read of the data moves along the lane, the four lie behind one
-    another, all lanes of each; or None.
-    """
-    return _fours(kernel, across=True)
-
-
-def _fours(kernel: Kernel, across: bool) -> tuple[int, int, Access, Access] | None:
-    pair = product_of(kernel)
-    if pair is None or any(kernel.element_types[a.argument] != i8 for a in pair):
-        return None
-    for loop, lane in product(sorted(kernel.reduced), kernel.parallel):
-        if kernel.extents[loop] != QUAD:
-            continue
-        still_steps = (1, kernel.extents[lane]) if across else (0, 1)
-        for broadcast, stream in (pair, pair[::-1]):
-            if (stream.coefficients[lane], stream.coefficients[loop]) != (QUAD, 1):
-                continue
-            if (broadcast.coefficients[lane], broadcast.coefficients[loop]) == still_steps:
-                return loop, lane, broadcast, stream
-    return None
-
-
-def reads_unsigned(kernel: Kernel, broadcast: Access) -> bool:
-    """Whether what stands still is bytes without a sign."""
-    anchor = kernel.anchor
-    argument = anchor.body.args[anchor.inputs.index(broadcast)]
-    return any(isinstance(use.operation, arith.ExtUIOp) for use in argument.uses)
-
-
-def dot(kernel: Kernel, target: Target) -> Schedule | None:
-    """The schedule of an int8 contraction whose weights lie in fours; None for anything else."""
-    return cheapest(candidates(kernel, target))
-
-
-def window_dot(kernel: Kernel, target: Target) -> Schedule | None:
-    """The schedule of int8 windows whose weights lie in fours; None for anything else."""
-    found = crossed_quads_of(kernel)
-    if found is None or kernel.clipped & kernel.reduced or kernel.captured or not target.dot:
-        return None
-    loop, lane, broadcast, stream = found
-    others = [a for a in kernel.accesses() if a not in (broadcast, stream)]
-    if any(a.coefficients[lane] not in (0, 1) for a in others):
-        return None
-    if kernel.store.coefficients[lane] != 1 or kernel.extents[lane] != target.lanes:
-        return None
-    return (
-        windows_along(kernel, target, lane, quad=loop)
-        if reads_unsigned(kernel, broadcast)
-        else None
-    )
-
-
-def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
-    """All schedules of such a contraction; none for anything else."""
-    found = quads_of(kernel)
-    if found is None or kernel.valid_extents or kernel.captured:
-        return []
-    loop, lane, broadcast, stream = found
-    others = [a for a in kernel.accesses() if a not in (broadcast, stream)]
-    if any(a.coefficients[lane] not in (0, 1) for a in others):
-        return []
-    if kernel.store.coefficients[lane] != 1 or kernel.extents[lane] % target.lanes:
-        return []
-    signed = not reads_unsigned(kernel, broadcast)
-    return tiled(kernel, target, lane, stream, broadcast, Quad(loop, signed, halved=not target.dot))
 
 
 class DotNest(Nest):

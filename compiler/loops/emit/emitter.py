@@ -1,21 +1,24 @@
-"""The loops of a kernel by its schedule: each way of writing has a class of its own.
+"""The loops of a kernel by its schedule: each strategy has one emitter.
 
-    ReadWriter       loops/emit/reads.py    what one point reads, and the addresses of that
-    PointWriter      loops/emit/point.py    what one point computes
-    FinishWriter     loops/emit/epilogue.py what follows a sum: the epilogue of each point, its
-    store RowWriter        loops/emit/rows.py     sums of which the lane is reduced
-    Nest             loops/emit/nest.py     chunks, tiles, and the reduced loops inside of them
-      DotNest          dot.py          four int8 products a lane
-      SharedVectorNest       joined.py       halves of two points in one vector
-      ChannelGatherNest    selection.py    lanes of blocks, put together
-      TileNest         tile_nest.py    matrix tiles
-      Transform        transform.py    both sides of a small constant matrix
-        FormedWeightsNest    forming.py      a sum over weights that it transforms
+    ReadWriter              reads.py             what one point reads, and the addresses of that
+    PointWriter             point.py             what one point computes
+    FinishWriter            epilogue.py          the epilogue of each point, and its store
+    RowWriter               rows.py              sums of which the lane is reduced
+    Nest                    nest.py              chunks, tiles, and the reduced loops inside of them
+      DotNest               dot.py               four int8 products a lane
+      SharedVectorNest      shared_vectors.py    short vectors of two points in one
+      KSplitNest            k_split_nest.py      several inputs in the lanes of the last block
+      ChannelGatherNest     channel_gather.py    lanes of blocks, put together
+      TileNest              tile_nest.py         matrix tiles
+      Transform             transform.py         both sides of a small constant matrix
+        FormedWeightsNest   formed_weights.py    a sum over weights that it transforms
 
 Each is what stands above it, and one thing more.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from xdsl.dialects import func
 
@@ -28,30 +31,31 @@ from ncc.compiler.loops.emit.shared_vectors import SharedVectorNest
 from ncc.compiler.loops.emit.tile_nest import TileNest
 from ncc.compiler.loops.emit.transform import Transform
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
+
+EMITTERS: Mapping[Strategy, type[Nest]] = {
+    Strategy.K_SPLIT: KSplitNest,
+    Strategy.FORMED_WEIGHTS: FormedWeightsNest,
+    Strategy.TRANSFORM: Transform,
+    Strategy.CHANNEL_GATHER: ChannelGatherNest,
+    Strategy.MATRIX_TILES: TileNest,
+    Strategy.BF16_SPLIT: Nest,
+    Strategy.DOT: DotNest,
+    Strategy.WINDOW_DOT: DotNest,
+    Strategy.CONTRACTION: Nest,
+    Strategy.SHARED_VECTORS: SharedVectorNest,
+    Strategy.INTERLEAVED: Nest,
+    Strategy.WINDOW: Nest,
+    Strategy.ROWS: Nest,
+    Strategy.POINTWISE: Nest,
+    Strategy.GATHERED: Nest,
+    Strategy.TRANSPOSED: Nest,
+    Strategy.SCATTERED: Nest,
+    Strategy.SCALAR: Nest,
+}
+"""What writes the loops of each strategy."""
 
 
 def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
     """The kernel as a private function in func, scf, memref, vector, arith, rt and tile."""
-    return _writer(kernel, schedule)(kernel, schedule).write(name)
-
-
-def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
-    """How many chunks the kernel is handed out in."""
-    return _writer(kernel, schedule).chunk_count(kernel, schedule)
-
-
-def _writer(kernel: Kernel, schedule: Schedule) -> type[Nest]:
-    if schedule.tiles:
-        return TileNest
-    if schedule.quad is not None:
-        return DotNest
-    if schedule.joined:
-        return SharedVectorNest
-    if kernel.k_split is not None:
-        return KSplitNest
-    if kernel.lanes is not None:
-        return ChannelGatherNest
-    if schedule.panel is not None:
-        return FormedWeightsNest
-    return Nest if kernel.matrices is None or kernel.forms_weights else Transform
+    return EMITTERS[schedule.strategy](kernel, schedule).write(name)

@@ -21,7 +21,6 @@ they would be more lines than a core can have on their way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import vector
@@ -29,82 +28,14 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.combination import combine
 from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.compiler.loops.emit.reads import Point
-from ncc.compiler.loops.emit.transform import Transform, TransformLoops
-from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.schedule import LINE, Schedule, tile_of, vector_of
-from ncc.compiler.loops.kernel.vector_loops import can_be_lane
-from ncc.compiler.loops.schedule.combination import combine
-from ncc.compiler.target import Target
+from ncc.compiler.loops.emit.transform import Transform
+from ncc.compiler.loops.kernel.kernel import LINE, Kernel
+from ncc.compiler.loops.schedule.formed_weights import Formed
+from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects.element import dtype_of
-
-BLOCKS = 2
-"""Blocks of outputs at a time: each element of the data is multiplied with both."""
-
-
-@dataclass(frozen=True)
-class Formed:
-    """The loops of such a contraction.
-
-    loops    those of the transform of the weights
-    data     what is multiplied with the transformed weights
-    lane     outputs of a block, and `blocks` the blocks
-    panel     inputs of a block, and `steps` the blocks
-    points   what only the data moves with, innermost first; behind two, of one step
-    """
-
-    loops: TransformLoops
-    data: Access
-    lane: int
-    blocks: int
-    panel: int
-    steps: int
-    points: tuple[int, ...]
-
-    @staticmethod
-    def of(kernel: Kernel) -> Formed | None:
-        """The loops of a contraction in whole blocks; None for any other kernel."""
-        plain = not kernel.valid_extents and not kernel.epilogue and kernel.bf16_split is None
-        if not kernel.forms_weights or not plain or kernel.initial != 0.0:
-            return None
-        loops, data = TransformLoops.of(kernel), kernel.anchor.inputs[3]
-        if data is None:
-            return None
-        weights, read = loops.data.coefficients, data.coefficients
-        outputs = [d for d in kernel.parallel if weights[d] and not read[d]]
-        inputs = [d for d in kernel.reduced if weights[d] and read[d]]
-        points = [d for d in kernel.parallel if read[d] and not weights[d]]
-        points = [d for d in points if d not in (loops.row, loops.column)]
-        several = [d for d in points if kernel.extents[d] > 1]
-        if len(outputs) != 2 or len(inputs) != 2 or len(points) < 2 or len(several) > 2:
-            return None
-        lane, blocks = sorted(outputs, key=weights.__getitem__)
-        panel, steps = sorted(inputs, key=weights.__getitem__)
-        if weights[lane] != 1 or not can_be_lane(kernel, lane):
-            return None
-        by_distance = tuple(sorted(points, key=lambda d: (d not in several, read[d])))
-        return Formed(loops, data, lane, blocks, panel, steps, by_distance)
-
-
-def forming(kernel: Kernel, target: Target) -> Schedule | None:
-    """As many points as registers hold sums of, for vectors of two blocks where they are wide."""
-    formed = Formed.of(kernel)
-    if formed is None:
-        return None
-    extents, vector = kernel.extents, vector_of(kernel.extents[formed.lane], target)
-    in_lane = extents[formed.lane] // vector
-    count = BLOCKS if in_lane == 1 and extents[formed.blocks] % BLOCKS == 0 else 1
-    most = (target.registers - 1) // (count * in_lane) - 1
-    inner, outer, *broadcast = formed.points
-    columns = tile_of(extents[inner], most)
-    rows = tile_of(extents[outer], most // columns) if columns == extents[inner] else 1
-    sizes = ((outer, rows), (inner, columns), (formed.blocks, count), (formed.lane, in_lane))
-    subviews = formed.loops.row, formed.loops.column
-    order = (formed.blocks, *subviews, *broadcast, outer, inner, formed.lane)
-    reduced = (formed.steps, formed.loops.down, formed.loops.across, formed.panel)
-    tile = tuple((loop, n) for loop, n in sizes if n > 1)
-    return Schedule(formed.lane, vector, tile, order, reduced, panel=formed.panel)
 
 
 class FormedWeightsNest(Transform):

@@ -19,22 +19,7 @@ from ncc.compiler.loops.emit.nest import Nest
 from ncc.compiler.loops.emit.reads import Point
 from ncc.compiler.loops.emit.transpose import unfolded
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule
-from ncc.compiler.loops.schedule.contraction import contraction
-from ncc.compiler.target import Target
-
-
-def folded(kernel: Kernel, target: Target) -> Schedule | None:
-    """That of the contraction, for a kernel with folded weights.
-
-    Raises CompilerBug where it is no contraction: nobody else can read such weights.
-    """
-    if kernel.k_split is None:
-        return None
-    found = contraction(kernel, target)
-    if found is None:
-        raise CompilerBug("folded weights of what is no contraction")
-    return found
+from ncc.compiler.loops.schedule.schedule import Schedule
 
 
 class KSplitNest(Nest):

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import vector_type
-from ncc.compiler.loops.kernel.schedule import LONG_REDUCTION, SIDE_BY_SIDE
+from ncc.compiler.loops.schedule.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 from ncc.compiler.target import Target
 from ncc.dialects.code import LanesOp, ReduceOp, ReduceReturnOp
 from ncc.dialects.element import number

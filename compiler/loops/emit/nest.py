@@ -12,43 +12,18 @@ func.func private @name(%argument0: memref<..>, .., %first: index, %last: index)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 from xdsl.dialects import arith, func
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.reads import Point
 from ncc.compiler.loops.emit.rows import RowWriter
-from ncc.compiler.loops.kernel.kernel import Kernel, Stage
-from ncc.compiler.loops.kernel.schedule import Schedule, parts_of_lane
-
-
-def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
-    """The outermost loop, where the code is the same for any extent of it and only counts chunks.
-
-    None where that loop is tiled, vectorised, clipped or not handed out, or ends amid a pair or
-    with a folded block.
-    """
-    if not schedule.order or not schedule.chunks or schedule.tiles:
-        return None
-    outermost = schedule.order[0]
-    whole = outermost != schedule.lane and schedule.points(outermost) == 1
-    folded = None if kernel.k_split is None else kernel.k_split.outputs
-    ends = outermost in kernel.clipped or outermost in (kernel.unpaired, folded)
-    return outermost if whole and not ends else None
+from ncc.compiler.loops.kernel.kernel import Stage
+from ncc.compiler.loops.schedule.schedule import parts_of_lane
 
 
 class Nest(RowWriter):
     """The writer of one kernel."""
-
-    @staticmethod
-    def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
-        """How many chunks the outermost loops make, and parts of the lane; a kernel without any is
-        one chunk.
-        """
-        loops = schedule.order[: schedule.chunks]
-        chunks = prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
-        return chunks * parts_of_lane(kernel, schedule)
 
     def write(self, name: str) -> func.FuncOp:
         """The whole function."""

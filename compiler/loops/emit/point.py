@@ -14,8 +14,8 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import vector_type
 from ncc.compiler.loops.emit.reads import Point, ReadWriter, is_vector
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, Stage
-from ncc.compiler.loops.kernel.schedule import Schedule
 from ncc.compiler.loops.kernel.vector_loops import varying
+from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects.operation import only_result, operands_of, ops_of
 
 

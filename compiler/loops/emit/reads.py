@@ -20,7 +20,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type, vector_type
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.loops.schedule.schedule import Schedule
 
 Point = dict[int, int]
 """Offsets of one point of the register tile, by loop."""

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.epilogue import FinishWriter
 from ncc.compiler.loops.emit.reads import Point
-from ncc.compiler.loops.kernel.schedule import LONG_REDUCTION, SIDE_BY_SIDE
+from ncc.compiler.loops.schedule.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 
 _NEUTRAL: dict[type[Operation], float] = {
     arith.AddfOp: 0.0,

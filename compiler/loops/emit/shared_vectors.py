@@ -19,8 +19,8 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.nest import Nest
 from ncc.compiler.loops.emit.reads import Point
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.operands import product_of
-from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.loops.kernel.products import product_of
+from ncc.compiler.loops.schedule.schedule import Schedule
 
 Cell = tuple[Point] | tuple[Point, Point]
 """What an accumulator is of: a point, or two whose vectors are short."""

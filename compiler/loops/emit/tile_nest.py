@@ -25,20 +25,18 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.compiler.loops.emit.nest import Nest
 from ncc.compiler.loops.emit.reads import Point
 from ncc.compiler.loops.emit.tile_step import products_of
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule
 from ncc.compiler.loops.schedule.matrix_tiles import (
     HALF_BYTES,
     STEP,
     VECTOR,
-    bf16_pairs_of,
-    pitch_of,
 )
+from ncc.compiler.loops.schedule.schedule import Schedule
+from ncc.compiler.loops.schedule.tile_plan import TilePlan
 from ncc.dialects import tile
 
 SUM_BYTES = 4
@@ -47,35 +45,6 @@ TILE = tile.ROWS * VECTOR
 
 ROWS_BETWEEN = 4
 """Rows that are finished between two products."""
-
-
-class _Plan:
-    """The numbers of a schedule of tiles."""
-
-    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
-        halves = bf16_pairs_of(kernel)
-        if halves is None or not schedule.tiles:
-            raise CompilerBug("matrix tiles for what is no contraction by halves")
-        self.halves = halves
-        *self.outer, self.inner = halves.points
-        self.extent = self.width = kernel.extents[self.inner]
-        self.pitch = self.wrapped = None
-        if schedule.flat:
-            self.wrapped = self.outer.pop()
-            self.pitch = pitch_of(halves)
-            self.extent += self.pitch * (kernel.extents[self.wrapped] - 1)
-        self.rows = schedule.points(self.inner)
-        self.in_row = -(-self.extent // self.rows)
-        self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
-        self.p = schedule.tiles
-        self.point_groups = -(-self.count // self.p)
-        vectors = halves.vectors
-        self.blocks = 1 if vectors is None else kernel.extents[vectors]
-        self.q = 1 if vectors is None else schedule.points(vectors)
-        self.vector_groups = -(-self.blocks // self.q)
-        self.left = self.blocks % self.q
-        self.points_outer = vectors is None or schedule.order[len(halves.components)] != vectors
-        self.components = prod(kernel.extents[d] for d in halves.components)
 
 
 @dataclass(frozen=True)
@@ -100,15 +69,9 @@ class _Group:
 class TileNest(Nest):
     """The writer of one kernel with a schedule of `tiles`."""
 
-    @staticmethod
-    def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
-        """How many groups of tiles there are."""
-        plan = _Plan(kernel, schedule)
-        return plan.components * plan.point_groups * plan.vector_groups
-
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
-        self.plan = _Plan(kernel, schedule)
+        self.plan = TilePlan(kernel, schedule)
         self.halves = self.plan.halves
         self.sums = self.builder.scratch(memory_type(f32, self.plan.p * self.plan.q * TILE))
         steps = prod(kernel.extents[d] for d in self.halves.steps)

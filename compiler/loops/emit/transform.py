@@ -13,85 +13,24 @@ Points beyond the tails of the result are neither computed nor written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.combination import combine, together
 from ncc.compiler.loops.emit.nest import Nest
 from ncc.compiler.loops.emit.reads import Point
-from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule, chunks_of, in_store_order, vector_of
-from ncc.compiler.loops.kernel.vector_loops import can_be_lane
-from ncc.compiler.loops.schedule.combination import combine, together
-from ncc.compiler.target import Target
-
-
-@dataclass(frozen=True)
-class TransformLoops:
-    """The loops of one transform, and how its data is read.
-
-    out[row, column] = sum of m[row, down] * n[column, across] * data[down, across]
-    """
-
-    row: int
-    column: int
-    down: int
-    across: int
-    data: Access
-
-    @staticmethod
-    def of(kernel: Kernel) -> TransformLoops:
-        """The loops by the inputs of the anchor: m and n, then the data."""
-        first, second, data = kernel.anchor.inputs[:3]
-        if first is None or second is None or data is None:
-            raise CompilerBug("a separable transform reads its matrices, then its data")
-        (row, down), (column, across) = _pair(kernel, first), _pair(kernel, second)
-        return TransformLoops(row, column, down, across, data)
-
-
-def _pair(kernel: Kernel, matrix: Access) -> tuple[int, int]:
-    """The result's loop and the reduced loop that index the matrix."""
-    used = {d for d, factor in enumerate(matrix.coefficients) if factor}
-    outer, inner = used - kernel.reduced, used & kernel.reduced
-    if len(outer) != 1 or len(inner) != 1:
-        raise CompilerBug("a matrix of a transform has one result loop and one reduced loop")
-    return outer.pop(), inner.pop()
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.transform_loops import TransformLoops
+from ncc.compiler.loops.schedule.schedule import Schedule
 
 
 def clips_of(kernel: Kernel) -> list[tuple[int, int, int]]:
     """The tails that end amid a tile. Tiles of one column are all whole, and may share a vector."""
     extents = kernel.extents
     return [tail for tail in kernel.valid_extents if tail[2] < extents[tail[0]] * extents[tail[1]]]
-
-
-def transform(kernel: Kernel, target: Target) -> Schedule | None:
-    """A few rows of results at once; the lane is a contiguous loop, or there is none.
-
-    So many rows that their columns of data stay in registers, but two, which share most work. No
-    more where results are stored in halves, those of two blocks of channels together.
-    """
-    if kernel.matrices is None or kernel.forms_weights:
-        return None
-    loops = TransformLoops.of(kernel)
-    beside = () if kernel.bf16_split is None else ((kernel.bf16_split.pairs, 2),)
-    most = 2 if beside else max(2, (target.registers - 4) // kernel.extents[loops.across])
-    rows = min(most, kernel.extents[loops.row])
-    tile = ((loops.row, rows), (loops.column, kernel.extents[loops.column]), *beside)
-    others = [d for d in kernel.parallel if d not in (loops.row, loops.column)]
-    lanes = [d for d in others if loops.data.coefficients[d] == 1 and can_be_lane(kernel, d)]
-    lane = max(lanes, key=lambda d: kernel.extents[d], default=None)
-    order = in_store_order(kernel, [d for d in others if d != lane])
-    clipped = {outer for outer, _, _ in kernel.valid_extents}
-    whole = next((i for i, d in enumerate(order) if d in clipped), len(order))
-    chunks = min(whole, chunks_of(kernel, order, dict(tile)))
-    reduced = tuple(sorted(kernel.reduced))
-    if lane is None:
-        return Schedule(None, 1, tile, order, reduced, chunks=chunks)
-    vector = vector_of(kernel.extents[lane], target)
-    return Schedule(lane, vector, tile, (*order, lane), reduced, chunks=chunks)
 
 
 class Transform(Nest):

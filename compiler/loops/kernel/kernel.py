@@ -19,6 +19,9 @@ from ncc.compiler.linalg.analysis.attributes import Matrix
 from ncc.compiler.loops.kernel.stable_text import stable_text
 from ncc.dialects.operation import operands_of, ops_of
 
+LINE = 16
+"""Elements of a cache line."""
+
 
 @dataclass(frozen=True)
 class Access:

@@ -16,8 +16,7 @@ from dataclasses import replace
 from itertools import permutations
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.kernel.kernel import Access, Kernel, Stage
-from ncc.compiler.loops.kernel.schedule import LINE
+from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, Stage
 from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
 
 LONG = 4096

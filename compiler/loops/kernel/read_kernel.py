@@ -24,8 +24,8 @@ from ncc.compiler.linalg.analysis.linalg_op import (
 from ncc.compiler.loops.kernel.k_split import k_split
 from ncc.compiler.loops.kernel.kernel import Access, Bf16Split, Captured, GatherTable, Kernel, Stage
 from ncc.compiler.loops.kernel.normal_form import normalised
-from ncc.compiler.loops.kernel.operands import product_of
 from ncc.compiler.loops.kernel.padding_lanes import padding_lanes
+from ncc.compiler.loops.kernel.products import product_of
 from ncc.compiler.plan import Call, Subview
 from ncc.compiler.target import Target
 from ncc.dialects.element import i24, number

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule, chunks_of
+from ncc.compiler.loops.schedule.schedule import Schedule, chunks_of
 from ncc.compiler.plan import Buffer, Call, Subview
 
 

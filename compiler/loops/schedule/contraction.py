@@ -13,17 +13,18 @@ from itertools import product
 from math import prod
 
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.operands import ContractionOperands, Quad, cells, product_of
-from ncc.compiler.loops.kernel.schedule import (
+from ncc.compiler.loops.kernel.products import product_of
+from ncc.compiler.loops.kernel.vector_loops import can_be_lane
+from ncc.compiler.loops.schedule.cycles import L2_SHARE, TileCost
+from ncc.compiler.loops.schedule.operands import ContractionOperands, Quad, cells
+from ncc.compiler.loops.schedule.prefetch import prefetched_to_l1, prefetched_to_l2
+from ncc.compiler.loops.schedule.schedule import (
     Schedule,
     chunks_of,
     in_store_order,
     short_of,
     vector_of,
 )
-from ncc.compiler.loops.kernel.vector_loops import can_be_lane
-from ncc.compiler.loops.schedule.cycles import L2_SHARE, TileCost
-from ncc.compiler.loops.schedule.prefetch import prefetched_to_l1, prefetched_to_l2
 from ncc.compiler.target import Target
 
 EVEN_CHUNKS = 32
@@ -40,6 +41,11 @@ class Candidate:
     tile: tuple[tuple[int, int], ...]
 
     @property
+    def parts(self) -> dict[str, float]:
+        """The same cycles by what they are spent on."""
+        return TileCost(self.operands).parts(self.tile)
+
+    @property
     def schedule(self) -> Schedule:
         operands, kernel, sizes = self.operands, self.operands.kernel, dict(self.tile)
         broadcast, stream = operands.broadcast.coefficients, operands.stream.coefficients
@@ -47,6 +53,7 @@ class Candidate:
         reduced = [d for d in kernel.reduced if d != quad]
         order = _order(operands, sizes)
         return Schedule(
+            operands.strategy,
             operands.lane,
             operands.vector,
             self.tile,
@@ -57,7 +64,6 @@ class Candidate:
             prefetch_l1=prefetched_to_l1(operands, sizes, order),
             quad=quad,
             short=operands.short,
-            joined=operands.joined,
         )
 
 

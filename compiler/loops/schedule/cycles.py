@@ -7,10 +7,13 @@ the vectors of a tile from one use to the next: L1, L2 or what is beyond.
 
 from __future__ import annotations
 
-from functools import cache, partial
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from math import ceil, gcd, prod
 
-from ncc.compiler.loops.kernel.operands import ContractionOperands
+from ncc.compiler.loops.schedule.operands import ContractionOperands
 from ncc.compiler.target import Core
 
 L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
@@ -46,6 +49,41 @@ CROWD = 4.0
 """Cycles of each accumulator beyond `Core.sums`, whose start and store nothing overlaps."""
 
 
+@dataclass(frozen=True)
+class TileCycles:
+    """Cycles of one tile.
+
+    steps        of its reduction
+    loads        cycles that the loads of a step take, which overlap with its multiply-adds
+    products     cycles that these take
+    overhead     cycles of a step beside both
+    stores       cycles of storing the results
+    crowd        cycles of accumulators that nothing overlaps
+    """
+
+    steps: int
+    loads: float
+    products: float
+    overhead: float
+    stores: float
+    crowd: float
+
+    @cached_property
+    def total(self) -> float:
+        step = max(self.loads, self.products) + self.overhead
+        return self.steps * step + self.stores + TILE + self.crowd
+
+    def parts(self) -> dict[str, float]:
+        """The same by what they are spent on. Of loads and multiply-adds, the longer counts."""
+        longer = "loads" if self.loads > self.products else "multiply-adds"
+        return {
+            longer: self.steps * max(self.loads, self.products),
+            "steps": self.steps * self.overhead,
+            "stores": self.stores,
+            "starts": TILE + self.crowd,
+        }
+
+
 class TileCost:
     """Cycles of a whole kernel by one tile or another, those of partial tiles included."""
 
@@ -65,17 +103,32 @@ class TileCost:
 
     def of(self, tile: tuple[tuple[int, int], ...]) -> float:
         """Cycles by that tile."""
+        total = 0.0
+        for count, divisor, cycles in self._tiles(tile):
+            total += count * cycles.total / divisor
+        return self._trips * total
+
+    def parts(self, tile: tuple[tuple[int, int], ...]) -> dict[str, float]:
+        """The same by what they are spent on, the most first."""
+        found: defaultdict[str, float] = defaultdict(float)
+        for count, divisor, cycles in self._tiles(tile):
+            for name, part in cycles.parts().items():
+                found[name] += self._trips * count * part / divisor
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def _tiles(self, tile: tuple[tuple[int, int], ...]) -> Iterator[tuple[int, int, TileCycles]]:
+        """The cycles of whole and partial tiles, and how often these count: so many times, divided
+        by the second number.
+        """
         sizes = dict(tile)
         points = self._shares(self._points, tuple([sizes.get(d, 1) for d in self._points]))
         others = self._shares(self._others, tuple([sizes.get(d, 1) for d in self._others]))
         lines = self._operands.lines(sizes.get(self._others[-1], 1))
-        total = 0.0
         for count, p, _ in points:
             for times, q, short in others:
-                total += count * times * self._cycles(p, q, short, lines)
+                yield count * times, 1, self._cycles(p, q, short, lines)
             if self._operands.k_split is not None:
-                total += count * self._cycles(p, 1, False, lines) / self._operands.k_split.times
-        return self._trips * total
+                yield count, self._operands.k_split.times, self._cycles(p, 1, False, lines)
 
     def _read_shares(
         self, loops: tuple[int, ...], sizes: tuple[int, ...]
@@ -105,7 +158,9 @@ def _conflicts(operands: ContractionOperands, p: int) -> bool:
     return p * gcd(distance, L1_WAY) > L1_SHARE * operands.core.l1_bytes
 
 
-def _tile_cycles(operands: ContractionOperands, p: int, q: int, short: bool, lines: float) -> float:
+def _tile_cycles(
+    operands: ContractionOperands, p: int, q: int, short: bool, lines: float
+) -> TileCycles:
     """Cycles of one tile: its steps, then the stores. The last of its vectors may be short; each
     brings so many lines.
 
@@ -124,9 +179,9 @@ def _tile_cycles(operands: ContractionOperands, p: int, q: int, short: bool, lin
     taken = ceil(p * vectors) if operands.joined else p * vectors
     if short and q == 2 and not operands.joined and not operands.left_out:
         taken += UNLIKE * p
-    step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others
+    products = max(taken, LATENCY) / core.multiply_adds
     crowd = CROWD * max(0, p * vectors - core.sums)
-    return operands.steps * step + STORE * p * vectors + TILE + crowd
+    return TileCycles(operands.steps, reads, products, others, STORE * p * vectors, crowd)
 
 
 def _whole_vectors(operands: ContractionOperands, q: int, short: bool) -> float:

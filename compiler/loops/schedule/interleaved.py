@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
+from ncc.compiler.loops.schedule.schedule import (
+    Schedule,
+    Strategy,
+    chunks_of,
+    in_store_order,
+    vector_of,
+)
 from ncc.compiler.target import Target
 
 
@@ -28,7 +34,24 @@ def interleaved(kernel: Kernel, target: Target) -> Schedule | None:
     if members in kernel.reduced:
         order, unroll = (*others, lane), frozenset({members})
         return Schedule(
-            lane, vector, (), order, (*reduced, members), unroll, interleave=members, chunks=chunks
+            Strategy.INTERLEAVED,
+            lane,
+            vector,
+            (),
+            order,
+            (*reduced, members),
+            unroll,
+            interleave=members,
+            chunks=chunks,
         )
     order, tile = (*others, members, lane), ((members, kernel.extents[members]),)
-    return Schedule(lane, vector, tile, order, tuple(reduced), interleave=members, chunks=chunks)
+    return Schedule(
+        Strategy.INTERLEAVED,
+        lane,
+        vector,
+        tile,
+        order,
+        tuple(reduced),
+        interleave=members,
+        chunks=chunks,
+    )

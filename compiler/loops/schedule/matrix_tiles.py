@@ -16,8 +16,14 @@ from xdsl.dialects.builtin import bf16
 
 from ncc.compiler.linalg.analysis.linalg_op import uncast
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, is_argument
-from ncc.compiler.loops.kernel.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
+from ncc.compiler.loops.schedule.schedule import (
+    Schedule,
+    Strategy,
+    chunks_of,
+    in_store_order,
+    vector_of,
+)
 from ncc.compiler.target import FLAT, Target, tile_cycles, tile_rows
 from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
@@ -145,6 +151,7 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
     points_outer = 2 * held <= share and held < MOST_WEIGHTS * read
     order = (*found.points, *vectors) if points_outer else (*vectors, *found.points)
     return Schedule(
+        Strategy.MATRIX_TILES,
         found.lane,
         VECTOR,
         tuple((loop, n) for loop, n in sizes if n > 1),
@@ -198,7 +205,7 @@ def bf16_split(kernel: Kernel, target: Target) -> Schedule | None:
     chunks = chunks_of(kernel, others, sizes)
     vector = vector_of(kernel.extents[lane], target)
     points = tuple((d, n) for d, n in sizes.items() if n > 1)
-    return Schedule(lane, vector, points, order, (), chunks=chunks)
+    return Schedule(Strategy.BF16_SPLIT, lane, vector, points, order, (), chunks=chunks)
 
 
 def pitch_of(found: Bf16Contraction) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.schedule import (
+from ncc.compiler.loops.kernel.vector_loops import can_be_lane, can_gather
+from ncc.compiler.loops.schedule.schedule import (
     Schedule,
+    Strategy,
     chunks_of,
     in_store_order,
     tile_of,
     vector_of,
 )
-from ncc.compiler.loops.kernel.vector_loops import can_be_lane, can_gather
 from ncc.compiler.target import Target
 
 LEAST_SQUARE = 4
@@ -43,7 +44,9 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
     if blocks is not None:
         tile = ((blocks, tile_of(kernel.extents[blocks], MOST_SHARED)),)
     chunks = chunks_of(kernel, order[:-1], dict(tile))
-    return Schedule(lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks)
+    return Schedule(
+        Strategy.POINTWISE, lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks
+    )
 
 
 def _read_alike(kernel: Kernel, lane: int) -> int | None:
@@ -71,7 +74,15 @@ def gathered(kernel: Kernel, target: Target) -> Schedule | None:
     order = (*(d for d in others if d not in shared), *shared, lane)
     tile = tuple((d, n) for d in shared if (n := tile_of(kernel.extents[d], MOST_SHARED)) > 1)
     chunks = chunks_of(kernel, order[:-1], dict(tile))
-    return Schedule(lane, vector_of(kernel.extents[lane], target), tile, order, (), chunks=chunks)
+    return Schedule(
+        Strategy.GATHERED,
+        lane,
+        vector_of(kernel.extents[lane], target),
+        tile,
+        order,
+        (),
+        chunks=chunks,
+    )
 
 
 def transposed(kernel: Kernel, target: Target) -> Schedule | None:
@@ -101,12 +112,20 @@ def transposed(kernel: Kernel, target: Target) -> Schedule | None:
     order = (*in_store_order(kernel, others), along, lane)
     tile = ((along, lanes),)
     chunks = chunks_of(kernel, order[:-1], dict(tile))
-    return Schedule(lane, lanes, tile, order, (), transpose=along, chunks=chunks)
+    return Schedule(
+        Strategy.TRANSPOSED, lane, lanes, tile, order, (), transpose=along, chunks=chunks
+    )
 
 
-def scalar(kernel: Kernel) -> Schedule:
+def scalar(kernel: Kernel, target: Target) -> Schedule:
     """Plain loops in the order of the store: right for every kernel."""
     order = in_store_order(kernel, kernel.parallel)
     return Schedule(
-        None, 1, (), order, tuple(sorted(kernel.reduced)), chunks=chunks_of(kernel, order, {})
+        Strategy.SCALAR,
+        None,
+        1,
+        (),
+        order,
+        tuple(sorted(kernel.reduced)),
+        chunks=chunks_of(kernel, order, {}),
     )

@@ -19,10 +19,9 @@ from collections.abc import Mapping
 from math import prod
 from typing import TypeAlias
 
-from ncc.compiler.loops.kernel.kernel import Access
-from ncc.compiler.loops.kernel.operands import ContractionOperands, cells
-from ncc.compiler.loops.kernel.schedule import LINE
+from ncc.compiler.loops.kernel.kernel import LINE, Access
 from ncc.compiler.loops.schedule.cycles import L2_SHARE
+from ncc.compiler.loops.schedule.operands import ContractionOperands, cells
 
 PER_STREAM = LINE // 2
 """Elements that a step prefetches of one stream of lines. A share that is larger is made of several

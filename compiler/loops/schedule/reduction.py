@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from math import prod
 
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.schedule import (
+from ncc.compiler.loops.kernel.vector_loops import can_be_lane
+from ncc.compiler.loops.schedule.schedule import (
     Schedule,
+    Strategy,
     chunks_of,
     in_store_order,
     short_of,
     tile_of,
     vector_of,
 )
-from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.target import Target
 
 MAX_UNROLLED = 9
@@ -68,6 +69,7 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
     else:
         tile = _vectors(kernel, lane, vector) if cells > MAX_UNROLLED else ()
     return Schedule(
+        Strategy.WINDOW if quad is None else Strategy.WINDOW_DOT,
         lane,
         vector,
         tile,
@@ -141,7 +143,7 @@ def rows(kernel: Kernel, target: Target) -> Schedule | None:
     tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], FEW_POINTS)) > 1)
     reduced = (*(d for d in sorted(kernel.reduced) if d != lane), lane)
     chunks = chunks_of(kernel, order, dict(tile))
-    return Schedule(lane, target.lanes, tile, order, reduced, chunks=chunks)
+    return Schedule(Strategy.ROWS, lane, target.lanes, tile, order, reduced, chunks=chunks)
 
 
 def _are_neighbours(steps: set[int]) -> bool:
@@ -174,6 +176,7 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | None:
     reduced = tuple(sorted(kernel.reduced))
     cells = prod(kernel.extents[d] for d in reduced)
     return Schedule(
+        Strategy.SCATTERED,
         lane,
         vector_of(kernel.extents[lane], target),
         (),

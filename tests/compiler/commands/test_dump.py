@@ -30,7 +30,7 @@ def test_every_pass_is_told_and_every_change_written(
     assert [name[:3] for name in names] == [f"{number:02}-" for number in range(len(names))]
     passes = [one.name for one in linalg_passes(Options.of(opt_level=opt_level))]
     layers = ["read", "infer-shapes", *["canonicalize", "optimize"][: 2 * (opt_level > 0)]]
-    assert [name[3:] for name in names] == [*layers, *passes, "loops", "llvm", "asm"]
+    assert [name[3:] for name in names] == [*layers, *passes, "kernels", "loops", "llvm", "asm"]
     written = [line.split()[0] for line in told if not line.endswith("changed nothing")]
     assert sorted(written) == sorted(path.name for path in folder.iterdir())
     texts = [(folder / name).read_text() for name in written]

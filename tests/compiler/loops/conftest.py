@@ -17,16 +17,18 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build_network import build
-from ncc.compiler.loops.emit.emitter import chunk_count, write
+from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
-from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.loops.schedule.chunks import chunk_count
+from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Plan
 from ncc.compiler.target import Target
 from ncc.dialects.shapes import Shape
@@ -205,3 +207,19 @@ def make_model() -> Callable[..., Model]:
         return model_of(module, target or Target.of("host"), threads)
 
     return made
+
+
+@pytest.fixture
+def kernel(
+    make_network: Callable[..., ModuleOp], kernels_of: Callable[[ModuleOp], list[Kernel]]
+) -> Callable[..., Kernel]:
+    """kernel(write, *shapes): the last kernel that reduces, or the only one; channels packed."""
+
+    def last(write: Any, *shapes: Shape, packed: bool = True) -> Kernel:
+        module = make_network(list(shapes), write)
+        if packed:
+            PackChannels().apply(Context(), module)
+        kernels = kernels_of(module)
+        return ([k for k in kernels if k.reduced] or kernels)[-1]
+
+    return last

@@ -15,6 +15,7 @@ from ncc.compiler.cli import ncc as command
 from ncc.compiler.driver.cache import FOLDER_VARIABLE
 from ncc.compiler.driver.tuned import SWITCH_VARIABLE, tuned_file, tuned_schedules
 from ncc.compiler.loops.schedule.choose import rivals
+from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.measure.schedulings import Schedulings
 from ncc.compiler.measure.tune import tune
 from ncc.compiler.options import Options
@@ -60,7 +61,7 @@ def image() -> np.ndarray[Any, Any]:
 def contenders(network: Path, chosen: Options) -> dict[str, list[str]]:
     """The texts of the candidates of all kernels that have some."""
     found = {
-        step.signature or "": list(map(str, rivals(step.generic_op, chosen.target)))
+        step.signature or "": list(map(schedule_text, rivals(step.generic_op, chosen.target)))
         for step in Schedulings(network, None, chosen).steps
         if step.generic_op is not None
     }
@@ -112,7 +113,7 @@ def test_a_schedule_that_a_kernel_cannot_have_counts_for_nothing(network: Path) 
     chosen = options()
     plain = kernels(ncc.compile(network, random_weights=3))
     kept = tuned_file(os.environ, chosen.target)
-    kept.add(dict.fromkeys(contenders(network, chosen), "Schedule(of no kernel)"))
+    kept.add(dict.fromkeys(contenders(network, chosen), "contraction of no kernel"))
     assert kernels(ncc.compile(network, random_weights=3)) == plain
 
 

@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 import pytest
 
-from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.schedule import LINE
+from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel
 from ncc.compiler.target import TARGETS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp, i32
 import ncc
 from ncc.compiler.linalg.data_types.pack_vnni import PackVnni
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
-from ncc.compiler.loops.emit.dot import crossed_quads_of, quads_of
 from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.products import crossed_quads_of, quads_of
 from ncc.compiler.loops.schedule.choose import choose, rivals
 from ncc.compiler.read.read_network import read
 from ncc.compiler.target import TARGETS, Target

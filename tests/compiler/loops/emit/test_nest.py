@@ -23,10 +23,10 @@ import ncc
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.loops.emit.emitter import write as write_kernel
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.pointwise import scalar
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Index, Tensor
 from ncc.dialects.scalar import Scalar, clamp, exp, maximum, to_index
@@ -198,6 +198,7 @@ def random_schedule(draw: random.Random, kernel: Kernel) -> Schedule:
         span = step * draw.randint(1, 3) if kernel.extents[order[-1]] >= step else 0
         chunks = most if span else chunks
     return Schedule(
+        Strategy.POINTWISE,
         lane,
         vector,
         tuple(tile),
@@ -471,7 +472,7 @@ def test_scalar_schedule(
 ) -> None:
     """Plain loops are right for every kernel."""
     networks = random_networks(make_network, 200)
-    check(networks, run_networks, scalar, FLOATS[-1])
+    check(networks, run_networks, lambda kernel: scalar(kernel, FLOATS[-1]), FLOATS[-1])
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.schedule import Schedule
 from ncc.compiler.loops.schedule.reduction import rows
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.runnable import RUNNABLE
@@ -96,4 +96,4 @@ def test_a_row_is_no_shorter_than_a_vector(
     """Cells in front of a row need not be there."""
     networks = [(over_rows(make_network, 5, "sum"), [np.zeros((6, 5), np.float32)])]
     with pytest.raises(CompilerBug, match="a row of 5 cells in vectors of 8"):
-        run_networks(networks, lambda _: Schedule(1, 8, (), (0,), (1,)), RUNNABLE[0])
+        run_networks(networks, lambda _: Schedule(Strategy.ROWS, 1, 8, (), (0,), (1,)), RUNNABLE[0])

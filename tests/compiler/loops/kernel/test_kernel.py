@@ -95,9 +95,12 @@ def test_every_field_is_in_the_signature(kernels: Kernels) -> None:
         "captured": [{tensor: subview} for subview in subviews],
         "index_of": [{0: 1}],
         "matrices": [(((1.0,),), ((1.0,),)), (((1.0,),), ((2.0,),))],
-        "halving": [None, *(replace(bf16_split, **{name: held}) for name, held in halves.items())],
+        "bf16_split": [
+            None,
+            *(replace(bf16_split, **{name: held}) for name, held in halves.items()),
+        ],
         "lanes": [(0, 1), (1, 0)],
-        "folding": [None, KSplit(1, 1, 2), KSplit(0, 0, 2), KSplit(0, 1, 4)],
+        "k_split": [None, KSplit(1, 1, 2), KSplit(0, 0, 2), KSplit(0, 1, 4)],
     }
     assert set(changes) == {field.name for field in fields(Kernel)}
     assert set(halves) == {field.name for field in fields(Bf16Split)}

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.loops.build_network import NetworkLoops, build
-from ncc.compiler.loops.kernel.schedule import Schedule
 from ncc.compiler.loops.launch.locality import Sharing, handed_out_along
 from ncc.compiler.loops.schedule.choose import choose
+from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.plan import Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor

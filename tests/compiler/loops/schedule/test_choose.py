@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.loops.emit.emitter import chunk_count
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.schedule import CHUNKS_WANTED, Schedule
 from ncc.compiler.loops.schedule.choose import choose
+from ncc.compiler.loops.schedule.chunks import chunk_count
 from ncc.compiler.loops.schedule.pointwise import scalar
+from ncc.compiler.loops.schedule.schedule import CHUNKS_WANTED, Schedule
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, select
@@ -60,7 +60,7 @@ def test_tiles_fit_the_registers(
 def test_schedules_are_whole(kernel: KernelOf, write: Any, shape: Shape, target: Target) -> None:
     """Every loop stands once; tiles are of known loops; threads get loops outside of the lane."""
     found = kernel(write, shape)
-    for schedule in (choose(found, target), scalar(found)):
+    for schedule in (choose(found, target), scalar(found, target)):
         assert sorted(schedule.order) == found.parallel
         assert set(schedule.reduced) == found.reduced
         assert {loop for loop, _ in schedule.tile} <= set(found.parallel)
@@ -261,7 +261,7 @@ def test_rows_are_shared_out(kernel: KernelOf, target: Target) -> None:
     found = kernel(row_sums, (64, 96))
     schedule = choose(found, target)
     assert schedule.lane in found.reduced and chunk_count(found, schedule) == 16
-    assert chunk_count(found, scalar(found)) == 64
+    assert chunk_count(found, scalar(found, target)) == 64
 
 
 def test_the_same_kernel_is_scheduled_the_same_way(kernel: KernelOf) -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ncc.compiler.loops.kernel.operands import ContractionOperands
 from ncc.compiler.loops.schedule.contraction import candidates
 from ncc.compiler.loops.schedule.cycles import TileCost
+from ncc.compiler.loops.schedule.operands import ContractionOperands
 from ncc.compiler.target import AVX2, AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import ones

@@ -27,9 +27,10 @@ from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly
-from ncc.compiler.loops.emit.emitter import chunk_count, write
+from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.choose import choose
+from ncc.compiler.loops.schedule.chunks import chunk_count
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineExpr
 
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.loops.emit.emitter import chunk_count
-from ncc.compiler.loops.kernel.schedule import CHUNKS_WANTED
 from ncc.compiler.loops.schedule.choose import choose
+from ncc.compiler.loops.schedule.chunks import chunk_count
+from ncc.compiler.loops.schedule.schedule import CHUNKS_WANTED
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, clamp, select, to_index

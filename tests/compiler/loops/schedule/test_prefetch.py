@@ -9,7 +9,7 @@ from math import prod
 
 import pytest
 
-from ncc.compiler.loops.kernel.schedule import LINE
+from ncc.compiler.loops.kernel.kernel import LINE
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.prefetch import PER_STREAM
 from ncc.compiler.target import AVX512, ONE_UNIT

@@ -1,22 +1,47 @@
 """The schedule of one kernel: which loop is vectorized, what is blocked in registers, loop order.
 
-`strategies` chooses it, `nest` writes loops by it.
+Strategies choose it (`choose.py`), emitters write loops by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from math import prod
 
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.target import Target
 
 
+class Strategy(Enum):
+    """Which strategy made a schedule, and so which emitter writes its loops."""
+
+    K_SPLIT = "k_split"
+    FORMED_WEIGHTS = "formed_weights"
+    TRANSFORM = "transform"
+    CHANNEL_GATHER = "channel_gather"
+    MATRIX_TILES = "matrix_tiles"
+    BF16_SPLIT = "bf16_split"
+    DOT = "dot"
+    WINDOW_DOT = "window_dot"
+    CONTRACTION = "contraction"
+    SHARED_VECTORS = "shared_vectors"
+    INTERLEAVED = "interleaved"
+    WINDOW = "window"
+    ROWS = "rows"
+    POINTWISE = "pointwise"
+    GATHERED = "gathered"
+    TRANSPOSED = "transposed"
+    SCATTERED = "scattered"
+    SCALAR = "scalar"
+
+
 @dataclass(frozen=True)
 class Schedule:
     """Decisions for one kernel.
 
+    strategy the strategy that made it
     lane     the vectorized loop, or None
     vector   elements of a vector
     tile     (loop, points), outermost first: the register blocking. Points of a tile are unrolled,
@@ -40,11 +65,11 @@ class Schedule:
     short    (loop, elements): at the last step of the loop, vectors hold only so many elements of
              the lane: one vector that is shorter, or fewer whole ones; zeros are stored behind
              them, which nobody reads
-    joined   whether short vectors of two points share one vector
     panel     the reduced loop whose weights are transformed in L1 before they are multiplied
     span     elements of the lane in a chunk, whole tiles of it; 0 where a chunk has all of them
     """
 
+    strategy: Strategy
     lane: int | None
     vector: int
     tile: tuple[tuple[int, int], ...]
@@ -60,16 +85,12 @@ class Schedule:
     tiles: int = 0
     flat: bool = False
     short: tuple[int, int] | None = None
-    joined: bool = False
     panel: int | None = None
     span: int = 0
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)
 
-
-LINE = 16
-"""Elements of a cache line."""
 
 SIDE_BY_SIDE, LONG_REDUCTION = 4, 16
 """Vectors of partial results of a long reduction, so that a step does not wait for the one before;

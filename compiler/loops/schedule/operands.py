@@ -7,27 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from xdsl.ir import Block
-
-from ncc.compiler.linalg.analysis.linalg_op import factors
-from ncc.compiler.loops.kernel.kernel import Access, Kernel, KSplit, is_argument
-from ncc.compiler.loops.kernel.schedule import LINE
+from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, KSplit
+from ncc.compiler.loops.schedule.schedule import Strategy
 from ncc.compiler.target import Core
-
-
-def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
-    """The two accesses of acc + a * b, if that is the anchor."""
-    if not kernel.accumulates or not kernel.reduced:
-        return None
-    op = kernel.anchor.yielded.owner
-    found = None if isinstance(op, Block) else factors(op, kernel.anchor.body.args[-1])
-    if found is None:
-        return None
-    numbers = [is_argument(o, kernel.anchor.body) for o in found]
-    if numbers[0] is None or numbers[1] is None:
-        return None
-    a, b = kernel.anchor.inputs[numbers[0]], kernel.anchor.inputs[numbers[1]]
-    return None if a is None or b is None else (a, b)
 
 
 @dataclass(frozen=True)
@@ -72,6 +54,15 @@ class ContractionOperands:
     def steps(self) -> int:
         quad = None if self.quad is None else self.quad.loop
         return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != quad)
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy whose emitter writes a contraction of these."""
+        if self.quad is not None:
+            return Strategy.DOT
+        if self.joined:
+            return Strategy.SHARED_VECTORS
+        return Strategy.CONTRACTION if self.kernel.k_split is None else Strategy.K_SPLIT
 
     @property
     def joined(self) -> bool:

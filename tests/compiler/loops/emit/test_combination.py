@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncc.compiler.linalg.convolutions.forms import F2, F4, F4_5
-from ncc.compiler.loops.schedule.combination import combine, together
+from ncc.compiler.loops.emit.combination import combine, together
 
 Rows = tuple[tuple[float, ...], ...]
 

@@ -1,0 +1,25 @@
+"""The schedule of a gather of channels among blocks (`emit/channel_gather.py`)."""
+
+from __future__ import annotations
+
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
+from ncc.compiler.target import Target
+
+BLOCKS, ROWS, COLUMNS, LANE = range(4)
+"""The loops of a selection."""
+
+
+def channel_gather(kernel: Kernel, target: Target) -> Schedule | None:
+    """Rows are handed out; vectors are as long as blocks, on targets with shorter ones too."""
+    if kernel.lanes is None:
+        return None
+    return Schedule(
+        Strategy.CHANNEL_GATHER,
+        LANE,
+        kernel.extents[LANE],
+        (),
+        (ROWS, COLUMNS, BLOCKS, LANE),
+        (),
+        chunks=1,
+    )

@@ -1,0 +1,90 @@
+"""Why a kernel has its schedule: strategies that do not fit it, cycles, and the runner-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.schedule.choose import STRATEGIES, cheapest_of, choose
+from ncc.compiler.loops.schedule.contraction import Candidate
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
+from ncc.compiler.loops.schedule.schedule_text import schedule_text
+from ncc.compiler.target import Target
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is known of the choice of a schedule.
+
+    refused     strategies that were tried before, and what each of them wants
+    wants       what the strategy of the schedule wants of a kernel
+    candidate   the schedule with its cycles; None where cycles of the strategy are not counted
+    runner_up   the cheapest other candidate, if there is one
+    is_tuned    whether the cost model would choose another tile
+    """
+
+    strategy: Strategy
+    refused: tuple[tuple[Strategy, str], ...]
+    wants: str
+    candidate: Candidate | None
+    runner_up: Candidate | None
+    is_tuned: bool
+
+    @staticmethod
+    def of(kernel: Kernel, schedule: Schedule, target: Target) -> Decision:
+        """The decision for a schedule that strategies have made for this kernel and target."""
+        refused: list[tuple[Strategy, str]] = []
+        for strategy, schedule_of, wants in STRATEGIES:
+            if schedule_of(kernel, target) is not None:
+                break
+            refused.append((strategy, wants))
+        near = cheapest_of(kernel, target) if _is_counted(kernel, target) else []
+        taken = [one for one in near if _are_alike(one.schedule, schedule)]
+        others = [one for one in near if one not in taken]
+        return Decision(
+            schedule.strategy,
+            tuple(refused),
+            wants,
+            next(iter(taken), None),
+            next(iter(others), None),
+            bool(near) and near[0] not in taken,
+        )
+
+    def lines(self) -> Iterator[str]:
+        """The same in words."""
+        yield f"strategy: {self.strategy.value}, which wants {self.wants}"
+        for strategy, wants in self.refused:
+            yield f"not {strategy.value}, which wants {wants}"
+        if self.candidate is None:
+            yield "cycles: not counted for this strategy"
+            return
+        yield f"cycles: {_cycles_text(self.candidate)}{' (tuned)' * self.is_tuned}"
+        if self.runner_up is not None:
+            yield f"runner-up: {schedule_text(self.runner_up.schedule)}"
+            yield f"runner-up's cycles: {_cycles_text(self.runner_up)}"
+
+
+def _is_counted(kernel: Kernel, target: Target) -> bool:
+    """Whether the chosen schedule is one of those whose cycles are counted."""
+    chosen = choose(kernel, target)
+    return any(one.schedule == chosen for one in cheapest_of(kernel, target))
+
+
+def _are_alike(one: Schedule, other: Schedule) -> bool:
+    """Whether two schedules have the same tile, which decides the cycles; threads may need another
+    order.
+    """
+    return (one.strategy, one.lane, one.vector, one.tile) == (
+        other.strategy,
+        other.lane,
+        other.vector,
+        other.tile,
+    )
+
+
+def _cycles_text(candidate: Candidate) -> str:
+    """Cycles, and the part of each thing that they are spent on."""
+    parts = candidate.parts.items()
+    said = (f"{name} {100 * part / candidate.cost:.0f} %" for name, part in parts)
+    return f"{candidate.cost:,.0f} ({', '.join(said)})"

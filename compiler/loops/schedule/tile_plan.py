@@ -1,0 +1,39 @@
+"""How a schedule of matrix tiles divides points and vectors into groups of tiles."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of, pitch_of
+from ncc.compiler.loops.schedule.schedule import Schedule
+
+
+class TilePlan:
+    """The numbers of a schedule of tiles."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        halves = bf16_pairs_of(kernel)
+        if halves is None or not schedule.tiles:
+            raise CompilerBug("matrix tiles for what is no contraction by halves")
+        self.halves = halves
+        *self.outer, self.inner = halves.points
+        self.extent = self.width = kernel.extents[self.inner]
+        self.pitch = self.wrapped = None
+        if schedule.flat:
+            self.wrapped = self.outer.pop()
+            self.pitch = pitch_of(halves)
+            self.extent += self.pitch * (kernel.extents[self.wrapped] - 1)
+        self.rows = schedule.points(self.inner)
+        self.in_row = -(-self.extent // self.rows)
+        self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
+        self.p = schedule.tiles
+        self.point_groups = -(-self.count // self.p)
+        vectors = halves.vectors
+        self.blocks = 1 if vectors is None else kernel.extents[vectors]
+        self.q = 1 if vectors is None else schedule.points(vectors)
+        self.vector_groups = -(-self.blocks // self.q)
+        self.left = self.blocks % self.q
+        self.points_outer = vectors is None or schedule.order[len(halves.components)] != vectors
+        self.components = prod(kernel.extents[d] for d in halves.components)

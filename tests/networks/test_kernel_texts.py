@@ -1,0 +1,55 @@
+"""The kernels of generated and of real networks go through their text unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ncc.compiler.loops.emit.emitter import write
+from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel, parse_kernels
+from ncc.compiler.pipeline import kernels_of
+
+QUICK, ALL = 8, 120
+LEVELS = (("avx512vnni", 2, 1), ("avx2", 2, 2), ("amx", 3, 2))
+
+
+def check(param: Path, bin: Path | None, **options: Any) -> None:
+    """All kernels on all levels."""
+    for target, opt_level, threads in LEVELS:
+        kernels = kernels_of(
+            param, bin, target=target, opt_level=opt_level, num_threads=threads, **options
+        )
+        written = [unit.scheduled for unit in kernels.loops.units if unit.scheduled is not None]
+        read = parse_kernels(str(kernels))
+        assert list(map(_made, read)) == list(map(_made, written))
+
+
+def _made(one: ScheduledKernel) -> tuple[object, ...]:
+    loops = write(one.kernel, one.schedule, one.name)
+    return one.name, one.kernel.signature_text, one.schedule, str(loops)
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(QUICK), id="quick"),
+        pytest.param(range(QUICK, ALL), id="all", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("kind", ["random_network", "random_blocks", "random_int8"])
+def test_generated_networks(
+    kind: str, seeds: range, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Layers of every type, chains of blocks, int8."""
+    grow: Callable[[int], Any] = request.getfixturevalue(kind)
+    for seed in seeds:
+        check(*grow(seed).save(tmp_path))
+
+
+@pytest.mark.slow
+def test_networks(network: Any) -> None:
+    """The benchmark networks."""
+    check(network.param, None, random_weights=1)

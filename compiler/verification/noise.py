@@ -100,10 +100,10 @@ class Noise:
         size = units(op, [array.shape for array in arrays], self.options) * UNIT
         if not size:
             return op.reference_all(plain)
-        if not rounds(op):
-            moved = {id(array): self._moved(array, size) for array in plain}
-            plain = [moved[id(array)] for array in plain]
         with np.errstate(all="ignore"):
+            if not rounds(op):
+                moved = {id(array): self._moved(array, size) for array in plain}
+                plain = [moved[id(array)] for array in plain]
             return [self._moved(result, size) for result in op.reference_all(plain)]
 
     def _moved(self, array: Array, size: float) -> Array:

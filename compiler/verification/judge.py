@@ -66,7 +66,7 @@ def judged_layer(
         for judge, pair in zip(judges, pairs, strict=True)
     ]
     if units(op, [array.shape for array in given], noise.options) >= WINOGRAD:
-        aparts = [replace(aparts[0], weight=weights_off(op, given, made[0] - pairs[0][1]))]
+        aparts = [replace(aparts[0], weight=weights_off(op, given, *pairs[0]))]
     return [
         apart if theirs is None else replace(apart, ncnn=to_wheel(*pair, theirs))
         for apart, pair, theirs in zip(aparts, pairs, wheel, strict=True)

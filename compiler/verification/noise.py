@@ -7,7 +7,7 @@ place: where values cancel, that becomes large. Some layers have more than a uni
 - long sums have the square root of their length: compiled code may add one number after the other,
   where numpy and BLAS add parts;
 - convolutions with windows have `WINOGRAD` units from -O2 on: their values may be added up and
-  subtracted again in tiles, but where each channel has a window of its own;
+  subtracted again in tiles, where there are channels enough;
 - products that matrix tiles compute have `HALVES`, the last place of two bfloat16 together.
 
 Layers that move values move them exactly, and those that round to int8 read what they are given.
@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS
 from ncc.compiler.options import Options
 from ncc.dialects.ncnn.attention.attention import Attention
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer, DeconvolutionLayer
@@ -100,10 +101,10 @@ class Noise:
         size = units(op, [array.shape for array in arrays], self.options) * UNIT
         if not size:
             return op.reference_all(plain)
-        if not rounds(op):
-            moved = {id(array): self._moved(array, size) for array in plain}
-            plain = [moved[id(array)] for array in plain]
         with np.errstate(all="ignore"):
+            if not rounds(op):
+                moved = {id(array): self._moved(array, size) for array in plain}
+                plain = [moved[id(array)] for array in plain]
             return [self._moved(result, size) for result in op.reference_all(plain)]
 
     def _moved(self, array: Array, size: float) -> Array:
@@ -122,9 +123,19 @@ def units(op: Layer, shapes: Sequence[tuple[int, ...]], options: Options) -> flo
     if options.tiles and isinstance(op, Filtering | InnerProductOp | GemmOp | Attention):
         least = HALVES
     elif isinstance(op, ConvolutionLayer | DeconvolutionLayer) and options.opt_level >= 2:
-        filters = op.params(*shapes)
-        least = 1.0 if filters.channels.depthwise or prod(filters.kernel) == 1 else WINOGRAD
+        least = WINOGRAD if _may_be_in_tiles(op, shapes) else 1.0
     return max(least, sqrt(_terms(op, shapes) / TERMS_OF_A_UNIT))
+
+
+def _may_be_in_tiles(
+    op: ConvolutionLayer | DeconvolutionLayer, shapes: Sequence[tuple[int, ...]]
+) -> bool:
+    """Whether a convolution may be computed in tiles, groups joined and phases of strides apart."""
+    filters = op.params(*shapes)
+    if filters.channels.depthwise or prod(filters.kernel) == 1:
+        return False
+    phases = prod(window.stride for window in filters.windows)
+    return min(filters.num_output, filters.num_input) * phases >= FEWEST_CHANNELS
 
 
 def _terms(op: Layer, shapes: Sequence[tuple[int, ...]]) -> float:

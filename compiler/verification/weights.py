@@ -6,6 +6,8 @@ the products of the error and of that stand out. They tell how far the weight is
 
     error[o, p] = change[o, k] * x[k, p] + rounding[o, p]
     change[o, k] = sum over p of error[o, p] * x[k, p] / sum over p of x[k, p]^2
+
+A bias is a weight that multiplies 1.
 """
 
 from __future__ import annotations
@@ -36,14 +38,48 @@ NEXT_TO_NOTHING = 1e-6
 """What a weight multiplies is nothing, as a part of the largest that one does."""
 
 
-def weights_off(op: Layer, given: Sequence[Array], error: Array) -> float:
-    """How far the weight is off that is off the most, of a convolution by its error; as a part of
-    the largest one, and 0 where none stands out.
+NOTHING_OF_A_RESULT = 1e-6
+"""What a bias is off by is nothing, as a part of the largest result: weights that are rounded make
+as much.
+"""
+
+
+def weights_off(op: Layer, given: Sequence[Array], made: Array, wanted: Array) -> float:
+    """How far the weight is off that is off the most, of a convolution by its result and the exact
+    one; as a part of the largest weight or bias, and 0 where none stands out.
     """
+    error = made - wanted
     size = float(np.abs(error).max(initial=0.0))
     if not isinstance(op, ConvolutionLayer | DeconvolutionLayer) or not 0 < size < inf:
         return 0.0
     error = (error / size).astype(np.float32)
+    bias = op.bias_array(*given)
+    nothing = float(np.abs(wanted).max()) * NOTHING_OF_A_RESULT / size
+    of_bias = _part(_bias_off(error, nothing), bias)
+    params = op.params(*(array.shape for array in given))
+    of_weights = _part(_weights_off(op, given, error), op.filters_array(params, *given))
+    return max(of_bias, of_weights) * size
+
+
+def _part(off: float, weights: Array | None) -> float:
+    """What is off, as a part of the largest weight, if there is any but 0."""
+    largest = 0.0 if weights is None else float(np.abs(weights).max())
+    return off / largest if largest else 0.0
+
+
+def _bias_off(error: Array, nothing: float) -> float:
+    """How far the mean error of a channel is from zero, where that stands out."""
+    flat = error.reshape(len(error), -1)
+    mean = np.abs(flat.mean(1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alike = mean / np.sqrt(np.square(flat).mean(1)) * sqrt(flat.shape[1])
+    return float(mean[(mean > nothing) & (alike > STANDS_OUT)].max(initial=0.0))
+
+
+def _weights_off(
+    op: ConvolutionLayer | DeconvolutionLayer, given: Sequence[Array], error: Array
+) -> float:
+    """How far the weight is off that is off the most, where that stands out."""
     params = op.params(*(array.shape for array in given))
     group, windows = params.channels.group, params.windows
     x = given[0].reshape(op.planes_of(given[0].shape, params))
@@ -57,11 +93,10 @@ def weights_off(op: Layer, given: Sequence[Array], error: Array) -> float:
         crops = op.crops(op.full_sizes(x.shape[1:], windows))
         change, power = _common(x, np.pad(error, [(0, 0), *crops]), group, windows)
         read, made = _power(x, group)[:, :, None], power[:, None]
-    largest = float(np.abs(op.filters_array(params, *given)).max())
     works = read > read.max() * NEXT_TO_NOTHING**2
     with np.errstate(divide="ignore", invalid="ignore"):
         alike = np.abs(change) / np.sqrt(read * made) * sqrt(error[0].size)
-        off = np.abs(change) / read * (size / largest)
+        off = np.abs(change) / read
     return float(off[works & (alike > STANDS_OUT)].max(initial=0.0))
 
 

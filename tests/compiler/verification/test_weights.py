@@ -57,7 +57,7 @@ def test_a_weight_that_is_off_is_told_by_how_much(
     size = np.sqrt(np.square(error)[np.abs(error) > 0].mean())
     error += np.random.default_rng(1).normal(0, size, error.shape)
     least = 3e-4 if params.get("activation_type") else 8e-4
-    assert least < weights_off(op, [x], error) < 1.3e-3
+    assert least < weights_off(op, [x], right + error, right) < 1.3e-3
 
 
 @pytest.mark.parametrize(("type", "params", "group"), LAYERS)
@@ -68,5 +68,18 @@ def test_random_errors_say_nothing_of_weights(
     op, x = build(type, params, group)
     right = exact(op, [x])[0]
     error = np.random.default_rng(1).normal(0, 1, right.shape)
-    assert weights_off(op, [x], error) == 0
-    assert weights_off(op, [x], error * 0) == weights_off(op, [x], error * np.nan) == 0
+    for wrong in (error, error * 0, error * np.nan):
+        assert weights_off(op, [x], right + wrong, right) == 0
+
+
+@pytest.mark.parametrize(("type", "params", "group"), LAYERS)
+def test_a_bias_that_is_off_is_told(type: str, params: dict[str, Any], group: int) -> None:
+    """Where it is more than what rounded weights make."""
+    op, x = build(type, params, group)
+    right = exact(op, [x])[0]
+    error = np.random.default_rng(1).normal(0, 1e-3, right.shape)
+    bias = op.properties["bias"]
+    assert isinstance(bias, WeightAttr)
+    error[3] += 1e-3 * np.abs(bias.array()).max()
+    assert 8e-4 < weights_off(op, [x], right + error, right) < 1.2e-3
+    assert weights_off(op, [x], right + error * 1e-5, right) == 0

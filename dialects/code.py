@@ -67,8 +67,8 @@ class CodeOp(IRDLOperation):
     the results (undefined at entry, to be filled), then the scratch memory that the property
     `scratch` lists. The region sees nothing else of what surrounds it, and ends in `rt.yield`.
 
-    With `turns` n the region runs n times, in any order or at the same time: its last argument is
-    the number of the turn, an index, and no turn touches what another one writes.
+    With `iterations` n the region runs n times, in any order or at the same time: its last argument
+    is the number of the turn, an index, and no turn touches what another one writes.
 
     With `steps` m all of that is done m times, one after another, and the number of the step is the
     argument in front of the turn's. Results keep what they hold from step to step, and a turn sees
@@ -133,7 +133,7 @@ class CodeOp(IRDLOperation):
                 raise VerifyException("rt.code: the number of the turn is its last argument")
         if self.steps is not None:
             if self.iterations is None or self.steps.value.data < 1:
-                raise VerifyException("rt.code: one step or more, of some turns")
+                raise VerifyException("rt.code: one step or more, of some iterations")
             if not arguments or not isinstance(arguments.pop(), IndexType):
                 raise VerifyException("rt.code: the number of the step is in front of the turn's")
 
@@ -172,7 +172,7 @@ class CodeOp(IRDLOperation):
         if self.steps is not None:
             printer.print_string(f" steps {self.steps.value.data}")
         if self.iterations is not None:
-            printer.print_string(f" turns {self.iterations.value.data}")
+            printer.print_string(f" iterations {self.iterations.value.data}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body)
@@ -208,10 +208,11 @@ class CodeOp(IRDLOperation):
 
 @irdl_op_definition
 class LanesOp(IRDLOperation):
-    """A loop of an `rt.code` whose turns know nothing of each other: lanes of vectors may run them.
+    """A loop of an `rt.code` whose iterations know nothing of each other: lanes of vectors may run
+    them.
 
-    Its body is straight: arithmetic, reads of one element at places that are the same for all turns
-    or whose last one moves with the turn, writes at places whose last one moves with it.
+    Its body is straight: arithmetic, reads of one element at places that are the same for all
+    iterations or whose last one moves with the turn, writes at places whose last one moves with it.
     """
 
     name = "rt.lanes"
@@ -239,7 +240,7 @@ REDUCTIONS = ("add", "max")
 
 @irdl_op_definition
 class ReduceOp(IRDLOperation):
-    """`initial` and what the turns of a loop return, combined in any order.
+    """`initial` and what the iterations of a loop return, combined in any order.
 
     Its body is that of an `rt.lanes` that writes nothing, and ends in `rt.reduce.return`:
 

@@ -10,8 +10,9 @@
 
 Values are float32, i8, i32, index or i1; operators work on two of one type, and numbers take the
 type of what stands beside them. i64 in memory are indices when read. A Python loop around
-statements writes them once a turn. The turns of `code.lanes(n)` know nothing of each other and run
-as lanes of vectors; those of the whole code (`Code(..., turns=n)`) run on any thread.
+statements writes them once an iteration. The iterations of `code.lanes(n)` know nothing of each
+other and run as lanes of vectors; those of the whole code (`Code(..., iterations=n)`) run on any
+thread.
 """
 
 from __future__ import annotations
@@ -186,8 +187,8 @@ class Code:
     """The body of one `rt.code`, written statement by statement.
 
     `inputs` are read only; `results` are shapes and element types (f32, i32 or i64), undefined at
-    first. With `turns` the body runs so often, in any order or at the same time; `turn` is which.
-    With `steps` all turns run so often, one step after another; `step` is which.
+    first. With `iterations` the body runs so often, in any order or at the same time; `iteration`
+    is which. With `steps` all iterations run so often, one step after another; `step` is which.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from ncc.compiler.commands.arguments import (
 from ncc.compiler.commands.optimize import print_passes
 
 if TYPE_CHECKING:
+    from ncc.compiler.explain import BlobFate
     from ncc.compiler.explain_linalg import Decided
     from ncc.compiler.options import Options
 
@@ -120,11 +121,8 @@ def explain_command(
         if blobs or passes:
             raise click.UsageError("--kernel explains a compilation: leave out --blob and --pass")
         chosen = {"opt_level": opt_level, "num_threads": num_threads, "target": target}
-        lines = _of_kernels(param, bin, kernels, {"input_shapes": dict(shapes), **chosen})
-        if as_json:
-            echo_json({"kernels": lines})
-        else:
-            click.echo("\n".join(lines))
+        told = _of_kernels(param, bin, kernels, {"input_shapes": dict(shapes), **chosen})
+        echo_json({"kernels": told}) if as_json else click.echo("\n".join(told))
         return
     from ncc.compiler.explain import fate_of_blob, fates, why_not
     from ncc.compiler.ncnn.optimize import pattern_names
@@ -155,25 +153,29 @@ def explain_command(
     if as_json:
         survivors = {fate.maker.survivor for fate in of_blobs}
         decisions = [] if compiled is None else compiled.of_layers(survivors)
-        told = {
-            "layers": [asdict(fate) for fate in of_layers],
-            "blobs": [asdict(fate) for fate in of_blobs],
-            "passes": [*map(asdict, of_passes), *map(asdict, of_compilation)],
-            "decisions": [asdict(decision) for decision in decisions],
-        }
-        echo_json(told)
+        echo_json(
+            {
+                "layers": [asdict(fate) for fate in of_layers],
+                "blobs": [asdict(fate) for fate in of_blobs],
+                "passes": [*map(asdict, of_passes), *map(asdict, of_compilation)],
+                "decisions": [asdict(decision) for decision in decisions],
+            }
+        )
         return
     for blob_fate in of_blobs:
-        click.echo("\n".join(blob_fate.lines()))
-        survivor = blob_fate.maker.survivor
-        if compiled is not None and survivor is not None:
-            click.echo("\n".join(compiled.lines_of(survivor)))
-    for pass_fate in of_passes:
-        click.echo("\n".join(pass_fate.lines()))
-    for compiled_fate in of_compilation:
-        click.echo("\n".join(compiled_fate.lines()))
+        click.echo("\n".join(_lines_of_blob(blob_fate, compiled)))
+    for fate in (*of_passes, *of_compilation):
+        click.echo("\n".join(fate.lines()))
     for layer_fate in of_layers:
         click.echo(layer_fate)
+
+
+def _lines_of_blob(fate: BlobFate, compiled: Decided | None) -> Iterator[str]:
+    """What became of a blob, and what a compilation decides for the layer that makes it."""
+    yield from fate.lines()
+    survivor = fate.maker.survivor
+    if compiled is not None and survivor is not None:
+        yield from compiled.lines_of(survivor)
 
 
 def _decided(param: str, bin: str | None, options: Options, required: bool) -> Decided | None:

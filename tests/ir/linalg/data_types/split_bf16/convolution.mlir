@@ -29,7 +29,7 @@ builtin.module {
       %16 = arith.truncf %15 : f32 to bf16
       linalg.yield %16 : bf16
     } -> tensor<2x6x6x2x32xbf16>
-    %17 = ncnn.constant <[4, 2, 2, 16, 16, 2] halves of <[4, 2, 16, 16, 2] blocked [2] 2 of <[4, 2, 32, 16] blocked [0] 16 of <[64, 2, 32] blocked [1] 32 of <[64, 64] random 1 0 0.1 0.0>>>>> : tensor<4x2x2x16x16x2xbf16>
+    %17 = ncnn.constant <[4, 2, 2, 16, 16, 2] bf16pairs of <[4, 2, 16, 16, 2] blocked [2] 2 of <[4, 2, 32, 16] blocked [0] 16 of <[64, 2, 32] blocked [1] 32 of <[64, 64] random 1 0 0.1 0.0>>>>> : tensor<4x2x2x16x16x2xbf16>
     %18 = tensor.empty() : tensor<4x6x6x16xf32>
     %19 = arith.constant 0.000000e+00 : f32
     %20 = linalg.fill ins(%19 : f32) outs(%18 : tensor<4x6x6x16xf32>) -> tensor<4x6x6x16xf32>
@@ -71,7 +71,7 @@ builtin.module {
     ^bb0(%56: f32, %57: f32):
       linalg.yield %56 : f32
     } -> tensor<2x4x4x16xf32>
-    %58 = ncnn.constant <[2, 2, 3, 3, 2, 16, 16, 2] halves of <[2, 2, 3, 3, 16, 16, 2] blocked [4] 2 of <[2, 2, 3, 3, 32, 16] blocked [0] 16 of <[32, 2, 3, 3, 32] blocked [1] 32 of <[32, 64, 3, 3] random 1 1 0.05 0.0>>>>> : tensor<2x2x3x3x2x16x16x2xbf16>
+    %58 = ncnn.constant <[2, 2, 3, 3, 2, 16, 16, 2] bf16pairs of <[2, 2, 3, 3, 16, 16, 2] blocked [4] 2 of <[2, 2, 3, 3, 32, 16] blocked [0] 16 of <[32, 2, 3, 3, 32] blocked [1] 32 of <[32, 64, 3, 3] random 1 1 0.05 0.0>>>>> : tensor<2x2x3x3x2x16x16x2xbf16>
     %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d3, (d1 + d4), (d2 + d5), 0, ((d7 * 2) + d8))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d3, d4, d5, 0, d7, d6, d8)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d3, d4, d5, 1, d7, d6, d8)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d3, (d1 + d4), (d2 + d5), 1, ((d7 * 2) + d8))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel", "reduction", "reduction"], doc = "conv"} ins(%52, %58, %58, %52 : tensor<2x6x6x2x32xbf16>, tensor<2x2x3x3x2x16x16x2xbf16>, tensor<2x2x3x3x2x16x16x2xbf16>, tensor<2x6x6x2x32xbf16>) outs(%55 : tensor<2x4x4x16xf32>) {
     ^bb0(%59: bf16, %60: bf16, %61: bf16, %62: bf16, %63: f32):
       %64 = arith.extf %59 : bf16 to f32

@@ -29,7 +29,7 @@ builtin.module {
       %16 = arith.truncf %15 : f32 to bf16
       linalg.yield %16 : bf16
     } -> tensor<2x3x3x2x32xbf16>
-    %17 = ncnn.constant <[4, 2, 2, 16, 16, 2] halves of <[4, 2, 16, 16, 2] blocked [2] 2 of <[4, 2, 32, 16] blocked [0] 16 of <[64, 2, 32] blocked [1] 32 of <[64, 64] random 1 0 0.1 0.0>>>>> : tensor<4x2x2x16x16x2xbf16>
+    %17 = ncnn.constant <[4, 2, 2, 16, 16, 2] bf16pairs of <[4, 2, 16, 16, 2] blocked [2] 2 of <[4, 2, 32, 16] blocked [0] 16 of <[64, 2, 32] blocked [1] 32 of <[64, 64] random 1 0 0.1 0.0>>>>> : tensor<4x2x2x16x16x2xbf16>
     %18 = tensor.empty() : tensor<4x3x3x16xf32>
     %19 = arith.constant 0.000000e+00 : f32
     %20 = linalg.fill ins(%19 : f32) outs(%18 : tensor<4x3x3x16xf32>) -> tensor<4x3x3x16xf32>

@@ -34,7 +34,7 @@ builtin.module {
       %21 = arith.truncf %20 : f32 to bf16
       linalg.yield %21 : bf16
     } -> tensor<2x12x12x2x32xbf16>
-    %22 = ncnn.constant <[3, 2, 2, 16, 16, 2] halves of <[3, 2, 16, 16, 2] blocked [2] 2 of <[3, 2, 32, 16] blocked [0] 16 of <[40, 2, 32] blocked [1] 32 of <[40, 40] random 1 0 0.1 0.0>>>>> : tensor<3x2x2x16x16x2xbf16>
+    %22 = ncnn.constant <[3, 2, 2, 16, 16, 2] bf16pairs of <[3, 2, 16, 16, 2] blocked [2] 2 of <[3, 2, 32, 16] blocked [0] 16 of <[40, 2, 32] blocked [1] 32 of <[40, 40] random 1 0 0.1 0.0>>>>> : tensor<3x2x2x16x16x2xbf16>
     %23 = tensor.empty() : tensor<3x12x12x16xf32>
     %24 = arith.constant 0.000000e+00 : f32
     %25 = linalg.fill ins(%24 : f32) outs(%23 : tensor<3x12x12x16xf32>) -> tensor<3x12x12x16xf32>
@@ -87,7 +87,7 @@ builtin.module {
     ^bb0(%74: f32, %75: f32):
       linalg.yield %74 : f32
     } -> tensor<1x12x12x16xf32>
-    %76 = ncnn.constant <[1, 2, 2, 16, 16, 2] halves of <[1, 2, 16, 16, 2] blocked [2] 2 of <[1, 2, 32, 16] blocked [0] 16 of <[16, 2, 32] blocked [1] 32 of <[16, 40] random 1 1 0.05 0.0>>>>> : tensor<1x2x2x16x16x2xbf16>
+    %76 = ncnn.constant <[1, 2, 2, 16, 16, 2] bf16pairs of <[1, 2, 16, 16, 2] blocked [2] 2 of <[1, 2, 32, 16] blocked [0] 16 of <[16, 2, 32] blocked [1] 32 of <[16, 40] random 1 1 0.05 0.0>>>>> : tensor<1x2x2x16x16x2xbf16>
     %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 0, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 0, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 1, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 1, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d4)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "parallel", "reduction", "reduction"], doc = "conv"} ins(%70, %76, %76, %70 : tensor<2x12x12x2x32xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<2x12x12x2x32xbf16>) outs(%73 : tensor<1x12x12x16xf32>) {
     ^bb0(%77: bf16, %78: bf16, %79: bf16, %80: bf16, %81: f32):
       %82 = arith.extf %77 : bf16 to f32

@@ -164,8 +164,8 @@ def explain_command(
         return
     for blob_fate in of_blobs:
         click.echo("\n".join(_lines_of_blob(blob_fate, compiled)))
-    for fate in (*of_passes, *of_compilation):
-        click.echo("\n".join(fate.lines()))
+    for lines in (*(one.lines() for one in of_passes), *(one.lines() for one in of_compilation)):
+        click.echo("\n".join(lines))
     for layer_fate in of_layers:
         click.echo(layer_fate)
 

@@ -1,4 +1,10 @@
-"""The arrays that runs hand out, and the memory under them, kept for later runs."""
+"""The arrays that runs hand out, and the memory under them, kept for later runs.
+
+The operating system provides each new page with a page fault, which takes longer than to write the
+page. So a result uses the memory of an earlier one. It owns a loan of that memory, and hands it
+back when nobody refers to the result any more. Two blocks are kept of each output, for callers that
+hold a result until they have the next one.
+"""
 
 from __future__ import annotations
 

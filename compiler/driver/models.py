@@ -2,6 +2,11 @@
 
 A small model is found by a digest of its .bin. To pack its weights anew would take numpy, and the
 import of numpy takes longer than all else. A large .bin takes longer to digest than to pack.
+
+So `ncc compile` copies a small model without numpy. The manifest of a large model names its
+kernels, the destination of each weight, and the values of the .bin that a rewrite has read. Sources
+of weights (`dialects/weights/sources.py` and `derived.py`) need no IR, so that a manifest is
+followed without IR.
 """
 
 from __future__ import annotations

@@ -9,6 +9,10 @@
 The process is a fresh interpreter that finds modules where this one does, and reads the question
 from a file in memory. Where anything is in its way it does not answer: the one that asked compiles
 then, and finds out.
+
+The user's process compiles itself in four cases: it has imported the levels already (layers of its
+own among them), the cache keeps no model, a shape is open, or the other process cannot answer.
+Tools of ncc compile in their own process (`compile_with`).
 """
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ Where the values of an input decide shapes (the box of a Crop), every array of t
 
 Files are read once, when the model is made. A shape that is new costs all stages behind that; most
 of its kernels may come from the cache of machine code.
+
+The model with open shapes is a `Model` whose `run` first finds, or compiles, the model for the
+shapes at hand. The runtime, which cannot compile, does not know about open shapes.
 """
 
 from __future__ import annotations

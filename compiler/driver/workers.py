@@ -2,6 +2,9 @@
 
 Python uses one core at a time. Work that falls into long pieces is done by the standard library's
 pool of processes: each takes the next piece when it is done with one.
+
+The workers are processes because threads would wait for the interpreter's lock. While the workers
+make code, the process packs the weights.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ nobody reads, or those asked for. Results are unranked until shapes are inferred
 
 Problems are looked for in two rounds, each over the whole file: text, types, wiring and parameters;
 weights, once these are good.
+
+All problems of a round are one report, in the order of the lines of the file.
 """
 
 from __future__ import annotations

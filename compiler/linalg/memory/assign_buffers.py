@@ -12,6 +12,9 @@ The first pad, concat or return that wants to own a value gets it, and a root of
 for what nobody owns. Where a wish cannot be met (two owners, a constant in a concat, a reshape of
 a padded value, a column that a code reads by vectors) a copy is inserted and said: no value is ever
 in two places.
+
+To find the buffer that a value is a window of is a question of its own, so `plan_memory.py`, which
+chooses offsets, comes after it.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
     %p = pad %v low[1, 1] high[1, 1]         %q = pad %v low[2, 2] high[2, 2]
     %q = pad %v low[2, 2] high[2, 2]   ->    %p = extract_slice %q[1, 1]
 
+The pad that is left is as wide as the widest one on each side.
+
 Needs: nothing.  Breaks: nothing; readers find the same cells.
 """
 

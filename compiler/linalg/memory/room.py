@@ -9,6 +9,8 @@ make them: parts first, then the whole. Beside every other computation the rest 
 
 What is alive has its frames, which the need has not. Blocks that channels do not fill are not
 counted: memory is not planned here.
+
+Chunks of tiles are as large as this room allows. Smaller ones are taken where runs hardly notice.
 """
 
 from __future__ import annotations

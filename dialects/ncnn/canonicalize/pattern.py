@@ -11,6 +11,9 @@
         def become(self, rewriter, dropout): ...    # the right side of the equation
 
 Names are those of ncnnoptimize's passes. A reason is worded to be read in a report.
+
+These patterns hold for every model, so they stand in `dialects/`. They have a folder of their own
+because most of them are about two layers: "Flatten after global Pooling" belongs to neither family.
 """
 
 from __future__ import annotations

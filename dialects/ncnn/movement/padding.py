@@ -1,4 +1,8 @@
-"""Padding: a border around a blob, of one value, of a value a channel, or of its own cells."""
+"""Padding: a border around a blob, of one value, of a value a channel, or of its own cells.
+
+Mirrored and repeated borders are lowered to concats: the network computes the elements of the
+border, and the image between them need not be moved.
+"""
 
 from __future__ import annotations
 

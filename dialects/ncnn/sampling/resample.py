@@ -4,6 +4,9 @@ A place y of the result looks at the place (y + 1/2) * ratio - 1/2 of the input,
 align_corner, where ratio is the step in the input. It is size / size of the result where the
 result's size was asked for, and 1 / scale where a scale was, though the result's size is then
 rounded down. Nearest looks at y * ratio, rounded down.
+
+An image is resized one axis at a time where several rows of the result read the same rows of the
+input: these rows are computed once, and the second axis reads them as vectors.
 """
 
 from __future__ import annotations

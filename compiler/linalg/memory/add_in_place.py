@@ -1,11 +1,11 @@
-"""Operands of a kernel whose memory its result may take, as that of a residual added to a sum.
+"""Finds operands whose memory the result of a kernel may take, as in a residual sum.
 
-    %c = generic(%x, %w)                    sums, cell by cell
-    %y = generic(%c + %r)                   %r is read at the cell that is stored, and nowhere else
+    %c = generic(%x, %w)                    sums, element by element
+    %y = generic(%c + %r)                   %r is read at the element that is stored
 
-A cell is computed once, by one thread, and nobody reads another one of %r. Several calls may make
-%y, each its own cells of it, as the chunks of a convolution do. Both may have borders of their own:
-what frames the one is none of the other's cells.
+One thread computes each element, once, and reads no other element of %r. Several calls may make %y,
+each its own elements, as the chunks of a convolution do. Both values may have halos: the halo of one
+holds no element of the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
 MOST_BESIDE = 1 / 8
-"""How far the roots may be shifted against each other, as a part of one: so much more is taken."""
+"""How far the buffers may be shifted against each other, as a part of one: the extra memory."""
 
 
 def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Buffer, Buffer, int]]:

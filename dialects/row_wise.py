@@ -4,7 +4,7 @@
              ins(%rows : tensor<100x6xf32>) ... -> tensor<100x6xf32>
 
 is computed for the 100 rows that there can be, and as many of its rows count as of %rows. A layer
-needs to know nothing of it: how its expansion walks the axis of the rows tells. Sums over rows, and
+needs to know nothing of it: how its lowering walks the axis of the rows tells. Sums over rows, and
 rows moved to other places, are none of this kind.
 """
 
@@ -25,7 +25,7 @@ from ncc.dialects.statements import Code
 
 
 def share_a_count(tensors: Sequence[Tensor]) -> bool:
-    """Whether one computation found the rows of all tensors that have a count."""
+    """Whether one linalg operation found the rows of all tensors that have a count."""
     return len({x.count.value.owner for x in tensors if x.count is not None}) == 1
 
 

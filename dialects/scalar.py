@@ -1,4 +1,4 @@
-"""Scalar expressions: what the body of one computation says, before it is IR.
+"""Scalar expressions: what the body of one linalg operation says, before it is IR.
 
     y = maximum(x[c, h, w] * s[c] + b[c], 0.0)
 

@@ -202,7 +202,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """The truths about this layer and its neighbours that make networks simpler."""
+        """The canonicalizations about this layer and its neighbours that make networks simpler."""
         return tuple(PATTERNS.get(cls.LAYER.type, ()))
 
     @property
@@ -323,7 +323,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         return [np.ascontiguousarray(array) for array in several]
 
     def expand_all(self, b: Builder, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """`expand`, always as a list."""
+        """`lower`, always as a list."""
         expanded = self.lower(b, *tensors)
         return [expanded] if isinstance(expanded, Tensor) else list(expanded)
 

@@ -184,7 +184,7 @@ class Unstrided(Moved):
 @dataclass(frozen=True)
 class OfRows(Moved):
     """Another weight, of a convolution, by rows of its window: what multiplies one behind the other
-    the cells of a row, all inputs of each. (64, 3, 7, 7) becomes (64, 7, 21).
+    the elements of a row, all inputs of each. (64, 3, 7, 7) becomes (64, 7, 21).
     """
 
     @property

@@ -4,8 +4,8 @@
     %y = generic(%c + %r)                   %r is read at the element that is stored
 
 One thread computes each element, once, and reads no other element of %r. Several calls may make %y,
-each its own elements, as the chunks of a convolution do. Both values may have halos: the halo of one
-holds no element of the other.
+each its own elements, as the chunks of a convolution do. Both values may have halos: the halo of
+one holds no element of the other.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ MOST_BESIDE = 1 / 8
 
 
 def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Buffer, Buffer, int]]:
-    """The roots whose memory a result may take, that result, and how many bytes behind the one
+    """The buffers whose memory a result may take, that result, and how many bytes behind the one
     the other begins.
 
-    From the first call that touches the result to the last that touches the root, each that touches
-    either reads the one where it writes the other.
+    From the first call that touches the result to the last that touches the buffer, each that
+    touches either reads the one where it writes the other.
     """
     shifts: dict[tuple[Buffer, Buffer], dict[int, int]] = defaultdict(dict)
     for time, call in enumerate(calls):
@@ -66,7 +66,7 @@ def added_in_place(call: Call) -> Iterator[Subview]:
 
 
 def _lies_as(one: Subview, other: Subview) -> bool:
-    """Whether roots of the arena, of one size, can lie so that these windows of them are one."""
+    """Whether buffers of the arena, of one size, can lie so that these windows of them are one."""
     further, rest = divmod(distance(one, other), ALIGNMENT)
     return (
         one.buffer.kind is Kind.ARENA
@@ -79,14 +79,14 @@ def _lies_as(one: Subview, other: Subview) -> bool:
 
 
 def distance(old: Subview, new: Subview) -> int:
-    """How many bytes behind the root of `old` that of `new` begins, if both places are one."""
+    """How many bytes behind the buffer of `old` that of `new` begins, if both places are one."""
     return (old.offset - new.offset) * old.buffer.element_bytes
 
 
 def _is_added(argument: BlockArgument, views: Mapping[Operation, LinalgOp]) -> bool:
-    """Whether a kernel reads an argument behind its sum, at the cell that it stores.
+    """Whether a kernel reads an argument behind its sum, at the element that it stores.
 
-    views: those of its computations.
+    views: those of its operations.
     """
     if not argument.has_one_use():
         return False

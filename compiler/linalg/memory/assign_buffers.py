@@ -309,7 +309,7 @@ class Placement:
         return whole.moved(begin)
 
     def _backward(self, op: Operation, subview: Subview) -> Subview:
-        """The place of a reshape's source when its result has to be at `place`."""
+        """The subview of a reshape's source when its result has to be at `place`."""
         if isinstance(op, func.CallOp):
             return subview
         if isinstance(op, tensor.CollapseShapeOp):

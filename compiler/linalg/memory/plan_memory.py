@@ -65,7 +65,7 @@ one.
 """
 
 NEAR = 8
-"""Steps between two buffers that share an offset: after more, other values have evicted the first."""
+"""Steps between two buffers that share an offset: after more, the cache has lost the first."""
 
 NEAR_SHARED = 24
 """As `NEAR`, where threads share steps: another value in between would be shared out differently,
@@ -204,7 +204,7 @@ def _lay_out(steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near:
 
 
 def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:
-    """Of roots that share memory: what is laid out for all of them, and where in it they begin."""
+    """For each buffer in shared memory: the buffer that has the offset, and its own begin there."""
     sharing: dict[Buffer, dict[Buffer, int]] = {}
     for buffer, (first, begin) in memory.items():
         sharing.setdefault(first, {first: 0})[buffer] = begin

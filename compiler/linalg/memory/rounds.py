@@ -231,7 +231,7 @@ class _Round:
         return number, subview.buffer.elements, subview.offset, subview.strides
 
     def distances_to(self, other: _Round) -> _Distances:
-        """How much further on the places of one that does the same are."""
+        """How much further on the subviews of one that does the same are."""
         return tuple(
             tuple(b.offset - a.offset for a, b in zip(one.subviews, another.subviews, strict=True))
             for one, another in zip(self.calls, other.calls, strict=True)

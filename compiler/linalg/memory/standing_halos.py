@@ -29,7 +29,7 @@ def borders_of(steps: Iterable[Step]) -> BordersOf:
 def without_standing_halos(steps: Iterable[AnyStep], borders: BordersOf) -> Iterator[AnyStep]:
     """The steps without halos that are intact already.
 
-    borders: of each root, written or found there.
+    borders: of each buffer, written or found there.
     """
     standing: dict[Border, Buffer] = {}
     for step in steps:

@@ -3,8 +3,8 @@
     (W x + b) + (V x + c) = (W + V) x + (b + c)                     fuse_convolution_branches
     (W x + b) + (s x + t) = (W + diag s) x + (b + t)
 
-V stands among the taps of W that see the same cells. Networks that are trained with such branches,
-as RepVGG and MobileOne, are often exported with them.
+V stands among the taps of W that see the same elements. Networks that are trained with such
+branches, as RepVGG and MobileOne, are often exported with them.
 
 Needs: the shapes of both terms, which the sum may not broadcast.  Breaks: the rounding of sums, and
 what terms make that overflow, or are infinities of both signs.

@@ -1,4 +1,4 @@
-"""The registry of choices: optimizations without which results would be right as well.
+"""The registry of optimizations: optimizations without which results would be right as well.
 
 @choice(BinaryOpOp)
 class FuseConstant(LayerPattern): ...

@@ -205,7 +205,7 @@ class _Attention:
             self.sums[row, e] = self.sums[row, e] * rescale
 
     def _add(self, sums: MemoryView, factors: MemoryView, terms: Operand, cell: Cell) -> None:
-        """sums[row, i] += the sum over t of factors[row, t] * cell(t, i)."""
+        """sums[row, i] += the sum over t of factors[row, t] * element(t, i)."""
         code = self.code
         whole = code.value(terms, index) // TOGETHER
         with code.range(whole) as group:

@@ -110,7 +110,8 @@ def contract(
 
 
 def whole_reads(b: Builder, x: Tensor, sweeps: Sequence[WindowDomain]) -> Tensor:
-    """x without what no sweep along its last axes reads where one walks it alone, cell by cell.
+    """x without what no sweep along its last axes reads where one walks it alone, element by
+    element.
 
     A loop that indexes an axis alone runs over all of it.
     """

@@ -143,7 +143,7 @@ class Activated(Layer):
         return activate_array(y, self.activation_type, self.activation_params)
 
     def activate(self, b: Builder, y: Tensor) -> Tensor:
-        """The activation of every element, as a computation of its own."""
+        """The activation of every element, as a linalg operation of its own."""
         if self.activation_type == 0:
             return y
         at = b.loops_of(y.shape)

@@ -1,4 +1,4 @@
-"""The largest, the sum or the mean of cells: of each window, or of each channel."""
+"""The largest, the sum or the mean of elements: of each window, or of each channel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_pooling_type(kind: int) -> None:
 
 
 def cells_of(windows: Sequence[Window]) -> int:
-    """How many cells a window has."""
+    """How many elements a window has."""
     return prod(window.kernel for window in windows)
 
 

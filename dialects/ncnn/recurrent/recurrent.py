@@ -234,7 +234,7 @@ class Recurrent(Layer):
         recurrent = held(self.weight_hc_data_int8_scales, "weight_hc_data_int8_scales").array()
         return 1 / inputs, 1 / recurrent
 
-    # --- expansion --------------------------------------------------------------------------
+    # --- lowering --------------------------------------------------------------------------
 
     def lower(self, b: Builder, x: Tensor, *states: Tensor) -> list[Tensor]:
         shape = (self.directions, self.gates)

@@ -48,7 +48,7 @@ class ReductionOp(Layer):
     | 10              | exp    | sum     | ln                                |
 
     A vector is always reduced. Without `keepdims` the reduced axes are gone; [1] remains of all.
-    Where there is no axis to reduce, each cell is folded by itself.
+    Where there is no axis to reduce, each element is folded by itself.
     """
 
     operation = integer(0)

@@ -41,8 +41,8 @@ def write_archive(
     """Write `entries` in order; those named in `aligned` start at a multiple of ALIGNMENT.
 
     The file appears under its name when it is whole: after an interruption, `path` has its old
-"""The chunks of an entry, in order; each is written before the next one is made."""
-    leave less, which reading tells: what was written last is missing.)  Raises OSError.
+    content or all of the new one. (If the power fails before the system has written its pages, the
+    end of the file may be missing; reading reports that.)  Raises OSError.
     """
     with draft_of(path) as draft, open(draft, "xb") as file, ZipFile(file, "w") as archive:
         for name, chunks in entries.items():

@@ -256,7 +256,7 @@ class Builder:
 
     @property
     def counters(self) -> Tensor:
-        """What the run counts, as i64."""
+        """The counters of the run, as i64."""
         if self._counters is None:
             raise ValueError("no extent of this network grows")
         return self._counters
@@ -279,7 +279,7 @@ class Builder:
     # --- views ------------------------------------------------------------------------------
 
     def pad(self, x: Tensor, low: Sequence[int], high: Sequence[int], value: float = 0.0) -> Tensor:
-        """x with `low` elements before and `high` behind each axis; x itself when all are zero."""
+        """x with `low` elements before and `high` after each axis; x itself when all are zero."""
         if not any(low) and not any(high):
             return x
         return self._add(structured.pad(x.value, low, high, value))
@@ -318,7 +318,7 @@ class Builder:
         return self.slice(x, offsets, sizes)
 
     def concat(self, xs: Sequence[Tensor], axis: int) -> Tensor:
-        """The tensors one behind the other along an axis."""
+        """The concatenation of tensors along an axis."""
         if len(xs) == 1:
             return xs[0]
         return self._add(structured.concat([x.value for x in xs], axis))

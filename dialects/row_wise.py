@@ -1,4 +1,4 @@
-"""What a layer makes of rows that only the run counts, where each row is made of one row.
+"""Finds layers that make one row of each row, where only the run counts the rows.
 
     %y = linalg.generic {maps [(d0, d1) -> (d0, d1), (d0, d1) -> (d0, d1)], [parallel, parallel]}
              ins(%rows : tensor<100x6xf32>) ... -> tensor<100x6xf32>
@@ -63,7 +63,7 @@ class _Walk:
         self.entries = entries
 
     def follow(self, op: Operation) -> bool:
-        """Note what op makes of rows; False where that is not row by row."""
+        """Note the rows that op makes; False if it does not work row by row."""
         read = {value for inner in op.walk() for value in inner.operands}
         if read.isdisjoint(self.entries):
             return True

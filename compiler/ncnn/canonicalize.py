@@ -1,4 +1,4 @@
-"""Rewrite a network by the canonicalizations of its layers, until none applies.
+"""Rewrites a network by the canonicalizations of its layers, until none applies.
 
     %d = ncnn.Dropout(%x) {scale = 1.0}
     %p = ncnn.Pooling(%d) {global_pooling = 1}

@@ -1,4 +1,4 @@
-"""Every layer into the linalg level, by its own `lower`.
+"""Converts every layer to linalg with its own `lower`.
 
     func.func @network() -> tensor<8xf32> attributes {outputs = ["y"]} {
       %x = ncnn.Input() {blobs = ["data"], ...} : () -> tensor<8xf32>
@@ -76,7 +76,7 @@ class ConvertNcnnToLinalg(ModulePass):
 
 
 def expand_network(network: Network, threads: int = 1) -> FuncOp:
-    """A function that computes what the network does, from arguments, on so many threads.
+    """The linalg function of a network, for so many threads.
 
     Raises `Unsupported` where a layer has no lowering, `CompilerBug` where shapes were not
     inferred or a lowering does not have the shape that was.
@@ -117,7 +117,7 @@ def _argument_type(value: SSAValue) -> Attribute:
 
 
 def _counters(block: Block, inputs: Iterable[Tensor]) -> Tensor | None:
-    """The last argument, where extents of inputs grow: what the run counts."""
+    """The last argument, if extents of inputs grow: the counters of the run."""
     grown = [n.counter for x in inputs for n in x.shape if isinstance(n, Growing)]
     if not grown:
         return None
@@ -128,7 +128,7 @@ def _counters(block: Block, inputs: Iterable[Tensor]) -> Tensor | None:
 
 
 def _name_of(layer: Layer) -> str:
-    """What reports call a layer."""
+    """The name of a layer in reports."""
     return layer.layer_name or layer.type_name
 
 

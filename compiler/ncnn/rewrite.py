@@ -25,7 +25,7 @@ PatternsOf: TypeAlias = Callable[[Layer], Iterable[LayerPattern]]
 """The patterns that may end in a layer."""
 
 Refuse: TypeAlias = Callable[[LayerPattern, Match], str | None]
-"""Why a pattern must not apply on these layers; None where it may."""
+"""The reason why a pattern must not apply to these layers; None if it may."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrit
 
 
 def _window_domain(network: Network, patterns: PatternsOf, refuse: Refuse) -> Iterator[Rewrite]:
-    """Offer every layer, and what makes the result then."""
+    """Offer every layer, and after a rewrite the layer that makes the result."""
     twins = Twins()
     for layer in network.layers:
         current: Layer | None = layer

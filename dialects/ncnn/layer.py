@@ -1,4 +1,4 @@
-"""What every layer must say: its params, its weights, its shapes, its meaning.
+"""The interface of a layer: its params, its weights, its shape rule and its meaning.
 
     @layer("Pooling")
     class PoolingOp(Layer):

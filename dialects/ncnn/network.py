@@ -1,4 +1,4 @@
-"""A module as the network it is: its layers, and its inputs and outputs by name.
+"""A module as a network: its layers, and its inputs and outputs by name.
 
 Inputs and outputs keep their names here. So every pass may remove a layer, where renaming its blob
 would change the interface of the network.

@@ -132,7 +132,7 @@ def _sum(first: Layer, second: Layer) -> dict[str, Double] | str:
 
 
 def _term(host: ConvolutionLayer, branch: Layer) -> _Term | str:
-    """What a branch adds to the convolution beside it, or why it cannot be told."""
+    """The weights and bias that a branch adds to the other convolution, or the reason why not."""
     if isinstance(branch, ConvolutionLayer):
         reason = _refusal(branch)
         if reason is not None or branch.weight is None:

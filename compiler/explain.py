@@ -27,10 +27,10 @@ from ncc.runtime.errors import InputError
 
 def passes() -> dict[str, str]:
     """Every pass with the first line of its docstring."""
-    truths = (pattern for of_type in PATTERNS.values() for pattern in of_type)
-    choices = (pattern for _, pattern in OPTIMIZATIONS)
-    said = {p.name: p.__doc__ or "" for p in (*truths, *choices) if isinstance(p, LayerPattern)}
-    return {name: said.get(name, "").strip().partition("\n")[0] for name in pattern_names()}
+    canonical = (pattern for of_type in PATTERNS.values() for pattern in of_type)
+    patterns = (*canonical, *(pattern for _, pattern in OPTIMIZATIONS))
+    documented = {p.name: p.__doc__ or "" for p in patterns if isinstance(p, LayerPattern)}
+    return {name: documented.get(name, "").strip().partition("\n")[0] for name in pattern_names()}
 
 
 @dataclass(frozen=True)

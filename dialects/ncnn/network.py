@@ -51,7 +51,7 @@ class Network:
 
     @property
     def inputs(self) -> Mapping[str, SSAValue]:
-        """What the caller feeds, by the names of the blobs."""
+        """The inputs of the network, by the names of the blobs."""
         given = [op for op in self.layers if isinstance(op, InputOp)]
         return {b: r for op in given for b, r in zip(op.blob_names, op.results, strict=True)}
 

@@ -72,7 +72,7 @@ class LayerPattern(RewritePattern):
         """Replace the left side by the right side."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        """What xDSL's drivers call."""
+        """The method that xDSL's drivers call."""
         layers = self.match(op) if isinstance(op, Layer) else None
         if layers is not None and self.check(*layers) is None:
             self.rewrite(rewriter, *layers)

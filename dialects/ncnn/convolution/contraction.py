@@ -31,7 +31,7 @@ class Channels:
 
     @property
     def axes(self) -> Shape:
-        """The channel axes of what a contraction writes."""
+        """The channel axes of the result of a contraction."""
         if self.group == 1:
             return (self.outputs,)
         return (self.group,) if self.outputs == 1 else (self.group, self.outputs)

@@ -89,7 +89,7 @@ class DeformableConv2DOp(OnPlane, Filtering):
         return self.finish(b, b.sum((o, y, z), over=(i, u), of=term, init=init), params)
 
     def _cells(self, b: Builder, params: FilterParams, sizes: Shape, *xs: Tensor) -> Tensor:
-        """What each tap reads, times the mask: (c, taps, h', w')."""
+        """The values that each tap reads, times the mask: (c, taps, h', w')."""
         x = b.reshape(xs[0], self.planes_of(xs[0].shape, params))
         high, wide = params.kernel
         image = frame(b, x)

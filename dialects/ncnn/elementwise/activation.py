@@ -31,7 +31,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.scalar import Scalar, clip, exp, maximum, select, sigmoid
 
 LOGISTIC_LIMIT = 88.3762626647949
-"""ncnn limits what goes into a logistic function to plus and minus this."""
+"""ncnn limits the argument of a logistic function to plus and minus this."""
 
 _PARAM_COUNTS = (0, 0, 1, 2, 0, 0, 2)
 

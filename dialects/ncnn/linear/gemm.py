@@ -39,7 +39,7 @@ from ncc.dialects.scalar import Scalar
 EVERY_BYTE = BlockQuantization(bits=8, block=BLOCKS[0], input_scales=False)
 
 NO_C, SCALAR, VECTOR_OF_ROWS, COLUMN, FULL, ROW = range(-1, 5)
-"""What Gemm adds: nothing, [1], [M], [M, 1], [M, N], [N] or [1, N]."""
+"""The shape of C in Gemm: nothing, [1], [M], [M, 1], [M, N], [N] or [1, N]."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Local response normalization: a value divided by what the squares around it amount to."""
+"""Local response normalization: a value divided by a power of the sum of squares around it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LRNOp(Layer):
 
     @property
     def share(self) -> float:
-        """What the sum of squares is multiplied by."""
+        """The factor of the sum of squares."""
         cells = self.local_size if self.region_type == ACROSS_CHANNELS else self.local_size**2
         return self.alpha / cells
 

@@ -11,7 +11,7 @@ from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Tensor
 from ncc.dialects.ncnn.window import Window, output_sizes
 
 LOWEST = float(np.finfo(np.float32).min)
-"""What stands outside for the largest of a window."""
+"""The padding value of a maximum over a window."""
 
 MAXIMUM, MEAN = 0, 1
 

@@ -115,7 +115,7 @@ class PoolingLayer(Layer):
         return x
 
     def planes(self, x: Shape) -> Shape:
-        """What is read of x, as (channels, *space)."""
+        """The part of x that is read, as (channels, *space)."""
         raise NotImplementedError
 
     def same(self, axis: str, window: Window, size: int) -> Pad:
@@ -240,7 +240,7 @@ class PoolingLayer(Layer):
         return b.sum((c, *ys), over=us, of=cell)
 
     def _expand_mean_of_real(self, b: Builder, x: Tensor, sizes: Sequence[int]) -> Tensor:
-        """The mean of what is not padding: a sum, times a table of 1 / elements."""
+        """The mean without padding: a sum, times a table of 1 / elements."""
         counted = self.counted(sizes)
         if any(start == stop for start, stop in counted):
             return b.full((x.shape[0], *output_sizes(self.windows, x.shape[1:])), float("nan"))

@@ -80,7 +80,7 @@ class ReductionOp(Layer):
         return tuple(n for k, n in enumerate(x) if k not in reduced) or (1,)
 
     def factor(self, x: Shape) -> float:
-        """What the folded values are multiplied by."""
+        """The factor of the reduced values."""
         count = prod(x[axis] for axis in self.reduced(len(x)))
         return self.coeff / count if self.operation == MEAN else self.coeff
 

@@ -223,7 +223,7 @@ class InterpOp(Layer):
 
 
 def _image(x: Shape) -> Shape:
-    """The shape of what is resized: of rank 4, a slice of depth."""
+    """The shape that is resized: of rank 4, a slice of depth."""
     return (x[0], *x[2:]) if len(x) == 4 else x
 
 

@@ -1,4 +1,4 @@
-"""Images read between their pixels: what GridSample, regions and deformable convolutions share.
+"""Reads images between their pixels: for GridSample, regions and deformable convolutions.
 
 A place is a float along one axis, pixel k being at k. Outside of the image there are zeros: an
 lowering reads an image in a `frame` of zeros, where each pixel is one further on.

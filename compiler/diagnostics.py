@@ -1,9 +1,9 @@
-"""What can go wrong in a compilation, sorted by whose fault it is.
+"""The errors of a compilation, one class for each party that can be at fault.
 
-ModelError: the file's. Unsupported: nobody's, yet. CompilerBug: ours. Each tells where it
-happened and how to go on. ModelWarning: what a file says in vain, and weights that
-a broken conversion wrote. CacheWarning: what is not kept. The root NccError, and the errors of
-running, are in ncc.runtime.errors.
+ModelError: the file is wrong. Unsupported: ncc cannot do this yet. CompilerBug: ncc is wrong. Each
+error has a location, and says how to go on. ModelWarning: a field that is ignored, or weights that
+a broken conversion wrote. CacheWarning: the cache cannot be written. The base class NccError, and
+the errors of runs, are in ncc.runtime.errors.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Misfed:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong in a model file.
+    """One problem of a model file.
 
     line and column count from 1; column is that of the first character at fault and `width` the
     number of characters at fault. source_line is the text of the line without its end. how: what
@@ -126,7 +126,7 @@ class ModelWarning(UserWarning):
 
 
 class CacheWarning(RuntimeWarning):
-    """What was compiled is not kept for later compilations."""
+    """The cache could not keep the result of a compilation."""
 
 
 class Unsupported(NccError):

@@ -1,4 +1,4 @@
-"""What became of a layer or a blob when its network was optimized, and why a pass did not fire.
+"""Explains the rewrites of a layer or a blob, and why a pass did not apply.
 
     blob 'bn1' was made by layer 'bn1' (BatchNorm) on line 5
       fuse_convolution_batchnorm conv1 bn1 (lines 4, 5): layer 'conv1' stands for it
@@ -26,16 +26,16 @@ from ncc.runtime.errors import InputError
 
 
 def passes() -> dict[str, str]:
-    """Every pass with the first line of what it says of itself."""
-    truths = (pattern for of_type in PATTERNS.values() for pattern in of_type)
-    choices = (pattern for _, pattern in OPTIMIZATIONS)
-    said = {p.name: p.__doc__ or "" for p in (*truths, *choices) if isinstance(p, LayerPattern)}
-    return {name: said.get(name, "").strip().partition("\n")[0] for name in pattern_names()}
+    """Every pass with the first line of its docstring."""
+    canonical = (pattern for of_type in PATTERNS.values() for pattern in of_type)
+    patterns = (*canonical, *(pattern for _, pattern in OPTIMIZATIONS))
+    documented = {p.name: p.__doc__ or "" for p in patterns if isinstance(p, LayerPattern)}
+    return {name: documented.get(name, "").strip().partition("\n")[0] for name in pattern_names()}
 
 
 @dataclass(frozen=True)
 class LayerFate:
-    """What became of a layer of the file.
+    """The rewrites of a layer of the file.
 
     line: 0 where the file has none. survivor: the layer that stands for it now, be it itself; None
     where nothing does. rewrites: those that took it, or what stood for it then, in order.
@@ -152,7 +152,7 @@ def why_not(done: Optimized, pattern: str) -> PassFate:
 
 
 def _fate(done: Optimized, op: Layer, left: Collection[str]) -> LayerFate:
-    """What became of a layer; left: the names of those that are there now."""
+    """The fate of a layer; left: the names of the layers that exist now."""
     way = _way(done.rewrites, op.layer_name)
     survivor = way[-1].survivor if way else op.layer_name
     return LayerFate(
@@ -161,7 +161,7 @@ def _fate(done: Optimized, op: Layer, left: Collection[str]) -> LayerFate:
 
 
 def _way(rewrites: Sequence[Rewrite], layer: str) -> list[Rewrite]:
-    """The rewrites that took a layer, or what stood for it then."""
+    """The rewrites that took a layer, or a layer that replaced it."""
     way: list[Rewrite] = []
     for rewrite in rewrites:
         if (way[-1].survivor if way else layer) in rewrite.layers:

@@ -23,10 +23,10 @@ Array: TypeAlias = NDArray[Any]
 Range: TypeAlias = tuple[float, float]
 
 RANGE: Range = (-1.0, 1.0)
-"""Of random floats, where no other is asked for."""
+"""The default range of random floats."""
 
 IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"BM")
-"""What .png, .jpg and .bmp files begin with."""
+"""The first bytes of .png, .jpg and .bmp files."""
 
 
 def random_feeds(
@@ -83,7 +83,7 @@ def read_arrays(
 
 
 def _read(path: str, file: IO[bytes], value_range: Range | None) -> Array:
-    """The array in a file; ValueError for what holds none, by its first bytes."""
+    """The array in a file; ValueError if its first bytes are of another kind."""
     head = file.read(HEAD)
     file.seek(0)
     if head.startswith(MAGIC_PREFIX):

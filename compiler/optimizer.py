@@ -51,7 +51,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class NetworkCost:
-    """What a network takes.
+    """The cost of a network.
 
     layers: those of its file, with Splits. weight_bytes, blob_bytes: in memory, estimated. The last
     two are None where a shape is not known.
@@ -84,7 +84,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class OptimizeReport:
-    """What was done to a network.
+    """The report of the rewrites of a network.
 
     rewrites: in order. refusals: rewrites that were tried and changed results. warnings: what the
     files say that is ignored, and shapes that are not known. written: None for a dry run. As a

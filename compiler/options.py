@@ -1,4 +1,4 @@
-"""What a caller of the compiler can choose."""
+"""The options of a compilation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPT_LEVELS = {
     2: "fp32 arithmetic in another order: folding, fusion, Winograd",
     3: "as 2, and bf16x3 on matrix tiles where the target has them",
 }
-"""What each optimization level promises."""
+"""The promise of each optimization level."""
 
 TILES_LEVEL = 3
 """The level that uses matrix tiles."""

@@ -1,14 +1,14 @@
-"""The passes of the linalg level, in order, and why they stand where they do.
+"""The passes of the linalg level, in order, with the reason for each place.
 
-Each pass finds a shape of computation by its loops and accesses, and writes another one; what it
-needs and what it breaks is said at the head of its file. Four things make the order:
+Each pass matches linalg operations by their loops and accesses, and rewrites them. The docstring of
+its file shows the IR before and after, and what the pass needs and breaks. Five rules make the
+order:
 
-- What changes how many axes or groups a computation has comes before what asks for axes and groups.
-- Algorithms of convolutions are chosen on plain images, where windows and borders can be seen.
+- Passes that change the number of axes or groups come before passes that look at axes and groups.
+- Algorithms of convolutions are chosen on plain images, where windows and borders are visible.
 - Channels are gathered, aligned and hoisted while they are an axis; `PackChannels` makes blocks.
-- Sums are shaped for instructions and caches when it is known how their operands lie.
-
-What becomes one kernel is decided last: up to there a computation has one body, and one result.
+- Sums are shaped for instructions and caches once the layout of their operands is fixed.
+- Fusion groups are formed last: before that, each operation has one body and one result.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from ncc.compiler.options import Options
 
 
 def linalg_passes(options: Options) -> list[ModulePass]:
-    """From layers to groups of computations, each of which becomes one kernel."""
+    """From layers to fusion groups, each of which becomes one kernel."""
     if options.opt_level < 2:
         return [ConvertNcnnToLinalg(), FormFusionGroups(epilogues=False)]
     target, threads = options.target, options.num_threads
@@ -68,47 +68,47 @@ def linalg_passes(options: Options) -> list[ModulePass]:
     fixed = [QuantizeWeights(target)] if options.tiles else []
     return [
         ConvertNcnnToLinalg(threads),
-        BubbleUpSlices(),  # of convolutions, while their slices read them and no views of them
+        BubbleUpSlices(),  # while slices read convolutions directly, without reshapes between them
         # Other axes, other groups.
-        Conv1dToConv2d(),  # sequences are images of one row
-        JoinPhases(target),  # of transposed convolutions, or a convolution each
-        RepeatGroups(),  # groups of one channel that make several
+        Conv1dToConv2d(),  # sequences become images of one row
+        JoinPhases(target),  # of transposed convolutions: one convolution for all, or one each
+        RepeatGroups(),  # groups of one channel that make several channels
         JoinGroups(target),  # of fewer channels than a block has
-        SeparateGroups(target),  # a few large groups are convolutions of their own
-        DeferDivision(),  # sums of quotients, while both are still side by side
-        FuseSoftmax(),  # what is left of softmax, while its computations lie as it wrote them
-        HoistElementwise(),  # in front of reshapes and concats, beside what made its operand
-        HoistReductions(),  # beside the last of what they read, of which they leave one value
-        SeparateWindows(costs),  # of maxima and sums, an axis at a time
+        SeparateGroups(target),  # a few large groups become convolutions of their own
+        DeferDivision(),  # while the quotient is still next to its sum
+        FuseSoftmax(),  # other softmax, while its four operations are still together
+        HoistElementwise(),  # in front of reshapes and concats, next to the producer
+        HoistReductions(),  # next to the last operand, so that one value stays alive
+        SeparateWindows(costs),  # of maxima and sums, one axis at a time
         # Algorithms of convolutions.
-        TrimWindows(costs),  # no products with borders, where these are most of a window
-        SumOverImages(),  # of what windows see all of, and have more cells
-        SpaceToDepth(target),  # of images of few channels, whose phases are channels
+        TrimWindows(costs),  # leaves out products with borders that fill most of a window
+        SumOverImages(),  # for windows that are larger than the image that they see
+        SpaceToDepth(target),  # phases of an image of few channels become channels
         ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks
-        ComputeInStrips(target, threads),  # chains that hand on more than a cache holds
-        PeelBorders(target, options.tiles),  # what is left reads the network's input in place
+        ComputeInStrips(target, threads),  # chains whose intermediate values exceed a cache
+        PeelBorders(target, options.tiles),  # other convolutions read the network's input in place
         # Channels, then blocks of them.
-        TransposeFactors(),  # neighbours in the result are neighbours in what it reads
-        PartGroups(),  # groups that make one channel each are blocks of groups
-        GatherChannels(),  # shuffles are selections
-        JoinGathers(),  # concats hold what was made, and who reads them selects
-        AlignChannels(),  # what would begin amid a block
-        HoistGathers(),  # up to one another, or into weights
+        TransposeFactors(),  # neighbours in the result become neighbours in the operand
+        PartGroups(),  # groups that make one channel each become blocks of groups
+        GatherChannels(),  # shuffles become gathers
+        JoinGathers(),  # concats keep the order of producers; readers gather
+        AlignChannels(),  # groups and parts begin with a block
+        HoistGathers(),  # gathers join each other, or go into weights
         PackChannels(),
-        FoldTransposes(),  # those of layers, and those that blocks asked for
-        # Sums, by how their operands lie.
-        PackVnni(target),  # int8 products in fours
-        FoldScaleIntoWeights(few, costs),  # factors of what is summed, where weights are fewer
-        *tiles,  # products of bfloat16; what stays is as without tiles
-        SplitReductionInHalves(costs),  # in halves behind what was made channel by channel
-        SplitReductionByRows(costs),  # of large images, each where it was made
-        SplitReductionForCache(target),  # over more than a cache holds, in parts that stay there
-        NarrowWeights(target),  # read as float16 where they are, and are waited for
-        *fixed,  # the others in two and a half bytes
+        FoldTransposes(),  # of layers, and of conversions to and from blocks
+        # Sums, by the layout of their operands.
+        PackVnni(target),  # int8 products in groups of four
+        FoldScaleIntoWeights(few, costs),  # if there are fewer weights than image elements
+        *tiles,  # products of bfloat16 for matrix tiles
+        SplitReductionInHalves(costs),  # behind an operation that works channel by channel
+        SplitReductionByRows(costs),  # of large images, each row where it was made
+        SplitReductionForCache(target),  # cache blocking of the reduction
+        NarrowWeights(target),  # float16 weights stay so where reading them bounds a sum
+        *fixed,  # other weights become fixed-point numbers of 20 bits
         # Kernels.
-        FuseProducers(),  # pointwise operands are computed where they are read
-        ReadInPlace(costs),  # lanes that a sum alone reads are not selected
+        FuseProducers(),  # elementwise operands are computed where they are read
+        ReadInPlace(costs),  # a sum reads lanes in place instead of a gathered copy
         SplitTransposes(target),  # those that would move elements one by one
-        SplitKOverLanes(target),  # of outputs that fill half of one or less
+        SplitKOverLanes(target),  # where outputs fill at most half of the last block
         FormFusionGroups(),
     ]

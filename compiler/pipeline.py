@@ -1,9 +1,9 @@
-"""The way of a network through the rooms, in order: the page to read first.
+"""All stages of a compilation, in order: the file to read first.
 
-read -> infer shapes -> canonicalize -> optimize -> expand -> the structured passes -> plan memory
-     -> loops -> llvm -> object
+read -> infer shapes -> canonicalize -> optimize -> convert to linalg -> passes of linalg
+     -> plan memory -> loops -> llvm -> object
 
-`Compilation` has a method a stage; `passes.py` lists the passes over computations.
+`Compilation` has one method for each stage; `passes.py` lists the passes of linalg.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def stages(
 ) -> Iterator[tuple[str, Stage]]:
     """Every level of a compilation in order: (name, module, text or object code).
 
-    The names are those of `--emit`. Modules are shown as they are at that moment: print or clone
-    them before asking for the next. look: is called after each pass. schedules_for: gives
+    The names are those of `--emit`. A later stage may change a module: print or clone
+    it before you ask for the next level. look: is called after each pass. schedules_for: returns
     schedules of kernels. Options as for `compile`.
     """
     chosen = Options.of(**options)  # type: ignore[arg-type]
@@ -94,10 +94,10 @@ def kernels_of(
 
 
 class Compilation:
-    """One network on its way; every method is one stage and returns what the next one reads.
+    """The compilation of one network. Each method is a stage and returns the input of the next one.
 
-    schedules: of kernels, instead of those that the cost model would choose. one_by_one: whether
-    threads share no rounds of several kernels, so that each can be timed. look: is called after
+    schedules: of kernels; the cost model chooses for all others. one_by_one: whether each kernel is
+    a step of its own, without rounds, so that it can be timed. look: is called after
     each pass.
     """
 
@@ -129,9 +129,9 @@ class Compilation:
 
     @cached_property
     def source(self) -> ModuleOp:
-        """The network as it stands in its files, which are read once.
+        """The network as its files describe it; they are read once.
 
-        Warns of what they say in vain.
+        Warns about fields that are ignored.
         """
         seed, outputs = self.options.random_weights, self.options.outputs
         self.read_from = self.weights_state()
@@ -176,14 +176,14 @@ class Compilation:
 
     @contextmanager
     def changing(self, module: ModuleOp, name: str) -> Iterator[None]:
-        """A pass over a module, by its name: timed, and shown to who looks on."""
+        """Runs a pass in a `with` block: times it, then calls the observer with its name."""
         with self.timing(name):
             yield
         if self.look is not None:
             self.look(name, module)
 
     def network(self) -> ModuleOp:
-        """The ncnn level, shapes known, canonical from -O1 on."""
+        """The ncnn level with shapes; canonicalized from -O1 on, optimized from -O2 on."""
         options = self.options
         module = self.source.clone()
         if self.look is not None:
@@ -208,13 +208,13 @@ class Compilation:
         return module
 
     def plan(self, module: ModuleOp) -> Plan:
-        """Where every value lives."""
+        """The memory plan: the subview of every value."""
         with self.timing("plan memory"):
             cache = 0 if self.one_by_one else self.options.target.core.l2_bytes
             return plan(module, self.options.num_threads, cache)
 
     def loops(self, module: ModuleOp, planned: Plan) -> NetworkLoops:
-        """The loops level: a function a kernel, and the entry point."""
+        """The loops level: one function for each kernel, and the entry point."""
         inputs = len(network_of(module).body.block.args)
         options = self.options
         with self.timing("schedule kernels"):
@@ -223,7 +223,7 @@ class Compilation:
             return statically_scheduled(loops, threads)
 
     def levels(self) -> Iterator[tuple[str, Stage]]:
-        """Every level as one module, whatever the cache holds."""
+        """Every level as one module; the cache is not used."""
         target = self.options.target
         module = self.network()
         yield "ncnn", module
@@ -241,6 +241,6 @@ class Compilation:
 
     @cached_property
     def planned(self) -> tuple[ModuleOp, Plan]:
-        """The linalg level, and where its values live."""
+        """The linalg level and its memory plan."""
         module = self.structured(self.network())
         return module, self.plan(module)

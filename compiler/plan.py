@@ -1,6 +1,6 @@
-"""The memory plan: what one inference does, step by step, and where its values are.
+"""The memory plan: the steps of one run, and the memory of its values.
 
-The linalg level makes it (`linalg/memory/plan_memory`), the loops level reads it.
+`linalg/memory/plan_memory` makes it, and the loops level reads it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 
 
 class Kind(Enum):
-    """What memory a root is part of."""
+    """The memory that a buffer is a part of."""
 
     ARENA = auto()
     CONSTANT = auto()
@@ -27,11 +27,11 @@ class Kind(Enum):
 
 
 MOST_ELEMENTS = 1 << 40
-"""What counts as the size of memory whose size only the run knows."""
+"""The assumed size of memory whose size only the run knows."""
 
 
 def elements_of(shape: Sequence[int]) -> int:
-    """How many elements a tensor has, or more where only the run knows."""
+    """The elements of a tensor, or an upper bound if only the run knows the number."""
     return MOST_ELEMENTS if DYNAMIC_INDEX in shape else prod(shape)
 
 
@@ -40,7 +40,7 @@ class Buffer:
     """Memory of its own: `elements` values of `element_bytes` bytes.
 
     `number` is the position among the inputs, outputs or constants; `byte_offset` is where the
-    root starts in the arena, the packed weights or the output.
+    buffer starts in the arena, the packed weights or the output.
     """
 
     kind: Kind
@@ -57,21 +57,21 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Subview:
-    """A strided window of a root; offset and strides count elements."""
+    """A strided window of a buffer; offset and strides count elements."""
 
     buffer: Buffer
     offset: int
     strides: tuple[int, ...]
 
     def moved(self, by: Sequence[int]) -> Subview:
-        """The window that starts `by` cells further along each axis."""
+        """The window that starts `by` elements further along each axis."""
         distance = sum(s * n for s, n in zip(self.strides, by, strict=True))
         return Subview(self.buffer, self.offset + distance, self.strides)
 
 
 @dataclass(frozen=True)
 class Call:
-    """A kernel on the places of its operands, then of its results.
+    """A kernel on the subviews of its operands, then of its results.
 
     `scratch`: where memory of its own is, in order; None is the stack, and so is all of it where
     nothing is said.
@@ -92,7 +92,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Halo:
-    """The cells of a padded tensor that are not the padded value's own, set to `value`."""
+    """The border of a padded tensor, filled with `value`."""
 
     subview: Subview
     shape: tuple[int, ...]
@@ -102,7 +102,7 @@ class Halo:
 
     @property
     def border(self) -> Border:
-        """Which cells of its root it sets, and to what."""
+        """The elements of the buffer that it sets, and their value."""
         size = self.subview.buffer.element_bytes
         # As text, in which -0.0 is not 0.0 and nan is nan.
         value = repr(self.value)
@@ -118,7 +118,7 @@ class Halo:
 
 
 Border: TypeAlias = tuple[object, ...]
-"""Equal for frames that set the same cells of their roots to the same value."""
+"""Equal for halos that set the same elements of their buffers to the same value."""
 
 Step: TypeAlias = Call | Halo
 
@@ -149,7 +149,7 @@ AnyStep: TypeAlias = Step | Rounds
 
 @dataclass(frozen=True)
 class Plan:
-    """What one inference does and where its values are."""
+    """The steps of one run, and the memory of its values."""
 
     steps: tuple[AnyStep, ...]
     subviews: dict[SSAValue, Subview]
@@ -160,7 +160,7 @@ class Plan:
 
 
 def halos_of(steps: Iterable[AnyStep]) -> dict[Buffer, list[Halo]]:
-    """The frames in each root that has some, in order."""
+    """The halos in each buffer that has some, in order."""
     found: dict[Buffer, list[Halo]] = {}
     for step in steps:
         if isinstance(step, Halo):
@@ -169,7 +169,7 @@ def halos_of(steps: Iterable[AnyStep]) -> dict[Buffer, list[Halo]]:
 
 
 def touched(step: AnyStep) -> tuple[list[Buffer], list[Buffer]]:
-    """The roots that a step reads and those that it writes."""
+    """The buffers that a step reads, and the buffers that it writes."""
     if isinstance(step, Halo):
         return [], [step.subview.buffer]
     if isinstance(step, Rounds):

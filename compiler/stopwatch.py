@@ -8,7 +8,7 @@ from time import perf_counter
 
 
 class Stopwatch:
-    """Where time went, by what it was called, in the order of first use.
+    """Measured times by name, in the order of first use.
 
     What two threads, or processes, do at once counts for both.
     """

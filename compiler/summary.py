@@ -1,4 +1,4 @@
-"""What a network consists of, layer by layer: `ncc show`.
+"""Lists a network layer by layer: `ncc show`.
 
     layer type             name   blob   shape                 weights  multiply-adds
     Convolution            conv1  conv1  16x8x8                    160          9,216
@@ -52,7 +52,7 @@ class Blob:
 
     @property
     def extents(self) -> str:
-        """The shape in a word, with ? for what is not known."""
+        """The shape as a text, with ? for an unknown extent."""
         return "?" if self.shape is None else shown(self.shape)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What the compiler compiles for: vector units and registers, and what a core's cycles buy."""
+"""Targets and cores: vectors, registers and instructions; and the cycles that a core needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ncc.runtime import cpu
 
 @dataclass(frozen=True)
 class Core:
-    """What the cost models know of one core of a CPU: cycles, in sustained work.
+    """The cycles of one core of a CPU in sustained work, for cost models.
 
     A line has 64 bytes; its cycles are the inverse of a bandwidth, not a latency.
     """
@@ -135,12 +135,12 @@ class Target:
     """A family of CPUs, as far as schedules and code generation tell them apart."""
 
     name: str
-    """What the command line calls it."""
+    """The name on the command line."""
     cpu: str
     """What LLVM calls it. A psABI level, not a model: tuning for znver4 makes a register tile of
     14x2 spill."""
     features: frozenset[str]
-    """What a CPU must offer to run the code, in the names of /proc/cpuinfo."""
+    """The features that a CPU needs to run the code, in the names of /proc/cpuinfo."""
     lanes: int
     """Float32 elements of one vector register."""
     registers: int
@@ -148,7 +148,7 @@ class Target:
     fma: bool
     """Whether there is a fused multiply-add instruction."""
     instructions: str = ""
-    """What LLVM may use beyond those of `cpu`, in its names."""
+    """The features that LLVM may use in addition to those of `cpu`, in its names."""
     dot: bool = False
     """Whether one instruction adds four products of bytes to each int32 of a register."""
     tiles: bool = False

@@ -1,4 +1,4 @@
-"""What ncc adds to xDSL's tools: `xdsl-opt` and `xdsl-gui` find its dialects and passes here.
+"""The dialects and passes of ncc for xDSL's tools, `xdsl-opt` and `xdsl-gui`.
 
 xdsl-opt net.mlir \\
     -p infer-shapes,canonicalize-ncnn,convert-ncnn-to-linalg,pack-channels,form-fusion-groups
@@ -87,7 +87,7 @@ PASSES = {
 
 
 def later(module: str, name: str) -> Callable[[], Any]:
-    """What is declared there, imported when it is asked for: who wants one pass loads no other."""
+    """A declaration of a module, imported on demand: one pass does not load the others."""
     return lambda: getattr(import_module(module), name)
 
 

@@ -1,4 +1,4 @@
-"""Attributes are immutable: common ones are made once, and keep what is computed of them."""
+"""Attributes are immutable: common ones are made once, and cache values computed from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VALUES = f"{__name__}.values"
 
 
 def memoized(function: Callable[[AttributeT], ResultT]) -> Callable[[AttributeT], ResultT]:
-    """`function`, its results kept in the attributes: a table would hash all these are made of."""
+    """`function` with results cached in the attributes: a table would hash all their parts."""
     name = f"{function.__module__}.{function.__qualname__}"
 
     @wraps(function)

@@ -80,7 +80,7 @@ def dims_of(root: Scalar) -> set[int]:
 
 @dataclass(frozen=True)
 class BodyLoops:
-    """The loops of one computation: their extents, and their positions without gaps.
+    """The loops of one linalg operation: their extents, and their positions without gaps.
 
     `hidden` loops index no axis alone; an empty operand of that shape says their extents.
     """

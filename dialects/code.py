@@ -1,4 +1,4 @@
-"""Computations that are written as loops from the start, between the layers and the loops.
+"""Operations for algorithms that are written as loops from the start.
 
     %y = rt.code(%x) {
     ^bb0(%source: memref<8xf32>, %result: memref<8xf32>):
@@ -61,11 +61,11 @@ I64Attr = IntegerAttr.constr(type=i64)
 
 @irdl_op_definition
 class CodeOp(IRDLOperation):
-    """A computation that no `linalg.generic` can say (suppression, recurrences), as loops.
+    """A computation that no `linalg.generic` can express (suppression, recurrences), as loops.
 
     The region's arguments are memrefs: first those of the operands (read only), then those of
     the results (undefined at entry, to be filled), then the scratch memory that the property
-    `scratch` lists. The region sees nothing else of what surrounds it, and ends in `rt.yield`.
+    `scratch` lists. The region sees no other values from outside, and ends in `rt.yield`.
 
     With `iterations` n the region runs n times, in any order or at the same time: its last argument
     is the number of the turn, an index, and no turn touches what another one writes.
@@ -240,7 +240,7 @@ REDUCTIONS = ("add", "max")
 
 @irdl_op_definition
 class ReduceOp(IRDLOperation):
-    """`initial` and what the iterations of a loop return, combined in any order.
+    """`initial` and the results of all iterations of a loop, combined in any order.
 
     Its body is that of an `rt.lanes` that writes nothing, and ends in `rt.reduce.return`:
 
@@ -289,7 +289,7 @@ class ReduceOp(IRDLOperation):
 
 @irdl_op_definition
 class ReduceReturnOp(IRDLOperation):
-    """What a turn of an `rt.reduce` has computed."""
+    """The result of one turn of an `rt.reduce`."""
 
     name = "rt.reduce.return"
 

@@ -39,10 +39,10 @@ BLOB_ELEMENTS: Mapping[str, Attribute] = {
     "int8": i8,
     "int32": i32,
 }
-"""What the elements of a blob can be, by the names that users write."""
+"""The element types of blobs, by the names that users write."""
 
 i20, i24 = IntegerType(20), IntegerType(24)
-"""What memory holds of fractions (`ncc.dialects.fixed_point`): sixteen i20 in twenty words of two
+"""The storage of fractions (`ncc.dialects.fixed_point`): sixteen i20 in twenty words of two
 bytes, an i24 in three bytes.
 """
 

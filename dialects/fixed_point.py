@@ -66,13 +66,13 @@ _STEPS = {
     i24: (arith.MulfOp, arith.SIToFPOp, arith.ShLIOp, arith.ExtUIOp),
     i20: (arith.SubfOp, arith.BitcastOp, arith.AddiOp, arith.ShLIOp, arith.ExtUIOp),
 }
-"""What makes float32 of either, the last operation first: each goes on from its first operand."""
+"""The operations that convert either to float32, the last one first, along first operands."""
 
 _LAST = tuple(steps[0] for steps in _STEPS.values())
 
 
 def held_by(number: SSAValue) -> SSAValue | None:
-    """What memory holds of a float32 that is a fraction; None of another one."""
+    """The stored type of a float32 that is a fraction; None for any other value."""
     if not isinstance(number.owner, _LAST):
         return None
     for held, steps in _STEPS.items():

@@ -1,4 +1,4 @@
-"""Extents that grow from run to run: the rows of a cache, and what is as long as it and this run.
+"""Extents that grow from run to run: the rows of a cache, and extents that depend on them.
 
 A network is compiled once for all of them. The run tells its code one number for each `counter`.
 """
@@ -63,7 +63,7 @@ def growing_axis(shape: Sequence[int]) -> int | None:
 
 @irdl_attr_definition
 class GrowingAttr(Data[Growing]):
-    """What the extent `?` of a type is: `tensor<8x?x64xf32, #ncnn.growing<0, 16>>`."""
+    """The meaning of the extent `?` of a type: `tensor<8x?x64xf32, #ncnn.growing<0, 16>>`."""
 
     name = "ncnn.growing"
 

@@ -1,4 +1,4 @@
-"""Index notation for `linalg.generic`: a layer's expansion reads like the formula it is.
+"""Index notation for `linalg.generic`: a layer's lowering reads like the formula it is.
 
     x = b.pad(x, (0, 1, 1), (0, 1, 1))
     o, y, z, i, ky, kx = b.loops("o y:28 z:28 i ky kx")
@@ -102,7 +102,7 @@ class Tensor:
 
 
 class Builder:
-    """Writes computations on tensors at the end of a block.
+    """Writes linalg operations on tensors at the end of a block.
 
     `doc` (a layer's name) goes into every generic, for reports; it never decides anything.
     `counters` holds what the run counts: the rows of caches, by the number of the counter.
@@ -118,7 +118,7 @@ class Builder:
         self._counters = counters
         self._extents: list[int | None] = []
 
-    # --- loops and computations -------------------------------------------------------------
+    # --- loops and linalg operations -------------------------------------------------------------
 
     def loops(self, names: str) -> list[AffineExpr]:
         """`loops("o y:28 ky:3")`: the loops of the next computation, in this order."""
@@ -226,7 +226,7 @@ class Builder:
         return self._add(ConstantOp.of(weight))
 
     def table(self, array: NDArray[np.floating] | NDArray[np.integer]) -> Tensor:
-        """A constant that the expansion computed: float32, or index for integer arrays."""
+        """A constant that the lowering computed: float32, or index for integer arrays."""
         if np.issubdtype(array.dtype, np.floating):
             return self.weight(WeightAttr.of(array))
         kind = TensorType(index, list(array.shape))
@@ -256,13 +256,13 @@ class Builder:
 
     @property
     def counters(self) -> Tensor:
-        """What the run counts, as i64."""
+        """The counters of the run, as i64."""
         if self._counters is None:
             raise ValueError("no extent of this network grows")
         return self._counters
 
     def code(self, op: Operation) -> list[Tensor]:
-        """The results of a computation that is written as loops (an `rt.code`)."""
+        """The results of a linalg operation that is written as loops (an `rt.code`)."""
         if self.doc:
             op.attributes["doc"] = string(self.doc)
         self.block.add_op(op)
@@ -279,7 +279,7 @@ class Builder:
     # --- views ------------------------------------------------------------------------------
 
     def pad(self, x: Tensor, low: Sequence[int], high: Sequence[int], value: float = 0.0) -> Tensor:
-        """x with `low` cells before and `high` behind each axis; x itself when all are zero."""
+        """x with `low` elements before and `high` after each axis; x itself when all are zero."""
         if not any(low) and not any(high):
             return x
         return self._add(structured.pad(x.value, low, high, value))
@@ -312,13 +312,13 @@ class Builder:
         return self._add(structured.extract_slice(x.value, begin, size))
 
     def cut(self, x: Tensor, axis: int, begin: int, end: int) -> Tensor:
-        """The cells [begin, end) of x along an axis."""
+        """The elements [begin, end) of x along an axis."""
         offsets, sizes = [0] * x.rank, list(x.shape)
         offsets[axis], sizes[axis] = begin, end - begin
         return self.slice(x, offsets, sizes)
 
     def concat(self, xs: Sequence[Tensor], axis: int) -> Tensor:
-        """The tensors one behind the other along an axis."""
+        """The concatenation of tensors along an axis."""
         if len(xs) == 1:
             return xs[0]
         return self._add(structured.concat([x.value for x in xs], axis))

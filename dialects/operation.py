@@ -31,7 +31,7 @@ def make(
     attributes: Mapping[str, Attribute] = NOTHING,
     regions: Sequence[Region] = (),
 ) -> OpT:
-    """What `kind.create` makes, without successors; in less than half of its time."""
+    """As `kind.create` without successors, in less than half of its time."""
     op = kind.__new__(kind)
     op._operands = SSAValues(operands)
     uses = []
@@ -75,7 +75,7 @@ def ops_of(block: Block) -> list[Operation]:
 
 
 def append(block: Block, op: Operation) -> None:
-    """What `block.add_op(op)` does with an operation that is in no block yet."""
+    """As `block.add_op(op)`, for an operation that is in no block yet."""
     last = block._last_op
     op.parent = block
     if last is None:
@@ -93,7 +93,7 @@ def only_result(op: Operation) -> SSAValue:
 
 
 def copied(region: Region) -> Region:
-    """What `region.clone()` makes of a region of one block, as the body of a generic is."""
+    """As `region.clone()`, for a region of one block, such as the body of a generic."""
     block = Block(arg_types=region.block.arg_types)
     values: dict[SSAValue, SSAValue] = {}
     _pair(region.block.args, block.args, values)
@@ -103,7 +103,7 @@ def copied(region: Region) -> Region:
 
 
 def copy_of(op: OpT, values: dict[SSAValue, SSAValue]) -> OpT:
-    """What `op.clone(values)` makes: the operation on other values, which learn its results."""
+    """As `op.clone(values)`: the operation on other values; `values` learns the results."""
     if op.regions:
         return op.clone(values)
     copy = make(

@@ -1,10 +1,10 @@
-"""What a layer makes of rows that only the run counts, where each row is made of one row.
+"""Finds layers that make one row of each row, where only the run counts the rows.
 
     %y = linalg.generic {maps [(d0, d1) -> (d0, d1), (d0, d1) -> (d0, d1)], [parallel, parallel]}
              ins(%rows : tensor<100x6xf32>) ... -> tensor<100x6xf32>
 
 is computed for the 100 rows that there can be, and as many of its rows count as of %rows. A layer
-needs to know nothing of it: how its expansion walks the axis of the rows tells. Sums over rows, and
+needs to know nothing of it: how its lowering walks the axis of the rows tells. Sums over rows, and
 rows moved to other places, are none of this kind.
 """
 
@@ -25,7 +25,7 @@ from ncc.dialects.statements import Code
 
 
 def share_a_count(tensors: Sequence[Tensor]) -> bool:
-    """Whether one computation found the rows of all tensors that have a count."""
+    """Whether one linalg operation found the rows of all tensors that have a count."""
     return len({x.count.value.owner for x in tensors if x.count is not None}) == 1
 
 
@@ -63,7 +63,7 @@ class _Walk:
         self.entries = entries
 
     def follow(self, op: Operation) -> bool:
-        """Note what op makes of rows; False where that is not row by row."""
+        """Note the rows that op makes; False if it does not work row by row."""
         read = {value for inner in op.walk() for value in inner.operands}
         if read.isdisjoint(self.entries):
             return True

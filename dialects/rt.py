@@ -1,4 +1,4 @@
-"""The `rt` dialect: the few operations that only ncc needs, because no other dialect says them.
+"""The `rt` dialect: the few operations that no other dialect has.
 
 Between the network's entry point and the runtime:
 
@@ -11,7 +11,7 @@ Between the network's entry point and the runtime:
 The time of threads is a number of chunks: how many there were in all runs before (`before`), and in
 the launches of this run before a point, which is known when the entry point is written.
 
-In a kernel, what other dialects have no operation for:
+In a kernel, operations that other dialects lack:
 
     %r = rt.dot_bytes %sum, %x, %w : vector<64xi8> into vector<16xi32>
     %v = rt.gather %x[%i, %places] : memref<99xf32>, vector<16xi32> -> vector<16xf32>
@@ -199,7 +199,7 @@ class LaunchOp(IRDLOperation):
 
 @irdl_op_definition
 class BarrierOp(IRDLOperation):
-    """Wait until so many chunks of the run are done; what they stored is seen from here on.
+    """Wait until so many chunks of the run are done. Their stores are visible afterwards.
 
     `did` is how many chunks the thread has done itself since its last barrier. Nobody waits for
     threads: one that comes when all is done finds all taken and goes on. Its state is

@@ -1,4 +1,4 @@
-"""Scalar expressions: what the body of one computation says, before it is IR.
+"""Scalar expressions: the body of one linalg operation, before it is IR.
 
     y = maximum(x[c, h, w] * s[c] + b[c], 0.0)
 
@@ -135,7 +135,7 @@ def constant(value: float, type: Attribute = f32) -> Scalar:
 
 
 def scalar(value: Operand, like: Attribute = f32) -> Scalar:
-    """An operand as an expression; numbers take the type of what stands beside them."""
+    """An operand as an expression; a number takes the type of the other operand."""
     return value if isinstance(value, Scalar) else constant(value, like)
 
 
@@ -148,7 +148,7 @@ _INTEGER_PREDICATES = {"eq": 0, "lt": 2, "le": 3, "gt": 4, "ge": 5}
 
 
 def flags_of(operation: type[Operation]) -> tuple[tuple[str, Attribute], ...]:
-    """The properties that an arithmetic operation has besides its operands."""
+    """The properties of an arithmetic operation."""
     if operation in _WRAPPING:
         return _OVERFLOW
     return () if operation in _PLAIN else _FASTMATH
@@ -310,7 +310,7 @@ def bitcast(x: Scalar, type: Attribute) -> Scalar:
 
 
 def conversion(source: Attribute, target: Attribute) -> type[Operation]:
-    """The operation of arith that converts elements as `convert` says."""
+    """The operation of arith for a conversion of elements."""
     if is_integer(source) and is_integer(target):
         return arith.ExtSIOp if _bits(target) > _bits(source) else arith.TruncIOp
     if is_integer(source):
@@ -345,7 +345,7 @@ def _never_negative(x: Scalar) -> bool:
 
 
 def _number_of(x: Scalar) -> float:
-    """The number that a constant is; NaN of what is none."""
+    """The number that a constant is; NaN for a value that is no constant."""
     return float(x.value.value.data) if isinstance(x, Constant) else nan
 
 

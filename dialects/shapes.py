@@ -13,5 +13,5 @@ DYNAMIC = -1
 
 
 def shown(shape: OpenShape) -> str:
-    """A shape as messages say it: `3x224x224`, `?x6` where an extent is not known."""
+    """A shape for messages: `3x224x224`, or `?x6` if an extent is not known."""
     return "x".join("?" if n is None or n < 0 else str(n) for n in shape) or "a scalar"

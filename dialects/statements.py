@@ -1,4 +1,4 @@
-"""Statements for `rt.code`: an algorithm with data-dependent steps reads like the algorithm it is.
+"""Statements for `rt.code`, to write an algorithm with data-dependent steps in Python.
 
     code = Code([x], [((8,), f32), ((1,), i64)])
     count = code.variable(0)
@@ -144,7 +144,7 @@ class MemoryView:
     leading: tuple[Operand, ...] = ()
 
     def part(self, *places: Operand) -> MemoryView:
-        """The memory behind the first places."""
+        """The memory without its first indices."""
         rest = self.shape[len(places) :]
         return MemoryView(self.code, self.memref, rest, self.element, (*self.leading, *places))
 
@@ -275,7 +275,7 @@ class Code:
 
     @contextmanager
     def lanes(self, stop: Operand, start: Operand = 0) -> Iterator[Value]:
-        """`for i in range(start, stop)`, in vectors: no turn reads what another one writes.
+        """`for i in range(start, stop)`, in vectors: no turn reads memory that another one writes.
 
         Only reads, writes and arithmetic stand inside. Every write, and every read whose place
         depends on i, has i, or i and something added, as its last index and nowhere else.

@@ -148,7 +148,7 @@ def extract_slice(x: SSAValue, begin: Sequence[int], size: Sequence[int]) -> ten
 
 
 def concat(xs: Sequence[SSAValue], axis: int) -> tensor.ConcatOp:
-    """The tensors one behind the other along an axis."""
+    """The concatenation of tensors along an axis."""
     shape = list(shape_of_tensor(xs[0]))
     shape[axis] = sum(shape_of_tensor(x)[axis] for x in xs)
     return make(

@@ -8,7 +8,7 @@
     tile.store 0 to %sums[%k] by 64 : memref<1024xf32>
     tile.release
 
-Tiles are numbered as in the hardware, and what they hold is no value: operations on them stay in
+Tiles are numbered as in the hardware, and their content is no SSA value: operations on them stay in
 their order. Rows lie `by` bytes apart.
 """
 

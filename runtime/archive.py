@@ -1,4 +1,4 @@
-"""Zip archives without compression, whose entries are used where they lie in the file.
+"""Zip archives without compression, whose entries are mapped from the file.
 
 The standard library writes and reads them. An extra field in front of an entry pads its start to a
 page, so that reading maps the file instead of copying it. Entries of the same content give the same
@@ -25,7 +25,7 @@ MAGIC = b"PK\3\4"
 """How the header of every entry begins, and so every archive."""
 
 Chunks: TypeAlias = Iterable[memoryview]
-"""An entry from front to back; each chunk is written before the next one is asked for."""
+"""The content of an entry in chunks; each is written before the next one is made."""
 
 _PADDING_FIELD = 0xD935  # the id that zip tools know for "bytes here only align the data"
 _FIELD = struct.Struct("<3H")  # its id, the size of the rest, the alignment
@@ -40,9 +40,9 @@ def write_archive(
 ) -> None:
     """Write `entries` in order; those named in `aligned` start at a multiple of ALIGNMENT.
 
-    The file appears under its name when it is whole: `path` has its old content or all of the new
-    one, whoever is interrupted. (Only power that fails before the system has written its pages can
-    leave less, which reading tells: what was written last is missing.)  Raises OSError.
+    The file appears under its name when it is whole: after an interruption, `path` has its old
+    content or all of the new one. (If the power fails before the system has written its pages, the
+    end of the file may be missing; reading reports that.)  Raises OSError.
     """
     with draft_of(path) as draft, open(draft, "xb") as file, ZipFile(file, "w") as archive:
         for name, chunks in entries.items():
@@ -64,8 +64,8 @@ def _padding(start: int) -> bytes:
 class Archive:
     """A mapped zip archive of uncompressed entries.
 
-    The mapping lives as long as any view of an entry. Raises ArtifactError for whatever is no
-    such archive, and OSError where there is no file that can be read.
+    The mapping lives as long as any view of an entry. Raises ArtifactError if the file is no
+    such archive, and OSError if it cannot be read.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -90,7 +90,7 @@ class Archive:
         self._data = memoryview(pages)
 
     def broken(self, why: str) -> ArtifactError:
-        """The error that says what is wrong with this file."""
+        """The error for a problem of this file."""
         return ArtifactError(
             f"{self.path} is not a compiled model, or it is broken: {why}; copy it, or compile it, "
             "again"

@@ -1,6 +1,6 @@
-"""What a compiled model is: code, weights, a table of buffers. Kept in a .ncc file or in memory.
+"""A compiled model: code, weights and a table of buffers, in a .ncc file or in memory.
 
-A .ncc file is a zip archive without compression, so that any zip tool shows what is in it:
+A .ncc file is a zip archive without compression, so that any zip tool can list its content:
 
     manifest.json   format version, bindings, sizes, CPU features, tables, info
     code/0.o ...    relocatable objects
@@ -9,9 +9,10 @@ A .ncc file is a zip archive without compression, so that any zip tool shows wha
 Weights are mapped from the file, never read: processes that run the same model share the pages,
 and loading takes the same time for any size. The same artifact always gives the same bytes.
 
-Loading compares checksums of whatever can lead a run astray: manifest, code, and the tables in the
-weights, integers by which code finds places. They are small, and their pages alone are read. It
-does not look at all other weights: a run with damaged ones ends as any other, with wrong numbers.
+Loading compares the checksums of all parts that could make code access wrong memory: the manifest,
+the code, and the tables in the weights, which hold indices. These parts are small, and loading
+reads only their pages. It does not check other weights: if they are damaged, a run ends with wrong
+numbers.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class Binding:
 
 
 def counters(inputs: Iterable[Binding]) -> int:
-    """How many numbers the inputs tell a run, of what grows."""
+    """The number of counters of growing extents, which the inputs determine."""
     return 1 + max((binding.counter for binding in inputs), default=-1)
 
 
@@ -135,7 +136,7 @@ class Table:
     checksum: int
 
     def is_whole(self, weights: memoryview) -> bool:
-        """Whether they are what they were."""
+        """Whether their checksum is right."""
         return zlib.crc32(weights[self.start : self.start + self.size]) == self.checksum
 
 
@@ -145,11 +146,11 @@ class Artifact:
 
     objects: ELF objects that together define the entries of ncc.compiler.llvm.threads and `run`.
     weights: packed weights; best 64-byte aligned, else a session makes an aligned copy.
-    arena_bytes: size of the scratch memory that one run needs.
-    features: what the CPU must have, named as in /proc/cpuinfo; target: the name for them.
-    info: model name, optimization level, kernel table, version of ncc ...: anything JSON can say.
-    threads: how many threads the arena was planned for: the default, and the most, of a session.
-    tables: what must be whole in the weights for the code to stay within its buffers.
+    arena_bytes: size of the scratch memory that one run needs. features: the features that the CPU
+    needs, named as in /proc/cpuinfo; target: their name. info: model name, optimization level,
+    kernel table, version of ncc ...: anything JSON can say. threads: the number of threads that the
+    arena was planned for: the default, and the maximum, of a session. tables: parts of the weights
+    that the code uses as indices.
     """
 
     objects: tuple[bytes, ...]
@@ -206,7 +207,7 @@ class Artifact:
         write_archive(path, entries, frozenset({"weights"}))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What pickling takes: a copy of the weights, which may be a mapped file."""
+        """The state to pickle, with a copy of the weights, which may be a mapped file."""
         return {**vars(self), "weights": bytes(as_bytes(self.weights))}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What the processor at hand offers: instruction sets, cores, cache.
+"""The processor at hand: instruction sets, cores, caches.
 
 Instruction sets are asked of the processor itself (cpuid), and of the operating system whether it
 saves the wide registers (xgetbv): Intel SDM volume 1, chapter 14.3; AMD APM volume 3, appendix E.
@@ -70,8 +70,8 @@ _AVX2 = _BASELINE | {
 _AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 _AVX512_VNNI = _AVX512 | {"avx512_vnni"}
 
-# What code for each target may use, widest first: x86-64-v4 with matrix tiles, with dot products of
-# bytes, and alone; x86-64-v3 and x86-64 of the psABI.
+# The features that code for each target may use, widest first: x86-64-v4 with matrix tiles, with
+# dot products of bytes, and alone; x86-64-v3 and x86-64 of the psABI.
 TARGETS: Mapping[str, frozenset[str]] = {
     "amx": _AVX512_VNNI | {"avx512_bf16", "avx512vbmi", "amx_tile", "amx_bf16"},
     "avx512vnni": _AVX512_VNNI,

@@ -1,4 +1,4 @@
-"""A file that is there whole or not at all."""
+"""Writes a file that appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from ncc.runtime.paths import path_of
 
 DRAFT = ".draft"
-"""How the name of a file ends that is not whole yet, or that a killed process has left."""
+"""The suffix of a file that is not whole yet, or that a killed process has left."""
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
@@ -48,10 +48,10 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield draft
         draft.replace(path)
     except BaseException as error:
-        with suppress(OSError):  # where nothing can be made, nothing can be taken away
+        with suppress(OSError):  # no file was made
             draft.unlink()
         if isinstance(error, OSError) and error.errno is not None:
-            # Writing to a full disk names no file, and nobody has heard of the draft.
+            # The error of a full disk names no file, and the user does not know the draft.
             if error.filename is None or str(error.filename) == str(draft):
                 error.filename = str(path)
         raise

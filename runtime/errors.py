@@ -1,4 +1,4 @@
-"""The root of all errors of ncc, and those that can happen when a compiled model is loaded or run.
+"""The base class of all errors of ncc, and the errors of loading and running a compiled model.
 
 Errors of the compiler itself are in ncc.compiler.diagnostics. Every error here survives pickling,
 so that a worker process can hand it to its parent.
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 class NccError(Exception):
-    """Root of everything that ncc raises on purpose."""
+    """The base class of all errors that ncc raises on purpose."""
 
 
 @contextmanager
@@ -41,11 +41,11 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
 
 
 MOST_NAMED = 12
-"""How many names a message lists."""
+"""The most names that a message lists."""
 
 
 class InputError(NccError, ValueError):
-    """What a caller handed to a model does not fit it: name, dtype or shape of a blob."""
+    """An argument does not fit the model: name, dtype or shape of a blob."""
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
-"""What a file is that is not what was wanted, and the way from it: told by its first bytes and its
-name.
+"""Recognizes files of another kind by their first bytes and their name, and says how to convert
+them.
 
     other_kind("net.pt", b"PK...", NCC)  ->  "a TorchScript model", "pnnx converts it: pip ..."
 
-Readers ask before they say what is broken in a file of their own kind.
+Readers use it before they report an error in a file of their own kind.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from zipfile import BadZipFile, ZipFile
 from ncc.runtime.archive import MAGIC as ZIP
 
 PARAM, BIN, NCC, NPY, ONNX = ".param", ".bin", ".ncc", ".npy", ".onnx"
-"""What can be wanted."""
+"""The kinds of files that ncc reads."""
 
 HEAD = 256
-"""Bytes by which files are told apart."""
+"""The number of first bytes that tell files apart."""
 
 MANIFEST = "manifest.json"
 """The first entry of a compiled model."""
@@ -130,7 +130,7 @@ _FITTING = {
     NPY: (ARRAY,),
     ONNX: (ONNX_MODEL,),
 }
-"""What a reader takes or refuses in its own words: a .bin may be empty."""
+"""Kinds that the reader itself accepts or refuses: a .bin may be empty."""
 
 
 def other_kind(path: str, head: bytes, wanted: str) -> tuple[str, str] | None:

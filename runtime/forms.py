@@ -1,9 +1,9 @@
-"""How an array is fed here that other systems want in another form.
+"""Suggests how to feed an array that has the form of another system.
 
     1x3x224x224   ->   there is no batch axis: x[0] is 3x224x224
     224x224x3     ->   channels come first: x.transpose(2, 0, 1) is 3x224x224
 
-Whether an array of the other shape would do is for the one to ask who knows what is wanted.
+The caller checks whether an array of the suggested shape fits.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Fields:
         return value
 
     def mapping(self, name: str) -> Mapping[str, Any]:
-        """An object whose contents are not looked at."""
+        """An object with any content."""
         value: Mapping[str, Any] = self._get(name, dict, "an object")
         return value
 

@@ -20,7 +20,7 @@ _libc.mprotect.restype = ctypes.c_int
 
 
 def give_back() -> None:
-    """Give the system what the C library keeps of freed memory, for whoever asks for some again.
+    """Return the memory that the C library keeps after `free` to the system.
 
     It keeps all below the last that is in use, which may be most of what was in use meanwhile. A C
     library other than glibc decides by itself.
@@ -33,7 +33,7 @@ def give_back() -> None:
 class Memory:
     """Zeroed private pages, readable and writable; given back when the object dies.
 
-    Whoever uses `address` keeps the object alive. A size of 0 is one page.
+    The user of `address` must keep the object alive. A size of 0 is one page.
     """
 
     def __init__(self, size: int) -> None:

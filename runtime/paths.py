@@ -1,4 +1,4 @@
-"""What a caller names a file by: a path, and nothing that is mistaken for one."""
+"""Checks that a caller names a file by a path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from ncc.runtime.errors import InputError
 
 _LONGEST_NAME = 255
-"""Bytes of a path that could as well be bytes of a file."""
+"""Bytes of a path that could also be the content of a file."""
 
 
 def path_of(value: object, what: str) -> str:

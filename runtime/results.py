@@ -1,4 +1,10 @@
-"""The arrays that runs hand out, and the memory under them, kept for later runs."""
+"""The arrays that runs return, and their memory, which later runs use again.
+
+The operating system provides each new page with a page fault, which takes longer than to write the
+page. So a result uses the memory of an earlier one. It owns a loan of that memory, and hands it
+back when nobody refers to the result any more. Two blocks are kept of each output, for callers that
+hold a result until they have the next one.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +25,7 @@ MOST_KEPT = 2
 """Blocks kept of an output: callers often hold a result until they have the next."""
 
 SPARE = 8
-"""What grows from run to run has room for one more of so many parts."""
+"""A growing output gets memory for this part more than it needs."""
 
 
 def address_of(array: Array) -> int:
@@ -63,11 +69,9 @@ class _Loan:
 
 
 class Results:
-    """The results of one output, in runs that follow one another.
+    """The results of one output, in successive runs.
 
-    A page that the system has just given is a fault where it is first written, which takes longer
-    than to write it. So a result lies in the memory of an earlier one, once nobody refers to that
-    one. A deque takes and hands out blocks in one step each: results may end in any thread.
+    A deque takes and hands out blocks in one step each: results may end in any thread.
     """
 
     def __init__(self, binding: Binding) -> None:
@@ -75,7 +79,7 @@ class Results:
         self._header = DYNAMIC_HEADER * binding.dynamic
         self._typestr = np.dtype(binding.dtype).str
         self._free: deque[_Block] = deque(maxlen=MOST_KEPT)
-        """Blocks that no result lies in."""
+        """Free blocks."""
 
     def make(self, counted: Mapping[int, int] = MappingProxyType({})) -> tuple[Array, int]:
         """An array that nobody else has, of anything, and the address of its buffer.

@@ -35,7 +35,7 @@ from ncc.runtime.threads import Team, state_bytes
 
 
 class SupportsArray(Protocol):
-    """What can show itself as a numpy array: tensors of other libraries."""
+    """Values that numpy can view as an array: tensors of other libraries."""
 
     def __array__(self) -> Array: ...
 
@@ -44,7 +44,7 @@ ArrayLike: TypeAlias = "Array | SupportsArray | memoryview"
 
 
 class _Context:
-    """What one run at a time needs of its own: arena, table of buffers, results, and threads."""
+    """The private data of one run: arena, table of buffers, results, and threads."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Model:
         self._closed = False
 
     def _name_all(self) -> None:
-        """Note what inputs and outputs are called, in order."""
+        """Note the names of inputs and outputs, in order."""
         self._input_names = {binding.name: None for binding in self.inputs}
         self._output_names = {binding.name: None for binding in self.outputs}
 
@@ -186,7 +186,7 @@ class Model:
         return results
 
     def _take(self) -> _Context:
-        """A context that nobody uses, made when there is none."""
+        """A free context; a new one if there is none."""
         while not self._closed:
             try:
                 context = self._free.pop()
@@ -329,7 +329,7 @@ def misfit(binding: Binding, array: Array | None, form: Form | None = None) -> I
 
 
 def _advice(binding: Binding, array: Array) -> str:
-    """What would make the array fit, if it is one of the things that others do otherwise."""
+    """A form in which the array would fit, if other systems feed it in another form."""
     typed = array.dtype == binding.dtype
     if binding.admits(array.shape):
         return "" if typed else f": feed x.astype({binding.dtype!r})"

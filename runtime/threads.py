@@ -33,7 +33,7 @@ _STOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def state_bytes(threads: int) -> int:
-    """The size of the state of runs: what they count, and a line for each thread's share."""
+    """The size of the state of runs: counters, and a cache line for the share of each thread."""
     return 128 + 64 * threads
 
 
@@ -100,7 +100,7 @@ class Team:
 
 
 def _work(code: MachineCode, pool: Memory, kept: object, tid: int) -> None:
-    """The life of a worker. It holds what it uses, so nothing is unmapped under its feet."""
+    """The main function of a worker. It refers to all that it uses, so that nothing is unmapped."""
     _WORKER(code.address("ncc_worker"))(pool.address, tid)
 
 

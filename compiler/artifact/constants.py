@@ -1,7 +1,6 @@
-"""All constants of a model in one blob: what they are, and the packing of them.
+"""All constants of a model in one blob, and how to pack them.
 
-What is said here needs no IR, so that a model can be packed from its files once more when all else
-is known.
+This file needs no IR, so that ncc can pack a model from its files and a manifest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an artifact takes from the memory plan: its inputs and outputs, and its constants."""
+"""Makes the inputs, outputs and constants of an artifact from the memory plan."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _names(network: FuncOp, which: str) -> list[str]:
 
 
 def constants(planned: Plan) -> Constants:
-    """All constants, each at its root's offset."""
+    """All constants, each at the offset of its buffer."""
     weights = tuple((buffer.byte_offset, _constant(buffer)) for buffer in planned.constants)
     return Constants(planned.constant_bytes, weights)
 

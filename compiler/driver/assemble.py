@@ -1,4 +1,4 @@
-"""From a compilation to a model: its code is made, and all else of it described."""
+"""Makes a model, or its manifest, from a compilation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def compiled(
 
 
 def open_inputs(compilation: Compilation) -> list[OpenBinding]:
-    """What is known of the inputs before anything is fed."""
+    """The known shapes and types of the inputs."""
     options, network = compilation.options, Network.of(compilation.source)
     known = open_shapes(compilation.source, options.input_shapes)
     types = input_types(compilation.source, options.input_types)

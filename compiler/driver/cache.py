@@ -28,19 +28,19 @@ FOLDER_VARIABLE = "NCC_CACHE_DIR"
 """Names the folder of the cache; without it, the user's cache folder has one for ncc."""
 
 SWITCH_VARIABLE = "NCC_CACHE"
-"""`off` or `0`: no cache. `kernels`: no models, for those who change ncc while it runs."""
+"""`off` or `0`: no cache. `kernels`: no models, for developers who change ncc while it runs."""
 
 LIMIT_BYTES = 256 << 20
-"""What a cache keeps at most: the kernels of some hundred networks, and a dozen small models."""
+"""The limit in bytes: the kernels of some hundred networks, and a dozen small models."""
 
-_KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
+_KEPT_SHARE = 0.75  # of the limit, after eviction, so that not every compilation evicts
 _FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
 _UNLISTED_SHARE = 1 / 16  # of the limit: to list many files takes longer than to compile a network
 _ADDED = "added"  # since the folder was listed, a number of bytes a line
 _MAGIC = b"ncc kernel 1\n"
 
 KERNEL, MANIFEST, MODEL = ".o", ".manifest", ".ncc"
-"""What an entry can be."""
+"""The kinds of entries."""
 
 _HEADER_BYTES = len(_MAGIC) + 32
 
@@ -48,7 +48,7 @@ _HEADER_BYTES = len(_MAGIC) + 32
 class Cache:
     """The files in a folder. Nothing here fails: a folder that cannot be written gives a warning.
 
-    limit: bytes that `trim` leaves at most. kinds: what is kept.
+    limit: bytes that `trim` leaves at most. kinds: the kinds of entries that this cache keeps.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Cache:
         self.limit = limit
         self.kinds = kinds
         self._added = 0
-        """Bytes of entries that `trim` has not heard of."""
+        """Bytes of entries that `trim` does not know yet."""
         self._writable = True
 
     def keeps(self, kind: str) -> bool:
@@ -69,7 +69,7 @@ class Cache:
         return self._writable and kind in self.kinds
 
     def get(self, key: str, kind: str = KERNEL) -> bytes | None:
-        """What is kept under a key, if it is there and whole."""
+        """The content of an entry; None if it is absent or broken."""
         path = self.path(key, kind)
         if path is None:
             return None
@@ -83,7 +83,7 @@ class Cache:
         return code
 
     def put(self, key: str, code: bytes, kind: str = KERNEL) -> None:
-        """Keep something under a key."""
+        """Write an entry."""
 
         def write(path: Path) -> None:
             with draft_of(path) as draft:
@@ -92,7 +92,7 @@ class Cache:
         self.put_file(key, kind, write)
 
     def path(self, key: str, kind: str) -> Path | None:
-        """Where something is kept under a key, if it is; whoever asks is about to use it."""
+        """The path of an entry, if it is there. Counts as a use of the entry."""
         path = self._path(key, kind)
         if kind in self.kinds:
             with suppress(OSError):
@@ -101,7 +101,7 @@ class Cache:
         return None
 
     def put_file(self, key: str, kind: str, write: Callable[[Path], None]) -> None:
-        """Keep what is written to a path; it appears there whole or not at all."""
+        """Write an entry with a function that takes a path; it appears whole or not at all."""
         if not self.keeps(kind):
             return
         try:
@@ -121,7 +121,7 @@ class Cache:
                 self._added += self._path(key, kind).stat().st_size
 
     def trim(self) -> None:
-        """Where enough was added: delete what was not used for longest, down to the limit."""
+        """If enough was added, delete the least recently used entries, down to the limit."""
         added, self._added = self._added, 0
         if not added or self._added_by_all(added) <= self.limit * _UNLISTED_SHARE:
             return
@@ -138,7 +138,7 @@ class Cache:
                 file.seek(0)
                 return sum(map(int, file.read().split())) if listed else inf
         except (OSError, ValueError):
-            return inf  # nobody can tell
+            return inf  # unknown
 
     def _evict(self) -> None:
         """Delete the oldest files. Two processes that do so at once delete the same ones."""
@@ -149,7 +149,7 @@ class Cache:
         for path, _, size in files:
             if total <= self.limit * _KEPT_SHARE:
                 return
-            # Another process may have been faster, or may not let us.
+            # Another process deleted it first, or owns it.
             with suppress(OSError):
                 os.unlink(path)
             total -= size
@@ -158,7 +158,7 @@ class Cache:
         return self.folder / f"{key}{kind}"
 
     def _note_use(self, path: Path, used: float) -> None:
-        """The time of the last change is that of the last use, an hour more or less."""
+        """Note a use in the time of the last change, at most once an hour."""
         with suppress(OSError):
             if time.time() - used > _FRESH_SECONDS:
                 os.utime(path)
@@ -168,7 +168,7 @@ class Cache:
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
                 if not entry.name.endswith((KERNEL, MANIFEST, MODEL, DRAFT)):
-                    continue  # locks, and what else is kept here
+                    continue  # locks and other files
                 with suppress(OSError):
                     found = entry.stat()
                     yield entry.path, found.st_mtime, found.st_size
@@ -180,7 +180,7 @@ def is_off(environment: Mapping[str, str], variable: str) -> bool:
 
 
 def cache_of(environment: Mapping[str, str]) -> Cache | None:
-    """The cache that the environment's variables ask for; None where they want none."""
+    """The cache that the environment asks for; None if it switches the cache off."""
     if is_off(environment, SWITCH_VARIABLE):
         return None
     only_kernels = environment.get(SWITCH_VARIABLE, "").lower() == "kernels"

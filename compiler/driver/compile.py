@@ -1,8 +1,8 @@
-"""Where a compilation begins: with a model that the cache has, or through all levels.
+"""Starts a compilation: finds the model in the cache, or compiles it through all levels.
 
-The levels are imported only where they are needed: to find a model in the cache takes a tenth of a
-second, and half of one would go into imports. A user's process does not import them where another
-one can compile.
+Functions of this file import the levels only when they need them. To find a model in the cache
+takes a tenth of a second; the imports would take half a second. A user's process does not import
+the levels if a separate process can compile.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ def compile(
     random_weights: a seed to make weights up from. tuned: use the schedules that `ncc tune` has
     kept for this machine; they change no result.
 
-    A process of ncc's own compiles, unless the compiler is imported here already: this one is left
-    as it is.
+    A separate process compiles, unless this process has imported the compiler already.
 
     Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
     when it is first called with arrays of some shapes, and kept for them.
@@ -89,7 +88,7 @@ def compile_with(
     options: Options,
     stopwatch: Stopwatch | None = None,
 ) -> Model:
-    """The same with options that are checked already, in this process whatever it has imported.
+    """The same with checked options, always in this process.
 
     stopwatch: measures each stage.
     """
@@ -102,7 +101,7 @@ def compile_file(
     """Compile into a file, for a CPU that need not be this one; returns its content, with weights
     or without.
 
-    This process is ncc's own: forks of it make machine code, a core each.
+    This process belongs to ncc: forks of it make machine code, one for each core.
 
     Raises InputError for a shape that is still open, and as `compile` does.
     """
@@ -131,7 +130,7 @@ def answer() -> None:
 
 
 class _Request:
-    """What to compile, and where the cache has it."""
+    """The files and options of a compilation, and its key in the cache."""
 
     def __init__(
         self, param: PathLike, bin: PathLike | None, options: Options, stopwatch: Stopwatch
@@ -246,7 +245,7 @@ class _Request:
         return artifact
 
     def _keep(self, manifest: Manifest, model: Artifact | None, by_files_alone: bool) -> None:
-        """Keep what was made, if the files are still what they were when all began."""
+        """Put the model into the cache, if the files did not change since the compilation began."""
         if self.entry is not None and by_files_alone and self._entry_now() == self.entry:
             with self.stopwatch.timing("keep the model"):
                 self.entry.keep(manifest, model)

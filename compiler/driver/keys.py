@@ -1,6 +1,9 @@
 """Keys of the cache: what a kernel, or a model, depends on.
 
 A key needs neither IR nor numpy.
+
+Machine code has a key for each core and not only for each target: lowering asks how fast a core
+divides, so that the same loops become other instructions on another core.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""The manifest of a model: how it was made, all of it but numbers.
+"""The manifest of a model: everything except its numbers.
 
     key       the text of the .param, options, tuned schedules, the size of the .bin, the version of
               ncc
     manifest  the kernels by their keys in the cache, where each weight goes and what is done to it,
               inputs, outputs, size of the arena; and which bytes of the .bin all that depends on
 
-A manifest holds as long as these bytes are the same: tags, and values that a rewrite has looked at.
-Others may change, since the model is packed from the file anew; where a user has to be warned about
-them, the manifest does not hold. To follow a manifest takes neither
-IR nor LLVM.
+A manifest is valid as long as these bytes are the same: tags, and values that a rewrite has read.
+All other bytes may change, because the weights are packed from the file again. If one of them
+deserves a warning, the manifest is not valid. A model is made from its manifest without IR and
+without LLVM.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Manifest:
     objects: tuple[str, ...]
     constants: Constants
     pieces: tuple[Piece, ...] = ()
-    """What was looked at of the .bin."""
+    """The pieces of the .bin that the compilation read."""
     digest: bytes | None = None
     """Of that; None where it cannot be read any more."""
     numbers: tuple[StoredNumbers, ...] = ()

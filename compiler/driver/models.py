@@ -1,7 +1,11 @@
 """The tier of the cache that keeps models: small ones whole, large ones by their manifests.
 
-A small model is found by a digest of its .bin. To pack its weights anew would take numpy, and the
-import of numpy takes longer than all else. A large .bin takes longer to digest than to pack.
+A digest of the .bin is a part of the key of a small model. `ncc compile` copies such a model
+without numpy, whose import takes longer than all other work. A large .bin takes longer to digest
+than to pack, so the cache keeps a manifest of the model instead. The manifest of a large model
+names its kernels, the destination of each weight, and the values of the .bin that a rewrite has
+read. Sources of weights (`dialects/weights/sources.py` and `derived.py`) need no IR, so that a
+manifest is followed without IR.
 """
 
 from __future__ import annotations
@@ -62,7 +66,7 @@ class Entry:
         return Entry(cache, key, digest)
 
     def copied(self, path: PathLike) -> Artifact | None:
-        """The small model, copied to a path, if it is kept whole."""
+        """Copy the small model to a path, if the cache has it."""
         kept = self._small()
         if kept is None:
             return None
@@ -74,7 +78,9 @@ class Entry:
             return None  # where the path is at fault, so it is when the model has been made
 
     def artifact(self) -> Artifact | None:
-        """The model, if it is kept: a small one in memory, a large one packed by its manifest."""
+        """The model, if the cache has it: a small one in memory, a large one packed by its
+        manifest.
+        """
         kept = self._small()
         if kept is None:
             manifest = self.manifest()
@@ -102,7 +108,7 @@ class Entry:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is known that a shape is open."""
+        """Whether an earlier compilation noted that a shape is open."""
         return self.cache.get(self.key, MANIFEST) == _OPEN
 
     def keep_open(self) -> None:
@@ -110,7 +116,7 @@ class Entry:
         self._put(_OPEN)
 
     def keep(self, manifest: Manifest, model: Artifact | None) -> None:
-        """Keep a small model, or the manifest of a large one. The files are what they were."""
+        """Keep a small model, or the manifest of a large one. The files have not changed."""
         if self.digest is None or model is None or manifest.constants.size > LARGE:
             self._put(pickle.dumps(manifest.with_code(()), pickle.HIGHEST_PROTOCOL))
         else:
@@ -122,7 +128,7 @@ class Entry:
         return sha256(self.key.encode() + (self.digest or b"")).hexdigest()
 
     def _small(self) -> os.PathLike[str] | None:
-        """Where the model is kept whole, if it is."""
+        """The path of the whole model, if the cache keeps it whole."""
         return None if self.digest is None else self.cache.path(self._small_key, MODEL)
 
     def _put(self, data: bytes) -> None:

@@ -25,7 +25,7 @@ from ncc.compiler.target import Target
 
 @dataclass(frozen=True)
 class _Part:
-    """What becomes one object: what the cache keeps it under, its text for LLVM, and the effort."""
+    """One object to make: its key in the cache, its text for LLVM, and the effort."""
 
     key: str
     text: Callable[[Stopwatch], str]
@@ -55,8 +55,7 @@ class Objects:
     @contextmanager
     def made_by_workers(self) -> Iterator[None]:
         """While a block does something else, workers make the objects."""
-        # The entry point, which takes longest of all, is begun first; the threads, which take
-        # least, are left to whoever is done first.
+        # The entry point takes longest and comes first; the threads take least and come last.
         missing = self._missing()
         with Workers(self._made_by_worker, missing[-1:] + missing[:-1]) as self._workers:
             yield
@@ -119,7 +118,7 @@ class Objects:
             with self.stopwatch.timing("wait for LLVM"):
                 images = {n: one.result() for n, one in made.items()}
         finally:
-            # Who interrupts this waits for the kernel at hand, not for all that are written.
+            # After an interruption only the current kernel is finished, not all that are written.
             llvm.shutdown(cancel_futures=True)
         unmap_code()
         return images

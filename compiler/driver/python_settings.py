@@ -1,4 +1,4 @@
-"""Python's settings while compiling: no garbage collection, and quicker switches of threads."""
+"""Python's settings during a compilation: no garbage collection, and fast switches of threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PythonSettings:
 
     @contextmanager
     def tuned(self) -> Iterator[None]:
-        """While a block compiles; blocks of other threads may overlap."""
+        """Apply the settings in a `with` block; blocks of other threads may overlap."""
         with self._lock:
             if not self._compiling:
                 self._before = gc.isenabled(), sys.getswitchinterval()

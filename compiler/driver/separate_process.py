@@ -1,14 +1,18 @@
-"""A compilation in a process of ncc's own: a user's process holds neither xDSL nor LLVM behind it.
+"""A compilation in a separate process, so that the user's process holds neither xDSL nor LLVM.
 
-    who asks                                    the process
-      the question      -------------------->     imports xDSL and the levels
-                                                  walks down to the loops
+    the user's process                          the separate process
+      sends the question  ------------------>     imports xDSL and the levels
+                                                  compiles down to the loops
                                                   makes the code, with forks of itself
       packs weights     <-- the manifest ----     ends
 
-The process is a fresh interpreter that finds modules where this one does, and reads the question
-from a file in memory. Where anything is in its way it does not answer: the one that asked compiles
-then, and finds out.
+The separate process is a fresh interpreter with the module path of the user's process. It reads the
+question from a file in memory. If it fails, it does not answer: then the user's process compiles,
+and raises the error.
+
+The user's process compiles itself in four cases: it has imported the levels already (layers of its
+own among them), the cache keeps no model, a shape is open, or the other process cannot answer.
+Tools of ncc compile in their own process (`compile_with`).
 """
 
 from __future__ import annotations
@@ -132,22 +136,22 @@ def _answered(answers: IO[bytes]) -> Answer:
 
 
 def answer(compile: Callable[[Question], Made | None]) -> None:
-    """What the other process does, until it ends."""
+    """The main function of the separate process."""
     gc.disable()
-    # An interruption from the terminal is the business of who asks.
+    # The user's process handles an interruption from the terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     question: Question = pickle.load(sys.stdin.buffer)
     end_with(question.asker)
     with open(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)  # what else is printed goes where errors go
+        os.dup2(2, 1)  # other output goes to stderr
         with warnings.catch_warnings(record=True) as caught:
-            # The asker chooses what is shown.
+            # The user's process chooses which warnings to show.
             for kind in (UserWarning, RuntimeWarning):
                 warnings.simplefilter("default", kind)
             made = _made(compile, question)
         if made is not None:
             pickle.dump(Answer(made, tuple(one.message for one in caught)), answers)
-    os._exit(0)  # what was made for it need not be taken apart
+    os._exit(0)  # without freeing the IR
 
 
 def _made(compile: Callable[[Question], Made | None], question: Question) -> Made | NccError | None:

@@ -1,14 +1,17 @@
-"""A model whose shapes are known late: compiled when it is first called with them, then kept.
+"""A model with open shapes: compiles at the first call with some shapes, and keeps the code.
 
     model = ncc.compile("net.param", input_shapes={"data": (3, None, None)})
     model(x)                                      # compiles for the shape of x
     model(y)                                      # runs at once where y has that shape
     model.compiled({"data": (3, 224, 224)})       # the model for one shape: to warm up, to save
 
-Where the values of an input decide shapes (the box of a Crop), every array of them is compiled for.
+If the values of an input decide shapes (the box of a Crop), each new array is a compilation.
 
-Files are read once, when the model is made. A shape that is new costs all stages behind that; most
-of its kernels may come from the cache of machine code.
+ncc reads the files once, when the model is made. A new shape costs all later stages, but most of
+its kernels may come from the cache.
+
+The model with open shapes is a `Model` whose `run` first finds, or compiles, the model for the
+shapes at hand. The runtime, which cannot compile, does not know about open shapes.
 """
 
 from __future__ import annotations
@@ -36,10 +39,10 @@ Arrays: TypeAlias = Mapping[str, Array]
 Key: TypeAlias = tuple[Shape | bytes, ...]
 
 MOST_KEPT = 8
-"""For how many sets of shapes a model keeps its code; the least recently used goes first."""
+"""The number of sets of shapes that a model keeps code for; the least recently used goes first."""
 
 MOST_NAMED = 6
-"""How many inputs an error names."""
+"""The number of inputs that an error names."""
 
 _COMPARED_AT_ONCE = 1 << 20
 
@@ -269,7 +272,7 @@ def callable_now(model: Model) -> Model:
 
 
 def are_open(inputs: Iterable[OpenBinding]) -> bool:
-    """Whether shapes depend on what only a call tells."""
+    """Whether shapes depend on values that only a call has."""
     return any(binding.is_open or binding.settles for binding in inputs)
 
 

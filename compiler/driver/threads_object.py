@@ -1,4 +1,4 @@
-"""The object that runs threads, the same in every model; it and LLVM are made ready early."""
+"""The object code that runs threads: the same in every model, and prepared early, as LLVM is."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Schedules that `ncc tune` has found to be the fastest on a machine, kept as text.
+"""The fastest schedules that `ncc tune` has found on a machine, as a text file.
 
     <folder of the cache>/tuned.txt
 
     signature of the kernel <tab> target <tab> compiler <tab> CPU <tab> schedule
 
-A line counts for the CPU, the target and the compiler that it names, so that machines may share a
-folder. Whoever adds lines holds a lock, and the file is renamed into its place: readers need no
-lock. A line that cannot be read counts for nothing.
+A line is valid for the CPU, the target and the compiler that it names, so that machines may share a
+folder. A writer holds a lock, and renames the new file over the old one, so that readers need no
+lock. Readers ignore lines that they cannot parse.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import InputError
 
 SWITCH_VARIABLE = "NCC_TUNED"
-"""`off` or `0`: schedules are those of the cost model, whatever was tuned."""
+"""`off` or `0`: ignore tuned schedules and use those of the cost model."""
 
 NAME = "tuned.txt"
 _FIELDS = 5
@@ -74,7 +74,7 @@ class TunedSchedules:
                 draft.write_text(text)
 
     def _lines(self) -> dict[tuple[str, ...], str]:
-        """All lines, whoever made them."""
+        """All lines, for any CPU, target and compiler."""
         try:
             text = self.path.read_text(errors="replace")
         except OSError:  # no file, no folder, or one that we may not read

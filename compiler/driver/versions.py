@@ -1,4 +1,4 @@
-"""What keys of the cache say of ncc itself: digests of its files, and versions of its libraries."""
+"""The part of cache keys that depends on ncc: digests of its files, versions of its libraries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GENERATORS = (
     "dialects/code.py",
     "dialects/tile.py",
 )
-"""What makes the machine code of a kernel, given the kernel's key."""
+"""The folders whose code turns a kernel into machine code."""
 
 _ROOMS = ("compiler", "dialects", "runtime")
 

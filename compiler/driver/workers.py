@@ -1,7 +1,8 @@
-"""A pool of worker processes, one a core: forks of this process, which know all that it knows.
+"""A pool of worker processes, one for each core: forks of this process, with all its data.
 
-Python uses one core at a time. Work that falls into long pieces is done by the standard library's
-pool of processes: each takes the next piece when it is done with one.
+The standard library's pool of processes hands out the work in long pieces: each worker takes the
+next piece when it has finished one. The workers are processes because threads would wait for the
+interpreter's lock. While the workers make code, this process packs the weights.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Generic, TypeVar
 from ncc.runtime import cpu
 
 MOST = 4
-"""Workers of a process: what each needs to begin is not worth more of them."""
+"""The most workers of a process: the start of more of them costs more than they save."""
 
 _PR_SET_PDEATHSIG = 1
 """The option of prctl by which a process gets a signal when its parent ends."""
@@ -27,7 +28,7 @@ Result = TypeVar("Result")
 
 
 class WorkerEnded(Exception):
-    """A worker came to its end while it was at work on a piece."""
+    """A worker ended while it worked on a piece."""
 
     def __init__(self, piece: int) -> None:
         super().__init__(piece)
@@ -59,7 +60,7 @@ class Workers(Generic[Result]):
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End all workers, whatever they are at."""
+        """End all workers, even in the middle of a piece."""
         if self._pool is not None:
             for child in active_children():
                 if child.pid not in self._others:
@@ -106,13 +107,13 @@ class Workers(Generic[Result]):
 
 
 _at_work: Callable[[int], Any]
-"""In a worker: what it does."""
+"""In a worker: the function that makes a piece."""
 
 
 def _begin_work(work: Callable[[int], Any], parent: int) -> None:
     global _at_work
     _at_work = work
-    # An interruption from the terminal is the business of the parent.
+    # The parent handles an interruption from the terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)
 
@@ -124,7 +125,7 @@ def _do(piece: int) -> Any:
 def end_with(parent: int) -> None:
     """Have this process end, with code 1 or by a signal, when the thread that made it does."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # Who began the parent may have left it blocked.
+    # The parent may have inherited a mask that blocks it.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:

@@ -61,11 +61,11 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 }
 
 _MAPS = Path("/proc/self/maps")
-"""What lies where in the memory of this process."""
+"""The layout of objects in the memory of this process."""
 
 
 class Refused(Exception):
-    """What LLVM says of a text that it does not take."""
+    """The message of LLVM about a text that it rejects."""
 
 
 class MathLibrary:

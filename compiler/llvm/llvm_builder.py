@@ -48,7 +48,7 @@ _EXTREMA = {
     8: "llvm.x86.avx.{}.ps.256",
     16: "llvm.x86.avx512.{}.ps.512",
 }
-"""What the instructions for extrema of float32 are called, by the number of lanes."""
+"""The names of the instructions for extrema of float32, by the number of lanes."""
 
 _FCMP = {str(flag): flag.to_int() for flag in llvm.FCmpPredicateFlag}
 _ICMP = {str(flag): flag.to_int() for flag in llvm.ICmpPredicateFlag}
@@ -182,7 +182,7 @@ class LlvmBuilder(ScopeWriter):
         return self.result(op)
 
     def intrinsic(self, name: str, arguments: Sequence[SSAValue], type: Attribute) -> SSAValue:
-        """What an LLVM intrinsic, called by its full name, computes."""
+        """The result of an LLVM intrinsic, by its full name."""
         return only_result(self._call_intrinsic(name, arguments, [type]))
 
     def run_intrinsic(self, name: str, arguments: Sequence[SSAValue]) -> None:

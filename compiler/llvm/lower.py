@@ -1,10 +1,10 @@
-"""The whole of the loops level into the llvm dialect, in one pass over the operations.
+"""Lowers the loops level to the llvm dialect, in one pass over the operations.
 
     func.func private @k(%x: memref<8xf32>) { scf.for ... }   ->   llvm.func internal @k(!llvm.ptr)
 
-Each file of `lowering` has the operations of a dialect, or some of them: control (scf), arithmetic,
+Each file of `lowering` has a dialect, or some of its operations: control (scf), arithmetic,
 integers and conversions (arith, math), vectors, memory (memref, rt.buffer), tiles, launches; calls
-and barriers are here. No rewriting follows: what is written is what LLVM's code generator gets.
+and barriers are here. No pass rewrites the result: LLVM's code generator gets it as it is.
 
 Needs: memrefs with static layouts, vectors of one dimension.  Breaks: nothing; the module that is
 given stays as it is.
@@ -73,7 +73,7 @@ def _meet(
 
 
 def lower_instruction(function: Function, op: Operation) -> None:
-    """An operation of the llvm dialect stays what it is."""
+    """Operations of the llvm dialect stay unchanged."""
     made = type(op).create(
         operands=function.values(op.operands),
         result_types=[machine_type(result.type) for result in op.results],

@@ -1,6 +1,6 @@
 """LLVM text as machine code.
 
-LLVM runs no optimization of its own, since the lowering has written what is wanted, except that it
+LLVM runs no optimization passes, because the lowering writes optimized code. The only exception: it
 inlines the functions that say `alwaysinline` (those of the math library). Its code generator
 goes without strength reduction of loops: addresses move with their loops already, and half of all
 the time would go into not finding better ones.

@@ -43,7 +43,7 @@ class Scope:
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.known: dict[Hashable, SSAValue] = {}
-        """Values computed in this scope, by what they are."""
+        """Values computed in this scope, by operation and operands."""
         self.pointers: dict[tuple[int, int], tuple[SSAValue, object, object]] = {}
         """Addresses asked for in this scope, by the identities of what they were asked for by.
 
@@ -71,7 +71,7 @@ class ScopeWriter:
         return op
 
     def result(self, op: Operation) -> SSAValue:
-        """Append to the current scope, and give what the operation computes."""
+        """Append an operation to the current scope, and return its result."""
         append(self.scope.block, op)
         return only_result(op)
 

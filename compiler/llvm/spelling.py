@@ -192,4 +192,4 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     llvm.ReturnOp: _spell_return,
     llvm.UnreachableOp: _spell_operands("unreachable"),
 }
-"""What is spelled, and by what."""
+"""The operations, and the functions that spell them."""

@@ -110,7 +110,7 @@ class Emitter:
         return f"label %{self._labels[id(block)]}"
 
     def write(self, op: Operation, text: str) -> None:
-        """One instruction; what it computes gets the next number as its name."""
+        """One instruction; its result gets the next number as its name."""
         if op.results:
             name = self._named(only_result(op))
             self.lines.append(f"  {name} = {text}")
@@ -228,7 +228,7 @@ class Emitter:
 
 
 def _incoming(blocks: Sequence[Block]) -> dict[Block, list[tuple[Block, Sequence[SSAValue]]]]:
-    """For each block, where branches come from and what they pass."""
+    """For each block, the blocks that branch to it, and the values that they pass."""
     edges: dict[Block, list[tuple[Block, Sequence[SSAValue]]]] = {block: [] for block in blocks}
     for block in blocks:
         last = block.last_op

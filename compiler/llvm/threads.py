@@ -1,4 +1,4 @@
-"""LLVM text of what threads need at run time: chunks to take, a barrier, a pool, the entries.
+"""LLVM text of the functions that threads need: taking chunks, a barrier, a pool, the entries.
 
 The text stands in a module of its own or is appended to the model's; either way no library is
 called: waiting is a spin on `pause`, then a futex system call (Linux, x86-64).

@@ -7,6 +7,10 @@ Each taking is a call, with all that a kernel does before its first chunk, and a
 other threads had a look has to come back. In a step of some microseconds that is more than is lost
 where one thread is slower than another. A share is still taken by others if its thread does not
 come.
+
+In a long step a thread takes half of what is left of its share each time, so that the others find
+work where it is late. To give all of a short step to one thread is slower still: then all that the
+next step reads would lie in the cache of one core.
 """
 
 from __future__ import annotations

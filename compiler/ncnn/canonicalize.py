@@ -1,4 +1,4 @@
-"""Rewrite a network by the truths of its layers, until none applies.
+"""Rewrites a network by the canonicalizations of its layers, until none applies.
 
     %d = ncnn.Dropout(%x) {scale = 1.0}
     %p = ncnn.Pooling(%d) {global_pooling = 1}
@@ -10,7 +10,7 @@ Inputs and outputs of the network keep their names: an input is never replaced, 
 outputs are those of the function. Every pattern leaves fewer layers or fewer reductions, so the
 rewriting ends.
 
-Needs: shapes, where a pattern asks for them; without them it does not fire.  Breaks: nothing.
+Needs: shapes, where a pattern asks for them; without them it does not apply.  Breaks: nothing.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ MOST_WORK = 300_000_000
 """Multiply-adds of a trial that is made on whole pictures."""
 
 OPEN_EXTENT = 5
-"""What the trial takes for an extent that only the run knows."""
+"""The trial's value for an extent that only the run knows."""
 
 
 def refuse_changed_results(pattern: LayerPattern, layers: Match) -> str | None:
@@ -208,7 +208,7 @@ class _Run:
     whole: Mapping[str, Shape] | None = None
 
     def refuse(self, trial: _Trial, pattern: LayerPattern) -> str | None:
-        """Why the new side is not the same on these values."""
+        """The reason why the new side is not the same on these values."""
         shapes = " and ".join(shown(a.shape) for a in self.feeds.values())
         given = f"on {'random values' if self.kind == 'random' else self.kind}"
         given += f" of shape {shapes}" if shapes else ""
@@ -272,7 +272,7 @@ def _evaluate(module: ModuleOp, feeds: Feeds) -> Values:
 
 
 def _refuse_array(found: Array, wanted: Array, pattern: LayerPattern) -> str | None:
-    """Why an array is not the one wanted, within what the pattern promises."""
+    """The reason why an array exceeds the difference that the pattern allows; None if not."""
     if found.shape != wanted.shape:
         return f"it gives shape {found.shape}, not {wanted.shape}"
     if pattern.exact:

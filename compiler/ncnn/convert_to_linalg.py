@@ -1,4 +1,4 @@
-"""Every layer into the linalg level, by its own `expand`.
+"""Converts every layer to linalg with its own `lower`.
 
     func.func @network() -> tensor<8xf32> attributes {outputs = ["y"]} {
       %x = ncnn.Input() {blobs = ["data"], ...} : () -> tensor<8xf32>
@@ -15,9 +15,9 @@ becomes
     }
 
 Arguments are the network's inputs in the order of the file. A layer that only hands its operand on
-vanishes, and so does one that no output needs; the layer's name is left in the `doc` of its
-computations. A result whose rows only the run counts becomes one with room for the most there can
-be. An input or output that grows from run to run becomes a row of elements, and `growing` keeps its
+vanishes, and so does one that no output needs; the layer's name is left in the `doc` of its linalg
+operations. A result whose rows only the run counts becomes one with room for the most there can be.
+An input or output that grows from run to run becomes a row of elements, and `growing` keeps its
 type; the run tells in one more argument what they have grown to.
 
 Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`).
@@ -76,10 +76,10 @@ class ConvertNcnnToLinalg(ModulePass):
 
 
 def expand_network(network: Network, threads: int = 1) -> FuncOp:
-    """A function that computes what the network does, from arguments, on so many threads.
+    """The linalg function of a network, for so many threads.
 
-    Raises `Unsupported` where a layer has no expansion, `CompilerBug` where shapes were not
-    inferred or an expansion does not have the shape that was.
+    Raises `Unsupported` where a layer has no lowering, `CompilerBug` where shapes were not
+    inferred or a lowering does not have the shape that was.
     """
     inputs = network.inputs
     block = Block(arg_types=[_argument_type(value) for value in inputs.values()])
@@ -117,7 +117,7 @@ def _argument_type(value: SSAValue) -> Attribute:
 
 
 def _counters(block: Block, inputs: Iterable[Tensor]) -> Tensor | None:
-    """The last argument, where extents of inputs grow: what the run counts."""
+    """The last argument, if extents of inputs grow: the counters of the run."""
     grown = [n.counter for x in inputs for n in x.shape if isinstance(n, Growing)]
     if not grown:
         return None
@@ -128,7 +128,7 @@ def _counters(block: Block, inputs: Iterable[Tensor]) -> Tensor | None:
 
 
 def _name_of(layer: Layer) -> str:
-    """What reports call a layer."""
+    """The name of a layer in reports."""
     return layer.layer_name or layer.type_name
 
 
@@ -172,7 +172,7 @@ def _shape(value: SSAValue) -> Shape:
 
 
 def _fits(found: Shape, inferred: Shape) -> bool:
-    """Whether an expansion has the inferred shape, with room where the run counts the rows."""
+    """Whether a lowering has the inferred shape, with room where the run counts the rows."""
     return len(found) == len(inferred) and all(
         want in (DYNAMIC_INDEX, have) for have, want in zip(found, inferred, strict=True)
     )

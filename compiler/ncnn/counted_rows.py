@@ -2,7 +2,7 @@
 
     %y = ncnn.BinaryOp(%rows, %v) : (tensor<?x6xf32>, tensor<6xf32>) -> tensor<?x6xf32>
 
-The layer need not know: its expansion for the most rows that there can be tells, by how it walks
+The layer need not know: its lowering for the most rows that there can be tells, by how it walks
 them (`dialects/row_wise.py`). But a layer may take one extent for another, as this one takes six
 elements for a column of six rows where there are six; its reference tells that.
 """
@@ -28,7 +28,7 @@ def is_row_wise(
 ) -> bool:
     """Whether row k of each result is made of row k of the operands that have a count.
 
-    expansion: the operations that make the results of the operands, in order.
+    lowering: the operations that make the results of the operands, in order.
     """
     if not share_a_count(operands) or not are_row_wise(expansion, operands, results):
         return False

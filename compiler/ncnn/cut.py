@@ -86,7 +86,7 @@ def _feed(network: Network, kept: set[Layer]) -> None:
 
 
 def input_in_place_of(value: SSAValue) -> InputOp:
-    """An Input for what a layer makes, under the name of its blob; not inserted yet."""
+    """An Input for the result of a layer, with the name of its blob; not inserted yet."""
     owner = value.owner
     if not isinstance(owner, Layer):
         raise CompilerBug("a value of a network that no layer makes", "cut")
@@ -100,7 +100,7 @@ def input_in_place_of(value: SSAValue) -> InputOp:
 
 
 def _return(network: Network, kept: set[Layer]) -> None:
-    """Return what was returned, and what a layer that is not kept reads."""
+    """Return the earlier outputs, and the values that removed layers read."""
     named = {name: value for name, value in network.outputs.items() if value.owner in kept}
     for op in network.layers:
         if op in kept and not isinstance(op, InputOp | MemoryDataOp):

@@ -132,7 +132,7 @@ class _Inference:
     counters: int = 0
 
     def run(self, network: Network) -> dict[Layer, LayerError]:
-        """The layers that refuse what they are given, and why."""
+        """The layers that refuse their operands, and the reasons."""
         refused: dict[Layer, LayerError] = {}
         failed: set[SSAValue] = set()
         needed = network.needed | {op for op in network.layers if isinstance(op, InputOp)}
@@ -198,7 +198,7 @@ class _Inference:
             _set_type(result, self.elements[name], shape)
 
     def _complete(self, op: Layer) -> None:
-        """Tell the inputs that wait for this layer what they are."""
+        """Give their types to the inputs that wait for this layer."""
         shapes = [shape_of(operand) for operand in op.operands]
         completed = op.complete(shapes, self.counters)
         for operand, before, shape in zip(op.operands, shapes, completed, strict=True):
@@ -211,7 +211,7 @@ class _Inference:
                     self.counters = max(self.counters, grows.counter + 1)
 
     def _believe(self, op: OpaqueOp) -> list[SSAValue]:
-        """Take the file's word for the shapes behind a layer of an unknown type.
+        """Take the shapes behind a layer of an unknown type from the hints of the file.
 
         Its hints hold for the inputs that the file states. The results whose shapes stay unknown.
         """

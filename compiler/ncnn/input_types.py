@@ -1,4 +1,4 @@
-"""The element types of a network's inputs: the caller's word, else what the layers want."""
+"""The element types of a network's inputs: from the caller, else from the layers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def input_types(module: ModuleOp, asked: Mapping[str, str] | None = None) -> dic
 
 
 def _wanted(value: SSAValue) -> Attribute:
-    """What the readers of an input want; once it has a shape, its type is settled too."""
+    """The type that the readers of an input want; an input with a shape has its type already."""
     settled = element_of(value)
     if isinstance(value.type, TensorType):
         return settled

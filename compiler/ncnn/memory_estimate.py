@@ -1,4 +1,4 @@
-"""How much memory ncnn needs for the blobs of a network, and for its weights.
+"""Estimates the memory that ncnn needs for the blobs of a network, and for its weights.
 
 Layers run in file order, each result is fp32 in memory of its own, and a blob is freed behind its
 last reader; outputs stay. What only hands elements on (Split, Noop, views of a vector) takes no

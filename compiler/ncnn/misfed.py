@@ -29,7 +29,7 @@ MOST_TRIALS = 16
 """For how many forms the shapes of a network are inferred, nearest inputs first."""
 
 Refusing: TypeAlias = Callable[[ModuleOp, Mapping[str, Shape]], Sequence[Layer]]
-"""The layers of a module that refuse what they are given where inputs have some other shapes."""
+"""The layers of a module that refuse their operands if inputs have other shapes."""
 
 
 @dataclass

@@ -3,8 +3,8 @@
 A layer of a matrix product counts one for each weight and each place the weight is used at; what an
 element-wise layer, a pooling or a normalization does is not counted.
 
-    Convolution    weights x places of the result          MatMul   cells of the result x K
-    Deconvolution  weights x places of the input           Gemm     cells of the result x K
+    Convolution    weights x elements of the result          MatMul   elements of the result x K
+    Deconvolution  weights x elements of the input           Gemm     elements of the result x K
     InnerProduct   weights x rows                          LSTM...  weights x steps
     MultiHeadAttention, SDPA: their products, and queries x keys x (features of keys and of values)
 """

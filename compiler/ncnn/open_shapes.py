@@ -1,4 +1,4 @@
-"""What is known of the shapes of a network's inputs before anything is fed."""
+"""The known shapes of a network's inputs before a call."""
 
 from __future__ import annotations
 

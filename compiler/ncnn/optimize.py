@@ -1,15 +1,15 @@
-"""Everything that makes a network smaller or faster and changes no result: truths and choices.
+"""Applies canonicalizations and optimizations to a network, until none applies any more.
 
     %c = ncnn.Convolution(%x)
     %b = ncnn.BatchNorm(%c)
     %r = ncnn.ReLU(%b)                            %r = ncnn.Convolution(%x) {activation_type = 1}
     func.return %r                         ->     func.return %r
 
-The truths stand in `dialects/ncnn/canonicalize`, the choices in `choices`; here they are driven
-together. Folds round weights anew, so results change by rounding. A layer with a feature mask takes
-part in truths only: what a mask says of one layer may not hold for what replaces it.
+Canonicalizations are in `dialects/ncnn/canonicalize`, optimizations in `optimizations`. Results
+stay the same except for rounding: folding rounds weights anew. A layer with a feature mask takes
+part in canonicalizations only, because its mask may be wrong for the layer that replaces it.
 
-Needs: shapes, where a pattern asks for them; without them it does not fire.  Breaks: nothing.
+Needs: shapes, where a pattern asks for them; without them it does not apply.  Breaks: nothing.
 """
 
 from __future__ import annotations
@@ -66,9 +66,10 @@ def optimize_module(
     keep: Collection[str] = (),
     check: Refuse | None = None,
 ) -> list[Rewrite]:
-    """Rewrite a network to the fixpoint of all truths and choices; every rewrite in order.
+    """Rewrite a network to the fixpoint of all canonicalizations and optimizations; every rewrite
+    in order.
 
-    off: names of patterns that must not fire. keep: names of blobs that must survive with their
+    off: names of patterns that must not apply. keep: names of blobs that must survive with their
     values; one whose value is also the network's input, or an output of another name, becomes an
     output of the network. check: asked before each legal rewrite; a reason refuses it.
 
@@ -91,7 +92,7 @@ def optimize_module(
 
 
 def pattern_names() -> list[str]:
-    """The names of all truths and choices."""
+    """The names of all canonicalizations and optimizations."""
     return sorted({*truth_names(), *(pattern.name for _, pattern in OPTIMIZATIONS)})
 
 
@@ -106,7 +107,7 @@ def require_pattern(pattern: str) -> None:
 
 
 def explain(module: ModuleOp, pattern: str) -> list[tuple[str, str]]:
-    """Where a pattern finds its left side and still must not fire: layer and reason.
+    """Where a pattern finds its left side and still must not apply: layer and reason.
 
     Raises `InputError` for a name that is no pattern.
     """

@@ -1,6 +1,6 @@
 """The driver of layer patterns: to a fixpoint, in file order, every rewrite recorded.
 
-A sweep offers every layer to the patterns that may end in it; the first that is legal fires, and
+A sweep offers every layer to the patterns that may end in it; the first that is legal applies, and
 what makes the result then is offered at once, so that a layer is done before its readers are looked
 at. Sweeps go on until one changes nothing, so a second run changes nothing either. Every pattern
 leaves a network that is smaller, or as large and closer to one form, so sweeps end.
@@ -25,7 +25,7 @@ PatternsOf: TypeAlias = Callable[[Layer], Iterable[LayerPattern]]
 """The patterns that may end in a layer."""
 
 Refuse: TypeAlias = Callable[[LayerPattern, Match], str | None]
-"""Why a pattern must not fire on these layers; None where it may."""
+"""The reason why a pattern must not apply to these layers; None if it may."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def refuse_illegal(pattern: LayerPattern, layers: Match) -> str | None:
 
 
 def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrite]:
-    """Rewrite a network until no pattern may fire; every rewrite in order."""
+    """Rewrite a network until no pattern may apply; every rewrite in order."""
     rewrites: list[Rewrite] = []
     before = -1
     while before != len(rewrites):
@@ -65,7 +65,7 @@ def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrit
 
 
 def _window_domain(network: Network, patterns: PatternsOf, refuse: Refuse) -> Iterator[Rewrite]:
-    """Offer every layer, and what makes the result then."""
+    """Offer every layer, and after a rewrite the layer that makes the result."""
     twins = Twins()
     for layer in network.layers:
         current: Layer | None = layer
@@ -78,7 +78,7 @@ def _window_domain(network: Network, patterns: PatternsOf, refuse: Refuse) -> It
 def reasons(
     network: Network, patterns: PatternsOf, refuse: Refuse, name: str
 ) -> list[tuple[str, str]]:
-    """Where the left side of a pattern of this name is found and it must not fire: layer, why."""
+    """Where the left side of a pattern of this name is found and it must not apply: layer, why."""
     twins = Twins()
     return [
         (layer.layer_name, reason)
@@ -100,7 +100,7 @@ def _candidates(
 def _rewrite(
     layer: Layer, twins: Twins, patterns: PatternsOf, refuse: Refuse
 ) -> tuple[Rewrite | None, Layer | None]:
-    """Let the first pattern fire that may; what it did, and the layer that makes the result now."""
+    """Apply the first pattern that may; returns the rewrite, and the layer of the new result."""
     for pattern, layers in _candidates(layer, twins, patterns):
         if refuse(pattern, layers) is None:
             names = tuple(op.layer_name for op in layers)

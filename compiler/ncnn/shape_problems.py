@@ -1,4 +1,4 @@
-"""What is told of a layer that does not take the shapes it is given.
+"""Problems and reasons for a layer that does not accept its shapes.
 
     net.param:4:14: error: layer 'fc' (InnerProduct): input (3, 8, 10) has 240 elements, but ..
       InnerProduct fc 1 1 data fc 0=2 2=14
@@ -29,7 +29,7 @@ LONGEST_CHAIN = 6
 def shape_problem(
     op: Layer, error: LayerError, source: str | None, misfed: Misfed | None = None
 ) -> Problem:
-    """What is wrong with a layer of the file `source`. misfed: the input that is."""
+    """The problem of a layer of the file `source`. misfed: the input at fault."""
     chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
     text = _line_of(source, op.line)
     column, width = _culprit(op, error, text or "")

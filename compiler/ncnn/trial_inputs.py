@@ -1,4 +1,4 @@
-"""What a rewrite is tried on: shapes that its layers accept, and values that tell sides apart.
+"""Inputs to try a rewrite on: shapes that its layers accept, and values that reveal differences.
 
 Layers that look at a neighbourhood say nothing new in the middle of a large picture: special values
 are tried on a corner of it (`cropped`), and so are random ones where the whole would take long.

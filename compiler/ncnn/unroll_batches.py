@@ -1,4 +1,4 @@
-"""Every sample of a batch by itself: what lies between two Reshapes that move the batch axis.
+"""Unrolls batches: the layers between two Reshapes that move the batch axis, sample by sample.
 
     %y = ncnn.Reshape(%x) {w = 4, h = 3, c = 2, batch_to = 0}           2 samples of 3x4
     %s = ncnn.Softmax(%y)
@@ -56,7 +56,7 @@ _SAMPLES = re.compile(r"\dn")
 
 @dataclass(frozen=True)
 class UnrollBatches(ModulePass):
-    """Replace every Reshape that moves a batch axis, and what lies between two of them."""
+    """Replace every Reshape that moves a batch axis, and the layers between two of them."""
 
     name = "unroll-batches"
 

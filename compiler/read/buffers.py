@@ -1,4 +1,4 @@
-"""One buffer of a .bin file: what its tag says, and how many bytes it takes.
+"""One buffer of a .bin file: its tag, its type and its size in bytes.
 
 raw       n fp32
 tagged    a tag of 4 bytes, then by the tag, with zeros up to a multiple of 4 bytes:
@@ -19,7 +19,7 @@ _ENCODINGS = {0x0002C056: Encoding.FP32} | {tag: encoding for encoding, tag in T
 
 
 def encoding_of(tag: bytes) -> Encoding:
-    """What the four bytes of a tag say."""
+    """The meaning of the four bytes of a tag."""
     return _ENCODINGS.get(int.from_bytes(tag, "little"), Encoding.CODEBOOK)
 
 

@@ -4,11 +4,12 @@
     ReLU   relu  1 1 data out 0=0.1      ->    %out = ncnn.ReLU(%data) {slope = 0.1, ...}
                                                func.return %out
 
-One op a layer, in file order; each blob is a result. The network's outputs are the blobs that
-nobody reads, or those asked for. Results are unranked until shapes are inferred.
+Each layer becomes an op, in file order; each blob is a result. The network's outputs are the blobs
+that nobody reads, or those asked for. Results are unranked until shapes are inferred.
 
-Problems are looked for in two rounds, each over the whole file: text, types, wiring and parameters;
-weights, once these are good.
+The reader looks for problems in two rounds over the whole file: first in text, types, wiring and
+parameters; then, if there were none, in the weights. All problems of a round are one report, in the
+order of the lines of the file.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def build(
 ) -> tuple[ModuleOp, tuple[str, ...]]:
     """The module of a network, and warnings about what ncnn ignores in the file.
 
-    opaque: let layers of unknown types be what they are. Else those that no output asked for needs
-    are left out, with all that is made of what they make.
+    opaque: keep layers of unknown types. Else such layers are left out, with all layers that depend
+    on them, if the outputs do not need them.
 
     Raises ModelError with every problem of a round, Unsupported where ncnn has a layer type that
     ncc does not.
@@ -76,7 +77,7 @@ def _needed(graph: Graph, outputs: Sequence[str] | None) -> list[LayerRecord]:
 
 
 def _without_opaque(ops: Sequence[Layer]) -> list[Layer]:
-    """The layers without those of unknown types, and without all that is made of what they make."""
+    """The layers without those of unknown types, and without all layers that depend on these."""
     left_out, kept = set[Layer](), list[Layer]()
     for op in ops:
         if isinstance(op, OpaqueOp) or any(operand.owner in left_out for operand in op.operands):
@@ -272,7 +273,7 @@ def _make_opaque(
 
 
 def _miscounted(graph: Graph, record: LayerRecord, cls: type[Layer]) -> list[Problem]:
-    """Inputs or outputs in a number that the layer type does not take."""
+    """A wrong number of inputs or outputs for the layer type."""
     problems = []
     for what, count, (least, most) in (
         ("input", len(record.inputs), cls.LAYER.inputs),
@@ -293,7 +294,7 @@ def _miscounted(graph: Graph, record: LayerRecord, cls: type[Layer]) -> list[Pro
 
 
 def _refused(graph: Graph, record: LayerRecord, cls: type[Layer], error: LayerError) -> Problem:
-    """What a layer's own check found, at the parameter at fault where it stands in the file."""
+    """The problem that a layer's own check found, at the position of the parameter in the file."""
     place = record.position
     if error.param is not None and error.param in cls.LAYER.params:
         raw = record.params.get(cls.LAYER.params[error.param].id)

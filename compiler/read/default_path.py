@@ -1,4 +1,4 @@
-"""Where the weights of a network are if nobody says it."""
+"""The default path of the weights of a network."""
 
 from __future__ import annotations
 

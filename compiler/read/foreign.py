@@ -1,6 +1,4 @@
-"""A file that is not there, or is no .param, or no .bin, but something else that is known: what it
-is, and the way from it.
-"""
+"""Errors about missing files and files of another kind, with the way to convert them."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ _SUFFIXES = {PARAM: (PARAM, PARAM + BIN), BIN: (BIN,)}
 
 
 def foreign(path: str, head: bytes, wanted: str) -> ModelError | None:
-    """The error about a file of another kind than is wanted; None for what may be of that.
+    """The error about a file of another kind; None if the file may be of the right kind.
 
     head: the first bytes of the file, HEAD or more.
     """

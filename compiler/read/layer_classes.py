@@ -1,7 +1,7 @@
-"""Layer types by name -> the classes that say what they mean: ncc's own, and those from outside.
+"""Finds the class of a layer type: one of ncc, or one of an installed package.
 
 An installed package declares layers by an entry point of the group `ncc.layers`, which names the
-module to import. Packages are looked for when a file has a type that no class is known for.
+module to import. ncc looks for packages if a file has a type without a class.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HOW = (
 
 
 def import_packages() -> None:
-    """Import the modules that installed packages name as theirs, each once in a process.
+    """Import the modules that installed packages declare, each once in a process.
 
     Raises Unsupported where one cannot be imported.
     """
@@ -42,7 +42,7 @@ def import_packages() -> None:
 
 
 def unknown_types(layers: Sequence[LayerRecord]) -> dict[str, list[LayerRecord]]:
-    """The types that no class is known for, with their layers, in the order given."""
+    """The types without a class, with their layers, in the order given."""
     unknown = _unknown(layers)
     if unknown:
         import_packages()
@@ -76,7 +76,7 @@ def problems_of(graph: Graph, unknown: dict[str, list[LayerRecord]]) -> Iterator
 
 
 def warning_of(graph: Graph, layers: list[LayerRecord]) -> str:
-    """One line about layers of one unknown type that are handed on."""
+    """One line about layers of one unknown type that are copied unchanged."""
     type = layers[0].type.text
     meant = _suggestion(type)
     question = "" if meant is None else f"; did you mean {meant!r}?"
@@ -85,7 +85,7 @@ def warning_of(graph: Graph, layers: list[LayerRecord]) -> str:
 
 
 def _refusal(type: str) -> str:
-    """What is wrong with an unknown type."""
+    """The problem of an unknown type."""
     left = left_over(type)
     if left is not None:
         return left[0]

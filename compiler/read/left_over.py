@@ -1,10 +1,10 @@
-"""Types of layers that are operators of another system, which a conversion has left in the file.
+"""Recognizes layer types that are operators of another system: a converter left them in the file.
 
     nn.MultiheadAttention, F.interpolate, aten::roll, pnnx.Expression    by pnnx, of PyTorch
     onnx::NonZero, Shape, Gather, Where                        by pnnx and onnx2ncnn, of ONNX
 
-pnnx writes operators by the path in Python or in C++ that leads to them, and so it does modules of
-the user's own. No type of ncnn's has a dot or a colon in it.
+pnnx writes operators, and modules of the user, by their path in Python or C++. No type of ncnn has
+a dot or a colon in its name.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SYSTEMS = (
     (("onnx::",), "ONNX's operator"),
     (("nn.", "F.", "torch.", "torchvision.", "Tensor.", "aten::", "prim::"), "PyTorch's operator"),
 )
-"""How types begin, and what they are."""
+"""Prefixes of types, and the operators that they stand for."""
 
 _AGAIN = (
     "convert again with the newest pnnx (pip install --upgrade pnnx), and tell it the shapes of "
@@ -54,7 +54,7 @@ _BY_PNNX = "pnnx converts more than onnx2ncnn: pip install pnnx; pnnx net.onnx f
 
 
 def left_over(type: str) -> tuple[str, str] | None:
-    """What a type is that a conversion left, and how to go on; None for any other."""
+    """A description of a type that a converter left, and how to go on; None for other types."""
     if type in ONNX_OPERATORS:
         return f"the conversion left ONNX's operator {type!r} in the file", _BY_PNNX
     if "." not in type and "::" not in type:

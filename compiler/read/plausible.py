@@ -1,8 +1,8 @@
-"""Weights as no training leaves them: what a broken conversion wrote.
+"""Finds weights that no training produces: a broken conversion wrote them.
 
-A conversion to fp16 makes zeros of what is small and infinities of what is large, and a file that
-is read from a wrong byte on holds denormal numbers. Such a network computes, wrongly, and
-everything that computes it agrees.
+A conversion to fp16 turns small values into zeros and large ones into infinities. A file that is
+read from a wrong byte on seems to hold denormal numbers. Such a network computes wrong results, and
+all runtimes agree on them.
 
 Of each weight up to `PIECES` pieces are looked at, so that large files take no longer. They decide
 nothing but whether to warn. Needs no IR.
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ncc.dialects.weights.stored import Encoding, Stored
 
 PIECES, PIECE = 16, 1024
-"""How many pieces of a weight are looked at, and how many values are in one."""
+"""The most pieces of a weight that are checked, and the values in each."""
 
 MOSTLY = 0.75
 """The part of a weight that is zero, or denormal, in none that was trained and converted well: up
@@ -69,7 +69,7 @@ class StoredNumbers:
         return StoredNumbers(stored, count, multiplies)
 
     def fault(self, file: int) -> str | None:
-        """What is wrong with its values, in an open file; None where nothing is."""
+        """The problem of its values, in an open file; None if there is none."""
         encoding = self.stored.encoding
         floats = _FLOATS.get(encoding)
         if floats is None:
@@ -118,7 +118,7 @@ def _of_fp16(encoding: Encoding) -> str:
 
 
 def faults(numbers: Iterable[StoredNumbers]) -> Iterator[tuple[StoredNumbers, str]]:
-    """Those that no training leaves so, and what is wrong with them. Raises OSError."""
+    """The weights that no training produces, and their problems. Raises OSError."""
     for path, held in groupby(numbers, key=lambda one: one.stored.path):
         file = os.open(path, os.O_RDONLY)
         try:

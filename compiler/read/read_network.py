@@ -1,4 +1,4 @@
-"""Files -> a network: the front door of this room.
+"""Reads the files of a network: the entry point of this folder.
 
 result = read("net.param")                        # and net.bin beside it
 result = read("net.param", random_weights=7)      # no .bin needed

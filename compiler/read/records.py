@@ -1,7 +1,7 @@
-"""What a .param file says, layer by layer, before any schema is asked.
+"""The content of a .param file, layer by layer, before any schema checks it.
 
-Every name and every value remembers its place, so that whoever finds fault with it later (the
-schema, the weights, shape inference) can point at the very characters.
+Every name and every value has its position, so that later checks (of the schema, the weights, the
+shapes) can point at its characters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Scalar: TypeAlias = int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where something stands: line and column (from 1) of a text, or byte offset of a binary."""
+    """A position: line and column (from 1) in a text, or byte offset in a binary."""
 
     line: int | None = None
     column: int | None = None
@@ -42,7 +42,7 @@ class Name:
 
 
 class Spelling(StrEnum):
-    """How a value is written. What it means is for the layer's schema to say."""
+    """The notation of a value. The schema of the layer decides its meaning."""
 
     INT = "integer"
     FLOAT = "float"

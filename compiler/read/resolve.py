@@ -1,4 +1,4 @@
-"""A value as it is spelled + what the layer's schema wants -> the parameter's value.
+"""Converts a value of the text to the type that the schema of the layer wants.
 
     wanted     1        1.5      1,2      1.0,2.0   "text"   word
     int        1        -        -        -         -        the integer
@@ -116,7 +116,7 @@ def _is_suspicious(raw: RawValue, kind: str, value: ParamValue) -> bool:
 def check_hints(source: Source, record: LayerRecord, raw: RawValue) -> None:
     """Shape hints: for each output rank, w, h, c or rank, w, h, d, c.
 
-    They promise nothing and nothing is made of them: shapes are inferred.
+    ncc ignores them, because they may be wrong: it infers shapes.
     """
     count = len(record.outputs)
     if not count:

@@ -2,10 +2,10 @@
 
     conv1 | ? | conv2 | bn | ? | fc         known layers have a size, once their tags are read
 
-Layers of unknown types are taken to have no weights. Where the file does not end with the last
-known weight then, all the bytes left over are those of one such layer: what stands before it is
-measured from the front, what stands behind it from the end of the file, backwards, by the tags that
-must stand there. That holds if exactly one layer and one size fit.
+ncc first assumes that layers of unknown types have no weights. If bytes are left over at the end of
+the file, they belong to one such layer. ncc measures the weights before that layer from the front
+of the file, and the weights behind it from the end, backwards, by the tags that must be there. It
+accepts the result if exactly one layer and one size fit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EncodingAt: TypeAlias = Callable[[int], Encoding | None]
 """What a tag at a position of the file says; None where the file ends before."""
 
 MOST_STARTS = 1000
-"""More places where the known weights may start than this are as good as any place."""
+"""If the known weights may start at more positions than this, any position would do."""
 
 
 def unclaimed(items: Items, size: int, encoding_at: EncodingAt) -> list[list[int]]:

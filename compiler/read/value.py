@@ -1,4 +1,4 @@
-"""The text behind `id=` -> a value, as it is spelled.
+"""Parses the text behind `id=` to a value.
 
     2   -5   +3                 integer: 32 bits
     0.5   1.e-3   -.5           float: has a point or an exponent; finite in 32 bits

@@ -1,10 +1,10 @@
-"""The weights of a network -> where each of them is in the .bin file.
+"""Finds the position of each weight in the .bin file.
 
 A .bin is a plain row of buffers without an index: layer by layer in file order, in each layer the
-weights in the order its schema declares them. Sizes come from the params. What a buffer is tells
-`buffers.py`; which bytes a layer of an unknown type has, `unclaimed.py`.
+weights in the order its schema declares them. Sizes come from the params. `buffers.py`
+parses a buffer; `unclaimed.py` finds the bytes of layers of unknown types.
 
-Only the tags are read here: values stay in the file until somebody asks a `WeightAttr` for them.
+This file reads only the tags: values stay in the file until a `WeightAttr` is asked for them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A float32 -> the shortest text that every runtime reads as the same float32.
+"""Writes a float32 as the shortest text that every runtime reads as the same float32.
 
     0.1            0.1
     1.0            1.0
@@ -46,7 +46,7 @@ def _is_read_as(text: str, single: np.float32) -> bool:
 
 
 def reading_of_old_runtimes(text: str) -> np.float32 | None:
-    """What a runtime with 32-bit sums makes of a number; None where a sum overflows."""
+    """The value that a runtime with 32-bit sums reads; None if a sum overflows."""
     match = _PARTS.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no number")

@@ -1,7 +1,7 @@
-"""Names for a file: each once, those of the caller untouched, new ones where there is none.
+"""Gives each layer and blob of a file a unique name, and keeps the names of the caller.
 
-Layers and blobs have separate names. A name goes to the first who wishes it; a later one gets
-`name_1`, `name_2`, ... Inputs and outputs of the network have theirs before all others.
+Layers and blobs have separate names. The first layer that wants a name gets it; later ones get
+`name_1`, `name_2`, ... Inputs and outputs of the network get their names before all others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Names:
         return wish
 
     def invent(self, stem: str) -> str:
-        """A name that is nobody's and nobody's wish: `stem`, else `stem_1`, `stem_2`, ..."""
+        """A name that is neither taken nor wished: `stem`, else `stem_1`, `stem_2`, ..."""
         candidate, number = _shortened(stem, ""), 0
         while candidate in self._taken or candidate in self._wished:
             number += 1

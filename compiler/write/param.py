@@ -1,4 +1,4 @@
-"""A network -> the text of its .param file.
+"""Writes the text of a .param file.
 
     7767517
     2 2

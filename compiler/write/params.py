@@ -1,8 +1,8 @@
-"""What a layer says of itself -> the `id=value` words of its line.
+"""Writes the params of a layer as the `id=value` words of its line.
 
     2=3   1=0.5   -23303=2,1,2   6="w,h"   -23330=5,3,28,28,1,1
 
-Defaults are left out, and params that follow another one are said only where they differ from it.
+Defaults are left out, and so are params that are equal to the param that they follow.
 Arrays are in the old form, with their length first, which every runtime and viewer reads.
 """
 
@@ -52,7 +52,7 @@ def shape_hints(shapes: Sequence[Shape | None]) -> list[str]:
 
 
 def _stated(op: Layer) -> dict[str, ParamValue]:
-    """The params that are not what a file without them says."""
+    """The params whose values are not their defaults."""
     stated: dict[str, ParamValue] = {}
     for name, param in op.LAYER.params.items():
         if name not in op.properties:

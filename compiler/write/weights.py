@@ -1,10 +1,10 @@
-"""The weights of a network -> its .bin file: the inverse of `read/weights.py`.
+"""Writes the .bin file of a network: the inverse of `read/weights.py`.
 
 Layer by layer in the order of the module, the weights of a layer in the order it declares them. A
 tag of four bytes stands before those that ncnn expects one for; these alone can be fp16. Every
 buffer goes up to a multiple of four bytes.
 
-Values are taken from their source a piece at a time: a network larger than memory can be written.
+Values come from their source piece by piece, so that a network may be larger than memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class KeptWide:
 
 
 def write_weights(layers: Iterable[Layer], file: BinaryIO, *, fp16: bool = False) -> list[KeptWide]:
-    """Write every weight of the layers; what could not be fp16 is told.
+    """Write every weight of the layers; returns those that could not be fp16.
 
     int8 stays int8; fp16 and codebook weights are widened to fp32 unless `fp16` asks for halves.
     """

@@ -1,4 +1,4 @@
-"""What a file may not say of single params: numbers out of the range that ncnn knows."""
+"""Checks of single params: numbers outside of the range that ncnn knows are errors."""
 
 from __future__ import annotations
 

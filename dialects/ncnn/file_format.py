@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ncc.dialects.weights.stored import Encoding
 
 MAGIC = 7767517
-"""What a .param file starts with, and as a word a .param.bin file."""
+"""The first word of a .param file, and of a .param.bin file."""
 
 LONGEST_NAME = 255
 """Bytes of a layer type, a name, a string."""
@@ -27,4 +27,4 @@ TAGS: Mapping[Encoding, int] = {
     Encoding.FP16: 0x01306B47,
     Encoding.INT8: 0x000D4B38,
 }
-"""What stands in front of values in a .bin file; in front of a codebook, any other number."""
+"""The tags before values in a .bin file; any other number is the tag of a codebook."""

@@ -1,4 +1,4 @@
-"""What every layer must say: its params, its weights, its shapes, its meaning.
+"""The interface of a layer: its params, its weights, its shape rule and its meaning.
 
     @layer("Pooling")
     class PoolingOp(Layer):
@@ -8,7 +8,7 @@
         kernel_w = integer(1, 0)
         kernel_h = integer(11, "kernel_w")          # absent: as kernel_w
 
-        def check(self) -> None: ...                              # what a file may not say
+        def check(self) -> None: ...                              # params that ncnn would refuse
         def infer(self, x: Shape) -> Shape: ...                   # shapes
         def element_types(self, x: Attribute) -> Attribute: ...   # f32, unless it says otherwise
         def reference(self, x: Array) -> Array: ...               # meaning, in numpy
@@ -116,7 +116,7 @@ Shapes: TypeAlias = Sequence[Shape]
 
 @dataclass(frozen=True)
 class Declaration:
-    """What `@layer` collected of a layer type."""
+    """The declarations of a layer type, as `@layer` found them."""
 
     type: str
     inputs: tuple[int, int | None]
@@ -144,7 +144,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
     """The results that ncnn hands out in a layout of its own kernels: only it can read them."""
 
     PROPERTIES: ClassVar[Mapping[str, PropertyDef]] = {}
-    """What it holds besides params and weights."""
+    """Its attributes besides params and weights."""
 
     name = "ncnn.layer"
     inputs = var_operand_def(base(TensorType) | base(UnrankedTensorType))
@@ -202,7 +202,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """The truths about this layer and its neighbours that make networks simpler."""
+        """The canonicalizations about this layer and its neighbours that make networks simpler."""
         return tuple(PATTERNS.get(cls.LAYER.type, ()))
 
     @property
@@ -269,7 +269,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         return f32
 
     def caches(self) -> tuple[int, ...]:
-        """The operands that hold what earlier runs left: they may be empty."""
+        """The operands that hold values of earlier runs: they may be empty."""
         return ()
 
     def growing(self) -> tuple[int, ...]:
@@ -323,13 +323,13 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         return [np.ascontiguousarray(array) for array in several]
 
     def expand_all(self, b: Builder, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """`expand`, always as a list."""
+        """`lower`, always as a list."""
         expanded = self.lower(b, *tensors)
         return [expanded] if isinstance(expanded, Tensor) else list(expanded)
 
 
 _FORM = OpDef.from_pyrdl(Layer)
-"""What xDSL knows of any layer as an operation; layer types differ by their properties alone."""
+"""The definition of a layer as an operation of xDSL; layer types differ in properties only."""
 
 # What xDSL's decorator of an operation gives each class, here once for all types: `op.inputs`.
 _accessors = get_accessors_from_op_def(_FORM, None)

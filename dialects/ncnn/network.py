@@ -1,4 +1,8 @@
-"""A module as the network it is: its layers, and its inputs and outputs by name."""
+"""A module as a network: its layers, and its inputs and outputs by name.
+
+Inputs and outputs keep their names here. So every pass may remove a layer, where renaming its blob
+would change the interface of the network.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,7 @@ class Network:
 
     @property
     def inputs(self) -> Mapping[str, SSAValue]:
-        """What the caller feeds, by the names of the blobs."""
+        """The inputs of the network, by the names of the blobs."""
         given = [op for op in self.layers if isinstance(op, InputOp)]
         return {b: r for op in given for b, r in zip(op.blob_names, op.results, strict=True)}
 

@@ -1,7 +1,7 @@
 """A layer of a type that nobody here knows, handed on as it stands in its file.
 
 Its params are the words of the file, its weights are bytes, and what it computes is not said: it
-has no reference and no expansion, no pattern looks through it, and shapes behind it are what the
+has no reference and no lowering, no pattern looks through it, and shapes behind it are what the
 file's hints say of them.
 """
 

@@ -1,4 +1,4 @@
-"""What a layer declares of a file: its parameters and its weights, and how the IR holds them."""
+"""Declarations of the parameters and weights of a layer, and their form in the IR."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ PARAM_TYPES: Mapping[str, AttrConstraint] = {
     "floats": base(DenseArrayBase),
     "string": base(StringAttr) | base(BytesAttr),
 }
-"""What the property of a parameter may be, by its kind."""
+"""The attribute of a parameter in the IR, by its kind."""
 
 
 class Weight(property):

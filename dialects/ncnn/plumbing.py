@@ -41,7 +41,7 @@ def stated_shape(w: int, h: int, d: int, c: int) -> Shape:
 
 @layer("Input", inputs=0, outputs=(1, None))
 class InputOp(Layer):
-    """What the caller feeds. Its extents are a hint: what is fed decides."""
+    """An input of the network. Its extents are a hint: the caller's array decides."""
 
     w = integer(0)
     h = integer(1)
@@ -54,7 +54,7 @@ class InputOp(Layer):
 
     @property
     def stated(self) -> OpenShape | None:
-        """What the params say: None for an extent that they leave open, and for an open rank."""
+        """The shape in the params: None for an open extent, and for an open rank."""
         stated = stated_shape(self.w, self.h, self.d, self.c)
         if stated == (0,):
             return None
@@ -214,7 +214,7 @@ class PackingOp(MovingLayer):
 
 @layer("Dropout")
 class DropoutOp(Layer):
-    """y = x * scale: what dropping inputs leaves to do when all are kept."""
+    """y = x * scale: nothing is dropped at inference."""
 
     scale = real(0, 1.0)
 

@@ -31,10 +31,10 @@ from ncc.dialects.ncnn.movement.padding import CONSTANT, REFLECT, REPLICATE, sou
 from ncc.dialects.scalar import sqrt as square_root
 
 COMPLEX, MAGNITUDE, POWER = 0, 1, 2
-"""What a Spectrogram returns."""
+"""The result of a Spectrogram."""
 
 REAL, IMAGINARY = 1, 2
-"""What an InverseSpectrogram returns unless both."""
+"""The result of an InverseSpectrogram, unless it returns both parts."""
 
 BY_LENGTH, BY_WINDOW = 1, 2
 """How a spectrum is normalized: by the root of n_fft, of the sum of the window's squares."""
@@ -76,7 +76,7 @@ class FourierLayer(Layer):
 
     @property
     def norm(self) -> float:
-        """What a spectrum is divided by; 0 of a window of zeros, which makes NaN of all."""
+        """The divisor of a spectrum; 0 for a window of zeros, which makes all results NaN."""
         if self.normalized == BY_LENGTH:
             return sqrt(self.n_fft)
         return sqrt(np.square(self.window).sum()) if self.normalized == BY_WINDOW else 1.0

@@ -19,10 +19,10 @@ from ncc.dialects.shapes import Shape, shown
 from ncc.dialects.weights.sources import Array
 
 SAME_UPPER = -233
-"""Padding code: the result has ceil(n / stride) cells; an odd cell of padding goes behind."""
+"""Padding code: the result has ceil(n / stride) elements; an odd element of padding goes behind."""
 
 SAME_LOWER = -234
-"""Padding code: as SAME_UPPER, with the odd cell before."""
+"""Padding code: as SAME_UPPER, with the odd element before."""
 
 Pad: TypeAlias = tuple[int, int]
 
@@ -36,7 +36,7 @@ PAD_NAMES = {
 
 @dataclass(frozen=True)
 class Window:
-    """A window along one axis: `kernel` taps, `dilation` cells apart, moved by `stride`."""
+    """A window along one axis: `kernel` taps, `dilation` elements apart, moved by `stride`."""
 
     kernel: int
     stride: int = 1
@@ -44,11 +44,11 @@ class Window:
 
     @property
     def extent(self) -> int:
-        """The cells from the first tap to the last, both counted."""
+        """The elements from the first tap to the last, both counted."""
         return self.dilation * (self.kernel - 1) + 1
 
     def output(self, size: int) -> int:
-        """How many windows start inside `size` cells without leaving them."""
+        """How many windows start inside `size` elements without leaving them."""
         return (size - self.extent) // self.stride + 1
 
     def same(self, size: int, code: int) -> Pad:
@@ -58,7 +58,7 @@ class Window:
         return (half, total - half) if code == SAME_UPPER else (total - half, half)
 
     def tail(self, size: int) -> int:
-        """The cells behind `size` that make the last, partial window a whole one."""
+        """The elements behind `size` that make the last, partial window a whole one."""
         return -(size - self.extent) % self.stride
 
 
@@ -110,7 +110,7 @@ def windows_of(x: Array, windows: Sequence[Window]) -> Array:
 def tap_places(
     tap: Sequence[int], windows: Sequence[Window], outputs: Sequence[int]
 ) -> tuple[slice, ...]:
-    """The cells that one tap of every window falls on, for so many windows along each axis."""
+    """The elements that one tap of every window falls on, for so many windows along each axis."""
     each = zip(tap, windows, outputs, strict=True)
     starts = [(k * w.dilation, w.stride, n) for k, w, n in each]
     return tuple(slice(start, start + (n - 1) * step + 1, step) for start, step, n in starts)
@@ -118,7 +118,7 @@ def tap_places(
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Windows that divide an axis of `size` cells into `output` parts, which may overlap.
+    """Windows that divide an axis of `size` elements into `output` parts, which may overlap.
 
     Part i is [floor(i * size / output), ceil((i + 1) * size / output)).
     """
@@ -128,13 +128,13 @@ class Adaptive:
 
     @property
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first cells of all parts, and the ones behind their last."""
+        """The first elements of all parts, and the ones behind their last."""
         edges = np.arange(self.output + 1) * self.size
         return edges[:-1] // self.output, -(-edges[1:] // self.output)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """The cells of each part; some parts have one more than others."""
+        """The elements of each part; some parts have one more than others."""
         starts, stops = self.bounds
         return stops - starts
 
@@ -146,7 +146,9 @@ class Adaptive:
         return Window(self.size // self.output, self.size // self.output)
 
     def cells(self) -> NDArray[np.int64]:
-        """The cells of each part, shape (output, longest); short parts repeat their last cell."""
+        """The elements of each part, shape (output, longest); short parts repeat their last
+        element.
+        """
         starts, stops = self.bounds
         cells: NDArray[np.int64] = np.minimum(
             starts[:, None] + np.arange(self.lengths.max()), stops[:, None] - 1

@@ -20,7 +20,7 @@ from ncc.dialects.weights.sources import Array, Derived, Weights
 
 @dataclass(frozen=True)
 class Moved(Derived, ABC):
-    """The values of another weight in other places, some of them twice, beside zeros."""
+    """The values of another weight in another order, some of them twice, beside zeros."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -94,7 +94,7 @@ class Folded(Moved):
 
     @property
     def blocks(self) -> Blocked:
-        """What is folded."""
+        """The part that is folded."""
         source = self.of.source
         if not isinstance(source, Blocked) or len(source.axes) != 2:
             raise TypeError("weights are folded that are not in blocks of inputs and outputs")
@@ -184,7 +184,7 @@ class Unstrided(Moved):
 @dataclass(frozen=True)
 class OfRows(Moved):
     """Another weight, of a convolution, by rows of its window: what multiplies one behind the other
-    the cells of a row, all inputs of each. (64, 3, 7, 7) becomes (64, 7, 21).
+    the elements of a row, all inputs of each. (64, 3, 7, 7) becomes (64, 7, 21).
     """
 
     @property
@@ -281,7 +281,7 @@ class Transformed(Derived):
 
 
 _DEQUANTIZED_AT_ONCE = 1 << 20
-"""Numbers that are unpacked at a time: what lies between takes several times their memory."""
+"""Numbers that are unpacked at a time: intermediate values take several times their memory."""
 
 
 @dataclass(frozen=True)

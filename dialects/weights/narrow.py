@@ -17,7 +17,7 @@ _LOOKED_AT_FIRST = 1 << 10
 """Values of a weight: where these are no float16, the others need not be read."""
 
 FRACTION_BITS, SHORT_FRACTION_BITS = 23, 19
-"""Those behind the point of a fraction."""
+"""Bits behind the point of a fraction."""
 
 TOGETHER, WORDS = 16, 20
 """Short fractions that lie in memory together, and the words that they take."""
@@ -56,7 +56,7 @@ class Narrow(Derived):
 class _Rows(Derived):
     """What is made of the rows of another weight of float32, all of whose values are finite.
 
-    axes: those that say which row it is.
+    axes: the axes that number the rows.
     """
 
     axes: tuple[int, ...]

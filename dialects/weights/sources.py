@@ -1,6 +1,6 @@
-"""Where the numbers of a weight are: in a file, in a seed, or derived from another weight.
+"""Sources of the numbers of a weight: a file, a seed, or another weight.
 
-Needs no IR: what a compilation has decided about weights can be kept, and carried out, without it.
+This file needs no IR: a manifest can describe the weights of a model, and ncc can pack them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Inline:
 class Random:
     """Values of a seed, the same on every machine: normal, `mean + scale * n`, or any bytes ("i1").
 
-    What is normal is float32; bytes are int8, all equally likely.
+    Normal numbers are float32; bytes are int8, all equally likely.
     """
 
     seed: int
@@ -56,7 +56,7 @@ class Random:
 
 @dataclass(frozen=True)
 class Derived(ABC):
-    """What is made of the values of another weight; see `derived`."""
+    """A weight that is computed from another weight; see `derived`."""
 
     of: Weights
 
@@ -68,14 +68,14 @@ class Derived(ABC):
     @property
     @abstractmethod
     def dtype(self) -> np.dtype[Any]:
-        """The type of what it makes."""
+        """The element type of its values."""
 
     @abstractmethod
     def array(self) -> Array:
-        """What it makes, with any strides."""
+        """Its values, with any strides."""
 
     def read(self, count: int) -> Array:
-        """The first ones of what it makes."""
+        """The first of its values."""
         return self.array().ravel()[:count]
 
     def write(self, out: Array) -> None:
@@ -88,7 +88,7 @@ class Derived(ABC):
 
     @property
     def weights(self) -> Weights:
-        """What it makes, as a weight."""
+        """Its values as a weight."""
         return Weights(self.shape, self)
 
 
@@ -104,7 +104,7 @@ class Weights:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """int8 where that is stored, else float32; what is derived says so itself."""
+        """int8 if the file has int8, else float32; derived weights have their own type."""
         match self.source:
             case Inline(dtype=dtype) | Random(dtype=dtype):
                 return np.dtype("<" + dtype)
@@ -117,7 +117,7 @@ class Weights:
     def write(self, out: Array) -> None:
         """Put the values into an array of this shape and dtype, whose memory is dense.
 
-        What a transformation makes goes there at once: it is the largest of all weights.
+        A transformation writes there directly: its result is the largest of all weights.
         """
         match self.source:
             case Derived() as source:

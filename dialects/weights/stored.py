@@ -45,7 +45,7 @@ def noting() -> Iterator[set[Piece]]:
 
 
 def note(piece: Piece) -> None:
-    """Say that these bytes are looked at. Whoever reads weights says so."""
+    """Note that these bytes were read. Every reader of weights calls this."""
     pieces = _noted.get()
     if pieces is not None:
         pieces.add(piece)
@@ -60,7 +60,7 @@ class Encoding(StrEnum):
     CODEBOOK = "codebook"  # 256 fp32 values, then one index byte a value
 
     def bytes_of(self, count: int) -> int:
-        """Of so many values, without what fills up the last four."""
+        """The bytes of so many values, without padding to a multiple of four."""
         match self:
             case Encoding.FP32:
                 return 4 * count
@@ -74,7 +74,7 @@ class Encoding(StrEnum):
 
 @dataclass(frozen=True)
 class Stored:
-    """Values in a file, from a byte offset behind any tag."""
+    """Values in a file, from a byte offset after the tag, if there is one."""
 
     path: str
     offset: int

@@ -1,4 +1,4 @@
-"""Weights as attributes: where the numbers are, not the numbers.
+"""Weights as attributes: the location of the numbers, not the numbers.
 
 A module of a 500 MB network prints, clones and compares at once.
 """
@@ -53,14 +53,14 @@ _DERIVED: dict[str, Callable[[Weights], Source]] = {
     "halves": Bf16Pairs,
     "narrow": Narrow,
 }
-"""Sources of which nothing else is to be said than what they are made of."""
+"""Sources that have no parameters except the source that they are made of."""
 
 _OF_ROWS: dict[str, Callable[[Weights, tuple[int, ...]], Source]] = {
     "fractions": FixedPoint,
     "short": ShortFixedPoint,
     "scales": Scales,
 }
-"""Those of which the axes of their rows are to be said."""
+"""Sources that also have the axes of their rows."""
 
 
 @irdl_attr_definition

@@ -20,7 +20,7 @@ def network_of(module: ModuleOp) -> func.FuncOp:
 
 
 def generics_of(block: Block) -> list[GenericOp]:
-    """The computations of a block as it stands: those that rewrites put in are not among them."""
+    """The generics of a block at this moment; later rewrites do not change the list."""
     return [op for op in ops_of(block) if isinstance(op, GenericOp)]
 
 

@@ -1,6 +1,6 @@
 """A `linalg.generic` as passes and schedulers see it: extents, kinds of loops, linear accesses.
 
-A view is cheap; make it anew, never keep it across a rewrite.
+A `LinalgOp` is cheap: make a new one after a rewrite, and never keep it across one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _IterationSpace:
 
     @staticmethod
     def of(op: GenericOp) -> _IterationSpace:
-        """Views are many and maps few: what is found is kept with the maps, which never change."""
+        """Cached by the maps: there are few of them, and they never change."""
         maps, kinds = op.properties["indexing_maps"], op.properties["iterator_types"]
         known: tuple[Attribute, _IterationSpace] | None = vars(maps).get("loops")
         if known is None or known[0] is not kinds:
@@ -186,7 +186,7 @@ class LinalgOp:
 
     @cached_property
     def extents(self) -> tuple[int, ...]:
-        """How many turns each loop has."""
+        """The number of iterations of each loop."""
         shapes = [shape_of(value) for value in operands_of(self.op)]
         return tuple(shapes[operand][axis] for operand, axis in self._loops.shown)
 
@@ -197,7 +197,7 @@ class LinalgOp:
 
     @cached_property
     def yielded(self) -> SSAValue:
-        """What the body computes for one point."""
+        """The value that the body computes for one output element."""
         last = self.body.last_op
         if last is None or not operands_of(last):
             raise CompilerBug("a generic without a yield")

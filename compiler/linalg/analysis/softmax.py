@@ -1,4 +1,4 @@
-"""Softmax among computations: powers by their sum, the largest of which is 1.
+"""Softmax among linalg operations: powers by their sum, the largest of which is 1.
 
 m[s]    = the largest of x[s, t] over t
 e[s, t] = exp(x[s, t] - m[s])

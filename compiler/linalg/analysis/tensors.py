@@ -42,7 +42,7 @@ def weights_of(value: SSAValue) -> Weights:
 
 
 def pad_sides(op: tensor.PadOp) -> tuple[list[int], list[int]]:
-    """How many cells a pad puts in front of each axis, and behind it."""
+    """How many elements a pad puts in front of each axis, and behind it."""
     return list(op.static_low.get_values()), list(op.static_high.get_values())
 
 

@@ -17,7 +17,7 @@ def is_large(weights: SSAValue, core: Core) -> bool:
 
 
 def points_with(weights: TensorAccess, linalg_op: LinalgOp) -> int:
-    """At how many points a computation uses each element of an operand."""
+    """At how many points a linalg operation uses each element of an operand."""
     return prod(n for d, n in enumerate(linalg_op.extents) if not weights.uses(d))
 
 

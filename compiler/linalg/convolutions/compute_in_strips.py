@@ -12,6 +12,12 @@ Each row is computed once: rows that the window of the next strip needs again ar
 are computations of their own that share kernels, and the memory plan gives them the same memory:
 what a strip hands on is held once.
 
+No kernel can hold two sums, so this pass cuts a chain of a pointwise convolution, the depthwise one
+behind it and the next pointwise one, where they hand on more than fits a cache. A chain ends after
+`MOST_COMPUTATIONS`: compile time grows with the number of computations. Kernels of strips that
+differ in the extent of their outermost loop alone are one kernel (`linalg/memory/move_up.py` copies
+the rows).
+
 Needs: the linalg level before layouts and groups.  Breaks: nothing; results are equal bit by
 bit as long as kernels sum in the same order.
 """

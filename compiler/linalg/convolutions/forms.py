@@ -8,6 +8,9 @@ At stride 2, a convolution along an axis is the sum of one of the even cells wit
 one of the odd cells with the odd taps: F(m, r) and F(m, r-1) for 2r-1 taps. B, G and A hold the
 matrices of both, side by side, and a tile reads x[i, 2mt+k, 2mu+l] for k, l < 2(m + r) - 3. For
 windows of 3x3, 25, 49 and 81 multiplications in place of 36, 81 and 144 for m = 2, 3 and 4.
+
+Two forms are nested for a window with rows and columns. A window of a single row has F(1, 1) along
+the other axis, which multiplies by one: it rounds as one form does, which allows for more points.
 """
 
 from __future__ import annotations

@@ -8,6 +8,9 @@
 What a kernel makes is written into the frame that its reader wants. But an input lies where the
 caller has it: to pad it is to copy it, and only the few cells beside the border need that.
 
+Where the convolution is cut into strips, the inside of each strip reads the input in place. Its
+kernel prefetches one row ahead.
+
 Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums
 where a part gets another layout or schedule than the whole would have.
 """

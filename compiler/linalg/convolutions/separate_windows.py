@@ -8,6 +8,8 @@
 A window of 13 x 13 has 169 cells, those of both axes are 26. What a pad holds is of use along one
 axis only where its maximum, or its sum, is itself again; else all of it is read.
 
+Spatial pyramid pooling has such windows.
+
 Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums.
 """
 

@@ -30,6 +30,19 @@ forms of more points for these windows, and long ones: where F(m, r) has r >= m,
 than r taps is several that are m apart, whose tiles are those of V, m apart as well:
 
     M[o, b, u] = sum over i, n of V[i, b, u+n] * U[n, b, o, i]       U[n] = G w[mn : mn + m, or + r]
+
+Winograd is three exact generics and not an attribute of a convolution: each of them can be
+evaluated, packed, placed and fused like any other. Only the emitter of the transforms
+(`loops/emit/transform.py`) knows that their matrices are small.
+
+Rows of tiles are separate computations that share kernels, so that the memory plan alone keeps a
+chunk in L2, and a pool reads each chunk there. Where there is a single row of tiles, as in a
+sequence, its columns are separate.
+
+ncc does not use Strassen's algorithm for matrix products. It would need seven products instead of
+eight. But it adds the weights of other channels to those of a channel and subtracts them again, so
+its rounding depends on them: by up to 2e-4 of the largest value of a quiet channel, where blocks of
+weights have unequal scale. No scaling mends that, and weights would take 7/4 of the memory.
 """
 
 from __future__ import annotations

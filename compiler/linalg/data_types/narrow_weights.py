@@ -10,6 +10,8 @@ takes longer than is won. Steps of a sequence multiply the same matrix with one 
 other: it is widened each time, and half of it may stay where all of it would not. A table of words
 is half as large.
 
+Of a file in float32, the pass looks at all values only if the first ones are float16.
+
 Needs: the linalg level before groups, constants in blocks.  Breaks: nothing.
 """
 

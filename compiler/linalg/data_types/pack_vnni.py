@@ -25,6 +25,8 @@ takes that off again:
     y[o, p] += x[i, p] * w[o, i]
         ->  y[o, p] = s[o] + sum of u[i, p] * w[o, i],  u = x + 128,  s[o] = -128 * sum of w[o, i]
 
+No other pass knows that these instructions exist, or that one of their factors has no sign.
+
 Needs: the linalg level before groups; constant weights.  Breaks: nothing; sums are exact.
 """
 

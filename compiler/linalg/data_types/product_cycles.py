@@ -6,6 +6,14 @@ and b, sqrt(a*a + b*b) are left.
 Tiles multiply whole steps of 32 inputs, and sum whole blocks of 16 outputs and up to 16 points, two
 by two where there are several: 48 channels cost as much as 64. Numbers are halved before, and sums
 come through the memory of tiles, which takes as long as their products where these are few.
+
+A Winograd product says whether its factors are to be float32 or bfloat16 (`LinalgOp.factors`),
+because the choice of its form depends on how these round. `SplitBf16` reads that and removes it. It
+prices all other sums by itself, with the same costs.
+
+Virtual cores that share a unit for tiles count half of it each (`Core.here` in
+`compiler/target.py`), for any number of threads. The choice follows from the machine, so that
+results do not depend on threads.
 """
 
 from __future__ import annotations

@@ -9,6 +9,12 @@ lanes no blocks. A matrix that is multiplied with one vector is read once a run,
 a cache that is far away: fewer bytes come in less time, and are made float32 while the next ones
 are on their way.
 
+Such a sum takes as long as memory takes to deliver the weights. Floats of three bytes would lose as
+much as bf16x3 does, in addition to that; fractions of the largest weight of a row lose less.
+Sixteen 20-bit fractions are forty bytes. A permutation, a shift and a mask make of them the upper
+bits of numbers from 2.0 to 4.0. A conversion from integers would take one more product, and then
+two threads of a core would wait for arithmetic instead of memory.
+
 Needs: the linalg level before groups, constants in blocks.  Breaks: of each product, 2**-20 of
 x[k] s[o], or 2**-24, no more than 2**-16 of x[k] times the mean of a row: what halves of bfloat16
 lose, if all are multiplied with alike numbers.

@@ -27,6 +27,15 @@ Sums that float32 is cheaper for stay as they are, as small ones may where threa
 tiles. Those of Winograd's tiles were chosen with these, and say what they are to be of
 (`LinalgOp.factors`).
 
+Grouped convolutions use tiles where each number takes part in enough products. In a shuffle
+network's layers of 28 x 28, which make 20 channels of 80, to split the numbers costs what tiles
+save.
+
+First layers multiply rows of their windows: three channels are a tenth of what a tile product sums
+over, but a row of 7 x 7 elements of three channels is 21 neighbours in memory, once channels are
+innermost. Space to depth (`linalg/convolutions/space_to_depth.py`) fills as much of a tile only
+from a stride of 4 on.
+
 Needs: blocked channels, before groups; constant weights.  Breaks: rounding of products, as above.
 """
 

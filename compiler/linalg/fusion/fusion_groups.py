@@ -8,6 +8,9 @@ Halves of a value (`SplitBf16`) are stored by the kernel that makes it, last. So
 block that an odd number lacks: the pad that says so stands inside.
 
 Legality of an epilogue: it alone reads the group's result, at the place that it writes itself.
+
+A kernel ends after `MOST_IN_EPILOGUE` computations behind its sum: the time of LLVM grows faster
+than the length of a kernel.
 """
 
 from __future__ import annotations

@@ -2,6 +2,15 @@
 
 y[g, o] += x[g * size + i] * w[g, o, i]
 z = collapse(y)
+
+What becomes of a grouped convolution depends on its groups:
+
+part_groups.py makes blocks of groups where a group makes one channel. repeat_groups.py repeats a
+channel that is a group of its own and makes several. join_groups.py joins groups of 2, 4 or 8
+channels into a block, with zeros in their weights, where tiles or whole vectors win more than the
+zeros cost. separate_groups.py makes a convolution of each group where groups are few and large and
+their weights together leave L2, or where they are ragged, because tiles can compute them only in
+that way.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ t and u are tables; what a selection takes also stands in its attribute `channel
 (`select_lanes`, where `pack` chooses them) it takes lanes, and its concat may have gaps: each part
 begins with a block of its own, whatever the parts' extents are.
 
+So networks that split and shuffle channels stay in blocks.
+
 Needs: the linalg level before layouts are chosen.  Breaks: nothing; results are equal bit by
 bit.
 """

@@ -5,6 +5,10 @@
 Where a network splits and shuffles channels in every unit, those that a unit only hands on are then
 not copied from one to the next: each part stays where it was made until somebody computes with it.
 
+Concats then hold values in the order in which the network made them. A sum reads lanes where they
+lie, by a table (`linalg/fusion/read_in_place.py`); only a reader of whole vectors of channels needs
+a gather.
+
 Needs: `select_channels`, before `hoist_selections`.  Breaks: nothing; results are equal bit by bit.
 """
 

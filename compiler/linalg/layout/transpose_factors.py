@@ -14,6 +14,8 @@ an attention whose probabilities are w:
 So are many rows of a few elements that a constant makes a few others of, as an attention mixes its
 heads: neither lies in whole vectors, and where moves stand around the product they end each other.
 
+Only one of the two factors is transposed, and only once in a run.
+
 Needs: the linalg level, before `pack`.  Breaks: the order of floating-point sums.
 """
 

@@ -1,11 +1,11 @@
-"""Operands of a kernel whose memory its result may take, as that of a residual added to a sum.
+"""Finds operands whose memory the result of a kernel may take, as in a residual sum.
 
-    %c = generic(%x, %w)                    sums, cell by cell
-    %y = generic(%c + %r)                   %r is read at the cell that is stored, and nowhere else
+    %c = generic(%x, %w)                    sums, element by element
+    %y = generic(%c + %r)                   %r is read at the element that is stored
 
-A cell is computed once, by one thread, and nobody reads another one of %r. Several calls may make
-%y, each its own cells of it, as the chunks of a convolution do. Both may have borders of their own:
-what frames the one is none of the other's cells.
+One thread computes each element, once, and reads no other element of %r. Several calls may make %y,
+each its own elements, as the chunks of a convolution do. Both values may have halos: the halo of
+one holds no element of the other.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
 MOST_BESIDE = 1 / 8
-"""How far the roots may be shifted against each other, as a part of one: so much more is taken."""
+"""How far the buffers may be shifted against each other, as a part of one: the extra memory."""
 
 
 def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Buffer, Buffer, int]]:
-    """The roots whose memory a result may take, that result, and how many bytes behind the one
+    """The buffers whose memory a result may take, that result, and how many bytes behind the one
     the other begins.
 
-    From the first call that touches the result to the last that touches the root, each that touches
-    either reads the one where it writes the other.
+    From the first call that touches the result to the last that touches the buffer, each that
+    touches either reads the one where it writes the other.
     """
     shifts: dict[tuple[Buffer, Buffer], dict[int, int]] = defaultdict(dict)
     for time, call in enumerate(calls):
@@ -66,7 +66,7 @@ def added_in_place(call: Call) -> Iterator[Subview]:
 
 
 def _lies_as(one: Subview, other: Subview) -> bool:
-    """Whether roots of the arena, of one size, can lie so that these windows of them are one."""
+    """Whether buffers of the arena, of one size, can lie so that these windows of them are one."""
     further, rest = divmod(distance(one, other), ALIGNMENT)
     return (
         one.buffer.kind is Kind.ARENA
@@ -79,14 +79,14 @@ def _lies_as(one: Subview, other: Subview) -> bool:
 
 
 def distance(old: Subview, new: Subview) -> int:
-    """How many bytes behind the root of `old` that of `new` begins, if both places are one."""
+    """How many bytes behind the buffer of `old` that of `new` begins, if both places are one."""
     return (old.offset - new.offset) * old.buffer.element_bytes
 
 
 def _is_added(argument: BlockArgument, views: Mapping[Operation, LinalgOp]) -> bool:
-    """Whether a kernel reads an argument behind its sum, at the cell that it stores.
+    """Whether a kernel reads an argument behind its sum, at the element that it stores.
 
-    views: those of its computations.
+    views: those of its operations.
     """
     if not argument.has_one_use():
         return False

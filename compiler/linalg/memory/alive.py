@@ -9,7 +9,7 @@ from ncc.compiler.plan import AnyStep, Buffer, touched
 
 
 def touches(steps: Iterable[AnyStep]) -> dict[Buffer, list[int]]:
-    """Which steps touch each root, in order."""
+    """The steps that touch each buffer, in order."""
     found: dict[Buffer, list[int]] = {}
     for time, step in enumerate(steps):
         reads, writes = touched(step)

@@ -1,4 +1,4 @@
-"""Where values live: every tensor of the network as a strided window of some root.
+"""Gives every tensor of the network a subview: a strided window of some buffer.
 
     pad      %p = pad %v        v lives inside p's memory: the producer of v writes it there
     concat   %c = concat %a %b  a and b live inside c's memory
@@ -8,10 +8,13 @@
     clip     extract_slice of a tiled transform: its kernels write the kept box only, in the memory
              of the slice
 
-The first pad, concat or return that wants to own a value gets it, and a root of their own is left
-for what nobody owns. Where a wish cannot be met (two owners, a constant in a concat, a reshape of
-a padded value, a column that a code reads by vectors) a copy is inserted and said: no value is ever
-in two places.
+The first pad, concat or return that wants to own a value gets it. A value without an owner gets a
+buffer of its own. A copy is inserted, and appears in the IR, where this cannot work: for two
+owners, a constant in a concat, a reshape of a padded value, or a column that a code reads as
+vectors. So each value has one subview.
+
+This file only decides which buffer holds a value. `plan_memory.py` chooses the offsets of buffers
+afterwards.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ def chained(module: ModuleOp) -> dict[str, int]:
 
 
 def clipping(module: ModuleOp) -> set[str]:
-    """Kernels that do not write the points of their result beyond its tails."""
+    """Kernels that do not write elements beyond the valid extent of their result."""
     return {
         function.sym_name.data
         for function in ops_of(module.body.block)
@@ -81,7 +84,7 @@ def written_as_loops(module: ModuleOp) -> set[str]:
 
 
 class Placement:
-    """Places of all values of the network's function, and the copies that this took."""
+    """The subviews of all values of the network, and the copies that this took."""
 
     def __init__(self, module: ModuleOp, network: func.FuncOp) -> None:
         self.module = module
@@ -203,7 +206,7 @@ class Placement:
             at = at.next_op
         return at or op
 
-    # --- places -----------------------------------------------------------------------------
+    # --- subviews ---------------------------------------------------------------------------
 
     def _lying_apart(self, call: func.CallOp) -> Iterator[int]:
         """The operands whose neighbours along the last axis are none in memory."""
@@ -212,12 +215,12 @@ class Placement:
                 yield position
 
     def _place_all(self, op: Operation) -> None:
-        """Give the results of op their places."""
+        """Give the results of op their subviews."""
         for result in op.results:
             self._subview(result)
 
     def _subview(self, value: SSAValue) -> Subview:
-        """The place of a value, behind those of what it lies in, the outermost first.
+        """The subview of a value; those of its owners are found first, from the outermost inwards.
 
         Pads and concats may nest deeper than Python lets functions call one another.
         """
@@ -233,7 +236,7 @@ class Placement:
         return self.subviews[value]
 
     def _find(self, value: SSAValue) -> Subview:
-        """The place of a value, where that of its owner is known."""
+        """The subview of a value whose owner has a subview already."""
         if isinstance(value, BlockArgument):
             return self._root(value, Kind.INPUT)
         op = value.owner
@@ -257,7 +260,7 @@ class Placement:
         return owned or self._root(value, Kind.ARENA)
 
     def _header(self, rows: SSAValue, count: SSAValue) -> Subview:
-        """How many rows count goes into the header of an output, and nowhere else."""
+        """The count of valid rows goes into the header of an output, and nowhere else."""
         owned = self._owned(rows)
         if owned is None or not self._is_output(owned):
             return self._root(count, Kind.ARENA)
@@ -305,7 +308,7 @@ class Placement:
         return whole.moved(begin)
 
     def _backward(self, op: Operation, subview: Subview) -> Subview:
-        """The place of a reshape's source when its result has to be at `place`."""
+        """The subview of a reshape's source when its result has to be at `place`."""
         if isinstance(op, func.CallOp):
             return subview
         if isinstance(op, tensor.CollapseShapeOp):
@@ -313,7 +316,7 @@ class Placement:
         return Subview(subview.buffer, subview.offset, contiguous(shape_of(op.operands[0])))
 
     def _forward(self, op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> Subview | None:
-        """The place of a reshape's result, or None where the source's strides do not allow it."""
+        """The subview of a reshape's result; None if the source's strides do not allow it."""
         source = self._subview(op.src)
         if isinstance(op, tensor.ExpandShapeOp):
             return _split(source, groups_of(op), shape_of(op.result))
@@ -342,7 +345,7 @@ class Placement:
 
 
 def _split(subview: Subview, groups: Sequence[Sequence[int]], shape: Sequence[int]) -> Subview:
-    """A place whose axes are each a group of axes of that shape."""
+    """A subview whose axes are each a group of axes of that shape."""
     strides = [
         stride * step
         for group, stride in zip(groups, subview.strides, strict=True)
@@ -359,7 +362,7 @@ def _rows_of(value: SSAValue) -> SSAValue | None:
 
 
 def _count_of(value: SSAValue) -> SSAValue | None:
-    """How many rows of a value count, where only the run knows."""
+    """The number of valid rows of a value, if only the run knows it."""
     if not isinstance(value, OpResult) or value.index + 1 >= len(value.op.results):
         return None
     behind = value.op.results[value.index + 1]

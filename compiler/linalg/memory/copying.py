@@ -1,4 +1,4 @@
-"""A kernel that copies: what placement inserts where a value has to be in two places."""
+"""A kernel that copies: inserted where a value would need two subviews."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def copying(name: str, values: Sequence[SSAValue]) -> func.FuncOp:
 
 
 def _copy_of_rows(given: Sequence[Tensor]) -> CodeOp:
-    """Only the rows that count are copied: the others are undefined."""
+    """Copies the valid rows only: the others are undefined."""
     code = Code(given, [(given[0].shape, f32), ((1,), i64)])
     (rows, count), (copies, copied) = code.inputs, code.results
     with ExitStack() as loops:

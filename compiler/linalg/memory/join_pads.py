@@ -1,9 +1,11 @@
-"""Pads of one value as one: what lives inside a pad would be copied into another one.
+"""Joins all pads of one value. A value can live inside one pad only; a second needs a copy.
 
     %p = pad %v low[1, 1] high[1, 1]         %q = pad %v low[2, 2] high[2, 2]
     %q = pad %v low[2, 2] high[2, 2]   ->    %p = extract_slice %q[1, 1]
 
-Needs: nothing.  Breaks: nothing; readers find the same cells.
+The pad that is left is as wide as the widest one on each side.
+
+Needs: nothing.  Breaks: nothing; readers find the same elements.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from ncc.dialects.index_notation import Builder
 
 
 def join_pads(block: Block) -> None:
-    """Join all pads of the block that frame one value with one number, of one sign."""
+    """Join all pads of the block that surround one value with one number, of one sign."""
     found: dict[tuple[SSAValue, str], list[tensor.PadOp]] = defaultdict(list)
     for op in block.ops:
         if isinstance(op, tensor.PadOp):

@@ -1,17 +1,17 @@
 """Values that take over the memory of the one before them.
 
-    y = sum + x    each cell of x is read where it is stored (`add_in_place`)
+    y = sum + x    each element of x is read where it is stored (`add_in_place`)
 
 or where a window of it moves up:
 
     strip k        | a b c d e |             strip k + 1    | d e f g h |
                          ^ ^ ^                                ^ ^
-    its last cells are the first ones of the next: copied while the one dies and the other is born
+    its last elements are the first ones of the next: copied as one value ends and the other begins
 
-Both are one piece of memory then. It stays in a cache from step to step, and the border that
-frames the one frames the other.
+Then both values have the same memory. It stays in a cache from step to step, and both values share
+one halo.
 
-Needs: all steps in order. The cells that move and those that they are written to are other ones.
+Needs: all steps in order. The elements that move do not overlap those that are overwritten.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from ncc.compiler.linalg.memory.alive import touches
 from ncc.compiler.plan import Buffer, Call, Kind, Step, Subview, halos_of
 
 Shared: TypeAlias = Mapping[Buffer, tuple[Buffer, int]]
-"""Roots in the memory of another one: how many bytes behind its beginning they begin."""
+"""Buffers in the memory of another buffer: the distance between their beginnings, in bytes."""
 
 
 def move_up(steps: Sequence[Step]) -> tuple[list[Step], Shared]:
-    """The steps, and whose memory such roots go on in: their frames are written behind the step
-    that moves, unless they stand there already (`standing_halos`).
+    """The steps, and the buffers whose memory others take over. Their halos are written behind the
+    step that moves, unless they are there already (`standing_halos`).
     """
     before = _moves([step for step in steps if isinstance(step, Call)])
     halos = halos_of(steps)
@@ -52,7 +52,7 @@ def move_up(steps: Sequence[Step]) -> tuple[list[Step], Shared]:
 
 
 def _moves(calls: Sequence[Call]) -> Shared:
-    """The roots that calls make of another one, in its place, which nobody touches afterwards."""
+    """The buffers that calls write over another one, which no later step touches."""
     touching = touches(calls)
     found = {new: (old, further) for old, new, further in taken_over(calls)}
     for time, call in enumerate(calls):
@@ -80,7 +80,7 @@ def _may_share(call: Call) -> bool:
 
 
 def _are_apart(one: Subview, other: Subview, shape: Sequence[int]) -> bool:
-    """Whether two boxes of that shape have no cell in common: one lies further along an axis."""
+    """Whether two boxes of that shape have no element in common, because of one axis."""
     distance, outer = abs(one.offset - other.offset), None
     for extent, stride in zip(shape, one.strides, strict=True):
         cells, rest = divmod(distance, stride)

@@ -1,13 +1,13 @@
-"""The static memory plan: steps in order, and an offset in one arena for every root.
+"""The static memory plan: the steps in order, and an offset in one arena for every buffer.
 
-A step is a kernel's call or the frame of a padded value: the border cells that its producer does
-not write. A root lives from the first step that writes it to the last that reads it; large scratch
-memory of a kernel is a root that lives for one step. Offsets are given root by root, the largest
-first, at the lowest gap among the roots alive at the same time.
+A step is the call of a kernel, or fills the halo of a padded value: the border, which its producer
+does not write. A buffer lives from the first step that writes it to the last step that reads it.
+Large scratch memory of a kernel is a buffer that lives for one step. The plan takes buffers one by
+one, the largest first, and puts each into the lowest gap among the buffers that are alive at the
+same time.
 
-Roots of one size with the same frames that follow one another take turns in one place, if the arena
-needs no more for it: each thread writes where it wrote before, and a frame that still stands there
-is not written again.
+Successive buffers with the same size and the same halos share an offset, if the arena need not
+grow: each thread writes where it wrote before, and a halo that is still there is not written again.
 
 Needs: an outlined network (`form-fusion-groups`).
 """
@@ -59,31 +59,32 @@ LARGEST_ON_STACK = 16384
 """Bytes of one piece of scratch memory."""
 
 TRIES = 24
-"""Orders of roots that are tried behind each first one. Nearly all benchmark networks come to their
-least arena within 22 behind the largest-first order, and two more within 13 behind the other one.
+"""Orders of buffers that are tried behind each first one. Nearly all benchmark networks come to
+their least arena within 22 behind the largest-first order, and two more within 13 behind the other
+one.
 """
 
 NEAR = 8
-"""Steps between two roots that take turns: after more, other values have evicted the first."""
+"""Steps between two buffers that share an offset: after more, the cache has lost the first."""
 
 NEAR_SHARED = 24
 """As `NEAR`, where threads share steps: another value in between would be shared out differently,
 so that cores would write lines that are in other cores' caches."""
 
 STRETCH = 16
-"""Steps: more of them hold more roots that are never alive together, fewer cut more lifetimes."""
+"""Steps: more of them hold more buffers that are never alive together, fewer cut more lifetimes."""
 
 _Lifetime: TypeAlias = tuple[int, int]
-"""The first and the last step that touch a root."""
+"""The first and the last step that touch a buffer."""
 
 _Span: TypeAlias = tuple[int, int, int, int]
-"""Where a root that has its place begins and ends, and its lifetime."""
+"""The begin and the end of a buffer that has its offset, and its lifetime."""
 
 
 def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) -> Plan:
-    """Place the values of an outlined network and lay out its memory.
+    """Give all values of an outlined network their memory.
 
-    Pads of one value become one in the module, and copies that placement took are inserted.
+    The module changes: pads of one value are joined, and the copies that are needed are inserted.
     threads: how many share each step, or rounds of several. cache: bytes of the second level that
     each has.
     """
@@ -138,7 +139,7 @@ def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list
 def _scratch(function: func.FuncOp) -> tuple[Subview | None, ...]:
     """Where the scratch memory of a kernel is: on the stack, or in the arena where it is large.
 
-    Turns may run at the same time, so that each has its own on the stack of its thread.
+    Iterations may run at the same time, so that each has its own on the stack of its thread.
     """
     op = next((op for op in ops_of(function.body.block) if isinstance(op, CodeOp)), None)
     if op is None or op.scratch is None:
@@ -160,7 +161,7 @@ def _layers(call: func.CallOp) -> tuple[str, ...]:
 
 
 def _frames(network: func.FuncOp, placement: Placement) -> Iterator[Halo]:
-    """The frames of all padded values; each is written before the first value of its root."""
+    """The halos of all padded values; each is filled before the first value of its buffer."""
     for op in network.body.block.ops:
         if isinstance(op, tensor.PadOp):
             low, high = map(tuple, pad_sides(op))
@@ -172,9 +173,10 @@ def _rounded(count: int) -> int:
 
 
 def _lay_out(steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near: int) -> int:
-    """Give every arena root its offset; the arena's size in bytes.
+    """Give every buffer of the arena its offset; returns the arena's size in bytes.
 
-    memory: roots that go on in that of another one. near: steps between roots that take turns.
+    memory: buffers that take over the memory of another one. near: steps between buffers that share
+    an offset.
     """
     within = _within(memory)
     alive: dict[Buffer, _Lifetime] = {}
@@ -202,7 +204,7 @@ def _lay_out(steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near:
 
 
 def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:
-    """Of roots that share memory: what is laid out for all of them, and where in it they begin."""
+    """For each buffer in shared memory: the buffer that has the offset, and its own begin there."""
     sharing: dict[Buffer, dict[Buffer, int]] = {}
     for buffer, (first, begin) in memory.items():
         sharing.setdefault(first, {first: 0})[buffer] = begin
@@ -218,7 +220,7 @@ def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:
 def _iterations(
     alive: Mapping[Buffer, _Lifetime], borders: BordersOf, bytes_at: list[int], near: int
 ) -> tuple[dict[Buffer, Buffer], dict[Buffer, _Lifetime]]:
-    """The root in whose place each one is, and the lifetimes of these places.
+    """The buffer whose offset each one shares, and the lifetimes of these offsets.
 
     bytes_at: what is alive at each step, to which is added what is kept between turns.
     """
@@ -246,7 +248,7 @@ def _iterations(
 
 
 def _least_offsets(alive: Mapping[Buffer, _Lifetime], least: int) -> tuple[dict[Buffer, int], int]:
-    """Offsets with the smallest end that is found; the last try is one that comes to the least."""
+    """The offsets with the smallest end that the tries find."""
     found: list[tuple[dict[Buffer, int], int]] = []
     for offsets, size in _tries(alive):
         found.append((offsets, size))
@@ -256,8 +258,8 @@ def _least_offsets(alive: Mapping[Buffer, _Lifetime], least: int) -> tuple[dict[
 
 
 def _tries(alive: Mapping[Buffer, _Lifetime]) -> Iterator[tuple[dict[Buffer, int], int]]:
-    """Offsets and their end: with the largest roots first, or those that live to the last; and
-    behind either, with the root first that ended highest in the try before.
+    """Offsets and their end: with the largest buffers first, or the longest-lived ones; and after
+    either, with the buffer first that ended highest in the try before.
     """
     for order in (
         sorted(alive, key=lambda buffer: buffer.bytes, reverse=True),
@@ -274,9 +276,10 @@ def _tries(alive: Mapping[Buffer, _Lifetime]) -> Iterator[tuple[dict[Buffer, int
 def _offsets(
     order: Sequence[Buffer], alive: Mapping[Buffer, _Lifetime]
 ) -> tuple[dict[Buffer, int], int]:
-    """Each root, in this order, at the lowest gap among those alive at the same time; the end.
+    """Puts each buffer, in this order, into the lowest gap among those alive at the same time; the
+    end.
 
-    A root that lives for a few steps is held against those of its own stretches of steps only.
+    A buffer that lives for a few steps is compared with those of its own stretches of steps only.
     """
     offsets: dict[Buffer, int] = {}
     subview_of: list[_Span] = []

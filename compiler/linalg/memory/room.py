@@ -1,14 +1,17 @@
-"""What memory is left beside a computation, before anything has its place.
+"""Computes how much memory is free at each operation, before buffers have offsets.
 
-A network needs what is alive at once where most is, caller's arrays included, its concats as layers
-make them: parts first, then the whole. Beside every other computation the rest is free.
+The peak of a network is the most memory that is alive at once, with the arrays of the caller, and
+with concats as layers make them: first the parts, then the whole. At every other operation, the
+difference to the peak is free.
 
     %a = conv(%x)                       alive: %x, the whole of %c, of which %a is a part
     %b = relu(%a)                       in the memory of %a
     %c = concat %b %d
 
-What is alive has its frames, which the need has not. Blocks that channels do not fill are not
-counted: memory is not planned here.
+Memory that is alive counts with its halos, the peak without. Padding lanes do not count. This is an
+estimate: `plan_memory.py` plans.
+
+Chunks of tiles are as large as this room allows. Smaller ones are taken where runs hardly notice.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ LITTLE_MORE = 1.08
 
 @dataclass(frozen=True)
 class Room:
-    """Bytes beside a computation.
+    """Bytes at an operation.
 
     free: what the network needs anyway, elsewhere, beyond what is alive here.
     read, made: what of that nobody reads afterwards, and what nobody has written before.
@@ -50,7 +53,7 @@ class Room:
 
 
 def rooms(block: Block) -> dict[Operation, Room]:
-    """The room beside each computation of a block."""
+    """The room at each operation of a block."""
     found = _Lives(block)
     return {op: found.room(op) for op in generics_of(block)}
 
@@ -105,7 +108,7 @@ class _Lives:
         return {self._root(value) for value in values if not _takes_none(value)}
 
     def _size(self, buffer: SSAValue) -> int:
-        """Bytes of memory, with the widest frame."""
+        """Bytes of memory, with the widest halo."""
         return max(_bytes(buffer), self._framed.get(buffer, 0))
 
     def _alive(self, sizes: Mapping[SSAValue, int]) -> list[int]:

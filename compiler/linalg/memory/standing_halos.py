@@ -1,10 +1,10 @@
-"""Frames that still stand where an earlier value left them need not be written again.
+"""Removes the filling of halos that an earlier value left intact.
 
-A frame stands until something is written over some of its memory that does not have it: what is
-written into a root leaves the frames of that root alone. Between a frame and a reader of a later
-root lies a reader of the root that the frame was written for, which waits for it.
+A halo stays intact until a buffer without this halo is written over some of its memory: writes into
+a buffer spare the halos of that buffer. A reader of the earlier buffer waits for its halo. It runs
+before any reader of the later buffer, which therefore needs no barrier of its own.
 
-Needs: all steps in order, and where roots are.
+Needs: all steps in order, and the offsets of buffers.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TypeAlias
 from ncc.compiler.plan import AnyStep, Border, Buffer, Halo, Kind, Step, halos_of, touched
 
 BordersOf: TypeAlias = Mapping[Buffer, frozenset[Border]]
-"""The borders of each root that has some."""
+"""The borders of each buffer that has some."""
 
 
 def borders_of(steps: Iterable[Step]) -> BordersOf:
-    """The borders that steps write into each root."""
+    """The borders that steps write into each buffer."""
     return {
         buffer: frozenset(halo.border for halo in halos)
         for buffer, halos in halos_of(steps).items()
@@ -27,9 +27,9 @@ def borders_of(steps: Iterable[Step]) -> BordersOf:
 
 
 def without_standing_halos(steps: Iterable[AnyStep], borders: BordersOf) -> Iterator[AnyStep]:
-    """The steps but for frames that stand already.
+    """The steps without halos that are intact already.
 
-    borders: of each root, written or found there.
+    borders: of each buffer, written or found there.
     """
     standing: dict[Border, Buffer] = {}
     for step in steps:
@@ -52,6 +52,6 @@ def _at(buffer: Buffer, border: Border) -> Border:
 
 
 def _meet(a: Buffer, b: Buffer) -> bool:
-    """Whether two roots have bytes of the arena in common."""
+    """Whether two buffers have bytes of the arena in common."""
     apart = a.byte_offset + a.bytes <= b.byte_offset or b.byte_offset + b.bytes <= a.byte_offset
     return a.kind is b.kind and not apart

@@ -9,6 +9,8 @@ when they are written in the next run. Only sums go from core to core instead, s
 it where those are few: 960 channels that become 160. The halves are the same for any number of
 threads, and so are the bits.
 
+Projections behind a depthwise convolution are the common case.
+
 Needs: the linalg level before groups, blocks of channels outermost.  Breaks: the order of
 floating-point sums.
 """

@@ -1,4 +1,4 @@
-"""What AVX2 has in one instruction and LLVM has no other name for, over 8 lanes."""
+"""Instructions of AVX2 that LLVM has no other name for, over 8 lanes."""
 
 from __future__ import annotations
 

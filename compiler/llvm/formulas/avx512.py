@@ -1,4 +1,4 @@
-"""What AVX-512 has in one instruction and LLVM has no other name for, over 16 lanes of float32."""
+"""Instructions of AVX-512 that LLVM has no other name for, over 16 lanes of float32."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def holds(builder: LlvmBuilder, type: Attribute) -> bool:
 
 
 def divides(builder: LlvmBuilder) -> bool:
-    """Whether a division is what takes least there, and not an estimate that is made better."""
+    """Whether a division is faster there than an estimate with a correction step."""
     return builder.target.lanes < REGISTER or builder.target.core.division <= _BESIDE
 
 

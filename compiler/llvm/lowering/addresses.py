@@ -63,7 +63,7 @@ class AddressForm:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a memref is here: a pointer, and how indices become elements counted from it."""
+    """The lowered form of a memref: a pointer, and the strides of its indices."""
 
     pointer: SSAValue
     element: Attribute

@@ -100,7 +100,7 @@ def _float_binary(instruction: type[Operation]) -> Handler:
 
 
 def combined(combine: Combine) -> Handler:
-    """What a builder makes of two operands."""
+    """A builder's method for two operands."""
 
     def handle(function: Function, op: Operation) -> None:
         lhs, rhs = function.values(operands_of(op))

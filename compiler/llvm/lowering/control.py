@@ -86,7 +86,7 @@ def _lower_iterations(
 def _lower_iteration(
     function: Function, op: scf.ForOp, header: Block, initial: Sequence[SSAValue]
 ) -> list[SSAValue]:
-    """The body of a loop behind its header, whose arguments it carries; what it hands on."""
+    """The body of a loop behind its header, whose arguments it carries; returns the next ones."""
     builder = function.builder
     _bind_all(function, op.body.block.args, header.args[: len(op.body.block.args)])
     for position, start in enumerate(initial):

@@ -1,4 +1,4 @@
-"""One function while it is lowered: what each value of the loops level has become."""
+"""One function while it is lowered: the new value of each value of the loops level."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from ncc.dialects.operation import ops_of
 PASS = "lower-to-llvm"
 
 TWO_BYTES, THREE_BYTES = (llvm.LLVMArrayType(IntAttr(count), i8) for count in (2, 3))
-"""What i20 and i24 are in memory: of the first, a word of several that hold sixteen together."""
+"""The storage types of i20 and i24; sixteen i20 share several words."""
 
 Handler = Callable[["Function", Any], None]
-"""Writes what one operation becomes."""
+"""Writes the lowering of one operation."""
 
 Handlers = Mapping[type[Operation], Handler]
 
@@ -101,7 +101,7 @@ class Function:
         return found
 
     def memory(self, source: SSAValue) -> Memory:
-        """What a memref is."""
+        """The lowered form of a memref."""
         return self._memories[id(source)]
 
     # Writing

@@ -59,7 +59,7 @@ def alignment(type: Attribute) -> int:
 
 @memoized
 def _access(type: Attribute) -> dict[str, Attribute]:
-    """What an access to memory of a type says of itself."""
+    """The attributes of an access to memory of a type."""
     return {"alignment": integer(alignment(type)), "ordering": integer(0)}
 
 
@@ -136,7 +136,7 @@ def memory_at(pointer: SSAValue, type: MemRefType) -> Memory:
 
 
 def passed(function: Function, arguments: Iterable[SSAValue]) -> list[SSAValue]:
-    """What a function is called with: memrefs are bare pointers."""
+    """The arguments of a call: memrefs are bare pointers."""
     return [
         bare_pointer(function, argument)
         if isinstance(argument.type, MemRefType)

@@ -60,7 +60,7 @@ class Offset(NamedTuple):
 
 
 class Streams:
-    """What moves with one loop while its body is written.
+    """The addresses that move with one loop while its body is written.
 
     counter: of the loop, an argument of its header; None where it does not go up by a constant.
     """

@@ -22,7 +22,7 @@ _COLUMNS_AT, _ROWS_AT, _CONFIGURATION = 16, 48, 64
 
 
 def configuration(rows: int) -> bytes:
-    """What ldtilecfg reads."""
+    """The memory that ldtilecfg reads."""
     held = bytearray(_CONFIGURATION)
     held[0] = _PALETTE
     for number in (*tile.SUMS, *tile.LEFT, *tile.RIGHT):

@@ -52,7 +52,7 @@ def lower_store(function: Function, op: vector.StoreOp) -> None:
 
 
 def lower_masked_load(function: Function, op: vector.MaskedLoadOp) -> None:
-    """The elements whose mask is set; memory beside them is not touched."""
+    """The elements whose mask is set; other memory is not touched."""
     builder = function.builder
     pointer = _address(function, op.base, op.indices)
     type = machine_type(op.result.type)
@@ -63,7 +63,7 @@ def lower_masked_load(function: Function, op: vector.MaskedLoadOp) -> None:
 
 
 def lower_masked_store(function: Function, op: vector.MaskedStoreOp) -> None:
-    """The elements whose mask is set; memory beside them is not touched."""
+    """The elements whose mask is set; other memory is not touched."""
     builder = function.builder
     value, mask = function.value(op.value_to_store), function.value(op.mask)
     pointer = _address(function, op.base, op.indices)

@@ -7,6 +7,11 @@ the stack, so that its long code is there once, in a loop:
 
     spilled = accumulators
     for point in tile:  memory = epilogue(spilled[point])
+
+An epilogue that was inlined for each of 28 accumulators was half of what LLVM compiled. The loop
+handles two output elements in each iteration. Up to 16 accumulators, as windows have, stay in
+registers: a vector that goes through memory costs a cycle without multiply-adds, where two units
+store together.
 """
 
 from __future__ import annotations

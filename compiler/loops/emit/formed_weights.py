@@ -16,6 +16,9 @@ of o, one row a at a time, and multiplies all tiles with them while they are in 
 
 Meanwhile it prefetches the weights of the next block of i, some at each place (a, b): all at once,
 they would be more lines than a core can have on their way.
+
+The weights come from memory as the file has them, a quarter of the size of F(4)'s. The sum over
+channels and the transform of the weights are one exact generic.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Every access of a group becomes `argument[offset + the sum of coefficient * loop]`: layouts, pads,
 slices and reshapes are only other coefficients here. Two calls whose kernels have the same
 signature share one function, whatever their layers are called.
+
+Kernels are addresses, not memrefs of many axes: so loops that walk all accesses as one loop would
+can be collapsed, and two layers share code when these numbers agree.
 """
 
 from __future__ import annotations

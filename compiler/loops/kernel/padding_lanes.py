@@ -3,6 +3,13 @@
     y[o, p, o'] += x[i, p] * w[o, i, o']      of 24 channels: o = 1, o' >= 8 has no weights
 
 Weights in blocks know how many channels they have, so that nothing else has to be marked with that.
+
+Where only half of the last block are channels, short vectors compute that half if a vector of half
+the width takes half the time. They share a tile with whole vectors, so that both use the same
+broadcasts; a block and a half is computed as three short vectors. Where a short vector takes as
+long as a whole one, two output elements share a vector (`loops/emit/shared_vectors.py`), on a core
+that joins halves beside its multiply-adds. Where vectors are shorter than a block, those of the
+last block that hold no channel are left out.
 """
 
 from __future__ import annotations

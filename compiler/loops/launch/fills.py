@@ -11,6 +11,8 @@ networks have many borders, most of which have as many boxes of as many loops. O
 is soon made.
 
 A chunk is a turn of the outermost loop of every box that has so many; a run alone is one chunk.
+
+A kernel for each size of border would be a tenth of what LLVM compiles.
 """
 
 from __future__ import annotations

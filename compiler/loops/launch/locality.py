@@ -7,6 +7,8 @@
 A window does little with each cell that it reads, so that reading from another core's cache shows.
 Where what it reads was shared out among threads along another loop than its own outermost one, that
 loop becomes the outermost one here. Its tiles stay what they are, and so do results.
+
+Only the share of each thread follows from the number of threads.
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 A step of the reduction loads P points and Q vectors for P*Q multiply-adds. Loads overlap with
 multiply-adds, and the longer of the two counts. What a vector costs depends on which cache holds
 the vectors of a tile from one use to the next: L1, L2 or what is beyond.
+
+This count replaces a table of tiles, because the cache that holds the weights decides as much as
+the shape does. It uses the core at hand for the target "host" (`Core` in `compiler/target.py`), and
+a stated core for targets by name. `ncc tune` (`compiler/measure/tune.py`) times the cheapest tiles:
+it runs the network with the n-th choice of every kernel at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Schedules of what reads or stores a few values in turn, as three channels of an image."""
+"""Schedules of what reads or stores a few values in turn, as three channels of an image.
+
+The lane runs along the pixels of an image whose channels are innermost, or along the rows where
+rows are shorter than a vector. Shuffles in registers split the vectors that are read as they lie.
+"""
 
 from __future__ import annotations
 

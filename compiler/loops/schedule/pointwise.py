@@ -1,4 +1,9 @@
-"""Schedules of what is computed point by point, along the store, and of what nothing else fits."""
+"""Schedules of what is computed point by point, along the store, and of what nothing else fits.
+
+Where a kernel reads at computed coordinates (`gathered`), the lanes run along the output elements.
+Coordinates and weights are rounded as scalars would be, and a few channels, or blocks of channels,
+share them.
+"""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _of_bias(op: BiasOp, x: SSAValue) -> Affine | str:
 
 
 def _of_binary(op: BinaryOpOp, x: SSAValue, channels: int | None) -> Affine | str:
-    """A constant is scalar, or along the one axis of x where it has more than one cell."""
+    """A constant is scalar, or along the one axis of x where it has more than one element."""
     kind = op.op_type
     if op.with_scalar:
         constant, axis = np.array(op.b, np.float64), None

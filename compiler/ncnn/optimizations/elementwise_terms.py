@@ -1,4 +1,4 @@
-"""What a tree of arithmetic computes of one value x: a polynomial in x and f, f one function of x.
+"""Reads a tree of arithmetic on one value x as a polynomial in x and f, where f is a function of x.
 
 The tree 0.5 * x * (1 + erf(x / 1.4142135)) is {(1, 0): 0.5, (1, 1): 0.5} with f = erf: half x, and
 half x f. Numbers are float64; where they came from float32 params they are compared with a
@@ -37,7 +37,7 @@ HIGHEST = 4
 """The highest power that is looked at."""
 
 TOLERANCE = 2e-6
-"""How far float32 params may be from what they mean, relatively."""
+"""The relative error that float32 params may have."""
 
 
 def same_terms(found: Terms, wanted: Terms) -> bool:

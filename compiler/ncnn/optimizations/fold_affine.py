@@ -1,4 +1,4 @@
-"""Fold what follows a layer of weights, and is affine in each channel, into the weights.
+"""Folds layers that are affine in each channel into the weights of the layer before them.
 
     s * (W x + b) + t  =  (s W) x + (s b + t)
     s * act(W x + b)   =  act((s W) x + s b)       where act is a ReLU, leaky or not, and s > 0
@@ -44,7 +44,7 @@ CONSUMERS: Mapping[str, tuple[type[Layer], tuple[int, ...]]] = {
     "mul": (BinaryOpOp, (MUL, DIV, RDIV)),
     "add": (BinaryOpOp, (ADD, SUB, RSUB)),
 }
-"""What is folded, as names of patterns call it: layers, and the op_types of a BinaryOp."""
+"""Foldable operations by their names in patterns: layers, and the op_types of a BinaryOp."""
 
 
 class FoldAffine(LayerPattern):

@@ -1,4 +1,4 @@
-"""Constant borders into the layer behind them, which can make its own.
+"""Folds constant borders into the layer that reads them, if it can pad by itself.
 
     Convolution(Padding(x, v), pads 0)  =  Convolution(x, pads of the Padding, pad_value v)
     Pooling(Padding(x, v), pads 0)      =  Pooling(x, pads of the Padding)
@@ -33,7 +33,7 @@ from ncc.dialects.ncnn.window import PAD_NAMES, Pad
 
 
 def _pads(padding: PaddingOp, axes: str) -> Sequence[Pad] | str:
-    """The borders of the axes behind the channels, or why there is more to it."""
+    """The borders of the spatial axes, or the reason why the padding cannot be folded."""
     shape = shape_of(padding.operands[0])
     if shape is None:
         return "the shape of its input is not known"
@@ -72,7 +72,7 @@ class FoldPadding(LayerPattern):
             rewriter.erase(padding)
 
     def params(self, padding: Any, op: Any) -> dict[str, ParamValue]:
-        """What changes in the params of the layer."""
+        """The new params of the layer."""
         raise NotImplementedError(self.name)
 
 

@@ -3,8 +3,8 @@
     (W x + b) + (V x + c) = (W + V) x + (b + c)                     fuse_convolution_branches
     (W x + b) + (s x + t) = (W + diag s) x + (b + t)
 
-V stands among the taps of W that see the same cells. Networks that are trained with such branches,
-as RepVGG and MobileOne, are often exported with them.
+V stands among the taps of W that see the same elements. Networks that are trained with such
+branches, as RepVGG and MobileOne, are often exported with them.
 
 Needs: the shapes of both terms, which the sum may not broadcast.  Breaks: the rounding of sums, and
 what terms make that overflow, or are infinities of both signs.
@@ -132,7 +132,7 @@ def _sum(first: Layer, second: Layer) -> dict[str, Double] | str:
 
 
 def _term(host: ConvolutionLayer, branch: Layer) -> _Term | str:
-    """What a branch adds to the convolution beside it, or why it cannot be told."""
+    """The weights and bias that a branch adds to the other convolution, or the reason why not."""
     if isinstance(branch, ConvolutionLayer):
         reason = _refusal(branch)
         if reason is not None or branch.weight is None:

@@ -51,7 +51,7 @@ from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.ncnn.reduction.reduction import MEAN, SQUARES, ReductionOp
 
 NEUTRAL = {"gamma": 1.0, "beta": 0.0}
-"""What gains and offsets are where there are none."""
+"""Gains and offsets if a layer has none."""
 
 POW = 6
 PLANES = (1, 2)
@@ -81,7 +81,7 @@ class Mean:
 
 
 def _source(value: SSAValue) -> tuple[object, tuple[Layer, ...]]:
-    """What makes a value, and the views after it that make [C, 1, 1] of a vector of C elements."""
+    """The producer of a value, and the views behind it that make [C, 1, 1] of a vector."""
     op = value.owner
     if isinstance(op, View):
         shape, viewed = shape_of(op.operands[0]), shape_of(value)
@@ -214,7 +214,7 @@ class FuseNorm(LayerPattern):
             rewriter.erase(layer)
 
     def _made(self, op: Layer) -> tuple[SSAValue, dict[str, ParamValue]]:
-        """What is normalized, and the params of the layer."""
+        """The value that is normalized, and the params of the layer."""
         found, normalized = self._find(op), _normalized(op)
         if found is None or normalized is None:
             raise CompilerBug(f"{self.name} does not find what it found", "optimize")
@@ -223,7 +223,7 @@ class FuseNorm(LayerPattern):
         return found[0], {"affine_size": count, "eps": normalized.eps, "affine": 0}
 
     def _find(self, op: Layer) -> tuple[SSAValue, Match] | None:
-        """What is normalized, and the layers that do it."""
+        """The value that is normalized, and the layers that do it."""
         raise NotImplementedError(self.name)
 
 

@@ -1,4 +1,4 @@
-"""The registry of choices: optimizations without which results would be right as well.
+"""The registry of optimizations: rewrites that pay, and that a user can switch off.
 
 @choice(BinaryOpOp)
 class FuseConstant(LayerPattern): ...

@@ -51,7 +51,7 @@ class SinkReshape(LayerPattern):
         return None
 
     def below(self, view: View, op: Any) -> Layer:
-        """What takes the place of `op`: a layer of the vector."""
+        """The layer that replaces `op`: a layer of the vector."""
         vector = shape_of(view.operands[0])
         new: Layer = type(op).make(
             view.operands, name=op.layer_name, line=op.line, shapes=[vector or ()]

@@ -1,4 +1,4 @@
-"""SDPA and RotaryEmbed, and what layers of attention share: a mask, caches of keys and values."""
+"""SDPA and RotaryEmbed, and the common part of attention layers: mask, caches of keys, values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class AttentionOperands(Generic[T]):
-    """What attention reads. Caches are the keys and values of earlier runs, (heads, rows, dim)."""
+    """The operands of attention. Caches are the keys and values of earlier runs, (heads, rows,
+    dim).
+    """
 
     query: T
     key: T
@@ -87,7 +89,7 @@ def appended(b: Builder, cache: Tensor | None, rows: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Growth:
-    """What a run adds: `keys` rows to each cache, read by `rows` of the query.
+    """The rows of a run: it adds `keys` rows to each cache, read by `rows` of the query.
 
     of_keys, of_values: (heads, features) of the caches.
     """
@@ -99,7 +101,8 @@ class Growth:
 
 
 class Attention(Layer):
-    """What attention layers share: a mask, and keys and values of earlier runs, behind the rest.
+    """The common part of attention layers: a mask, and keys and values of earlier runs, as last
+    operands.
 
     Caches are (heads, rows, features) and results as well. Those that nobody gives a shape grow
     from run to run in one compilation, and the mask over them does.
@@ -120,7 +123,7 @@ class Attention(Layer):
         return AttentionOperands.of(inputs, mask=bool(self.attn_mask), cache=bool(self.kv_cache))
 
     def growth(self, x: AttentionOperands[Shape | None]) -> Growth | None:
-        """What a run adds to the caches; None where query, key and value do not tell."""
+        """The rows that a run adds to the caches; None if query, key and value leave them open."""
         raise NotImplementedError
 
     @property
@@ -194,7 +197,7 @@ class SDPAOp(Attention):
         return Growth(x.query[1], keys, (groups, features), (groups, x.value[2]))
 
     def factor(self, features: int) -> float:
-        """What the products of query and key are multiplied by."""
+        """The factor of the products of query and key."""
         return self.scale if self.scale != 0.0 else 1 / sqrt(features)
 
     def infer(self, *shapes: Shape) -> list[Shape]:

@@ -192,7 +192,7 @@ class _Attention:
         return score
 
     def _weigh(self, row: Value, size: Value) -> None:
-        """Make exp(s - m') of a row's scores, and scale down what was summed by smaller ones."""
+        """Compute exp(s - m') of a row of scores, and scale the sums so far, if m was smaller."""
         code, scores = self.code, self.scores.part(row)
         before = self.largest[row]
         largest = code.largest(size, lambda j: scores[j], initial=before)
@@ -205,7 +205,7 @@ class _Attention:
             self.sums[row, e] = self.sums[row, e] * rescale
 
     def _add(self, sums: MemoryView, factors: MemoryView, terms: Operand, cell: Cell) -> None:
-        """sums[row, i] += the sum over t of factors[row, t] * cell(t, i)."""
+        """sums[row, i] += the sum over t of factors[row, t] * element(t, i)."""
         code = self.code
         whole = code.value(terms, index) // TOGETHER
         with code.range(whole) as group:

@@ -306,7 +306,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
         return Heads(appended(b, past, made.outside(b)))
 
     def _joined(self, b: Builder, found: Heads) -> Tensor:
-        """The result of what all heads have found."""
+        """The result, from those of all heads."""
         heads, rows, features = found.shape
         r, h, e = b.loops_of((rows, heads, features))
         x = found.x if found.rows_outside else b.map((r, h, e), found.cell(h, r, e))

@@ -2,6 +2,11 @@
 
 Heads of the query that are a multiple of those of key and value share them in their order. A mask
 is (rows, keys), or one of them a head.
+
+Long attention is lowered in parts: some heads at a time, or some rows of one head. The scores of a
+part stay in a second-level cache from the first product to the second, and the memory plan gives
+all parts the same memory. The layer cuts its own computation, in the same way for every target:
+only here heads and rows are still separate axes.
 """
 
 from __future__ import annotations

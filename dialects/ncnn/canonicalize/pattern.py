@@ -1,4 +1,4 @@
-"""What a canonicalization pattern says: look, legal, become.
+"""The interface of rewrite patterns of layers: look, legal, become.
 
     @canonical(DropoutOp)
     class EliminateDropout(LayerPattern):
@@ -10,7 +10,10 @@
         def legal(self, dropout): ...               # None, or the reason why it must not fire
         def become(self, rewriter, dropout): ...    # the right side of the equation
 
-Names are those of ncnnoptimize's passes. A reason is worded to be read in a report.
+The names are those of the passes of ncnnoptimize. Users read a reason in a report.
+
+These patterns hold for every model, so they stand in `dialects/`. They have a folder of their own
+because most of them are about two layers: "Flatten after global Pooling" belongs to neither family.
 """
 
 from __future__ import annotations
@@ -69,7 +72,7 @@ class LayerPattern(RewritePattern):
         """Replace the left side by the right side."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        """What xDSL's drivers call."""
+        """The method that xDSL's drivers call."""
         layers = self.match(op) if isinstance(op, Layer) else None
         if layers is not None and self.check(*layers) is None:
             self.rewrite(rewriter, *layers)

@@ -1,4 +1,4 @@
-"""What is known of a value's rank without its shape: a network may not say its inputs' shapes."""
+"""The rank of a value without its shape: a network may leave the shapes of inputs open."""
 
 from __future__ import annotations
 

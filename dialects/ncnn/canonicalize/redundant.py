@@ -1,4 +1,4 @@
-"""Layers that nobody reads, and layers that compute what another one has computed."""
+"""Layers without readers, and layers that compute the same as an earlier layer."""
 
 from __future__ import annotations
 

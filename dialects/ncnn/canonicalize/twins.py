@@ -1,4 +1,4 @@
-"""Which layer has computed what another one computes: a table by what must be equal of both."""
+"""Finds layers that compute the same: a table, by a key that must be equal."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Twins:
 
 
 def _saying(op: Layer) -> Hashable:
-    """What must be equal of two layers that compute the same."""
+    """The key that is equal for two layers that compute the same."""
     declared = op.LAYER
     return (
         type(op),

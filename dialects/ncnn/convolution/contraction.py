@@ -31,7 +31,7 @@ class Channels:
 
     @property
     def axes(self) -> Shape:
-        """The channel axes of what a contraction writes."""
+        """The channel axes of the result of a contraction."""
         if self.group == 1:
             return (self.outputs,)
         return (self.group,) if self.outputs == 1 else (self.group, self.outputs)
@@ -110,7 +110,8 @@ def contract(
 
 
 def whole_reads(b: Builder, x: Tensor, sweeps: Sequence[WindowDomain]) -> Tensor:
-    """x without what no sweep along its last axes reads where one walks it alone, cell by cell.
+    """x without what no sweep along its last axes reads where one walks it alone, element by
+    element.
 
     A loop that indexes an axis alone runs over all of it.
     """

@@ -81,7 +81,7 @@ def columns_of(x: Array, group: int, windows: Sequence[Window]) -> Iterator[tupl
 
 
 def spread_out(x: Array, w: Array, windows: Sequence[Window], sizes: Shape) -> Array:
-    """Transposed convolution of x without cropping: each cell adds its window to the result.
+    """Transposed convolution of x without cropping: each element adds its window to the result.
 
     x (channels, *space), w (group, outputs, inputs, *kernel); the result is (channels, *sizes).
     """
@@ -238,7 +238,7 @@ class ConvolutionDepthWiseOp(Grouped, PlaneConvolution):
 
 
 class DeconvolutionLayer(Filtering):
-    """Transposed convolution: each cell of x adds its window, scaled, to the result.
+    """Transposed convolution: each element of x adds its window, scaled, to the result.
 
         y[o, p * stride + u * dilation] += x[i, p] * w[o, i, u]
 
@@ -266,7 +266,7 @@ class DeconvolutionLayer(Filtering):
         )
 
     def crops(self, full: Sequence[int]) -> list[Pad]:
-        """The cells to drop before and behind each axis."""
+        """The elements to drop before and behind each axis."""
         if any(value > 0 for pad in self.pads for value in pad):
             return self.pads
         wanted = [getattr(self, name) for name in self.OUTPUTS]

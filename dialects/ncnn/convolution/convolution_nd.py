@@ -36,7 +36,7 @@ class VolumeConvolution(OnVolume, ConvolutionLayer):
     """Convolution of (c, d, h, w)."""
 
     def borders(self, sizes: Sequence[int], windows: Sequence[Window]) -> list[Pad]:
-        """As of a plane, but SAME_LOWER has its odd cell of depth behind, as SAME_UPPER has."""
+        """As of a plane, but SAME_LOWER has its odd element of depth behind, as SAME_UPPER has."""
         depth, *plane = super().borders(sizes, windows)
         if {value for pad in self.pads for value in pad} == {SAME_LOWER}:
             depth = windows[0].same(sizes[0], SAME_UPPER)

@@ -1,6 +1,7 @@
 """DeformableConv2D: a convolution whose taps are moved, each by an input of its own.
 
-It is two computations: every tap of every window read between the cells, a matrix product of that.
+It is two linalg operations: every tap of every window read between the pixels, a matrix product of
+that.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ncc.dialects.ncnn.window import Window, output_sizes, padded_shape
 from ncc.dialects.scalar import Scalar, minimum, select
 
 NOWHERE = -2.0
-"""A place that lies between no cells of the image: at -1, the first would weigh 0, NaN or not."""
+"""A place that lies between no pixels of the image: at -1, the first would weigh 0, NaN or not."""
 
 
 @layer("DeformableConv2D", inputs=(2, 3))
@@ -32,7 +33,7 @@ class DeformableConv2DOp(OnPlane, Filtering):
     """y[o, p] = act(bias[o] + sum over i, u of mask[u, p] * x[i, q[u, p]] * w[o, i, u]).
 
     q[u, p] = p * stride + u * dilation - pad + offset[u, p], read bilinearly with zeros outside.
-    A tap that lies a cell or more outside, or nowhere, is 0 whatever its mask is.
+    A tap that lies a pixel or more outside, or nowhere, is 0 whatever its mask is.
     Inputs: x (c, h, w), the offsets (2 * taps, h', w'), of each tap that along h, then that along
     w; and, if there are three, the mask (taps, h', w').
     """
@@ -88,7 +89,7 @@ class DeformableConv2DOp(OnPlane, Filtering):
         return self.finish(b, b.sum((o, y, z), over=(i, u), of=term, init=init), params)
 
     def _cells(self, b: Builder, params: FilterParams, sizes: Shape, *xs: Tensor) -> Tensor:
-        """What each tap reads, times the mask: (c, taps, h', w')."""
+        """The values that each tap reads, times the mask: (c, taps, h', w')."""
         x = b.reshape(xs[0], self.planes_of(xs[0].shape, params))
         high, wide = params.kernel
         image = frame(b, x)

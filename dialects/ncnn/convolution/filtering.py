@@ -1,4 +1,4 @@
-"""Filters that slide: what convolutions and their transposes say, along any axes.
+"""Sliding filters along any axes: convolutions and transposed convolutions.
 
 The filters of one run are a `FilterParams`. They are stored, or with dynamic_weight they
 are an input, and the bias another one: then the file says nothing of their number and kernel, the
@@ -30,7 +30,7 @@ from ncc.dialects.ncnn.window import Window, planes
 
 
 class Filtering(Windowed, Int8Layer):
-    """What convolutions and their transposes have in common."""
+    """The common part of convolutions and transposed convolutions."""
 
     INPUT_MAJOR: ClassVar[bool] = False
     """Whether filters that are an input are (group * inputs, outputs, *kernel)."""

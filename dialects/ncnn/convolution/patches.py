@@ -1,6 +1,6 @@
 """Unfold and Fold: an image as a matrix of its patches, and patches summed to an image again.
 
-A patch is what a window shows: its cells in a column, all channels. Column q * width + p is the
+A patch is what a window shows: its elements in a column, all channels. Column q * width + p is the
 window at row q and column p.
 """
 
@@ -46,13 +46,14 @@ class PatchLayer(OnPlane):
 
     @property
     def cells(self) -> int:
-        """How many cells of one channel a patch has."""
+        """How many elements of one channel a patch has."""
         return prod(window.kernel for window in self.windows)
 
 
 @layer("Unfold")
 class UnfoldOp(PatchLayer):
-    """Of (c, h, w), the matrix (c * cells, patches): each patch a column, a channel after another.
+    """Of (c, h, w), the matrix (c * elements, patches): each patch a column, a channel after
+    another.
 
     Padding follows the rules of convolution. A matrix is one channel; a vector is one row, which is
     padded at its ends alone.
@@ -93,7 +94,7 @@ class UnfoldOp(PatchLayer):
 
 @layer("Fold")
 class FoldOp(PatchLayer):
-    """Patches (c * cells, patches) added up where they came from: (c, output_h, output_w).
+    """Patches (c * elements, patches) added up where they came from: (c, output_h, output_w).
 
     The windows are those of an image of the output's size with the pads around it; what falls on
     the pads is dropped.

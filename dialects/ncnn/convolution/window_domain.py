@@ -46,9 +46,9 @@ def _linear(loop: AffineExpr, factor: int, offset: int) -> AffineExpr:
 
 
 def phases(window: Window, size: int, out: int, before: int) -> tuple[int, int, list[WindowDomain]]:
-    """Walk `out` places of a transposed convolution of `size` cells, `before` of them cropped.
+    """Walk `out` places of a transposed convolution of `size` elements, `before` of them cropped.
 
-    Place p = q * stride + r takes tap k from cell (p - k * dilation) / stride where that is whole:
+    Element p = q * stride + r takes tap k from element (p - k * dilation) / stride, if it is whole:
     of the taps, those from one on in steps of stride / gcd(stride, dilation). Returns the padding
     that x needs before and behind, and a sweep a phase r that has taps.
     """

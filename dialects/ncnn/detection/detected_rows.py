@@ -1,6 +1,6 @@
-"""What detectors find: rows (label, score, x1, y1, x2, y2).
+"""The result of detectors: rows (label, score, x1, y1, x2, y2).
 
-How many are found only the run knows. An expansion computes two values, the rows with their largest
+How many are found only the run knows. A lowering computes two values, the rows with their largest
 possible number, and how many of them count.
 """
 

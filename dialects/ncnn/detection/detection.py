@@ -153,7 +153,7 @@ class DetectionOutputOp(Layer):
         return b.code(code.operation())
 
     def _detect(self, code: Code, place: Value, candidates: _Candidates) -> None:
-        """What is found of one class, by falling score."""
+        """The detections of one class, by falling score."""
         rated, boxes, counts = code.results[:3]
         count = self._collect(code, place, candidates)
         order = candidates.sorter.order

@@ -133,7 +133,7 @@ class ProposalOp(Layer):
         return b.counted_code(self._kept(b.code(code.operation())).operation())
 
     def _kept(self, made: list[Tensor]) -> Code:
-        """The best that non-maximum suppression leaves of what all turns found."""
+        """The best detections of all turns after non-maximum suppression."""
         most = self.best(made[0].shape[0])
         rows = min(self.after_nms_topN, most)
         kinds = [((rows, 1, 4), f32), ((1,), i64), ((rows, 1, 1), f32), ((1,), i64)]

@@ -40,7 +40,7 @@ Span = tuple[Value, Value]
 
 
 class RegionPooling(Layer):
-    """What all ways to pool a region share: its corners, and the walk over its bins."""
+    """The common part of all ways to pool a region: its corners, and the loop over its bins."""
 
     READS_COUNTED: ClassVar[bool] = True
 
@@ -254,7 +254,7 @@ class PSROIPoolingOp(CellPooling):
 
 
 def _reciprocal(pooled: int) -> np.float32:
-    """What ROIPooling multiplies by where it shares a region out."""
+    """The factor by which ROIPooling divides a region into bins."""
     return np.float32(refined_reciprocal(np.float32(pooled)))
 
 

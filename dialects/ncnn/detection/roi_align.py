@@ -1,7 +1,7 @@
-"""A region sampled between the cells of a map: each bin is the mean of a grid of samples.
+"""A region sampled between the pixels of a map: each bin is the mean of a grid of samples.
 
-The grid of a bin has sampling_ratio by sampling_ratio samples, or about one a cell where that is 0.
-A sample is interpolated between four cells.
+The grid of a bin has sampling_ratio by sampling_ratio samples, or about one a pixel where that is
+0. A sample is interpolated between four pixels.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ LARGEST_GRID = 1 << 16
 """The most samples along one axis of a bin: more than any region needs that memory can hold."""
 
 FARTHEST = 1 << 24
-"""Where a sample beyond the border is at most: any cell so far is behind the end of a map."""
+"""Where a sample beyond the border is at most: any pixel so far is behind the end of a map."""
 
 
 @layer("ROIAlign", inputs=2)
 class ROIAlignOp(RegionPooling):
-    """The mean of samples in each bin of a region, whose corners stay between cells.
+    """The mean of samples in each bin of a region, whose corners stay between pixels.
 
-    `aligned` moves corners by half a cell; otherwise a region has at least one cell.
+    `aligned` moves corners by half a pixel; otherwise a region has at least one pixel.
 
     Version 0 cuts each bin to the map and then lays its grid, but keeps the steps of the whole bin.
     So samples of a bin that is cut may lie beyond the right border, where ncnn goes on in the next
-    row. Version 1 is that of detectron2: one grid for all bins; samples more than one cell outside
+    row. Version 1 is that of detectron2: one grid for all bins; samples more than one pixel outside
     count as 0, others take the value at the border.
     """
 
@@ -115,7 +115,7 @@ class ROIAlignOp(RegionPooling):
         return sampled
 
     def _neighbours(self, at: Array, extent: int) -> tuple[Array, Array, Array]:
-        """The cells before and behind each coordinate, and how far it is on the way."""
+        """The pixels before and behind each coordinate, and how far it is on the way."""
         farthest = extent - 1 if self.version == 1 else FARTHEST
         first = clamp_array(at, 0, farthest).astype(np.int64)
         inside = first + 1 < extent
@@ -152,7 +152,7 @@ class ROIAlignOp(RegionPooling):
 
 
 Neighbours: TypeAlias = tuple[Value, Value, Value]
-"""The cells before and behind a sample along an axis, and how far it is on the way."""
+"""The pixels before and behind a sample along an axis, and how far it is on the way."""
 
 
 class _Samples:
@@ -198,7 +198,7 @@ class _Samples:
                     yield code.maximum(at, 0.0)
 
     def neighbours(self, at: Value) -> Neighbours:
-        """The cells that a sample is interpolated between."""
+        """The pixels that a sample is interpolated between."""
         code = self.code
         first = code.to_index(at, self.extent - 1 if self.version == 1 else FARTHEST)
         inside = first + 1 < self.extent
@@ -209,7 +209,7 @@ class _Samples:
 def _cells(
     code: Code, size: int, w: int, rows: Neighbours, columns: Neighbours
 ) -> list[tuple[Value, Value]]:
-    """Weight and place (in a channel of `size` cells) of the four cells around a sample."""
+    """Weight and place (in a channel of `size` pixels) of the four pixels around a sample."""
     cells = []
     for row, up in ((rows[0], 1.0 - rows[2]), (rows[1], rows[2])):
         for column, left in ((columns[0], 1.0 - columns[2]), (columns[1], columns[2])):

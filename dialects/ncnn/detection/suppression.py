@@ -109,7 +109,7 @@ def _digit(code: Code, key: Value, number: int) -> Value:
 
 
 class Found:
-    """What each turn of a code found, in its own part of memory, and how much that is.
+    """The detections of each turn of a code, in its own part of memory, and their number.
 
     Turn t writes what it finds at the places from t * `width` on of the results in front, and
     how much it was at place t of the last one.

@@ -53,7 +53,7 @@ class YoloLayer(Layer):
         raise NotImplementedError
 
     def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
-        """What anchors of a map (h, w) are measured in: the width and height of the image."""
+        """The unit of anchors of a map (h, w): the width and height of the image."""
         raise NotImplementedError
 
     def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
@@ -137,7 +137,7 @@ class YoloLayer(Layer):
         return b.counted_code(self._kept(made).operation())[0]
 
     def _kept(self, made: list[Tensor]) -> Code:
-        """What non-maximum suppression leaves of what all turns found."""
+        """The detections of all turns after non-maximum suppression."""
         most = made[0].shape[0]
         code = Code(made, [((most, COLUMNS), f32), ((1,), i64)])
         scores, labels, boxes, counts = code.inputs

@@ -31,7 +31,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.scalar import Scalar, clip, exp, maximum, select, sigmoid
 
 LOGISTIC_LIMIT = 88.3762626647949
-"""ncnn limits what goes into a logistic function to plus and minus this."""
+"""ncnn limits the argument of a logistic function to plus and minus this."""
 
 _PARAM_COUNTS = (0, 0, 1, 2, 0, 0, 2)
 
@@ -143,7 +143,7 @@ class Activated(Layer):
         return activate_array(y, self.activation_type, self.activation_params)
 
     def activate(self, b: Builder, y: Tensor) -> Tensor:
-        """The activation of every element, as a computation of its own."""
+        """The activation of every element, as a linalg operation of its own."""
         if self.activation_type == 0:
             return y
         at = b.loops_of(y.shape)

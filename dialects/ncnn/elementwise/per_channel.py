@@ -22,7 +22,7 @@ from ncc.dialects.ncnn.param import held
 from ncc.dialects.scalar import select
 
 GIVEN = -233
-"""What Scale's scale_data_size says when the scales are a second input."""
+"""The value of Scale's scale_data_size if the scales are a second input."""
 
 
 def scale_channels(x: Array, factor: Array, offset: Array | None) -> Array:

@@ -1,7 +1,8 @@
 """Layers of one value in, one value out, the same function at every place.
 
 Each states its function twice, side by side: `array` on a whole numpy array, `scalar` on the
-element that a computation reads. All arithmetic is that of the element type, overflow included.
+element that a linalg operation reads. All arithmetic is that of the element type, with its
+overflow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Einsum: a sum of products that is said by letters."""
+"""Einsum: a sum of products, given by letters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ncc.dialects.ncnn.layer import (
 )
 
 LETTERS = "ijklmnopqrstuvwx"
-"""What an equation may name; the result's axes are the first of them, in this order."""
+"""The letters of an equation; the axes of the result are the first of them, in this order."""
 
 MAX_RANK = 4
 TRACE = "ii"

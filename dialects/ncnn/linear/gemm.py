@@ -39,7 +39,7 @@ from ncc.dialects.scalar import Scalar
 EVERY_BYTE = BlockQuantization(bits=8, block=BLOCKS[0], input_scales=False)
 
 NO_C, SCALAR, VECTOR_OF_ROWS, COLUMN, FULL, ROW = range(-1, 5)
-"""What Gemm adds: nothing, [1], [M], [M, 1], [M, N], [N] or [1, N]."""
+"""The shape of C in Gemm: nothing, [1], [M], [M, 1], [M, N], [N] or [1, N]."""
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ class GemmOp(Quantizable):
         )
 
     def _to(self, m: AffineExpr, n: AffineExpr) -> tuple[AffineExpr, AffineExpr]:
-        """Where a cell of row m and column n goes; of the result's place, its row and column."""
+        """The row and the column of the result for element (m, n) of the product."""
         return (n, m) if self.output_transpose else (m, n)
 
     def _expand_c(self, b: Builder, c: Tensor, sizes: Sizes) -> Tensor:
@@ -326,7 +326,7 @@ def _matrix(shape: Shape) -> Shape:
 
 
 def _broadcast(c: Shape, m: int, n: int) -> int | None:
-    """How a C of this shape is added to (M, N); a vector of M == N cells is a row."""
+    """How a C of this shape is added to (M, N); a vector of M == N elements is a row."""
     forms: list[tuple[Shape, int]] = [((1,), SCALAR), ((1, 1), SCALAR)]
     forms += [((m,), VECTOR_OF_ROWS), ((n,), ROW)]
     forms += [((m, 1), COLUMN), ((m, n), FULL), ((1, n), ROW)]

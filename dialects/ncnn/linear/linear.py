@@ -154,7 +154,7 @@ class EmbedOp(Layer):
 
     @property
     def unit(self) -> np.float32:
-        """What 1 in the weights stands for."""
+        """The scale of the weights."""
         scale = self.weight_data_int8_scale
         return np.float32(1) if scale is None else np.float32(1) / np.float32(scale.array()[0])
 

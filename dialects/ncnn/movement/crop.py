@@ -1,4 +1,4 @@
-"""Crop: a box of a blob, said by ends, by offsets and sizes, by another blob or by a vector."""
+"""Crop: a box of a blob, given by ends, by offsets and sizes, by another blob or by a vector."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ncc.dialects.ncnn.plumbing import MemoryDataOp, SplitOp
 
 @layer("Crop", inputs=(1, None))
 class CropOp(MovingLayer):
-    """A box of the input, said in one of four ways.
+    """A box of the input, given in one of four ways.
 
     - `starts` and `ends`, for the `axes` listed (all, if none is), as numbers or as expressions:
       negative ones count from the end; a start of -233 is 0, an end of 0 or -233 is the extent.

@@ -19,7 +19,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.moving import JoiningLayer, MovingLayer
 
 REST = -233
-"""What sizes and ends say that take all there is."""
+"""The value of sizes and ends that take the whole axis."""
 
 
 @layer("Concat", inputs=(1, None))

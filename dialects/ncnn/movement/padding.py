@@ -1,4 +1,8 @@
-"""Padding: a border around a blob, of one value, of a value a channel, or of its own cells."""
+"""Padding: a border around a blob, of one value, of a value a channel, or of its own elements.
+
+Mirrored and repeated borders are lowered to concats: the network computes the elements of the
+border, and the image between them need not be moved.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ class PaddingOp(MovingLayer):
     """Cells before and behind each axis but the channels of rank 4.
 
     Type 0 fills them with `value`, or with one value for each channel of the result; type 1 repeats
-    the cell at the edge; type 2 mirrors the cells about the one at the edge.
+    the element at the edge; type 2 mirrors the elements about the one at the edge.
     """
 
     top = integer(0)
@@ -65,7 +69,7 @@ class PaddingOp(MovingLayer):
                 raise LayerError(f"{name} is {getattr(self, name)}, not 0 or above", name)
 
     def pads(self, rank: int) -> Pads:
-        """The cells before and behind each axis of a blob of that rank."""
+        """The elements before and behind each axis of a blob of that rank."""
         channels: Pads = [(0, 0)] if rank == 4 else []
         inner = [(self.front, self.behind), (self.top, self.bottom), (self.left, self.right)]
         return channels + inner[-rank:]
@@ -119,8 +123,8 @@ class PaddingOp(MovingLayer):
         return _fill_channels(b, b.pad(x, low, high), b.table(self.values), x.shape, pads)
 
     def _expand_borders(self, b: Builder, x: Tensor, pads: Pads) -> Tensor:
-        """Borders in front of x and behind it, an axis at a time: each shows cells of what is there
-        so far, which need not be moved for them.
+        """Borders in front of x and behind it, an axis at a time: each shows elements of what is
+        there so far, which need not be moved for them.
         """
         for axis, (n, pad) in reversed([*enumerate(zip(x.shape, pads, strict=True))]):
             places = source_places(n, pad, self.type)
@@ -132,7 +136,7 @@ class PaddingOp(MovingLayer):
 
 
 def _cells(b: Builder, x: Tensor, axis: int, places: NDArray[np.int64]) -> list[Tensor]:
-    """Some cells along an axis; nothing of none."""
+    """Some elements along an axis; nothing of none."""
     if not len(places):
         return []
     table = b.table(places)
@@ -142,7 +146,7 @@ def _cells(b: Builder, x: Tensor, axis: int, places: NDArray[np.int64]) -> list[
 
 
 def source_places(n: int, pad: tuple[int, int], type: int) -> NDArray[np.int64]:
-    """For each place of an axis of n cells with its border, the cell that it shows."""
+    """For each place of an axis of n elements with its border, the element that it shows."""
     places = np.arange(-pad[0], n + pad[1])
     if type == REPLICATE:
         return np.clip(places, 0, n - 1)

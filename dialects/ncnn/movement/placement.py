@@ -18,7 +18,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.moving import JoiningLayer, MovingLayer
 
 WHOLE = -233
-"""What a start says that is 0."""
+"""The value of a start that means 0."""
 
 
 @layer("CopyTo", inputs=2)

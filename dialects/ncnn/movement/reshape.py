@@ -25,10 +25,10 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.moving import MovingLayer
 
 ABSENT = -233
-"""What an extent of Reshape says that the result does not have."""
+"""The value of an extent of Reshape that the result does not have."""
 
 NO_BATCH = 233
-"""What Reshape's batch axes say when there is none."""
+"""The value of Reshape's batch axes if there is none."""
 
 MAX_RANK = 4
 
@@ -90,7 +90,7 @@ class ReshapeOp(View):
 
     @property
     def has_batch(self) -> bool:
-        """Whether one of the batch axes is said."""
+        """Whether the file gives one of the batch axes."""
         return (self.batch_from, self.batch_to) != (NO_BATCH, NO_BATCH)
 
     def infer(self, x: Shape, *others: Shape) -> Shape:
@@ -170,7 +170,7 @@ def reshape_params(shape: Shape) -> dict[str, int]:
 
 
 def _completed(stated: Sequence[int], x: Shape) -> Shape:
-    """The extents, -1 being what remains, if they have as many elements as x."""
+    """The extents, with -1 replaced by the rest, if they have as many elements as x."""
     shape = list(stated)
     if -1 in shape:
         known = -prod(shape)

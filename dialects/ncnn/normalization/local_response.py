@@ -1,4 +1,4 @@
-"""Local response normalization: a value divided by what the squares around it amount to."""
+"""Local response normalization: a value divided by a power of the sum of squares around it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class LRNOp(Layer):
     """x * (bias + a * S)^-beta, S the sum of squares of the neighbours in (c, h, w).
 
     Across channels: local_size of them, a = alpha / local_size. Within a channel: a square of
-    local_size by local_size cells, a = alpha / local_size^2. Of an even number one more lies before
-    than behind.
+    local_size by local_size elements, a = alpha / local_size^2. An even window has one more element
+    before its centre than behind it.
     """
 
     region_type = integer(0)
@@ -43,7 +43,7 @@ class LRNOp(Layer):
 
     @property
     def share(self) -> float:
-        """What the sum of squares is multiplied by."""
+        """The factor of the sum of squares."""
         cells = self.local_size if self.region_type == ACROSS_CHANNELS else self.local_size**2
         return self.alpha / cells
 

@@ -38,7 +38,7 @@ from ncc.dialects.scalar import sqrt
 
 
 class InnerRegion(Layer):
-    """A layer that takes the innermost axes together, as many as have `affine_size` cells.
+    """A layer that takes the innermost axes together, as many as have `affine_size` elements.
 
     Of (c, h, w): w, or h and w. Of (c, d, h, w): w, or h and w, or d, h and w. Otherwise w.
     Without weights the widest is taken where none fits.

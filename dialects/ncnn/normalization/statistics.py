@@ -1,6 +1,6 @@
 """Mean, variance and the like of a region: some axes of a blob, taken together.
 
-They are folds over the region, and spread back in the computation that reads them.
+They are folds over the region, and spread back in the linalg operation that reads them.
 """
 
 from __future__ import annotations

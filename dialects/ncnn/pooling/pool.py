@@ -1,4 +1,4 @@
-"""The largest, the sum or the mean of cells: of each window, or of each channel."""
+"""The largest, the sum or the mean of elements: of each window, or of each channel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Tensor
 from ncc.dialects.ncnn.window import Window, output_sizes
 
 LOWEST = float(np.finfo(np.float32).min)
-"""What stands outside for the largest of a window."""
+"""The padding value of a maximum over a window."""
 
 MAXIMUM, MEAN = 0, 1
 
@@ -23,7 +23,7 @@ def check_pooling_type(kind: int) -> None:
 
 
 def cells_of(windows: Sequence[Window]) -> int:
-    """How many cells a window has."""
+    """How many elements a window has."""
     return prod(window.kernel for window in windows)
 
 

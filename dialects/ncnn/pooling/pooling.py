@@ -115,7 +115,7 @@ class PoolingLayer(Layer):
         return x
 
     def planes(self, x: Shape) -> Shape:
-        """What is read of x, as (channels, *space)."""
+        """The part of x that is read, as (channels, *space)."""
         raise NotImplementedError
 
     def same(self, axis: str, window: Window, size: int) -> Pad:
@@ -155,9 +155,9 @@ class PoolingLayer(Layer):
         return (c, *output_sizes(self.windows, inside))
 
     def counted(self, sizes: Sequence[int]) -> list[tuple[int, int]]:
-        """First cell and the one behind the last that a mean counts, in the padded space.
+        """First element and the one behind the last that a mean counts, in the padded space.
 
-        Those are the cells inside the pads that the params say. SAME ignores the pads where it
+        Those are the elements inside the pads that the params say. SAME ignores the pads where it
         pads, but not here.
         """
         inside = padded_shape(sizes, self.borders(sizes))
@@ -240,7 +240,7 @@ class PoolingLayer(Layer):
         return b.sum((c, *ys), over=us, of=cell)
 
     def _expand_mean_of_real(self, b: Builder, x: Tensor, sizes: Sequence[int]) -> Tensor:
-        """The mean of what is not padding: a sum, times a table of 1 / cells."""
+        """The mean without padding: a sum, times a table of 1 / elements."""
         counted = self.counted(sizes)
         if any(start == stop for start, stop in counted):
             return b.full((x.shape[0], *output_sizes(self.windows, x.shape[1:])), float("nan"))
@@ -266,7 +266,7 @@ class PoolingLayer(Layer):
 
 
 def _cells(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.int64]:
-    """How many cells between `bounds` each window along one axis has."""
+    """How many elements between `bounds` each window along one axis has."""
     starts = np.arange(outputs) * window.stride
     inside = np.minimum(starts + window.kernel, bounds[1]) - np.maximum(starts, bounds[0])
     cells: NDArray[np.int64] = np.maximum(inside, 0)
@@ -344,5 +344,5 @@ class Pooling3DOp(PoolingOnPlane):
         return (c, *planes(tuple(space), 3))
 
     def same(self, axis: str, window: Window, size: int) -> Pad:
-        """As of a plane, but SAME_LOWER has its odd cell of depth behind, as SAME_UPPER has."""
+        """As of a plane, but SAME_LOWER has its odd element of depth behind, as SAME_UPPER has."""
         return window.same(size, SAME_UPPER) if axis == "d" else super().same(axis, window, size)

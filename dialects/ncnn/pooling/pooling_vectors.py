@@ -35,13 +35,13 @@ from ncc.dialects.scalar import sqrt
 class StatisticsPoolingOp(Layer):
     """The mean of each channel; with include_stddev, then the standard deviation of each.
 
-    The deviation is that of the cells themselves: the mean of squares, not divided by n - 1.
+    The deviation is that of the elements themselves: the mean of squares, not divided by n - 1.
     """
 
     include_stddev = integer(0)
 
     def _channels(self, x: Shape) -> Shape:
-        """x as (channels, cells)."""
+        """x as (channels, elements)."""
         shape = planes(x, 3)
         return (shape[0], prod(shape[1:]))
 

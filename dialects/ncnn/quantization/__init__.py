@@ -1,3 +1,3 @@
-"""Whole numbers for float32: layers between the two, and arithmetic of what is quantized."""
+"""Quantization: layers between float32 and integers, and arithmetic of integers."""
 
 from ncc.dialects.ncnn.quantization import quantize as quantize

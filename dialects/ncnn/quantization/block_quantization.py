@@ -1,4 +1,4 @@
-"""What `quantize_term` says of Gemm and MultiHeadAttention: weights in blocks of small numbers.
+"""Block quantization by `quantize_term` of Gemm and MultiHeadAttention.
 
     412 = 100 * 4 bits + 10 * input scales + code 2 of a block of 128
 
@@ -45,7 +45,7 @@ class BlockQuantization:
 
     @staticmethod
     def of(term: int) -> BlockQuantization | None:
-        """What a quantize_term says; None where it says nothing of blocks."""
+        """The meaning of a quantize_term; None if it is not about blocks."""
         bits, input_scales, code = term // 100, term % 100 // 10, term % 10
         if bits not in BITS or input_scales > 1 or code >= len(BLOCKS):
             return None

@@ -46,7 +46,7 @@ def product(x: Scalar, w: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class Int8:
-    """The numbers of one layer that computes in int8, and what is done with them.
+    """The numbers of one layer that computes in int8, and its arithmetic.
 
     weight_scales: one for all outputs, or one for each of so many equal runs of them. output_scale:
     None for a float32 result. estimated: whether the factors are estimates.
@@ -71,7 +71,7 @@ class Int8:
 
     @property
     def factors(self) -> Array:
-        """What one unit of each output's sum stands for."""
+        """The value of one unit in the sum of each output."""
         scales = self.weight_scales.array()
         units = self.input_scale.array()[0] * scales
         with np.errstate(divide="ignore"):

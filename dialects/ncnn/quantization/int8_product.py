@@ -89,7 +89,7 @@ class Factor:
 
 
 def dequantized_cell(sum: Scalar, left: Factor, row: Index, right: Factor) -> Scalar:
-    """A cell of the product: its sum as float32, by the scales of both factors."""
+    """An element of the product: its sum as float32, by the scales of both factors."""
     return convert(sum, f32) * (1.0 / (left.scale[row] * right.scale[0]))
 
 

@@ -167,7 +167,7 @@ class RequantizeOp(Scaling):
 
 
 _CAST_TYPES = {1: f32, 2: f16, 3: i8, 4: bf16}
-"""What ncnn's numbers of types stand for."""
+"""The element types by ncnn's numbers."""
 
 _CASTS = {(1, 2), (2, 1), (3, 1), (1, 4), (4, 1)}
 """The conversions that ncnn has; of others it leaves the result unwritten."""

@@ -108,7 +108,7 @@ class Recurrent(Layer):
 
     @property
     def projects(self) -> bool:
-        """Whether a matrix makes a result's row of what the cell gives."""
+        """Whether a projection matrix makes a row of the result from the output of the cell."""
         return self.hidden != self.num_output
 
     @property
@@ -176,7 +176,7 @@ class Recurrent(Layer):
 
     @property
     def biases(self) -> tuple[Array, Array]:
-        """What is added to the inputs and to the recurrent part, each (directions, gates)."""
+        """The biases of the inputs and of the recurrent part, each (directions, gates)."""
         bias = held(self.bias_c_data, "bias_c_data").array().reshape(self.directions, self.gates)
         return bias, np.zeros_like(bias)
 
@@ -229,12 +229,12 @@ class Recurrent(Layer):
         return np.asarray(sums.astype(np.float32) * counts)
 
     def _counts(self) -> tuple[Array, Array]:
-        """What 1 of a weight counts, by its row: of the inputs, of the recurrent part."""
+        """The scale of a weight, by its row: of the inputs, of the recurrent part."""
         inputs = held(self.weight_xc_data_int8_scales, "weight_xc_data_int8_scales").array()
         recurrent = held(self.weight_hc_data_int8_scales, "weight_hc_data_int8_scales").array()
         return 1 / inputs, 1 / recurrent
 
-    # --- expansion --------------------------------------------------------------------------
+    # --- lowering --------------------------------------------------------------------------
 
     def lower(self, b: Builder, x: Tensor, *states: Tensor) -> list[Tensor]:
         shape = (self.directions, self.gates)

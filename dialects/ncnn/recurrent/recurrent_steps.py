@@ -47,7 +47,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class RecurrentOperands:
-    """What the steps are computed of.
+    """The operands of the steps.
 
     inputs      (steps, directions * gates)
     weight      (directions, outputs, gates); int8 in pairs where there are `counts`
@@ -169,7 +169,7 @@ class _Pairs:
         _set(code, self._numbers, 0)
 
     def quantize(self, x: MemoryView) -> Value:
-        """Take x; returns what 1 counts."""
+        """Take x; returns its scale."""
         code, (half,) = self.code, self.values.shape
         largest = code.largest(x.shape[0], lambda k: code.absolute(x[k]), 0.0)
         scale = code.select(largest > 0.0, 127.0 / largest, 1.0)

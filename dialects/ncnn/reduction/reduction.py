@@ -48,7 +48,7 @@ class ReductionOp(Layer):
     | 10              | exp    | sum     | ln                                |
 
     A vector is always reduced. Without `keepdims` the reduced axes are gone; [1] remains of all.
-    Where there is no axis to reduce, each cell is folded by itself.
+    Where there is no axis to reduce, each element is folded by itself.
     """
 
     operation = integer(0)
@@ -80,7 +80,7 @@ class ReductionOp(Layer):
         return tuple(n for k, n in enumerate(x) if k not in reduced) or (1,)
 
     def factor(self, x: Shape) -> float:
-        """What the folded values are multiplied by."""
+        """The factor of the reduced values."""
         count = prod(x[axis] for axis in self.reduced(len(x)))
         return self.coeff / count if self.operation == MEAN else self.coeff
 

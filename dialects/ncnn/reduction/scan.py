@@ -25,7 +25,7 @@ class CumulativeSumOp(Layer):
     axis = integer(0)
 
     def along(self, rank: int) -> int:
-        """The axis, whatever is said of a vector."""
+        """The axis; that of a vector is always 0."""
         return only_axis(self.axis, rank)
 
     def infer(self, x: Shape) -> Shape:

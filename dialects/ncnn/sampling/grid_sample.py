@@ -1,6 +1,6 @@
 """GridSample: an image read at the places that a grid says.
 
-A coordinate of the grid runs from -1 to 1 over an axis: with align_corner from the first cell to
+A coordinate of the grid runs from -1 to 1 over an axis: with align_corner from the first pixel to
 the last, else from the outer edge of the first to that of the last.
 """
 
@@ -45,10 +45,10 @@ class GridSampleOp(Layer):
     """x (c, h, w) or (c, d, h, w) at the places of a grid: bilinear, nearest or bicubic.
 
     The grid (h', w', 2) or (d', h', w', 3) holds coordinates, that along w first; with
-    permute_fusion they are the outermost axis. A place outside sees zeros, the cell at the edge, or
-    the image mirrored once: about its edge, with align_corner about the last cell. Where a mirrored
-    place is outside again, the former takes the cell at the edge and the latter sees zeros (but
-    ncnn's x86 code not at all points).
+    permute_fusion they are the outermost axis. A place outside sees zeros, the pixel at the edge,
+    or the image mirrored once: about its edge, with align_corner about the last pixel. Where a
+    mirrored place is outside again, the former takes the pixel at the edge and the latter sees
+    zeros (but ncnn's x86 code not at all points).
     """
 
     sample_type = integer(0, BILINEAR)
@@ -86,7 +86,7 @@ class GridSampleOp(Layer):
             return interpolate_arrays(x, taps)
 
     def _tap_arrays(self, coordinate: Array, n: int) -> list[TapArrays]:
-        """The cells along an axis of n, and their weights."""
+        """The pixels along an axis of n, and their weights."""
         one, half = np.float32(1), np.float32(0.5)
         if self.align_corner:
             place = (coordinate + one) / np.float32(2) * np.float32(n - 1)
@@ -129,7 +129,7 @@ class GridSampleOp(Layer):
         return grid[(k, *points)] if self.permute_fusion else grid[(*points, k)]
 
     def _taps(self, coordinate: Scalar, n: int) -> list[Tap]:
-        """The cells along an axis of n, and their weights."""
+        """The pixels along an axis of n, and their weights."""
         if self.align_corner:
             place = (coordinate + 1.0) / 2.0 * (n - 1)
         else:

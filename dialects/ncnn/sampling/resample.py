@@ -4,6 +4,9 @@ A place y of the result looks at the place (y + 1/2) * ratio - 1/2 of the input,
 align_corner, where ratio is the step in the input. It is size / size of the result where the
 result's size was asked for, and 1 / scale where a scale was, though the result's size is then
 rounded down. Nearest looks at y * ratio, rounded down.
+
+An image is resized one axis at a time where several rows of the result read the same rows of the
+input: these rows are computed once, and the second axis reads them as vectors.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ NONE, NEAREST, BILINEAR, BICUBIC = range(4)
 
 @dataclass(frozen=True)
 class WindowDomain:
-    """The places of one axis of the result: `n` cells become `out`, in steps of `ratio` cells."""
+    """The places of one axis of the result: `n` pixels become `out`, in steps of `ratio` pixels."""
 
     n: int
     out: int
@@ -44,18 +47,18 @@ class WindowDomain:
     align_corner: bool = False
 
     def nearest(self) -> NDArray[np.int64]:
-        """The cell that each place shows."""
+        """The pixel that each place shows."""
         places = np.arange(self.out, dtype=np.float32) * self.ratio
         return np.minimum(places.astype(np.int64), self.n - 1)
 
     @property
     def repeats(self) -> int:
-        """How often the nearest cells repeat each cell; 0 where they do not so evenly."""
+        """How often the nearest pixels repeat each pixel; 0 where they do not so evenly."""
         times = self.out // self.n
         return times if np.array_equal(self.nearest(), np.arange(self.out) // max(times, 1)) else 0
 
     def _places(self) -> NDArray[np.float64]:
-        """Where each place looks, in cells."""
+        """Where each place looks, in pixels."""
         at = np.arange(self.out, dtype=np.float64)
         if self.align_corner:
             step = (self.n - 1) / (self.out - 1) if self.out > 1 else 0.0
@@ -63,7 +66,7 @@ class WindowDomain:
         return (at + 0.5) * float(self.ratio) - 0.5
 
     def linear(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The two cells (taps, places) that each place lies between, and their weights."""
+        """The two pixels (taps, places) that each place lies between, and their weights."""
         places = np.clip(self._places(), 0.0, self.n - 1.0)
         first = np.minimum(np.floor(places).astype(np.int64), max(self.n - 2, 0))
         share = (places - first).astype(np.float32)
@@ -71,7 +74,7 @@ class WindowDomain:
         return cells, np.stack([1 - share, share])
 
     def cubic(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The four cells (taps, places) around each place, and their weights.
+        """The four pixels (taps, places) around each place, and their weights.
 
         Cells outside are the one at the edge.
         """
@@ -102,7 +105,7 @@ LARGEST_SCALE = 2.0**31
 
 @layer("Interp", inputs=(1, None))
 class InterpOp(Layer):
-    """An image at another size: nearest cell, bilinear or bicubic.
+    """An image at another size: nearest pixel, bilinear or bicubic.
 
     The size is, by the first that is there: that of `size_expr` (w, h), that of the second input
     (dynamic_target_size), output_width and output_height, or the scales times the input's, rounded
@@ -220,12 +223,12 @@ class InterpOp(Layer):
 
 
 def _image(x: Shape) -> Shape:
-    """The shape of what is resized: of rank 4, a slice of depth."""
+    """The shape that is resized: of rank 4, a slice of depth."""
     return (x[0], *x[2:]) if len(x) == 4 else x
 
 
 def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain]) -> Tensor:
-    """Each cell repeated where all ratios are whole, else a look-up of the cell."""
+    """Each pixel repeated where all ratios are whole, else a look-up of the pixel."""
     if not all(sweep.repeats for sweep in sweeps.values()):
         tables = {axis: b.table(sweep.nearest()) for axis, sweep in sweeps.items()}
         at = b.loops_of(shape)
@@ -242,7 +245,7 @@ def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Windo
 def _expand_taps(
     b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain], resize_type: int
 ) -> Tensor:
-    """The weighted sum of the cells around each place, axis by axis, innermost axis first.
+    """The weighted sum of the pixels around each place, axis by axis, innermost axis first.
 
     Where rows are read by several of the result, they are made once for all of these.
     """

@@ -1,7 +1,7 @@
-"""Images read between their cells: what GridSample, regions and deformable convolutions share.
+"""Reads images between their pixels: for GridSample, regions and deformable convolutions.
 
-A place is a float along one axis, cell k being at k. Outside of the image there are zeros: an
-expansion reads an image in a `frame` of zeros, where each cell is one further on.
+A place is a float along one axis, pixel k being at k. Outside of the image there are zeros: an
+lowering reads an image in a `frame` of zeros, where each pixel is one further on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CUBIC_A = -0.75
 
 
 def linear_taps(place: Scalar) -> list[Tap]:
-    """The two cells that a place lies between."""
+    """The two pixels that a place lies between."""
     low = floor(place)
     share = place - low
     return [(low, 1.0 - share), (low + 1.0, share)]
@@ -38,7 +38,7 @@ def clamp_array(x: Array, low: float, high: float) -> Array:
 
 
 def linear_tap_arrays(place: Array) -> list[TapArrays]:
-    """The two cells that each place lies between."""
+    """The two pixels that each place lies between."""
     low = np.floor(place)
     return [(low, 1 - (place - low)), (low + 1, place - low)]
 
@@ -52,7 +52,7 @@ def cubic_kernel(distance: Array) -> Array:
 
 
 def cubic_weights(share: Scalar) -> list[Scalar]:
-    """The weights of the four cells around a place, by its distance from the second of them."""
+    """The weights of the four pixels around a place, by its distance from the second of them."""
     rest = 1.0 - share
     return [_far(share + 1.0), _near(share), _near(rest), _far(rest + 1.0)]
 
@@ -66,18 +66,18 @@ def _far(distance: Scalar) -> Scalar:
 
 
 def frame(b: Builder, x: Tensor) -> Tensor:
-    """(c, *space) with a cell of zeros before and behind each axis of space."""
+    """(c, *space) with a pixel of zeros before and behind each axis of space."""
     around = [0, *[1] * (x.rank - 1)]
     return b.pad(x, around, around)
 
 
 def framed(place: Scalar, size: int) -> Scalar:
-    """The index in a frame of a whole place along an axis of `size` cells; zeros where outside."""
+    """The index in a frame of a whole place along an axis of `size` pixels; zeros where outside."""
     return to_index(clamp(place, -1.0, size) + 1.0)
 
 
 def interpolate(framed_x: Tensor, lead: Scalar, taps: Sequence[Sequence[Tap]]) -> Scalar:
-    """The weighted sum of the cells of channel `lead` around a point, innermost axis first."""
+    """The weighted sum of the pixels of channel `lead` around a point, innermost axis first."""
     sizes = [n - 2 for n in framed_x.shape[1:]]
     indices = [
         [(framed(place, n), weight) for place, weight in axis]

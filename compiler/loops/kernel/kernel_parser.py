@@ -40,7 +40,8 @@ class KernelParser:
         parser.parse_keyword("arguments")
         element_types = tuple(self.listed(parser.parse_type))
         parser.parse_keyword("loops")
-        loops = self.listed(self._extent)
+        has_loops = parser.parse_optional_keyword("none") is None
+        loops = self.listed(self._extent) if has_loops else []
         self.rank = len(loops)
         valid_extents = tuple(self._each("valid", self._valid_extent))
         index_of = dict(next(self._each("indices", lambda: self.listed(self._index)), ()))

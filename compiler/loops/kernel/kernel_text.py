@@ -39,7 +39,7 @@ def kernel_text(kernel: Kernel) -> str:
 def _clauses(kernel: Kernel) -> Iterator[str]:
     yield f"arguments {', '.join(map(str, kernel.element_types))}"
     loops = (f"{'sum ' * (d in kernel.reduced)}d{d} = {n}" for d, n in enumerate(kernel.extents))
-    yield f"loops {', '.join(loops)}"
+    yield f"loops {', '.join(loops) or 'none'}"
     for outer, inner, true in kernel.valid_extents:
         yield f"valid d{outer}, d{inner} to {true}"
     if kernel.index_of:

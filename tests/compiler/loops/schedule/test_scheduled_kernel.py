@@ -39,6 +39,12 @@ Convolution flat 1 1 c1 f1 0=256 1=1 5=1 6=16384 9=1
 Convolution last 1 1 f1 l1 0=64 1=1 5=1 6=16384
 """
 
+NUMBER = """7767517
+2 2
+Input data 0 1 data 0=1
+Reduction mean 1 1 data mean 0=3 1=1 4=0
+"""
+
 INT8 = """7767517
 4 4
 Input data 0 1 data 0=30 1=29 2=16
@@ -89,6 +95,7 @@ def param_file(tmp_path: Path) -> Any:
         (WIDE, {"target": "amx", "opt_level": 3}, "matrix_tiles"),
         (INT8, {"target": "avx512vnni"}, "dot window_dot"),
         (INT8, {"target": "avx2"}, "dot"),
+        (NUMBER, {"target": "avx2"}, "scalar"),
     ],
 )
 def test_round_trip(net: Any, text: str, options: Any, strategies: str) -> None:

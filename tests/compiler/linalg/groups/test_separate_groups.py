@@ -143,7 +143,7 @@ def test_only_channels_are_joined(
     ):
         module = make_network([shape], write)
         before = str(module)
-        for rewrite in (SeparateGroups(), RepeatGroups()):
+        for rewrite in (SeparateGroups(LARGE), RepeatGroups()):
             rewrite.apply(Context(), module)
         module.verify()
         assert (str(module) != before) is changes

@@ -58,7 +58,7 @@ class Row:
 
     def is_off(self, tolerance: float = TOLERANCE) -> bool:
         """Whether compiled code gives something else than the definition."""
-        if self.weight > WEIGHT:
+        if self.weight > WEIGHT and self.error > tolerance:
             return True
         if self.times is None:
             return not self.error <= max(tolerance, APART)

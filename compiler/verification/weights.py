@@ -34,13 +34,9 @@ STANDS_OUT = 15.0
 neighbours that a tile shares is not quite random: it reaches 10.
 """
 
-NEXT_TO_NOTHING = 1e-6
-"""What a weight multiplies is nothing, as a part of the largest that one does."""
-
-
-NOTHING_OF_A_RESULT = 1e-6
-"""What a bias is off by is nothing, as a part of the largest result: weights that are rounded make
-as much.
+OF_A_WEIGHT, OF_A_BIAS = 2.0**-24, 1e-6
+"""What a wrong weight makes is nothing, as a part of the largest result: half a unit in
+the last place, on the average; of a bias as much as weights make that are rounded.
 """
 
 
@@ -54,11 +50,11 @@ def weights_off(op: Layer, given: Sequence[Array], made: Array, wanted: Array) -
         return 0.0
     error = (error / size).astype(np.float32)
     bias = op.bias_array(*given)
-    nothing = float(np.abs(wanted).max()) * NOTHING_OF_A_RESULT / size
-    of_bias = _part(_bias_off(error, nothing), bias)
+    largest = float(np.abs(wanted).max()) / size
+    of_bias = _part(_bias_off(error, OF_A_BIAS * largest), bias)
     params = op.params(*(array.shape for array in given))
-    of_weights = _part(_weights_off(op, given, error), op.filters_array(params, *given))
-    return max(of_bias, of_weights) * size
+    off = _weights_off(op, given, error, OF_A_WEIGHT * largest)
+    return max(of_bias, _part(off, op.filters_array(params, *given))) * size
 
 
 def _part(off: float, weights: Array | None) -> float:
@@ -77,7 +73,7 @@ def _bias_off(error: Array, nothing: float) -> float:
 
 
 def _weights_off(
-    op: ConvolutionLayer | DeconvolutionLayer, given: Sequence[Array], error: Array
+    op: ConvolutionLayer | DeconvolutionLayer, given: Sequence[Array], error: Array, nothing: float
 ) -> float:
     """How far the weight is off that is off the most, where that stands out."""
     params = op.params(*(array.shape for array in given))
@@ -93,11 +89,13 @@ def _weights_off(
         crops = op.crops(op.full_sizes(x.shape[1:], windows))
         change, power = _common(x, np.pad(error, [(0, 0), *crops]), group, windows)
         read, made = _power(x, group)[:, :, None], power[:, None]
-    works = read > read.max() * NEXT_TO_NOTHING**2
+    count = error[0].size
     with np.errstate(divide="ignore", invalid="ignore"):
-        alike = np.abs(change) / np.sqrt(read * made) * sqrt(error[0].size)
+        makes = np.abs(change) / np.sqrt(read)
+        alike = makes / np.sqrt(made) * sqrt(count)
         off = np.abs(change) / read
-    return float(off[works & (alike > STANDS_OUT)].max(initial=0.0))
+    works = (makes > nothing * sqrt(count)) & (alike > STANDS_OUT)
+    return float(off[works].max(initial=0.0))
 
 
 def _common(

@@ -52,3 +52,10 @@ def test_the_table_marks_what_differs() -> None:
     assert lines[1].split() == ["ReLU", "x", "2x3", "0.0e+00", "1.0e-07", "0.0", "1.0e-07"]
     assert lines[2] == "as compiled for use:"
     assert lines[3].split() == ["!", "ReLU", "y", "2", "5.0e-01", "-", "-", "-"]
+
+
+def test_a_weight_that_is_off_decides() -> None:
+    """Whatever the noise, unless the result is as good as right."""
+    assert row(1e-6, 1e-5, 0.1, weight=2e-4).differs()
+    assert not row(1e-6, 1e-5, 0.1, weight=5e-5).differs()
+    assert not row(1e-7, 1e-5, 0.1, weight=2e-4).differs()

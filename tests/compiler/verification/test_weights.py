@@ -83,3 +83,11 @@ def test_a_bias_that_is_off_is_told(type: str, params: dict[str, Any], group: in
     error[3] += 1e-3 * np.abs(bias.array()).max()
     assert 8e-4 < weights_off(op, [x], right + error, right) < 1.2e-3
     assert weights_off(op, [x], right + error * 1e-5, right) == 0
+
+
+def test_what_multiplies_next_to_nothing_says_nothing() -> None:
+    """A result that is all bias, rounded one way: no weight makes anything of it."""
+    op, x = build(*LAYERS[0])
+    x = x * np.float32(1e-18) + np.float32(1e-19)
+    right = exact(op, [x])[0]
+    assert weights_off(op, [x], right.astype(np.float32) * np.float32(1 + 2**-24), right) == 0

@@ -21,7 +21,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.emit.emitter import write
-from ncc.compiler.loops.emit.reads import kernel_types
+from ncc.compiler.loops.emit.position import kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text

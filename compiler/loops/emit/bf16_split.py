@@ -13,15 +13,20 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.emit.point import PointWriter
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.body import Body
+from ncc.compiler.loops.emit.position import Part, Point, Position
+from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.kernel.kernel import Bf16Split
 
 
-class Bf16SplitWriter(PointWriter):
-    """The writer of halves."""
+class Bf16Stores(Part):
+    """The stores of values as two bf16 numbers."""
 
-    def _stored_together(self, points: Sequence[Point]) -> Iterable[list[int]]:
+    def __init__(self, position: Position, reads: Reads, body: Body) -> None:
+        super().__init__(position)
+        self.reads, self.body = reads, body
+
+    def stored_together(self, points: Sequence[Point]) -> Iterable[list[int]]:
         """The numbers of the points, two by two where both blocks of a line are among them."""
         lines: dict[object, list[int]] = {}
         for number, point in enumerate(points):
@@ -44,7 +49,7 @@ class Bf16SplitWriter(PointWriter):
     def _fills_lines(self, bf16_split: Bf16Split) -> bool:
         """Whether the vectors of both blocks lie side by side, wherever halves read or go."""
         lane, lanes = self.schedule.lane, self.state.lanes
-        if lane is None or not self._vector_points or bf16_split.beside != lanes:
+        if lane is None or not self.position.vector_points or bf16_split.beside != lanes:
             return False
         reads = [
             (a.coefficients[lane], a.coefficients[bf16_split.pairs]) for a in bf16_split.stage.reads
@@ -55,7 +60,7 @@ class Bf16SplitWriter(PointWriter):
         """The number of the block of a point, as the base of the tile and an offset."""
         return self.state.bases.get(bf16_split.pairs, 0), point.get(bf16_split.pairs, 0)
 
-    def _store_line(
+    def store_line(
         self, bf16_split: Bf16Split, point: Point, first: SSAValue, second: SSAValue
     ) -> None:
         """The halves of both blocks of a line, at the point of the first one."""
@@ -63,21 +68,21 @@ class Bf16SplitWriter(PointWriter):
         self.state.lanes = 2 * lanes
         line = self.builder.shuffle(first, second, range(2 * lanes))
         self._store_halves(
-            bf16_split, line, point, [(self._address(bf16_split.store, point), 1)], 0
+            bf16_split, line, point, [(self.reads.address(bf16_split.store, point), 1)], 0
         )
         self.state.lanes = lanes
 
-    def _store_block(self, bf16_split: Bf16Split, value: SSAValue, point: Point) -> None:
+    def store_block(self, bf16_split: Bf16Split, value: SSAValue, point: Point) -> None:
         """The halves of one block, in front of those of the other one of its line or behind it."""
         base, offset = self._block_of(bf16_split, point)
-        at = self._address(bf16_split.store, point)
+        at = self.reads.address(bf16_split.store, point)
         unpaired = (
             None if self.kernel.unpaired is None else self.kernel.extents[bf16_split.pairs] - 1
         )
         if isinstance(base, int):
             if base + offset == unpaired and self._fills_lines(bf16_split):
                 zeros = self.builder.splat(self.builder.constant(0.0, f32), self.state.lanes)
-                self._store_line(bf16_split, point, value, zeros)
+                self.store_line(bf16_split, point, value, zeros)
                 return
             terms, back = [(at, 1)], (base + offset) % 2 * bf16_split.back
         elif self.state.sizes.get(bf16_split.pairs, 1) % 2 == 0:
@@ -99,9 +104,9 @@ class Bf16SplitWriter(PointWriter):
     ) -> None:
         """Both halves of a vector, the first one at the place that the terms make."""
         target = self.entry.args[bf16_split.store.argument]
-        for self.half in range(2):
-            half = self._evaluate(bf16_split.stage, point, value)
-            at = self.builder.linear(terms, constant + self.half * bf16_split.distance)
+        for self.body.half in range(2):
+            half = self.body.evaluate(bf16_split.stage, point, value)
+            at = self.builder.linear(terms, constant + self.body.half * bf16_split.distance)
             self.builder.store(half, target, at)
 
     def _complete_pair(
@@ -112,7 +117,7 @@ class Bf16SplitWriter(PointWriter):
 
         def fill() -> None:
             zeros = self.builder.constant(0.0, bf16)
-            if self._vector_points:
+            if self.position.vector_points:
                 zeros = self.builder.splat(zeros, self.state.lanes)
             for which in range(2):
                 to = self.builder.linear([(at, 1)], which * bf16_split.distance + bf16_split.beside)

@@ -13,7 +13,7 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.nest import Nest
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.kernel.kernel import Access
 from ncc.compiler.loops.schedule.channel_gather import BLOCKS, COLUMNS, LANE
 
@@ -34,12 +34,12 @@ class ChannelGatherNest(Nest):
             self._run(COLUMNS, 0, extents[COLUMNS], 1, 1, partial(self._point, group))
 
     def _point(self, group: range) -> None:
-        self.cache = {}
+        self.state.cache = {}
         for first in group[::PAIR]:
             pair = range(first, min(first + PAIR, group.stop))
             points: list[Point] = [{BLOCKS: block} for block in pair]
-            self._finish_each(points, [self._together(block) for block in pair])
-        self.cache = {}
+            self.epilogue.finish_each(points, [self._together(block) for block in pair])
+        self.state.cache = {}
 
     def _together(self, block: int) -> SSAValue:
         """One block of the result at a point."""
@@ -60,10 +60,10 @@ class ChannelGatherNest(Nest):
     def _block(self, number: int) -> SSAValue:
         """A block of the data at the point, read once for all results that want it."""
         key = ("block", number)
-        if key not in self.cache:
+        if key not in self.state.cache:
             (held,) = self.kernel.captured.values()
             first, *others = held.strides
             access = Access(held.argument, number * first, (0, *others))
-            source, at = self.entry.args[held.argument], self._address(access, {})
-            self.cache[key] = self.builder.load(source, at, self.kernel.extents[LANE])
-        return self.cache[key]
+            source, at = self.entry.args[held.argument], self.reads.address(access, {})
+            self.state.cache[key] = self.builder.load(source, at, self.kernel.extents[LANE])
+        return self.state.cache[key]

@@ -25,7 +25,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import vector_type
 from ncc.compiler.loops.emit.nest import Nest
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.kernel.products import (
     crossed_quads_of,
@@ -43,7 +43,7 @@ _SIGNS = -0x7F7F7F80
 
 
 class DotNest(Nest):
-    """The writer of one kernel with a schedule of `dot`."""
+    """The emitter of dot products."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
@@ -56,8 +56,8 @@ class DotNest(Nest):
         self.signed = not reads_unsigned(kernel, self.broadcast)
 
     def _accumulate(self, points: list[Point]) -> list[SSAValue]:
-        initial = [self._vector(self._initial(point)) for point in points]
-        self.cache = {}
+        initial = [self.reads.vector(self._initial(point)) for point in points]
+        self.state.cache = {}
         if not self.signed:
             return self._reduce(list(self.schedule.reduced), points, initial)
         rows = list(dict.fromkeys(map(self._row, points)))
@@ -106,41 +106,41 @@ class DotNest(Nest):
             return self._columns(point)
         four = self._read_bytes(self.broadcast, point, QUAD)
         key = ("bytes", four)
-        if key not in self.cache:
+        if key not in self.state.cache:
             one = self.builder.add(vector.BitcastOp, [four], vector_type(i32, 1))
             spread = self.builder.splat(self._first(one), self.state.lanes)
             if self.signed:
                 signs = self.builder.splat(self.builder.constant(_SIGNS, i32), self.state.lanes)
                 spread = self.builder.add(arith.XOrIOp, [spread, signs], spread.type)
-            self.cache[key] = self._as_bytes(spread)
-        return self.cache[key]
+            self.state.cache[key] = self._as_bytes(spread)
+        return self.state.cache[key]
 
     def _columns(self, point: Point) -> SSAValue:
         """Four neighbours of a row, the four bytes of a channel side by side."""
         lanes = self.state.lanes
         four = self._read_bytes(self.broadcast, point, QUAD * lanes)
         key = ("columns", four)
-        if key not in self.cache:
+        if key not in self.state.cache:
             order = [subview * lanes + lane for lane in range(lanes) for subview in range(QUAD)]
-            self.cache[key] = self.builder.shuffle(four, four, order)
-        return self.cache[key]
+            self.state.cache[key] = self.builder.shuffle(four, four, order)
+        return self.state.cache[key]
 
     def _read_bytes(self, access: Access, point: Point, count: int) -> SSAValue:
         """So many bytes from where a point reads, loaded once a step."""
-        subview = self._subview(access, point)
+        subview = self.reads.subview(access, point)
         key = ("read", access.argument, subview)
-        if key not in self.cache:
+        if key not in self.state.cache:
             source = self.entry.args[access.argument]
-            self.cache[key] = self.builder.load(source, self.builder.linear(*subview), count)
-        return self.cache[key]
+            self.state.cache[key] = self.builder.load(source, self.builder.linear(*subview), count)
+        return self.state.cache[key]
 
     def _bias(self) -> SSAValue:
         """128 in every byte."""
         key = ("bias", self.state.lanes)
-        if key not in self.cache:
+        if key not in self.state.cache:
             signs = self.builder.constant(_SIGNS, i32)
-            self.cache[key] = self._as_bytes(self.builder.splat(signs, self.state.lanes))
-        return self.cache[key]
+            self.state.cache[key] = self._as_bytes(self.builder.splat(signs, self.state.lanes))
+        return self.state.cache[key]
 
     def _as_bytes(self, words: SSAValue) -> SSAValue:
         return self.builder.add(vector.BitcastOp, [words], vector_type(i8, QUAD * self.state.lanes))

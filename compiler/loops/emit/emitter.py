@@ -1,19 +1,24 @@
 """The loops of a kernel by its schedule: each strategy has one emitter.
 
-    ReadWriter              reads.py             what one point reads, and the addresses of that
-    PointWriter             point.py             what one point computes
-    FinishWriter            epilogue.py          the epilogue of each point, and its store
-    RowWriter               rows.py              sums of which the lane is reduced
-    Nest                    nest.py              chunks, tiles, and the reduced loops inside of them
-      DotNest               dot.py               four int8 products a lane
-      SharedVectorNest      shared_vectors.py    short vectors of two points in one
-      KSplitNest            k_split_nest.py      several inputs in the lanes of the last block
-      ChannelGatherNest     channel_gather.py    lanes of blocks, put together
-      TileNest              tile_nest.py         matrix tiles
-      Transform             transform.py         both sides of a small constant matrix
-        FormedWeightsNest   formed_weights.py    a sum over weights that it transforms
+An emitter is a nest, and has parts that write at one position, which all of them share:
 
-Each is what stands above it, and one thing more.
+    Position        position.py        the function, where each loop is, how long vectors are
+    Reads           reads.py           addresses, and the loads at them
+    Body            body.py            what one point computes
+    Epilogue        epilogue.py        what follows a sum, and its store
+      Bf16Stores    bf16_split.py      the store of a value as two bf16 numbers
+    Rows            rows.py            sums of which the lane is reduced
+    Nest            nest.py            chunks, tiles, and the reduced loops inside of them
+
+Other nests are that one with something else in one place:
+
+    DotNest                dot.py               four int8 products a lane
+    SharedVectorNest       shared_vectors.py    short vectors of two points in one
+    KSplitNest             k_split_nest.py      several inputs in the lanes of the last block
+    ChannelGatherNest      channel_gather.py    lanes of blocks, put together
+    TileNest               tile_nest.py         matrix tiles
+    Transform              transform.py         both sides of a small constant matrix
+      FormedWeightsNest    formed_weights.py    a sum over weights that it transforms
 """
 
 from __future__ import annotations

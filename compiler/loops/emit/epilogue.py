@@ -16,18 +16,19 @@ store together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import product
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import VectorType, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.emit.bf16_split import Bf16SplitWriter
+from ncc.compiler.loops.emit.bf16_split import Bf16Stores
+from ncc.compiler.loops.emit.body import Body
 from ncc.compiler.loops.emit.loop_builder import memory_type
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.position import Part, Point, Position
+from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.emit.transpose import interleaved
 from ncc.dialects.operation import ops_of
 
@@ -45,72 +46,39 @@ def is_function(op: Operation) -> bool:
     return op.name.startswith("math.") and not isinstance(op, _INSTRUCTIONS)
 
 
-class FinishWriter(Bf16SplitWriter):
-    """The writer of what follows an accumulation."""
+class Epilogue(Part):
+    """What follows an accumulation."""
 
-    def _with(self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]) -> None:
-        """Run `body` with another base and tile of one loop."""
-        old_base, old_size = self.state.bases.get(loop), self.state.sizes[loop]
-        self.state.bases[loop], self.state.sizes[loop] = base, size
-        body()
-        self.state.sizes[loop] = old_size
-        if old_base is not None:
-            self.state.bases[loop] = old_base
+    def __init__(self, position: Position, reads: Reads, body: Body) -> None:
+        super().__init__(position)
+        self.reads, self.body = reads, body
+        self.bf16 = Bf16Stores(position, reads, body)
 
-    def _points(self) -> list[Point]:
-        """The points of a tile, but for those that hold nothing that counts."""
-        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
-        ranges = [range(0, self.state.sizes[d] * self._step(d), self._step(d)) for d in loops]
-        points = [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
-        return [point for point in points if not self._is_left_out(point)]
-
-    def _is_left_out(self, point: Point) -> bool:
-        """Whether a vector lies wholly behind the elements of the lane that count."""
-        lane, short = self.schedule.lane, self.schedule.short
-        if lane is None or short is None or not self._is_short(point):
-            return False
-        return self._along(lane, point) >= short[1]
-
-    def _along(self, lane: int, point: Point) -> int:
-        """Where the vector at a point begins, in a tile that has short ones."""
-        base = self.state.bases.get(lane, 0)
-        if not isinstance(base, int):
-            raise CompilerBug("a short vector in a loop along the lane")
-        return base + point.get(lane, 0)
-
-    def _step(self, loop: int) -> int:
-        return self.state.lanes if loop == self.schedule.lane else 1
-
-    @property
-    def _accumulated(self) -> Attribute:
-        """The type of the accumulators; what is stored may be of another one."""
-        return self.kernel.anchor.yielded.type
-
-    def _finish(self, points: list[Point], values: Sequence[SSAValue]) -> None:
+    def finish(self, points: list[Point], values: Sequence[SSAValue]) -> None:
         """The epilogue and the store, for all points of a tile."""
         loop = self._in_turn(values)
         if loop is None:
-            self._finish_each(points, values)
+            self.finish_each(points, values)
         else:
             self._finish_in_turn(loop, points, values)
 
-    def _finish_each(self, points: list[Point], values: Sequence[SSAValue]) -> None:
+    def finish_each(self, points: list[Point], values: Sequence[SSAValue]) -> None:
         """The epilogue and the store of each point, unrolled; of both blocks of a pair together."""
-        for numbers in self._stored_together(points):
+        for numbers in self.bf16.stored_together(points):
             held = [points[number] for number in numbers]
             found = []
             for point, number in zip(held, numbers, strict=True):
-                with self._as_long_as(point):
+                with self.position.as_long_as(point):
                     found.append(self._followed(values[number], point))
             if len(held) == 2:
                 self._store_pair(held, found)
             else:
-                self._store(found[0], held[0])
+                self.store(found[0], held[0])
 
     def _followed(self, value: SSAValue, point: Point) -> SSAValue:
         """What the epilogue makes of the value at a point."""
         for stage in self.kernel.epilogue:
-            value = self._evaluate(stage, point, value)
+            value = self.body.evaluate(stage, point, value)
         return value
 
     def _in_turn(self, values: Sequence[SSAValue]) -> int | None:
@@ -144,76 +112,76 @@ class FinishWriter(Bf16SplitWriter):
         builder, size, lanes = self.builder, self.state.sizes[loop], self.state.lanes
         base, beside = self.state.bases.get(loop, 0), len(points) // size
         at_once = 2 if size % 2 == 0 else 1
-        spilled = builder.scratch(memory_type(self._accumulated, len(points) * lanes))
+        spilled = builder.scratch(memory_type(self.position.accumulated, len(points) * lanes))
         pairs = zip(points, values, strict=True)
         for subview, (_, value) in enumerate(sorted(pairs, key=lambda pair: pair[0][loop])):
             builder.store(value, spilled, builder.constant(subview * lanes))
 
         def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.cache = {}
+            self.state.cache = {}
             terms, first = ([(i, 1)], base) if isinstance(base, int) else ([(base, 1), (i, 1)], 0)
             here = builder.local(builder.linear(terms, first))
-            self._with(loop, here, at_once, lambda: finish(i))
+            self.position.with_loop(loop, here, at_once, lambda: finish(i))
             return []
 
         def finish(i: SSAValue) -> None:
-            here = sorted(self._points(), key=lambda point: point[loop])
+            here = sorted(self.position.points(), key=lambda point: point[loop])
             subviews = [
                 builder.linear([(i, beside * lanes)], subview * lanes)
                 for subview in range(len(here))
             ]
             values = [
-                builder.load(spilled, at, self._lanes_at(point))
+                builder.load(spilled, at, self.position.lanes_at(point))
                 for at, point in zip(subviews, here, strict=True)
             ]
-            self._finish_each(here, values)
+            self.finish_each(here, values)
 
         builder.loop(0, size, at_once, [], step)
 
-    def _store(self, value: SSAValue, point: Point) -> None:
+    def store(self, value: SSAValue, point: Point) -> None:
         """The value at a point, as far as it is wanted, and its halves."""
-        lanes = self.state.lanes if self._vector_points else 1
+        lanes = self.state.lanes if self.position.vector_points else 1
         if lanes > 1 and not isinstance(value.type, VectorType):
-            value = self.builder.splat(value, self._lanes_at(point))
+            value = self.builder.splat(value, self.position.lanes_at(point))
         bf16_split = self.kernel.bf16_split
         if bf16_split is not None:
-            self._store_block(bf16_split, value, point)
+            self.bf16.store_block(bf16_split, value, point)
         if bf16_split is None or not bf16_split.alone:
             self._store_value(value, point)
 
     def _store_pair(self, points: list[Point], values: list[SSAValue]) -> None:
         """The same of both blocks of a pair."""
-        bf16_split, (first, second) = self.kernel.bf16_split, map(self._vector, values)
+        bf16_split, (first, second) = self.kernel.bf16_split, map(self.reads.vector, values)
         if bf16_split is None:
             raise CompilerBug("a pair of blocks that are not halved")
-        self._store_line(bf16_split, points[0], first, second)
+        self.bf16.store_line(bf16_split, points[0], first, second)
         if not bf16_split.alone:
             self._store_value(first, points[0])
             self._store_value(second, points[1])
 
     def _store_value(self, value: SSAValue, point: Point) -> None:
-        lanes = self.state.lanes if self._vector_points else 1
+        lanes = self.state.lanes if self.position.vector_points else 1
         target, store, lane = self.entry.args[self.kernel.store.argument], self.kernel.store, -1
         if lanes > 1 and self.schedule.lane is not None:
             lane = self.schedule.lane
         if lanes == 1 or store.coefficients[lane] == 1:
             value = self._filled_up(value, point) if lanes > 1 else value
-            self.builder.store(value, target, self._address(store, point))
+            self.builder.store(value, target, self.reads.address(store, point))
             return
         if self.schedule.interleave is not None:
             self._store_interleaved(value, point, self.schedule.interleave)
             return
         for i in range(lanes):  # they do not lie side by side
-            at = self._address(store, {**point, lane: point.get(lane, 0) + i})
+            at = self.reads.address(store, {**point, lane: point.get(lane, 0) + i})
             self.builder.store(self.builder.element(value, i), target, at)
 
     def _store_interleaved(self, value: SSAValue, point: Point, members: int) -> None:
         """One of the vectors that are interleaved along a loop: all are stored with the last."""
         lanes, count, store = self.state.lanes, self.kernel.extents[members], self.kernel.store
-        number, (terms, constant) = self._first_member(store, point, members)
+        number, (terms, constant) = self.reads.first_member(store, point, members)
         key = ("stored", terms, constant)
-        self.cache[*key, number] = value
-        found = [self.cache.get((*key, i)) for i in range(count)]
+        self.state.cache[*key, number] = value
+        found = [self.state.cache.get((*key, i)) for i in range(count)]
         vectors = [vector for vector in found if vector is not None]
         if len(vectors) < count:
             return
@@ -224,9 +192,9 @@ class FinishWriter(Bf16SplitWriter):
     def _filled_up(self, value: SSAValue, point: Point) -> SSAValue:
         """The last vector that counts of a block, with zeros behind it."""
         lane, short = self.schedule.lane, self.schedule.short
-        if lane is None or short is None or not self._is_short(point):
+        if lane is None or short is None or not self.position.is_short(point):
             return value
-        first, lanes = self._along(lane, point), self._lanes_at(point)
+        first, lanes = self.position.along(lane, point), self.position.lanes_at(point)
         if first + lanes < short[1]:
             return value
         zeros, rest = self.builder.constant(0.0, f32), self.kernel.extents[lane] - first

@@ -33,7 +33,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.combination import combine
 from ncc.compiler.loops.emit.loop_builder import memory_type
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.emit.transform import Transform
 from ncc.compiler.loops.kernel.kernel import LINE, Kernel
 from ncc.compiler.loops.schedule.formed_weights import Formed
@@ -42,7 +42,7 @@ from ncc.dialects.element import dtype_of
 
 
 class FormedWeightsNest(Transform):
-    """The writer of one kernel with a panel."""
+    """The emitter of a kernel that transforms its weights."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
@@ -82,15 +82,15 @@ class FormedWeightsNest(Transform):
         self.builder.loop(0, self.kernel.extents[self.formed.steps], 1, [], step)
 
     def _tile(self) -> None:
-        self.cache = {}
+        self.state.cache = {}
         self.at_tile()
-        self.cache = {}
+        self.state.cache = {}
 
     def _clear(self) -> None:
         """Sums begin with zeros."""
-        zero = self._vector(self.builder.constant(0.0, f32))
-        for point in self._points():
-            self._store(zero, point)
+        zero = self.reads.vector(self.builder.constant(0.0, f32))
+        for point in self.position.points():
+            self.epilogue.store(zero, point)
 
     # --- weights ----------------------------------------------------------------------------
 
@@ -100,12 +100,12 @@ class FormedWeightsNest(Transform):
         def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             self.state.bases[self.formed.panel] = i
             for first in range(0, self.across, self.state.lanes):
-                self.cache = {}
+                self.state.cache = {}
                 self._form_vector(row, first, i)
             return []
 
         self.builder.loop(0, self.kernel.extents[self.formed.panel], 1, [], step)
-        self.cache = {}
+        self.state.cache = {}
 
     def _form_vector(self, row: int, first: int, i: SSAValue) -> None:
         """The row of the outputs from `first`."""
@@ -116,7 +116,7 @@ class FormedWeightsNest(Transform):
         def down(across: int) -> SSAValue:
             def weight(down: int) -> SSAValue:
                 point = {**outputs, loops.down: down, loops.across: across}
-                return self._read_single(loops.data, point, self._vector_points)
+                return self.reads.read_single(loops.data, point, self.position.vector_points)
 
             (value,) = combine(self.first, [row], weight, self)
             return value
@@ -138,7 +138,7 @@ class FormedWeightsNest(Transform):
         lines = -(-length // (line * len(self.first) * self.columns))
         for block in range(self.schedule.points(formed.blocks)):
             self.state.bases |= dict.fromkeys(inside, 0)
-            terms, first = self._subview(weights, {formed.blocks: block, formed.steps: 1})
+            terms, first = self.reads.subview(weights, {formed.blocks: block, formed.steps: 1})
             first += row * self.columns * lines * line
             if isinstance(column, int):
                 first += column * lines * line
@@ -152,21 +152,21 @@ class FormedWeightsNest(Transform):
 
     def _sum(self) -> None:
         """What a panel adds to one tile of points."""
-        points = self._points()
-        held = [self._read(self.kernel.store, point, self._vector_points) for point in points]
+        points, vectors = self.position.points(), self.position.vector_points
+        held = [self.reads.read(self.kernel.store, point, vectors) for point in points]
 
         def step(i: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             self.state.bases[self.formed.panel] = i
-            self.cache = {}
+            self.state.cache = {}
             return [self._added(point, i, value) for point, value in zip(points, sums, strict=True)]
 
         sums = self.builder.loop(0, self.kernel.extents[self.formed.panel], 1, held, step)
         for point, value in zip(points, sums, strict=True):
-            self._store(value, point)
+            self.epilogue.store(value, point)
 
     def _added(self, point: Point, i: SSAValue, total: SSAValue) -> SSAValue:
         """The sum of a point and one more product."""
-        value = self._vector(self._read(self.formed.data, point, False))
+        value = self.reads.vector(self.reads.read(self.formed.data, point, False))
         weight = self._formed_at(point, i)
         return self.builder.add(vector.FMAOp, [value, weight, total], total.type)
 
@@ -176,11 +176,11 @@ class FormedWeightsNest(Transform):
         first = point.get(formed.blocks, 0) * self.kernel.extents[formed.lane]
         first += point.get(formed.lane, 0)
         key = ("formed", first)
-        if key not in self.cache:
+        if key not in self.state.cache:
             terms = [(i, self.across)]
             if isinstance(column, int):
                 at = self.builder.linear(terms, first + column * self.pitch)
             else:
                 at = self.builder.linear([*terms, (column, self.pitch)], first)
-            self.cache[key] = self.builder.load(self.weights, at, self.state.lanes)
-        return self.cache[key]
+            self.state.cache[key] = self.builder.load(self.weights, at, self.state.lanes)
+        return self.state.cache[key]

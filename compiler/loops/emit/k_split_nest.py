@@ -16,26 +16,54 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.nest import Nest
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.position import Point, Position
+from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.emit.transpose import unfolded
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.schedule.schedule import Schedule
 
 
+class KSplitReads(Reads):
+    """Reads that spread several inputs over the lanes of the last block."""
+
+    def __init__(self, position: Position) -> None:
+        super().__init__(position)
+        if self.kernel.k_split is None:
+            raise CompilerBug("a folded block of a kernel without one")
+        self.k_split = self.kernel.k_split
+        self.last_block = self.kernel.extents[self.k_split.outputs] - 1
+
+    @property
+    def is_last_block(self) -> bool:
+        """Whether the tile is of the last block."""
+        return self.state.bases.get(self.k_split.outputs, 0) == self.last_block
+
+    def read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
+        """Of the last block, several inputs at once, each in all of its lanes."""
+        inputs, times = self.k_split.inputs, self.k_split.times
+        if lane_moves or not self.is_last_block or access.coefficients[inputs] != 1:
+            return super().read(access, point, lane_moves)
+        coefficients = list(access.coefficients)
+        coefficients[inputs] = times
+        subview = self.subview(replace(access, coefficients=tuple(coefficients)), point)
+        key = ("folded", access.argument, subview)
+        if key not in self.state.cache:
+            source, at = self.entry.args[access.argument], self.builder.linear(*subview)
+            held = self.builder.load(source, at, times)
+            lanes = [lane % times for lane in range(self.state.lanes)]
+            self.state.cache[key] = self.builder.shuffle(held, held, lanes)
+        return self.state.cache[key]
+
+
 class KSplitNest(Nest):
-    """The writer of one kernel with a folding."""
+    """The emitter of a kernel whose last block splits k."""
+
+    reads: KSplitReads
+    reads_of = KSplitReads
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
-        if kernel.k_split is None:
-            raise CompilerBug("a folded block of a kernel without one")
-        self.k_split = kernel.k_split
-        self.last = kernel.extents[self.k_split.outputs] - 1
-
-    @property
-    def _is_folded(self) -> bool:
-        """Whether the tile is of the last block."""
-        return self.state.bases.get(self.k_split.outputs, 0) == self.last
+        self.k_split, self.last = self.reads.k_split, self.reads.last_block
 
     def _alike(self, loop: int) -> int:
         if loop != self.k_split.outputs:
@@ -51,32 +79,17 @@ class KSplitNest(Nest):
 
     def _accumulate(self, points: list[Point]) -> list[SSAValue]:
         """Of each output of the last block, what its lanes have summed from nothing."""
-        if not self._is_folded:
+        if not self.reads.is_last_block:
             return super()._accumulate(points)
         lanes, times = self.state.lanes, self.k_split.times
         zeros = self.builder.splat(self.builder.constant(0.0, f32), lanes)
         sums = self._reduce(list(self.schedule.reduced), points, [zeros] * len(points))
-        self.cache = {}
+        self.state.cache = {}
         outputs = [unfolded(self.builder, value, lanes, times) for value in sums]
         starts = zip(outputs, points, strict=True)
         return [self._on_start(value, point) for value, point in starts]
 
     def _reduced_extent(self, loop: int) -> int:
-        at_once = self.k_split.times if self._is_folded and loop == self.k_split.inputs else 1
+        is_split = self.reads.is_last_block and loop == self.k_split.inputs
+        at_once = self.k_split.times if is_split else 1
         return super()._reduced_extent(loop) // at_once
-
-    def _read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
-        """Of the last block, several inputs at once, each in all of its lanes."""
-        inputs, times = self.k_split.inputs, self.k_split.times
-        if lane_moves or not self._is_folded or access.coefficients[inputs] != 1:
-            return super()._read(access, point, lane_moves)
-        coefficients = list(access.coefficients)
-        coefficients[inputs] = times
-        subview = self._subview(replace(access, coefficients=tuple(coefficients)), point)
-        key = ("folded", access.argument, subview)
-        if key not in self.cache:
-            source, at = self.entry.args[access.argument], self.builder.linear(*subview)
-            held = self.builder.load(source, at, times)
-            lanes = [lane % times for lane in range(self.state.lanes)]
-            self.cache[key] = self.builder.shuffle(held, held, lanes)
-        return self.cache[key]

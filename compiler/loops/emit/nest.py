@@ -16,14 +16,29 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, func
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.emit.reads import Point
-from ncc.compiler.loops.emit.rows import RowWriter
-from ncc.compiler.loops.kernel.kernel import Stage
-from ncc.compiler.loops.schedule.schedule import parts_of_lane
+from ncc.compiler.loops.emit.body import Body
+from ncc.compiler.loops.emit.epilogue import Epilogue
+from ncc.compiler.loops.emit.position import Part, Point, Position
+from ncc.compiler.loops.emit.reads import Reads
+from ncc.compiler.loops.emit.rows import Rows
+from ncc.compiler.loops.kernel.kernel import Kernel, Stage
+from ncc.compiler.loops.schedule.schedule import Schedule, parts_of_lane
 
 
-class Nest(RowWriter):
-    """The writer of one kernel."""
+class Nest(Part):
+    """The emitter of one kernel.
+
+    reads_of: what makes its reads.
+    """
+
+    reads_of: type[Reads] = Reads
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(Position(kernel, schedule))
+        self.reads = self.reads_of(self.position)
+        self.body = Body(self.position, self.reads)
+        self.epilogue = Epilogue(self.position, self.reads, self.body)
+        self.rows = Rows(self.position, self.body)
 
     def write(self, name: str) -> func.FuncOp:
         """The whole function."""
@@ -67,12 +82,12 @@ class Nest(RowWriter):
             self._chunk_loops(rest, loops)
             return
 
-        def remainder() -> None:
-            for begin, count in self._last(loop):
-                self._with(loop, begin, count, lambda: self._chunk_loops(rest, list(loops)))
-
         def full() -> None:
             self._chunk_loops(rest, list(loops))
+
+        def remainder() -> None:
+            for begin, count in self._last(loop):
+                self.position.with_loop(loop, begin, count, full)
 
         if whole == 0:
             remainder()
@@ -95,7 +110,7 @@ class Nest(RowWriter):
         self._run(loop, 0, whole, size, size, lambda: self._parallel(inner))
         if whole * size < extent:
             for begin, count in self._last(loop):
-                self._with(loop, begin, count, lambda: self._parallel(inner))
+                self.position.with_loop(loop, begin, count, lambda: self._parallel(inner))
 
     def _alike(self, loop: int) -> int:
         """How many tiles along a loop are whole, and of whole vectors."""
@@ -127,7 +142,7 @@ class Nest(RowWriter):
         trips = (extent - position) // lanes
         self._run(loop, position, trips, lanes, 1, lambda: self._parallel(inner))
         if extent % lanes:
-            self._with(loop, extent - lanes, 1, lambda: self._parallel(inner))
+            self.position.with_loop(loop, extent - lanes, 1, lambda: self._parallel(inner))
 
     def _part(self, loop: int, inner: list[int], part: SSAValue) -> None:
         """The whole tiles of a chunk's part of the lane; in the last one what they leave, too."""
@@ -138,7 +153,7 @@ class Nest(RowWriter):
         end = self.builder.binary(arith.MinUIOp, end, self.builder.constant(whole))
 
         def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self._with(loop, i, size, lambda: self._parallel(inner))
+            self.position.with_loop(loop, i, size, lambda: self._parallel(inner))
             return []
 
         self.builder.loop(first, end, step, [], at)
@@ -167,7 +182,7 @@ class Nest(RowWriter):
                 points = max(1, (extent - position) // lanes)
             elif position and (extent - position).bit_count() > 1 and self._can_store_again:
                 self.state.lanes, self.state.sizes[loop] = lanes, 1
-                self._with(loop, extent - lanes, 1, lambda: self._parallel(inner))
+                self.position.with_loop(loop, extent - lanes, 1, lambda: self._parallel(inner))
                 break
             else:
                 lanes //= 2
@@ -188,7 +203,9 @@ class Nest(RowWriter):
     def _ends(self) -> bool:
         """Whether a tile has the last step of a loop by which vectors are short."""
         short = self.schedule.short
-        return short is not None and self._is_short({short[0]: self.state.sizes[short[0]] - 1})
+        if short is None:
+            return False
+        return self.position.is_short({short[0]: self.state.sizes[short[0]] - 1})
 
     def _run(
         self, loop: int, first: int, trips: int, step: int, size: int, body: Callable[[], None]
@@ -197,11 +214,11 @@ class Nest(RowWriter):
         if trips == 0:
             return
         if trips == 1:
-            self._with(loop, first, size, body)
+            self.position.with_loop(loop, first, size, body)
             return
 
         def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self._with(loop, i, size, body)
+            self.position.with_loop(loop, i, size, body)
             return []
 
         self.builder.loop(first, first + trips * step, step, [], at)
@@ -210,17 +227,17 @@ class Nest(RowWriter):
 
     def _tile(self) -> None:
         """All points of a tile: their sums or values, then what follows."""
-        points = self._points()
+        points = self.position.points()
         if not points:
             return
-        self.cache = {}
+        self.state.cache = {}
         if self.kernel.accumulates:
             values = self._accumulate(points)
         else:
-            values = [self._evaluate(self.kernel.anchor, point, None) for point in points]
-        self.cache = {}
-        self._finish(points, values)
-        self.cache = {}
+            values = [self.body.evaluate(self.kernel.anchor, point, None) for point in points]
+        self.state.cache = {}
+        self.epilogue.finish(points, values)
+        self.state.cache = {}
 
     # --- reductions -------------------------------------------------------------------------
 
@@ -229,38 +246,38 @@ class Nest(RowWriter):
         lane = self.schedule.lane
         if lane is not None and lane in self.kernel.reduced:
             initial = [self._initial(point) for point in points]
-            self.cache = {}
-            return self._fold_rows(lane, points, initial)
+            self.state.cache = {}
+            return self.rows.fold_rows(lane, points, initial)
         initial = [self._started_at(point) for point in points]
-        self.cache = {}
+        self.state.cache = {}
         return self._reduce(list(self.schedule.reduced), points, initial)
 
     def _started_at(self, point: Point) -> SSAValue:
         """What the accumulator of a point starts from."""
-        with self._as_long_as(point):
-            return self._vector(self._initial(point))
+        with self.position.as_long_as(point):
+            return self.reads.vector(self._initial(point))
 
     def _on_start(self, value: SSAValue, point: Point) -> SSAValue:
         """A sum from nothing, put on top of what the result starts from."""
         if self.kernel.initial == 0.0:
             return value
-        return self.builder.binary(arith.AddfOp, self._vector(self._initial(point)), value)
+        return self.builder.binary(arith.AddfOp, self.reads.vector(self._initial(point)), value)
 
     def _initial(self, point: Point) -> SSAValue:
         """What the result starts from at a point."""
         initial = self.kernel.initial
         if isinstance(initial, Stage):
-            return self._evaluate(initial, point, None)
+            return self.body.evaluate(initial, point, None)
         if initial is None:
-            return self._read(self.kernel.store, point, self._vector_points)
-        return self.builder.constant(initial, self._accumulated)
+            return self.reads.read(self.kernel.store, point, self.position.vector_points)
+        return self.builder.constant(initial, self.position.accumulated)
 
     def _reduce(
         self, loops: list[int], points: list[Point], values: list[SSAValue]
     ) -> list[SSAValue]:
         """All reduced loops around one step; the accumulators are carried."""
         if not loops:
-            self._prefetch()
+            self.reads.prefetch()
             return [
                 self._step_at(point, value) for point, value in zip(points, values, strict=True)
             ]
@@ -280,8 +297,8 @@ class Nest(RowWriter):
 
     def _step_at(self, point: Point, value: SSAValue) -> SSAValue:
         """The accumulator of a point after one more step."""
-        with self._as_long_as(point):
-            return self._evaluate(self.kernel.anchor, point, value)
+        with self.position.as_long_as(point):
+            return self.body.evaluate(self.kernel.anchor, point, value)
 
     def _reduced_extent(self, loop: int) -> int:
         return self.state.sizes.get(loop, self.kernel.extents[loop])
@@ -303,6 +320,6 @@ class Nest(RowWriter):
                 values = self._reduce(inner, points, values)
             return values
 
-        return self._iterations(
+        return self.position.iterations(
             loop, first, first + trips, values, lambda held: self._reduce(inner, points, held)
         )

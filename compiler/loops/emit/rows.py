@@ -19,8 +19,8 @@ from xdsl.dialects import arith, vector
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.emit.epilogue import FinishWriter
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.body import Body
+from ncc.compiler.loops.emit.position import Part, Point, Position
 from ncc.compiler.loops.schedule.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 
 _NEUTRAL: dict[type[Operation], float] = {
@@ -44,10 +44,14 @@ _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
 """How the lanes of a vector are combined, by the same."""
 
 
-class RowWriter(FinishWriter):
-    """The writer of such reductions."""
+class Rows(Part):
+    """Such reductions."""
 
-    def _fold_rows(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+    def __init__(self, position: Position, body: Body) -> None:
+        super().__init__(position)
+        self.body = body
+
+    def fold_rows(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         """What points have become when all rows are folded into the values that they began with."""
         outer = [d for d in self.schedule.reduced if d != lane]
         return self._rows(outer, lane, points, values)
@@ -61,9 +65,9 @@ class RowWriter(FinishWriter):
 
             def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
                 self.state.bases[loop] = i
-                saved, self.cache = self.cache, {}
+                saved, self.state.cache = self.state.cache, {}
                 results = self._rows(inner, lane, points, carried)
-                self.cache = saved
+                self.state.cache = saved
                 return results
 
             extent = self.builder.constant(self.kernel.extents[loop])
@@ -96,7 +100,7 @@ class RowWriter(FinishWriter):
         """A vector of partial results for each point; on the way, several of a long row."""
         lanes, count = self.schedule.vector, len(points)
         combine, neutral = self._combination()
-        start = self.builder.splat(self.builder.constant(neutral, self._accumulated), lanes)
+        start = self.builder.splat(self.builder.constant(neutral, self.position.accumulated), lanes)
         beside = max(1, SIDE_BY_SIDE // count) if whole >= LONG_REDUCTION * lanes else 1
 
         def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:
@@ -117,12 +121,12 @@ class RowWriter(FinishWriter):
     ) -> list[SSAValue]:
         """Partial results after one more vector of each point's row, behind so many cells."""
         self.state.bases[lane] = at
-        saved, self.cache = self.cache, {}
+        saved, self.state.cache = self.state.cache, {}
         results = [
-            self._evaluate(self.kernel.anchor, point, value, k_split=True)
+            self.body.evaluate(self.kernel.anchor, point, value, k_split=True)
             for point, value in zip(points, values, strict=True)
         ]
-        self.cache = saved
+        self.state.cache = saved
         return results
 
     def _combination(self) -> tuple[type[Operation], float]:
@@ -138,4 +142,4 @@ class RowWriter(FinishWriter):
             "kind": vector.CombiningKindAttr(_KINDS[combine]),
             "fastmath": arith.FastMathFlagsAttr("none"),
         }
-        return self.builder.add(vector.ReductionOp, [row], self._accumulated, properties)
+        return self.builder.add(vector.ReductionOp, [row], self.position.accumulated, properties)

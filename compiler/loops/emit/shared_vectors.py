@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.nest import Nest
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.products import product_of
 from ncc.compiler.loops.schedule.schedule import Schedule
@@ -27,7 +27,7 @@ Cell = tuple[Point] | tuple[Point, Point]
 
 
 class SharedVectorNest(Nest):
-    """The writer of one kernel with a schedule that joins short vectors."""
+    """The emitter of a contraction whose short vectors share whole ones."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
@@ -40,7 +40,7 @@ class SharedVectorNest(Nest):
     def _accumulate(self, points: list[Point]) -> list[SSAValue]:
         self.cells = self._two_by_two(points)
         initial = [self._begun(cell) for cell in self.cells]
-        self.cache = {}
+        self.state.cache = {}
         values = self._reduce(list(self.schedule.reduced), points, initial)
         parts = [
             part
@@ -58,7 +58,7 @@ class SharedVectorNest(Nest):
         waiting: dict[int, Point] = {}
         for point in points:
             subview = sum(self.stream.coefficients[loop] * n for loop, n in point.items())
-            if not self._is_short(point):
+            if not self.position.is_short(point):
                 cells.append((point,))
             elif subview in waiting:
                 cells.append((waiting.pop(subview), point))
@@ -79,7 +79,7 @@ class SharedVectorNest(Nest):
         """The sums of each point of a cell."""
         if len(cell) == 1:
             return [value]
-        half, whole = self._lanes_at(cell[0]), self.state.lanes
+        half, whole = self.position.lanes_at(cell[0]), self.state.lanes
         sides = range(half), range(half, whole)
         return [self.builder.shuffle(value, value, side) for side in sides]
 
@@ -88,23 +88,24 @@ class SharedVectorNest(Nest):
     ) -> list[SSAValue]:
         if loops:
             return super()._reduce(loops, points, values)
-        self._prefetch()
+        self.reads.prefetch()
         return [self._added(cell, value) for cell, value in zip(self.cells, values, strict=True)]
 
     def _added(self, cell: Cell, value: SSAValue) -> SSAValue:
         """The accumulator of a cell after one more step."""
         if len(cell) == 1:
             return self._step_at(cell[0], value)
-        half, whole = self._lanes_at(cell[0]), self.state.lanes
-        x, other = (self._splat(self._read_single(self.broadcast, point, False)) for point in cell)
+        half, whole = self.position.lanes_at(cell[0]), self.state.lanes
+        values = (self.reads.read_single(self.broadcast, point, False) for point in cell)
+        x, other = map(self.reads.splat, values)
         both = self.builder.shuffle(x, other, [*range(half), *range(whole + half, 2 * whole)])
         return self.builder.add(vector.FMAOp, [both, self._twice(cell[0]), value], value.type)
 
     def _twice(self, point: Point) -> SSAValue:
         """The short vector at a point in both halves of a whole one, read once a step."""
-        with self._as_long_as(point):
-            short = self._read_single(self.stream, point, True)
+        with self.position.as_long_as(point):
+            short = self.reads.read_single(self.stream, point, True)
         key = ("twice", short)
-        if key not in self.cache:
-            self.cache[key] = self._side_by_side(short, short)
-        return self.cache[key]
+        if key not in self.state.cache:
+            self.state.cache[key] = self._side_by_side(short, short)
+        return self.state.cache[key]

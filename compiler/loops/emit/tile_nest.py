@@ -27,7 +27,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.compiler.loops.emit.nest import Nest
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.emit.tile_step import products_of
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.schedule.matrix_tiles import (
@@ -67,7 +67,7 @@ class _Group:
 
 
 class TileNest(Nest):
-    """The writer of one kernel with a schedule of `tiles`."""
+    """The emitter of a contraction on matrix tiles."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
@@ -210,7 +210,7 @@ class TileNest(Nest):
         blocks = range(self.plan.q)
         for access, block, line in product(self.schedule.prefetch_l2, blocks, range(share)):
             point = {} if self.halves.vectors is None else {self.halves.vectors: block}
-            at = self.builder.local(self._address(access, point))
+            at = self.builder.local(self.reads.address(access, point))
             further = self.builder.linear([(at, 1), (self.iteration, share * STEP)], line * STEP)
             self.builder.prefetch(self.entry.args[access.argument], further)
 
@@ -234,7 +234,7 @@ class TileNest(Nest):
         """A tile whose rows are points."""
         saved = dict(self.state.bases)
         self.state.bases.update(held.bases)
-        at = self._address(access, {})
+        at = self.reads.address(access, {})
         self.state.bases = saved
         distance = access.coefficients[self.plan.inner] * HALF_BYTES
         return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
@@ -242,7 +242,7 @@ class TileNest(Nest):
     def _load_vectors(self, number: int, access: Access, block: int) -> Operation:
         """A tile of weights for the block of outputs."""
         vectors = self.halves.vectors
-        at = self._address(access, {} if vectors is None else {vectors: block})
+        at = self.reads.address(access, {} if vectors is None else {vectors: block})
         return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
 
     def _begin(self, group: _Group, block: SSAValue | int) -> None:
@@ -339,7 +339,7 @@ class TileNest(Nest):
 
     def _follow(self, row: SSAValue, number: int, blocks: range) -> None:
         """What follows at one point, for 16 outputs of each block."""
-        self.cache = {}
+        self.state.cache = {}
         vectors = self.halves.vectors
         points: list[Point] = [{} if vectors is None else {vectors: block} for block in blocks]
         sums = [
@@ -349,5 +349,5 @@ class TileNest(Nest):
             for block in blocks
         ]
         starts = zip(sums, points, strict=True)
-        self._finish_each(points, [self._on_start(value, point) for value, point in starts])
-        self.cache = {}
+        self.epilogue.finish_each(points, [self._on_start(value, point) for value, point in starts])
+        self.state.cache = {}

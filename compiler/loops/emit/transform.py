@@ -21,7 +21,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.combination import combine, together
 from ncc.compiler.loops.emit.nest import Nest
-from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.schedule import Schedule
@@ -56,13 +56,13 @@ class Transform(Nest):
         self._run(loop, 0, true // size, 1, 1, lambda: self._parallel(inner))
         if true % size:
             self.kept[point] = true % size
-            self._with(loop, true // size, 1, lambda: self._parallel(inner))
+            self.position.with_loop(loop, true // size, 1, lambda: self._parallel(inner))
             self.kept[point] = size
 
     def _tile(self) -> None:
         rows, beside = range(self.kept[self.loops.row]), self._beside()
         for group in together(self.first, rows, self.schedule.points(self.loops.row)):
-            self.cache = {}
+            self.state.cache = {}
             down = [
                 [self._down(group, across, subview) for across in range(len(self.second[0]))]
                 for subview in beside
@@ -70,7 +70,7 @@ class Transform(Nest):
             for position, row in enumerate(group):
                 across = [[values[position] for values in found] for found in down]
                 self._row(row, beside, across)
-        self.cache = {}
+        self.state.cache = {}
 
     def _row(self, row: int, beside: Sequence[Point], across: Sequence[Sequence[SSAValue]]) -> None:
         """A row of results at places side by side: the rest of the transform, what follows it."""
@@ -84,7 +84,7 @@ class Transform(Nest):
             results = combine(self.second, columns, transformed.__getitem__, self)
             points += here
             values += map(self._on_start, results, here)
-        self._finish_each(points, values)
+        self.epilogue.finish_each(points, values)
 
     def _beside(self) -> list[Point]:
         """The places of a tile: both blocks of a pair where results are stored in halves."""
@@ -98,7 +98,7 @@ class Transform(Nest):
 
         def data(down: int) -> SSAValue:
             point = {**subview, self.loops.down: down, self.loops.across: across}
-            return self._read(self.loops.data, point, self._vector_points)
+            return self.reads.read(self.loops.data, point, self.position.vector_points)
 
         return combine(self.first, rows, data, self)
 
@@ -119,4 +119,4 @@ class Transform(Nest):
         return self.builder.add(vector.FMAOp, [self._constant(factor), a, b], a.type)
 
     def _constant(self, factor: float) -> SSAValue:
-        return self._vector(self.builder.constant(factor, f32))
+        return self.reads.vector(self.builder.constant(factor, f32))

@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
-from ncc.compiler.loops.emit.reads import kernel_types
+from ncc.compiler.loops.emit.position import kernel_types
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.kernel.read_kernel import constant_kernel
 from ncc.compiler.loops.kernel.stable_text import stable_text

@@ -12,30 +12,31 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import vector_type
-from ncc.compiler.loops.emit.reads import Point, ReadWriter, is_vector
-from ncc.compiler.loops.kernel.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.emit.position import Part, Point, Position
+from ncc.compiler.loops.emit.reads import Reads, is_vector
+from ncc.compiler.loops.kernel.kernel import Access, Stage
 from ncc.compiler.loops.kernel.vector_loops import varying
-from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects.operation import only_result, operands_of, ops_of
 
 
-class PointWriter(ReadWriter):
-    """The writer of bodies."""
+class Body(Part):
+    """The bodies of a kernel at its points."""
 
-    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
-        super().__init__(kernel, schedule)
+    def __init__(self, position: Position, reads: Reads) -> None:
+        super().__init__(position)
+        self.reads = reads
         self.moving: dict[tuple[Block, bool], set[SSAValue]] = {}
         """What differs from lane to lane, of each body."""
         self.bodies: dict[Block, Sequence[tuple[Operation, arith.MulfOp | None]]] = {}
         self.half = 0
         """Which of a value's halves is computed, where they are."""
 
-    def _evaluate(
+    def evaluate(
         self, stage: Stage, point: Point, flight: SSAValue | None, k_split: bool = False
     ) -> SSAValue:
         """What a body computes at a point; `flight` is the accumulator or the value so far."""
         lane = self.schedule.lane
-        wide = self.state.lanes > 1 and (k_split or self._vector_points)
+        wide = self.state.lanes > 1 and (k_split or self.position.vector_points)
         moving: set[SSAValue] = set()
         if wide and lane is not None:
             vector_flight = flight is not None and is_vector(flight)
@@ -51,7 +52,7 @@ class PointWriter(ReadWriter):
                 access = arguments[operand]
                 if access is None:
                     raise CompilerBug("a body that reads a value which is not there")
-                value = values[operand] = self._read(access, point, operand in moving)
+                value = values[operand] = self.reads.read(access, point, operand in moving)
             return value
 
         for op, product in self._operations(stage):
@@ -113,9 +114,9 @@ class PointWriter(ReadWriter):
         operands = [value_of(operand) for operand in operands_of(op)]
         result_type = result.type
         if isinstance(op, arith.ExtFOp) and result_type == f32:
-            return self._single(operands[0])
+            return self.reads.single(operands[0])
         if any([is_vector(operand) for operand in operands]):
-            operands = [self._wide(operand) for operand in operands]
+            operands = [self.reads.wide(operand) for operand in operands]
             result_type = vector_type(result_type, self.state.lanes)
         return self.builder.add(type(op), operands, result_type, op.properties)
 
@@ -129,7 +130,7 @@ class PointWriter(ReadWriter):
         addend = next(o for o in operands_of(op) if o is not multiplied)
         values = [value_of(operand) for operand in (*operands_of(product), addend)]
         if any([is_vector(value) for value in values]):
-            values = [self._wide(v) for v in values]
+            values = [self.reads.wide(v) for v in values]
             return self.builder.add(vector.FMAOp, values, values[0].type)
         return self.builder.add(math.FmaOp, values, values[0].type)
 
@@ -168,7 +169,7 @@ class PointWriter(ReadWriter):
         if apart:
             return self.builder.gather(source, first, self._places(apart))
         along = any(at in moving for at in op.indices)
-        lanes = self.state.lanes if along and self._vector_points else 1
+        lanes = self.state.lanes if along and self.position.vector_points else 1
         return self.builder.load(source, first, lanes)
 
     def _places(self, terms: Sequence[tuple[SSAValue, int]]) -> SSAValue:
@@ -178,7 +179,7 @@ class PointWriter(ReadWriter):
         found: list[SSAValue] = []
         for value, stride in terms:
             short = self.builder.add(arith.IndexCastOp, [value], kind)
-            factor = self._splat(self.builder.constant(stride, i32))
+            factor = self.reads.splat(self.builder.constant(stride, i32))
             found.append(self.builder.binary(arith.MuliOp, short, factor))
         return reduce(partial(self.builder.binary, arith.AddiOp), found)
 

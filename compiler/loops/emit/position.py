@@ -1,0 +1,163 @@
+"""The place in the function of a kernel that is written: where each loop is, and how long vectors
+are.
+
+All parts of an emitter share one `Position`: addresses and loads (`reads.py`), bodies (`body.py`),
+what follows a sum (`epilogue.py`), sums along the lane (`rows.py`), and the nest around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.schedule.schedule import Schedule
+
+Point = dict[int, int]
+"""Offsets of one point of the register tile, by loop."""
+
+
+@dataclass
+class State:
+    """Where the emitter is: the base of every loop, tile sizes and vector length in force, the part
+    of the lane where a chunk has no more of it, and what was read at this place.
+    """
+
+    bases: dict[int, SSAValue | int] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
+    lanes: int = 1
+    part: SSAValue | None = None
+    cache: dict[object, SSAValue] = field(default_factory=dict)
+
+
+def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
+    """The memrefs of a kernel's arguments: as many elements as it can reach, at least one."""
+    sizes = [1] * len(kernel.element_types)
+    for access in kernel.accesses():
+        reach = zip(access.coefficients, kernel.extents, strict=True)
+        size = 1 + access.offset + access.table_reach + sum(c * (n - 1) for c, n in reach if c > 0)
+        held = kernel.bf16_split
+        if held is not None and access is held.store:
+            size += held.distance + (-held.back if kernel.unpaired is None else held.beside)
+        sizes[access.argument] = max(sizes[access.argument], size)
+    return [memory_type(t, n) for t, n in zip(kernel.element_types, sizes, strict=True)]
+
+
+class Position:
+    """The function of one kernel, and the place in it that is written."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        self.kernel = kernel
+        self.schedule = schedule
+        types: list[Attribute] = list(kernel_types(kernel))
+        self.entry = Block(arg_types=[*types, index, index])
+        self.builder = LoopBuilder(self.entry)
+        self.state = State()
+
+    @property
+    def vector_points(self) -> bool:
+        """Whether the points are vectors: the lane is parallel and wider than one element."""
+        return self.schedule.lane not in self.kernel.reduced and self.state.lanes > 1
+
+    def lanes_at(self, point: Point) -> int:
+        """Elements of the vector at a point: fewer where the schedule says so."""
+        short = self.schedule.short
+        if short is None or not self.is_short(point):
+            return self.state.lanes
+        return min(short[1], self.state.lanes)
+
+    def is_short(self, point: Point) -> bool:
+        """Whether the vector at a point is short.
+
+        Only tiles that are written apart, for the end of a loop, have such: they know where it is.
+        """
+        if self.schedule.short is None:
+            return False
+        loop, _ = self.schedule.short
+        base = self.state.bases.get(loop, 0)
+        last = self.kernel.extents[loop] - 1
+        return isinstance(base, int) and base + point.get(loop, 0) == last
+
+    @contextmanager
+    def as_long_as(self, point: Point) -> Iterator[None]:
+        """Have vectors as long as the one at a point."""
+        whole, self.state.lanes = self.state.lanes, self.lanes_at(point)
+        yield
+        self.state.lanes = whole
+
+    def iterations(
+        self,
+        loop: int,
+        first: int,
+        last: int,
+        carried: Sequence[SSAValue],
+        iteration: Callable[[list[SSAValue]], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """A loop of the kernel, each iteration by `iteration(carried)`; no iteration uses what the
+        one before has read.
+        """
+
+        def body(i: SSAValue, values: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[loop] = i
+            saved, self.state.cache = self.state.cache, {}
+            results = iteration(values)
+            self.state.cache = saved
+            return results
+
+        return self.builder.loop(first, last, 1, carried, body)
+
+    def with_loop(
+        self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]
+    ) -> None:
+        """Run `body` with another base and tile of one loop."""
+        old_base, old_size = self.state.bases.get(loop), self.state.sizes[loop]
+        self.state.bases[loop], self.state.sizes[loop] = base, size
+        body()
+        self.state.sizes[loop] = old_size
+        if old_base is not None:
+            self.state.bases[loop] = old_base
+
+    def points(self) -> list[Point]:
+        """The points of a tile, but for those that hold nothing that counts."""
+        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
+        ranges = [range(0, self.state.sizes[d] * self._step(d), self._step(d)) for d in loops]
+        points = [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
+        return [point for point in points if not self._is_left_out(point)]
+
+    def _is_left_out(self, point: Point) -> bool:
+        """Whether a vector lies wholly behind the elements of the lane that count."""
+        lane, short = self.schedule.lane, self.schedule.short
+        if lane is None or short is None or not self.is_short(point):
+            return False
+        return self.along(lane, point) >= short[1]
+
+    def along(self, lane: int, point: Point) -> int:
+        """Where the vector at a point begins, in a tile that has short ones."""
+        base = self.state.bases.get(lane, 0)
+        if not isinstance(base, int):
+            raise CompilerBug("a short vector in a loop along the lane")
+        return base + point.get(lane, 0)
+
+    def _step(self, loop: int) -> int:
+        return self.state.lanes if loop == self.schedule.lane else 1
+
+    @property
+    def accumulated(self) -> Attribute:
+        """The type of the accumulators; what is stored may be of another one."""
+        return self.kernel.anchor.yielded.type
+
+
+class Part:
+    """A part of an emitter: it writes at the position that all parts share."""
+
+    def __init__(self, position: Position) -> None:
+        self.position = position
+        self.kernel, self.schedule = position.kernel, position.schedule
+        self.entry, self.builder, self.state = position.entry, position.builder, position.state

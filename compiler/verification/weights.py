@@ -83,37 +83,31 @@ def _weights_off(
     if isinstance(op, ConvolutionLayer):
         _, pads = op.padded(given[0].shape, params)
         wide = np.pad(x, [(0, 0), *pads], constant_values=np.float32(op.pad_value))
-        change, power = _common(error, wide, group, windows)
-        read, made = power[:, None], _power(error, group)[:, :, None]
+        common, by_chance, seen = _common(error, wide, group, windows)
+        read = seen[:, None]
     else:
         crops = op.crops(op.full_sizes(x.shape[1:], windows))
-        change, power = _common(x, np.pad(error, [(0, 0), *crops]), group, windows)
-        read, made = _power(x, group)[:, :, None], power[:, None]
-    count = error[0].size
+        common, by_chance, _ = _common(x, np.pad(error, [(0, 0), *crops]), group, windows)
+        read = np.square(x).reshape(group, len(x) // group, -1).sum(2)[:, :, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        makes = np.abs(change) / np.sqrt(read)
-        alike = makes / np.sqrt(made) * sqrt(count)
-        off = np.abs(change) / read
-    works = (makes > nothing * sqrt(count)) & (alike > STANDS_OUT)
+        off = np.abs(common) / read
+        makes = off * np.sqrt(read / error[0].size)
+        works = (makes > nothing) & (np.abs(common) > STANDS_OUT * np.sqrt(by_chance))
     return float(off[works].max(initial=0.0))
 
 
 def _common(
     narrow: Array, wide: Array, group: int, windows: Sequence[Window]
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     """The sums of the products of each channel of `narrow` and each cell that windows of `wide`
-    see, (group, channels, cells), and those of the squares of the latter, (group, cells).
+    see, (group, channels, cells); those of the squares of these, which are the square of what the
+    former are by chance; and of the squares of the latter alone, (group, cells).
     """
     split = narrow.reshape(group, -1, *narrow.shape[1:])
-    products: Any = 0.0
-    squares: Any = 0.0
+    sums: list[Any] = [0.0, 0.0, 0.0]
     for rows, columns in columns_of(wide, group, windows):
         part = split[:, :, rows].reshape(group, split.shape[1], -1)
-        products = products + part @ columns.swapaxes(1, 2)
-        squares = squares + np.square(columns).sum(2)
-    return np.asarray(products), np.asarray(squares)
-
-
-def _power(x: Array, group: int) -> Array:
-    """The sum of the squares of each channel, (group, channels)."""
-    return np.asarray(np.square(x).reshape(group, len(x) // group, -1).sum(2))
+        squares = np.square(columns)
+        more = part @ columns.swapaxes(1, 2), np.square(part) @ squares.swapaxes(1, 2)
+        sums = [*map(np.add, sums, (*more, squares.sum(2)))]
+    return sums[0], sums[1], sums[2]

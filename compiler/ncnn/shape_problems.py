@@ -18,6 +18,7 @@ from pathlib import Path
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import Problem, Unsupported
+from ncc.compiler.ncnn.sizes import TooLarge
 from ncc.dialects.ncnn.layer import Layer, LayerError, shape_of
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.shapes import shown
@@ -42,7 +43,7 @@ def shape_problem(op: Layer, error: LayerError, source: str | None) -> Problem:
         width=width,
         source_line=text,
         found="\n    and ".join(chains) or None,
-        how=_how_to_say(op) if isinstance(op, InputOp) else _how_to_feed(op),
+        how=None if isinstance(error, TooLarge) else _how_to_go_on(op),
     )
 
 
@@ -84,6 +85,10 @@ def _link(value: SSAValue) -> str:
     owner, shape = value.owner, shape_of(value)
     blob = owner.blob_names[owner.results.index(value)] if isinstance(owner, Layer) else ""
     return f"{blob or 'a value'} {'of unknown shape' if shape is None else shown(shape)}"
+
+
+def _how_to_go_on(op: Layer) -> str | None:
+    return _how_to_say(op) if isinstance(op, InputOp) else _how_to_feed(op)
 
 
 def _how_to_say(op: InputOp) -> str:

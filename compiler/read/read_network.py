@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.read.build_module import build
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.foreign import foreign
+from ncc.compiler.read.idle_layers import without_idle_layers
 from ncc.compiler.read.param import read_text
 from ncc.compiler.read.param_bin import is_binary, read_binary
 from ncc.compiler.read.records import Graph, Source
@@ -31,7 +32,8 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 class ReadResult:
     """A network as it stands in its files.
 
-    module: the ncnn ops. graph: the records they were made from. warnings: one line each about
+    module: the ncnn ops. graph: the records they were made from, without layers that are idle
+    (idle_layers.py). warnings: one line each about
     what ncnn ignores in the files, and so do we.
     """
 
@@ -60,7 +62,7 @@ def read(
     """
     if bin_path is not None and random_weights is not None:
         raise InputError("weights come from a .bin file or from a seed, not from both")
-    graph = read_graph(param_path)
+    graph = without_idle_layers(read_graph(param_path), outputs)
     if random_weights is not None:
         module, warnings = build(
             graph, RandomWeights(graph.source, random_weights), outputs, opaque=opaque

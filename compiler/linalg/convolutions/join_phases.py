@@ -61,7 +61,9 @@ WORTH_MORE = 0.9
 """Several convolutions take at most this part of the cycles of one: each reads the image."""
 
 MOST_PHASES = 1 << 16
-"""Of strides and results beyond these no convolution is made: most phases would have no tap."""
+"""Of strides and results beyond these no convolution is made: most phases would have no tap. Nor
+of windows with more cells, most of which would be none.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class JoinPhases(LinalgPass):
 
     def rewrite(self, op: GenericOp) -> None:
         layer = TransposedConvolution.of(op)
-        if layer is None or _count(layer) > MOST_PHASES:
+        if layer is None or max(_count(layer), layer.reach) > MOST_PHASES:
             return
         way = _best(layer, self.target)
         if way is not None and way.sees(layer):

@@ -33,6 +33,9 @@ from ncc.dialects.shapes import Shape
 
 index = IndexType()
 
+LEAST = -3.4028234663852886e38
+"""The least float32."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scalar:
@@ -192,6 +195,11 @@ def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:
     like = next((o.type for o in (yes, no) if isinstance(o, Scalar)), f32)
     chosen = (condition, scalar(yes, like), scalar(no, like))
     return Apply(chosen[1].type, arith.SelectOp, chosen)
+
+
+def divisor(x: Scalar) -> Scalar:
+    """x, or 1 where it is 0: to divide by."""
+    return select(equal(x, 0.0), 1.0, x)
 
 
 def maximum(a: Operand, b: Operand) -> Scalar:

@@ -400,6 +400,10 @@ class Code:
         x, y = self._alike(yes, no)
         return self.emit(arith.SelectOp(condition.ssa, x, y))
 
+    def divisor(self, x: Value) -> Value:
+        """x, or 1 where it is 0: to divide by."""
+        return self.select(self.compare("eq", x, 0.0), 1.0, x)
+
     def exp(self, x: Value) -> Value:
         return self.apply(math.ExpOp, x)
 

@@ -43,16 +43,16 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.counted_rows import is_row_wise
-from ncc.compiler.ncnn.shape_problems import unknown_extents
+from ncc.compiler.ncnn.shape_problems import shape_problem, unknown_extents
+from ncc.compiler.ncnn.sizes import TooLarge, check_sizes, check_steps
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import GROWING, Growing, growing_axis
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.operation import ops_of
 from ncc.dialects.row_wise import with_header
 
 
@@ -78,8 +78,9 @@ class ConvertNcnnToLinalg(ModulePass):
 def expand_network(network: Network, threads: int = 1) -> FuncOp:
     """The linalg function of a network, for so many threads.
 
-    Raises `Unsupported` where a layer has no lowering, `CompilerBug` where shapes were not
-    inferred or a lowering does not have the shape that was.
+    Raises `Unsupported` where a layer has no lowering, `ModelError` where memory has no room for
+    its values, `CompilerBug` where shapes were not inferred or a lowering does not have the shape
+    that was.
     """
     inputs = network.inputs
     block = Block(arg_types=[_argument_type(value) for value in inputs.values()])
@@ -92,7 +93,11 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
     for layer in network.layers:
         if layer in needed and not isinstance(layer, InputOp):
             builder = Builder(block, _name_of(layer), counters, threads)
-            expanded = _expand(layer, builder, [tensors[operand] for operand in layer.operands])
+            operands = [tensors[operand] for operand in layer.operands]
+            try:
+                expanded = _expand(layer, builder, operands)
+            except TooLarge as error:
+                raise ModelError(shape_problem(layer, error, network.source)) from error
             tensors.update(zip(layer.results, expanded, strict=True))
     results = [
         with_header(Builder(block, name), tensors[value]).value
@@ -135,12 +140,14 @@ def _name_of(layer: Layer) -> str:
 def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tensor]:
     name = _name_of(layer)
     last = builder.block.last_op
+    check_sizes(layer, [x.shape for x in operands], ())
     try:
         expanded = layer.expand_all(builder, operands)
     except NotImplementedError as error:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
+    made = _behind(builder.block, last)
+    check_steps(made)
     if not layer.READS_COUNTED and any(x.count is not None for x in operands):
-        made = _behind(builder.block, last)
         if not is_row_wise(layer, made, operands, expanded):
             raise unknown_extents(layer)
         count = next(x.count for x in operands if x.count is not None)
@@ -158,10 +165,14 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
     return expanded
 
 
-def _behind(block: Block, op: Operation | None) -> list[Operation]:
-    """The operations of a block that come after op."""
-    operations = ops_of(block)
-    return operations[operations.index(op) + 1 :] if op is not None else operations
+def _behind(block: Block, last: Operation | None) -> list[Operation]:
+    """The operations of a block that come after one; all where that is none."""
+    found = []
+    op = block.first_op if last is None else last.next_op
+    while op is not None:
+        found.append(op)
+        op = op.next_op
+    return found
 
 
 def _shape(value: SSAValue) -> Shape:

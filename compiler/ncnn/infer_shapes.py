@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrankedTensorType, f32
@@ -35,6 +34,7 @@ from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.input_types import input_types, parse_input_type
 from ncc.compiler.ncnn.misfed import Trials
 from ncc.compiler.ncnn.shape_problems import describe, shape_problem, unknown_extents
+from ncc.compiler.ncnn.sizes import check_sizes
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import Growing, blob_type, growing_axis
 from ncc.dialects.ncnn.layer import (
@@ -50,9 +50,6 @@ from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.shapes import shown
 from ncc.runtime.errors import InputError
-
-MOST_ELEMENTS = 1 << 48
-"""Elements of a value: no address space has room for more."""
 
 ROWS = (1009, 2003)
 """Numbers of rows that shape rules are asked with where only the run counts the rows."""
@@ -195,6 +192,7 @@ class _Inference:
                 shape = None
             else:
                 shape = op.shape_of_result(k) if asked is None else _settled(name, asked)
+                check_sizes(op, (), [shape])
             _set_type(result, self.elements[name], shape)
 
     def _complete(self, op: Layer) -> None:
@@ -256,8 +254,7 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     for shape in inferred:
         if any(n <= 0 and n != DYNAMIC and not isinstance(n, Growing) for n in shape):
             raise LayerError(f"nothing is left: the result would be {shown(shape)}")
-        if prod(shape) > MOST_ELEMENTS:
-            raise LayerError(f"no memory holds the result, which would be {shown(shape)}")
+    check_sizes(op, given, inferred)
     return inferred
 
 

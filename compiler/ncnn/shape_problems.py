@@ -18,6 +18,7 @@ from pathlib import Path
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import Misfed, Problem, Unsupported
+from ncc.compiler.ncnn.sizes import TooLarge
 from ncc.dialects.ncnn.layer import Layer, LayerError, shape_of
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.shapes import shown
@@ -33,6 +34,7 @@ def shape_problem(
     chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
     text = _line_of(source, op.line)
     column, width = _culprit(op, error, text or "")
+    is_large = isinstance(error, TooLarge)
     return Problem(
         f"{describe(op)}: {error.message}",
         path=source,
@@ -41,7 +43,7 @@ def shape_problem(
         width=width,
         source_line=text,
         found="\n    and ".join(chains) or None,
-        how=_how_to_say(op) if isinstance(op, InputOp) else None,
+        how=_how_to_say(op) if isinstance(op, InputOp) and not is_large else None,
         misfed=misfed,
     )
 

@@ -54,6 +54,10 @@ _SAMPLES = re.compile(r"\dn")
 """How an expression asks for the number of samples."""
 
 
+MOST_SAMPLES = 1 << 12
+"""Samples of a batch: each has layers of its own."""
+
+
 @dataclass(frozen=True)
 class UnrollBatches(ModulePass):
     """Replace every Reshape that moves a batch axis, and the layers between two of them."""
@@ -68,9 +72,9 @@ def unroll_batches(module: ModuleOp, input_shapes: Mapping[str, OpenShape] | Non
     """Compute all samples of a network's batches by layers of their own.
 
     A batch axis behind a blob whose shape is not known stays, and is told where shapes are
-    inferred. Raises `Unsupported` where an output would have more axes than a blob can, or where
-    only the run knows how many rows its samples have; `ModelError` where samples do not become
-    those of another batch.
+    inferred. Raises `Unsupported` where an output would have more axes than a blob can, where only
+    the run knows how many rows its samples have, or where a batch has too many; `ModelError` where
+    samples do not become those of another batch.
     """
     network = Network.of(module)
     if any(isinstance(op, ReshapeOp) and op.has_batch for op in network.layers):
@@ -210,6 +214,8 @@ class _Unrolling:
         if axis is None or shape[axis] == 1:
             return [x]
         count, inner = shape[axis], prod(shape[axis + 1 :])
+        if count > MOST_SAMPLES:
+            raise self._unsupported(op, f"a batch of {count} samples, at most {MOST_SAMPLES}")
         whole = self._reshape(op, x, (prod(shape[:axis]), count, inner))
         params: dict[str, ParamValue] = {"slices": (1,) * count, "axis": 1}
         blobs = [""] * count

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.read.build_module import build, output_names
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.foreign import foreign, unreadable
+from ncc.compiler.read.idle_layers import without_idle_layers
 from ncc.compiler.read.param import read_text
 from ncc.compiler.read.param_bin import is_binary, read_binary
 from ncc.compiler.read.plausible import StoredNumbers
@@ -34,9 +35,9 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 class ReadResult:
     """A network as it stands in its files.
 
-    module: the ncnn ops. graph: the records they were made from. warnings: one line each about
-    what ncnn ignores in the files, and so do we, and about weights that no training leaves so.
-    numbers: the weights that were looked at for that.
+    module: the ncnn ops. graph: the records they were made from, without layers that are idle
+    (idle_layers.py). warnings: one line each about fields that ncnn and ncc ignore, and about
+    weights that no training leaves so. numbers: the weights that were checked for that.
     """
 
     module: ModuleOp
@@ -68,7 +69,7 @@ def read(
         raise InputError("weights come from a .bin file or from a seed, not from both")
     if bin_path is not None:
         bin_path = path_of(bin_path, "the .bin")
-    graph = read_graph(param_path)
+    graph = without_idle_layers(read_graph(param_path), outputs)
     if outputs is not None and not graph.problems:
         output_names(graph, outputs)  # for its errors: names come before files
     if random_weights is not None:

@@ -7,12 +7,15 @@
     floats     -        -        1.0,2.0  1.0,2.0   -        floats
     string     -        -        -        -         text     -
 
-Where a dash stands, ncnn drops the value and takes the default; here it is an error. Integers for
-floats may be their bits, too: a file that writes 1077936128 in an array of floats means 3.0.
+Where a dash stands, ncnn drops the value and takes the default; here it is an error. But `inf` and
+`nan`, in the words of C, are what writers of floats make of such values: ncnn takes these for text,
+runs with the default, and so does ncc, with a warning. Integers for floats may be their bits, too:
+a file that writes 1077936128 in an array of floats means 3.0.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem
@@ -30,6 +33,8 @@ _WANTED = {
 
 SMALLEST_NORMAL_BITS = 0x00800000
 """The bits of the smallest normal float32; as an integer larger than any number of pixels."""
+
+_NO_FINITE = re.compile(r"inf(inity)?|nan(\(\w*\))?", re.IGNORECASE)
 
 _RANK = {4: 3, 5: 4}
 """Shape hints have 4 numbers an output and know up to rank 3, or 5 numbers and rank 4."""
@@ -52,6 +57,13 @@ def resolve_params(
                 check_hints(source, record, raw)
             elif param is None:
                 message = f"{record} has no parameter {id}; it is ignored"
+                warnings.append(source.warning(message, raw.place))
+            elif _is_no_finite(raw, param.kind):
+                stands = param.follows or f"{param.default:g}"
+                message = (
+                    f"{param.name} of {record} is {raw}, which ncnn does not take for a number: "
+                    f"the default stands, {stands}"
+                )
                 warnings.append(source.warning(message, raw.place))
             else:
                 params[param.name] = value = resolve(source, raw, param.kind, param.name)
@@ -94,6 +106,12 @@ def resolve(source: Source, raw: RawValue, kind: str, name: str) -> ParamValue:
         expected=_WANTED[kind],
         found=str(raw),
     )
+
+
+def _is_no_finite(raw: RawValue, kind: str) -> bool:
+    """Whether a number is spelled as C spells infinity and NaN, without a sign."""
+    is_text = raw.spelling is Spelling.STRING and kind in ("int", "float")
+    return is_text and _NO_FINITE.fullmatch(str(raw.values[0])) is not None
 
 
 def mean_bits(raw: RawValue) -> bool:

@@ -6,7 +6,7 @@
     2,4,5  (key -23300 - id)    array, old form: the length first
     "+(0w,1)"   0w   sum        string: starts with a quote or a letter
 
-`inf` and `nan` start with a letter, so they are strings; no numeric parameter takes them.
+`inf` and `nan` start with a letter, so they are strings: no numeric parameter takes their values.
 """
 
 from __future__ import annotations

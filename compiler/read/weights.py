@@ -30,10 +30,14 @@ from ncc.dialects.shapes import Shape, shown
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.stored import Encoding, Piece, Stored, note
 from ncc.dialects.weights.weight import WeightAttr
+from ncc.runtime import memory_limit
 from ncc.runtime.file_kinds import BIN, HEAD
 
 PUT_AS_THEY_ARE = ("per_channel_pad_data",)
 """Weights that are put beside others, not computed with: infinity is one of their values."""
+
+FEW_BYTES = 1 << 26
+"""Random weights that any machine has room for."""
 
 Layers: TypeAlias = Sequence[tuple[Layer, LayerRecord]]
 
@@ -232,11 +236,13 @@ class RandomWeights:
 
     Matrices and filters are normal with variance 1 / fan-in, so that values neither vanish nor
     grow on their way. Biases and means lie around 0; factors and variances around 1, and above 0.
+    No file bounds how many there are: half of the memory at hand does, since they are packed, too.
     """
 
     source: Source
     seed: int
     stream: int = 0
+    bytes: int = 0
 
     def prepare(self, layers: Layers) -> None:
         """Layers of unknown types get no weights."""
@@ -244,6 +250,7 @@ class RandomWeights:
     def weights_of(self, op: Layer, record: LayerRecord) -> dict[str, WeightAttr]:
         made = {}
         for weight, shape in declared_weights(self.source, op, record):
+            self._count(weight, shape, record)
             scale, mean = self._distribution(op, weight, shape)
             dtype = "i1" if weight.packed else "f4"
             made[weight.name] = WeightAttr(
@@ -251,6 +258,16 @@ class RandomWeights:
             )
             self.stream += 1
         return made
+
+    def _count(self, weight: Weight, shape: Shape, record: LayerRecord) -> None:
+        """Raise ModelError where the weights so far are too many."""
+        self.bytes += math.prod(shape) * (1 if weight.packed else 4)
+        if self.bytes > FEW_BYTES and 2 * self.bytes > memory_limit.at_hand():
+            raise self.source.error(
+                f"no memory holds the random weights up to {weight.name!r} of {record}, which is "
+                f"{shown(shape)}",
+                record.position,
+            )
 
     @staticmethod
     def _distribution(op: Layer, weight: Weight, shape: Shape) -> tuple[float, float]:

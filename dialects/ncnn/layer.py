@@ -11,6 +11,7 @@
         def check(self) -> None: ...                              # params that ncnn would refuse
         def infer(self, x: Shape) -> Shape: ...                   # shapes
         def element_types(self, x: Attribute) -> Attribute: ...   # f32, unless it says otherwise
+        def tables(self, x: Shape) -> int: ...                    # numbers that `expand` computes
         def reference(self, x: Array) -> Array: ...               # meaning, in numpy
         def lower(self, b: Builder, x: Tensor) -> Tensor: ...    # meaning, in linalg
 
@@ -286,6 +287,10 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         `counter` is one that nobody uses, for an extent that nothing is known of.
         """
         return list(shapes)
+
+    def tables(self, *inputs: Any) -> int:
+        """How many numbers its expansion computes as tables, from shapes and params, at most."""
+        return 0
 
     def reference(self, *inputs: Any, **_: Any) -> Array | Sequence[Array]:
         """The results as numpy computes them. One result: an array. Several: a list.

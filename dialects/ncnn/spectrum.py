@@ -11,6 +11,7 @@ does; a place that no window sees is 0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 
 import numpy as np
@@ -27,7 +28,7 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.ncnn.movement.padding import CONSTANT, REFLECT, REPLICATE, source_places
+from ncc.dialects.ncnn.movement.padding import CONSTANT, REFLECT, REPLICATE, source_cells
 from ncc.dialects.scalar import sqrt as square_root
 
 COMPLEX, MAGNITUDE, POWER = 0, 1, 2
@@ -41,6 +42,16 @@ BY_LENGTH, BY_WINDOW = 1, 2
 
 MOST_POINTS = 1 << 14
 """Values of the longest frame: its matrix takes gigabytes."""
+
+
+ROWS = 256
+"""Rows of a matrix that are computed at a time: in float64 all would take many times its memory."""
+
+
+def in_parts(rows: int, make: Callable[[Array], Array], axis: int) -> Array:
+    """What `make` makes of the numbers of all rows, some at a time, along an axis, in float32."""
+    parts = [np.arange(first, min(first + ROWS, rows)) for first in range(0, rows, ROWS)]
+    return np.concatenate([make(part).astype(np.float32) for part in parts], axis)
 
 
 class FourierLayer(Layer):
@@ -86,10 +97,10 @@ class FourierLayer(Layer):
         """How many frequencies say all of the spectrum of a real signal."""
         return self.n_fft // 2 + 1
 
-    def roots(self, frequencies: int) -> Array:
-        """e^(2 pi i f k / n_fft) for the places k and the first frequencies f; (places, f)."""
+    def roots(self, rows: Array) -> Array:
+        """e^(2 pi i f k / n_fft) for some f, or some k, and all of the other; (rows, n_fft)."""
         once = np.asarray(np.exp(2j * np.pi / self.n_fft * np.arange(self.n_fft)))
-        return once[np.outer(np.arange(self.n_fft), np.arange(frequencies)) % self.n_fft]
+        return np.asarray(once[np.outer(rows, np.arange(self.n_fft)) % self.n_fft])
 
 
 @layer("Spectrogram")
@@ -130,6 +141,22 @@ class SpectrogramOp(FourierLayer):
         parts = (2,) if self.power == COMPLEX else ()
         return (self.frequencies, frames, *parts)
 
+    def tables(self, x: Shape) -> int:
+        padded = x[0] + 2 * self.border if self.pad_type != CONSTANT else 0
+        return 2 * self.n_fft * self.frequencies + padded
+
+    @property
+    def matrix(self) -> Array:
+        """The parts of each frequency from the places of a frame: (2, frequencies, n_fft)."""
+        window, norm = self.window, self.norm
+
+        def parts(frequencies: Array) -> Array:
+            with np.errstate(invalid="ignore"):
+                waves = self.roots(frequencies).conj() * window / norm
+            return np.stack([waves.real, waves.imag])
+
+        return in_parts(self.frequencies, parts, axis=1)
+
     def reference(self, x: Array) -> Array:
         modes = {CONSTANT: "constant", REPLICATE: "edge", REFLECT: "reflect"}
         padded = np.pad(x, self.border, mode=modes[self.pad_type])  # type: ignore[call-overload]
@@ -144,9 +171,7 @@ class SpectrogramOp(FourierLayer):
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         frequencies, frames, *parts = self.infer(x.shape)
-        with np.errstate(invalid="ignore"):
-            waves = self.roots(frequencies).T.conj() * self.window / self.norm
-        matrix = b.table(np.concatenate([waves.real, waves.imag]))
+        matrix = b.table(self.matrix.reshape(2 * frequencies, self.n_fft))
         signal = self._expand_padding(b, x)
         t, o, k = b.loops(f"t:{frames} o k")
         spectra = b.sum((t, o), over=(k,), of=signal[t * self.hoplen + k] * matrix[o, k])
@@ -165,7 +190,8 @@ class SpectrogramOp(FourierLayer):
             return x
         if self.pad_type == CONSTANT:
             return b.pad(x, (self.border,), (self.border,))
-        places = b.table(source_places(x.shape[0], (self.border, self.border), self.pad_type))
+        shown = np.arange(-self.border, x.shape[0] + self.border)
+        places = b.table(source_cells(shown, x.shape[0], self.pad_type))
         (i,) = b.loops_of(places.shape)
         return b.map((i,), x.at(places[i]))
 
@@ -194,6 +220,11 @@ class InverseSpectrogramOp(FourierLayer):
     def components(self) -> int:
         return 1 if self.returns else 2
 
+    @property
+    def overlap(self) -> int:
+        """The hops that a frame reaches into."""
+        return -(-self.n_fft // self.hoplen)
+
     def length(self, frames: int) -> int:
         """The extent of the signal."""
         return (frames - 1) * self.hoplen + self.n_fft - 2 * self.border
@@ -208,12 +239,19 @@ class InverseSpectrogramOp(FourierLayer):
             raise LayerError(f"nothing is left of {x[1]} frames without their borders", "center")
         return (length,) if self.returns else (length, 2)
 
+    def tables(self, x: Shape) -> int:
+        whole = self.length(x[1]) + 2 * self.border
+        rows = self.overlap * self.hoplen
+        return whole + 2 * self.components * rows * x[0]
+
     def weights_of(self, frames: int) -> Array:
         """The sum of the squares of the windows at each place of the signal; 1 where it is 0."""
-        squares = np.zeros((frames - 1) * self.hoplen + self.n_fft)
-        for frame in range(frames):
-            squares[frame * self.hoplen :][: self.n_fft] += np.square(self.window)
-        kept = squares[self.border :][: self.length(frames)]
+        hop, overlap = self.hoplen, self.overlap
+        window = np.pad(np.square(self.window), (0, overlap * hop - self.n_fft))
+        squares = np.zeros((frames + overlap - 1, hop))
+        for shift in reversed(range(overlap)):  # the earliest frame that sees a place first
+            squares[shift : shift + frames] += window[shift * hop :][:hop]
+        kept: Array = squares.reshape(-1)[self.border :][: self.length(frames)]
         return np.where(kept == 0, 1, kept)
 
     def reference(self, x: Array) -> Array:
@@ -236,17 +274,22 @@ class InverseSpectrogramOp(FourierLayer):
         (components, n_fft, frequencies, 2). Frequencies that are not given are the conjugates of
         those that mirror them.
         """
-        waves = self.roots(self.n_fft) * (self.window * self.norm / self.n_fft)[:, None]
-        parts = np.stack([waves, 1j * waves], axis=-1)  # of 1 and of i at each frequency
-        given = parts[:, :frequencies].copy()
-        for f in range(frequencies, self.n_fft):
-            given[:, self.n_fft - f] += parts[:, f] * [1, -1]
-        both = np.stack([given.real, given.imag])
-        return both[self.returns - 1 : self.returns] if self.returns else both
+        factors = self.window * self.norm / self.n_fft
+        mirrored = self.n_fft - frequencies
+
+        def components(places: Array) -> Array:
+            waves = self.roots(places) * factors[places, None]
+            parts = np.stack([waves, 1j * waves], axis=-1)  # of 1 and of i at each frequency
+            given = parts[:, :frequencies].copy()
+            given[:, 1 : mirrored + 1] += (parts[:, frequencies:] * [1, -1])[:, ::-1]
+            both = np.stack([given.real, given.imag])
+            return both[self.returns - 1 : self.returns] if self.returns else both
+
+        return in_parts(self.n_fft, components, axis=1)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         frequencies, frames, _ = x.shape
-        hop, overlap = self.hoplen, -(-self.n_fft // self.hoplen)
+        hop, overlap = self.hoplen, self.overlap
         matrix = self._in_hops(self.matrix(frequencies), overlap)
         pieces = self._expand_frames(b, x, b.table(matrix))
         pieces = b.pad(pieces, (overlap - 1, 0, 0, 0), (overlap - 1, 0, 0, 0))

@@ -139,6 +139,11 @@ class Adaptive:
         return stops - starts
 
     @property
+    def longest(self) -> int:
+        """The most cells that a part can have."""
+        return min(self.size, -(-self.size // self.output) + 1)
+
+    @property
     def regular(self) -> Window | None:
         """The ordinary window that is the same, where the parts are equal."""
         if self.size % self.output:

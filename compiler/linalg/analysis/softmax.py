@@ -4,25 +4,33 @@ m[s]    = the largest of x[s, t] over t
 e[s, t] = exp(x[s, t] - m[s])
 d[s]    = sum over t of e[s, t]
 y[s, t] = e[s, t] / d[s]
+
+Under a mask m is at least the least float, and 1 divides where d is 0: rows of nothing but -inf are
+zeros, not NaN.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, constant_number
 from ncc.dialects.operation import operands_of
+from ncc.dialects.scalar import LEAST, Scalar, divisor
+
+EQUAL = 1
+"""arith's number for `oeq`."""
 
 
 @dataclass(frozen=True)
 class Shares:
     """What a quotient of powers by their sum was made of.
 
-    kept: the axes of the powers that their sums have.
+    kept: the axes of the powers that their sums have. zeros: whether 1 divides where a sum is 0.
     """
 
     x: SSAValue
@@ -30,6 +38,7 @@ class Shares:
     powers: SSAValue
     sums: SSAValue
     kept: tuple[int, ...]
+    zeros: bool = False
 
     @staticmethod
     def of(op: GenericOp) -> Shares | None:
@@ -40,7 +49,9 @@ class Shares:
         linalg_op = LinalgOp(op)
         if not linalg_op.is_pointwise:
             return None
-        operands = linalg_op.positions(operands_of(over))
+        power, total = operands_of(over)
+        divided = _divided(total)
+        operands = linalg_op.positions([power, total if divided is None else divided])
         if operands is None:
             return None
         powers, sums = (linalg_op.reads[position] for position in operands)
@@ -52,7 +63,32 @@ class Shares:
         if not _folds(sums.value.owner, arith.AddfOp, powers.value):
             return None
         exponent = _exponent(powers.value, kept)
-        return None if exponent is None else Shares(*exponent, powers.value, sums.value, kept)
+        if exponent is None:
+            return None
+        return Shares(*exponent, powers.value, sums.value, kept, divided is not None)
+
+    @property
+    def least(self) -> float:
+        """What the largest is at least, as softmax writes it."""
+        return LEAST if self.zeros else -inf
+
+    def divisor(self, total: Scalar) -> Scalar:
+        """What divides, by a sum."""
+        return divisor(total) if self.zeros else total
+
+
+def _divided(value: SSAValue) -> SSAValue | None:
+    """x of `x == 0 ? 1 : x`, by which shares of zeros are divided."""
+    chosen = value.owner
+    if not isinstance(chosen, arith.SelectOp):
+        return None
+    condition, one, x = operands_of(chosen)
+    compared = condition.owner
+    if not isinstance(compared, arith.CmpfOp) or compared.predicate.value.data != EQUAL:
+        return None
+    tested, zero = operands_of(compared)
+    known = (constant_number(one), constant_number(zero)) == (1.0, 0.0)
+    return x if tested is x and known else None
 
 
 def _yielded(op: GenericOp) -> Operation | Block | None:

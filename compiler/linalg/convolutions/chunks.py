@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import isqrt
 
 from ncc.compiler.linalg.convolutions.compute_in_strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, CALLS, Tiling
@@ -50,6 +51,12 @@ by 16 MB 0.93 to 0.96.
 """
 
 
+MOST_OF_ALL, LIMIT = 1 << 14, 1 << 47
+"""Chunks of a network whose images no memory may hold: there are no more, however large each is, up
+to so many bytes.
+"""
+
+
 def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None, least: int = 0) -> int:
     """The cheapest number of rows of tiles in a chunk, or of columns; of those that cost as
     much, or nearly, the smallest, which takes the least memory. Of several, V and M take
@@ -62,8 +69,7 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None, least
     """
     most = min(tiling.length, MOST_OF_A_ROW) if tiling.along == ACROSS else tiling.length
     fewest = min(tiling.length, least // sum(tiling.between(1)))
-    sizes = sorted({-(-tiling.length // chunks) for chunks in range(1, most + 1)})
-    sizes = [size for size in sizes if size >= fewest]
+    sizes = [size for size in _sizes(tiling.length, most) if size >= fewest]
     rounds = _shares(tiling, sizes, threads) if threads > 1 else {}
     shares = min(threads, MOST_SHARES)
 
@@ -90,6 +96,15 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None, least
     return _first(tiling, fitting) if fitting else min(alike, key=beyond.__getitem__)
 
 
+def _sizes(length: int, most: int) -> list[int]:
+    """How many tiles all chunks but the last have, for each number of chunks up to `most`."""
+    few = min(most, isqrt(length))
+    sizes = {-(-length // chunks) for chunks in range(1, few + 1)}
+    if most > few:  # from there on, one chunk more makes them by one tile smaller at most
+        sizes.update(range(-(-length // most), -(-length // (few + 1)) + 1))
+    return sorted(sizes)
+
+
 def _shares(tiling: Tiling, sizes: Sequence[int], threads: int) -> dict[int, float]:
     """The sizes of chunks that can be rounds of so many threads, with the share of each."""
     if tiling.formed:
@@ -107,7 +122,7 @@ def _shares(tiling: Tiling, sizes: Sequence[int], threads: int) -> dict[int, flo
 
 def least_held(tilings: Sequence[Tiling], threads: int, most_chunks: int) -> int:
     """The bytes of V and M of a chunk, at the least, in a network of these: the fewest by which it
-    has at most `most_chunks`.
+    has at most `most_chunks`; of very large images, at most `MOST_OF_ALL`.
     """
     alike = Counter(tilings)
 
@@ -115,7 +130,10 @@ def least_held(tilings: Sequence[Tiling], threads: int, most_chunks: int) -> int
         sizes = {tiling: chunk_size(tiling, threads, least=least) for tiling in alike}
         return sum(count * -(-one.length // sizes[one]) for one, count in alike.items())
 
-    return next((least for least in (0, *LARGER) if chunks(least) <= most_chunks), LARGER[-1])
+    found = next((least for least in (0, *LARGER) if chunks(least) <= most_chunks), LARGER[-1])
+    while chunks(found) > MOST_OF_ALL and found < LIMIT:
+        found *= 2
+    return found
 
 
 def _first(tiling: Tiling, costs: Mapping[int, float]) -> int:

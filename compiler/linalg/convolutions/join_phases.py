@@ -55,7 +55,9 @@ WORTH_MORE = 0.9
 """Several convolutions take at most this part of the cycles of one: each reads the image."""
 
 MOST_PHASES = 1 << 16
-"""Of strides and results beyond these no convolution is made: most phases would have no tap."""
+"""Of strides and results beyond these no convolution is made: most phases would have no tap. Nor
+of windows with more cells, most of which would be none.
+"""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class JoinPhases(LinalgPattern["_Joining"]):
             return None
         if _count(layer) > MOST_PHASES:
             return f"it has more than {MOST_PHASES} phases"
+        if layer.reach > MOST_PHASES:
+            return f"its windows reach beyond more than {MOST_PHASES} cells"
         way = _best(layer, self.target)
         if isinstance(way, str):
             return way

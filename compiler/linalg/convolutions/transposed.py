@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
+from operator import sub
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
@@ -74,6 +76,11 @@ class Walk:
         more, place = divmod(self.place + before, self.stride)
         return Walk(self.stride, place, {d - more: tap for d, tap in self.taps.items()})
 
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last cell that is read."""
+        return min(self.taps), max(self.taps)
+
     @property
     def is_reversed(self) -> bool:
         """Whether later cells of the image are multiplied by earlier taps."""
@@ -99,9 +106,9 @@ class Axis:
         stride = walks[0].stride
         # One more in front changes the window where a phase becomes the first.
         choices = sorted({0, *(stride - walk.place for walk in walks if walk.place)})
-        before = min(choices, key=lambda cells: len(_reach(_behind(walks, cells))))
-        moved = _behind(walks, before)
-        reach, taps_of = _reach(moved), {walk.place: walk.taps for walk in moved}
+        before = min(choices, key=lambda cells: len(_reach(walks, cells)))
+        moved = [walk.behind(before) for walk in walks]
+        reach, taps_of = _reach(walks, before), {walk.place: walk.taps for walk in moved}
         places = tuple(
             tuple(taps_of.get(phase, {}).get(d, -1) for d in reach) for phase in range(stride)
         )
@@ -134,15 +141,13 @@ class Axis:
         return -(-(extent + self.before) // self.stride)
 
 
-def _behind(walks: Sequence[Walk], before: int) -> list[Walk]:
-    """All phases of an axis if so many more cells of the result lie in front."""
-    return [walk.behind(before) for walk in walks]
-
-
-def _reach(walks: Sequence[Walk]) -> range:
-    """The cells of the image that any of these phases reads, counted from its cell 0."""
-    read = [d for walk in walks for d in walk.taps]
-    return range(min(read), max(read) + 1)
+def _reach(walks: Sequence[Walk], before: int = 0) -> range:
+    """The cells of the image that any of these phases reads, counted from its cell 0, if so many
+    more cells of the result lie in front.
+    """
+    more = [(walk.place + before) // walk.stride for walk in walks]
+    first, last = zip(*(walk.ends for walk in walks), strict=True)
+    return range(min(map(sub, first, more)), max(map(sub, last, more)) + 1)
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,11 @@ class TransposedConvolution:
     def sizes(self) -> list[int]:
         """Cells of the result along each axis of the image."""
         return list(shape_of(self.phases[-1].results[0])[1:])
+
+    @property
+    def reach(self) -> int:
+        """The cells of a window of all phases."""
+        return prod(len(_reach(walks)) for walks in zip(*self.walks, strict=True))
 
     def source(self) -> tuple[SSAValue, list[int]]:
         """The image without a border, and how wide that is in front."""

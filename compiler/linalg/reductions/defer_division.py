@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.softmax import Shares
@@ -40,15 +39,14 @@ class DeferDivision(LinalgPattern["_Dividing"]):
 
 @dataclass(frozen=True)
 class _Dividing:
-    """A contraction, the position where it reads quotients, and what is divided by what in them.
+    """A contraction, the position where it reads quotients, and the shares that these are.
 
     axes: where the axes of the sums are among those of the result.
     """
 
     contraction: GenericOp
     position: int
-    powers: SSAValue
-    sums: SSAValue
+    found: Shares
     axes: tuple[int, ...]
 
     @staticmethod
@@ -75,16 +73,16 @@ class _Dividing:
         if None in loops or not all(loop in axis_of for loop in loops):
             return "sums add quotients with several divisors"
         axes = tuple(axis_of[loop] for loop in loops)
-        return _Dividing(user, position, found.powers, found.sums, axes)
+        return _Dividing(user, position, found, axes)
 
     def rewrite(self) -> None:
         """Sum what was divided, divide the sums."""
-        self.contraction.operands[self.position] = self.powers
+        self.contraction.operands[self.position] = self.found.powers
         total = self.contraction.results[0]
         b = builder_for(self.contraction)
         loops = b.loops_of(shape_of(total))
-        sums = tensor_of(self.sums)[tuple(loops[axis] for axis in self.axes)]
-        divided = b.map(loops, tensor_of(total)[tuple(loops)] / sums).value
+        sums = tensor_of(self.found.sums)[tuple(loops[axis] for axis in self.axes)]
+        divided = b.map(loops, tensor_of(total)[tuple(loops)] / self.found.divisor(sums)).value
         inside = set(b.block.ops)
         total.replace_uses_with_if(divided, lambda use: use.operation not in inside)
         move_after(b, total)

@@ -62,17 +62,17 @@ class FuseSoftmax(LinalgPattern["_Softmax"]):
         return f"there are fewer than {LEAST_COLUMNS} columns" if behind < LEAST_COLUMNS else None
 
     def rewrite(self, found: _Softmax) -> None:
-        _rewrite(found.op, found.x, found.extents)
+        _rewrite(found.op, found.shares, found.extents)
 
 
 @dataclass(frozen=True)
 class _Softmax:
-    """A computation of shares, the tensor that it makes shares of, and the extents of that before,
-    along and behind the axes that are summed.
+    """A computation of shares, what they are of, and the extents before, along and behind the axes
+    that are summed.
     """
 
     op: GenericOp
-    x: Tensor
+    shares: Shares
     extents: tuple[int, int, int]
 
 
@@ -90,12 +90,12 @@ def _match(op: GenericOp) -> _Softmax | str | None:
     readers = {found.largest: 1, found.powers: 2, found.sums: 1}
     if any(len(list(value.uses)) != count for value, count in readers.items()):
         return "others read its maxima, powers or sums, too"
-    starts = ((found.largest, float("-inf")), (found.sums, 0.0))
+    starts = ((found.largest, found.least), (found.sums, 0.0))
     if not all(_leaves(value, found.kept, start) for value, start in starts):
         return "its maxima or sums have other axes, or start elsewhere"
     first, last = along[0], along[-1] + 1
     extents = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
-    return _Softmax(op, tensor_of(found.x), extents)
+    return _Softmax(op, found, extents)
 
 
 def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
@@ -112,16 +112,18 @@ def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
     return ordered and filled_with(outs_of(fold)) == start
 
 
-def _rewrite(op: GenericOp, x: Tensor, folded: tuple[int, int, int]) -> None:
-    b = builder_for(op)
+def _rewrite(op: GenericOp, found: Shares, folded: tuple[int, int, int]) -> None:
+    b, x = builder_for(op), tensor_of(found.x)
     before, extent, behind = folded
-    shape = (before, extent) if behind == 1 else folded
-    code = _rows(b.reshape(x, shape)) if behind == 1 else _columns(b.reshape(x, shape))
+    if behind == 1:
+        code = _rows(b.reshape(x, (before, extent)), found)
+    else:
+        code = _columns(b.reshape(x, folded), found)
     (y,) = b.code(code.operation())
     replace_op(op, b, b.reshape(y, x.shape))
 
 
-def _rows(x: Tensor) -> Code:
+def _rows(x: Tensor, found: Shares) -> Code:
     """Shares of each row, some rows side by side."""
     rows, extent = x.shape
     together = min(max(1, CELLS // extent), MOST_ROWS, rows)
@@ -132,14 +134,15 @@ def _rows(x: Tensor) -> Code:
     largest, factor = code.scratch((together,)), code.scratch((together,))
     with code.range(count) as row:
         cells = source.part(first + row)
-        largest[row] = code.largest(extent, lambda k: cells[k], float("-inf"))
+        largest[row] = code.largest(extent, lambda k: cells[k], found.least)
     with code.range(count) as row:
         cells, powers, most = source.part(first + row), shares.part(first + row), largest[row]
         with code.lanes(extent) as k:
             powers[k] = code.exp(cells[k] - most)
     with code.range(count) as row:
         powers = shares.part(first + row)
-        factor[row] = 1.0 / code.sum(extent, lambda k: powers[k])
+        total = code.sum(extent, lambda k: powers[k])
+        factor[row] = 1.0 / (code.divisor(total) if found.zeros else total)
     with code.range(count) as row:
         powers, scale = shares.part(first + row), factor[row]
         with code.lanes(extent) as k:
@@ -147,7 +150,7 @@ def _rows(x: Tensor) -> Code:
     return code
 
 
-def _columns(x: Tensor) -> Code:
+def _columns(x: Tensor, found: Shares) -> Code:
     """Shares of each column, many columns side by side."""
     outer, extent, columns = x.shape
     pieces = -(-columns // COLUMNS)
@@ -159,7 +162,8 @@ def _columns(x: Tensor) -> Code:
     source, shares = (held.part(code.iteration // pieces) for held in (*code.inputs, *code.results))
     largest, factor = code.scratch((wide,)), code.scratch((wide,))
     with code.lanes(count) as k:
-        largest[k] = source[0, start + k]
+        first = source[0, start + k]
+        largest[k] = code.maximum(first, found.least) if found.zeros else first
         factor[k] = code.value(0.0, f32)
     with code.range(extent, 1) as row, code.lanes(count) as k:
         largest[k] = code.maximum(largest[k], source[row, start + k])
@@ -168,7 +172,7 @@ def _columns(x: Tensor) -> Code:
         shares[row, start + k] = power
         factor[k] = factor[k] + power
     with code.lanes(count) as k:
-        factor[k] = 1.0 / factor[k]
+        factor[k] = 1.0 / (code.divisor(factor[k]) if found.zeros else factor[k])
     with code.range(extent) as row, code.lanes(count) as k:
         shares[row, start + k] = shares[row, start + k] * factor[k]
     return code

@@ -8,13 +8,15 @@ Needs: nothing.  Breaks: nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.sizes import largest_step
 from ncc.dialects.element import name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
@@ -23,6 +25,9 @@ from ncc.dialects.ncnn.plumbing import MemoryDataOp
 
 GROWTH = 4096
 """How many elements a fold may add to the file."""
+
+MOST_STEPS = 1 << 22
+"""Elements of a step that any machine has room for."""
 
 
 @choice(Layer)
@@ -45,9 +50,8 @@ class FoldConstants(LayerPattern):
         shapes = [_maker(op, k).shape for k in range(len(op.operands))]
         try:
             made = op.infer_all(shapes)
-            elements = op.element_types_all(
-                [_maker(op, k).values.element_type for k in range(len(op.operands))]
-            )
+            given = [_maker(op, k).values.element_type for k in range(len(op.operands))]
+            elements = op.element_types_all(given)
         except LayerError as error:
             return error.message
         if set(elements) != {f32}:
@@ -56,6 +60,19 @@ class FoldConstants(LayerPattern):
             return "only the run knows how many results there are"
         if sum(map(prod, made)) > sum(map(prod, shapes)) + GROWTH:
             return f"{sum(map(prod, shapes))} elements would become {sum(map(prod, made))}"
+        return self._steps(op, [*map(TensorType, given, shapes)])
+
+    @staticmethod
+    def _steps(op: Layer, operands: Sequence[TensorType]) -> str | None:
+        """Whether the way to a small result leads over what memory has no room for."""
+        try:
+            steps = largest_step(op, operands)
+        except LayerError as error:
+            return error.message
+        except NotImplementedError as error:
+            return str(error)
+        if steps > MOST_STEPS and steps > 4 * sum(prod(x.get_shape()) for x in operands):
+            return f"a step of its computation has {steps} elements"
         return None
 
     def rewrite(self, rewriter: PatternRewriter, *layers: Layer) -> None:

@@ -151,7 +151,7 @@ class Attention(Layer):
             past = x.mask[-1] - growth.keys
         for cache in (x.past_key, x.past_value):
             if cache is not None:
-                past = 0 if 0 in cache else cache[1]
+                past = 0 if 0 in cache or len(cache) != 3 else cache[1]
         completed = list(shapes)
         caches = [(heads, past, features) for heads, features in (growth.of_keys, growth.of_values)]
         wanted = [(growth.rows, past + growth.keys)] * bool(self.attn_mask) + caches
@@ -165,7 +165,8 @@ class SDPAOp(Attention):
     """softmax(scale * q k^T + mask) v of each head: (heads, rows, features).
 
     Heads of the query that are a multiple of those of key and value share them in their order.
-    The mask is (rows of q, rows of k), or one of them a head. With kv_cache the keys and values of
+    The mask is (rows of q, rows of k), or one of them a head; a row of it that hides all keys, by
+    -inf, makes a row of zeros. With kv_cache the keys and values of
     earlier runs come before those of this one, and all of them are results as well. (What ncnn
     itself hands out as keys is blocked for its own kernels.)
     """
@@ -225,7 +226,8 @@ class SDPAOp(Attention):
         x = self.given(inputs)
         keys = appended_array(x.past_key, x.key)
         values = appended_array(x.past_value, x.value)
-        attend = attended_int8_array if self.int8_scale_term else attended_array
+        of_floats = partial(attended_array, zeros=True)
+        attend = attended_int8_array if self.int8_scale_term else of_floats
         y = attend(x.query, keys, values, x.mask, self.factor(x.query.shape[2]))
         return [y, keys, values][: len(self.results)]
 
@@ -234,13 +236,14 @@ class SDPAOp(Attention):
         scale = self.factor(x.query.shape[2])
         if x.past_key is not None and x.past_value is not None and x.past_key.grows:
             past, new = (x.past_key, x.past_value), (x.key, x.value)
-            y = attended_growing(b, x.query, past, new, x.mask, scale)
+            y = attended_growing(b, x.query, past, new, x.mask, scale, zeros=True)
             return [y, *map(partial(grown, b), past, new)]
         keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, x.value)
         if self.int8_scale_term:
             y = attended_int8(b, x.query, keys, values, x.mask, scale)
         else:
-            y = attended(b, Heads(x.query), Heads(keys), Heads(values), x.mask, scale)
+            q, k, v = map(Heads, (x.query, keys, values))
+            y = attended(b, q, k, v, x.mask, scale, zeros=True)
         return [y, keys, values][: len(self.results)]
 
 

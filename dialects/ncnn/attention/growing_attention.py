@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 
 from ncc.dialects.growing import Growing
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.scalar import LEAST
 from ncc.dialects.statements import Code, MemoryView, Operand, Value, index
 
 BLOCK = 64
@@ -26,8 +27,6 @@ TOGETHER = 4
 
 MANY = 16
 """New keys that are worth transposing: scores are vectors then, and not sums over lanes each."""
-
-LARGEST = 3.4028234663852886e38
 
 
 def grown(b: Builder, cache: Tensor, rows: Tensor) -> Tensor:
@@ -53,8 +52,12 @@ def attended_growing(
     new: tuple[Tensor, Tensor],
     mask: Tensor | None,
     scale: float = 1.0,
+    *,
+    zeros: bool = False,
 ) -> Tensor:
     """softmax(scale * q k^T + mask) v of each head, (heads, rows, features).
+
+    Where a row's scores are -inf throughout, it is NaN, or 0 with `zeros`.
 
     Keys and values are those of the caches `past`, then those of `new`, (heads, rows, features);
     heads of the query that are a multiple of theirs share them in their order.
@@ -68,7 +71,7 @@ def attended_growing(
     operands = [q, *map(_row, past), *new, b.counters, *([] if mask is None else [_row(mask)])]
     shape = (heads, rows, new[1].shape[2])
     code = Code(operands, [(shape, f32)], iterations=heads * -(-rows // ROWS))
-    _Attention(code, heads, mask, past[0].shape[1], scale).write()
+    _Attention(code, heads, mask, past[0].shape[1], scale, zeros).write()
     return b.code(code.operation())[0]
 
 
@@ -99,17 +102,18 @@ class _Attention:
         l' = l exp(m - m') + sum exp(s - m')
         y' = y exp(m - m') + sum exp(s - m') v
 
-    and y / l behind the last block. Where rows are no multiple of `ROWS` the last turn of a head
-    begins with some of the turn before, `again`, which it computes and does not store.
+    and y / l behind the last block; l is 0 where all scores are -inf. Where rows are no multiple of
+    `ROWS` the last turn of a head begins with some of the turn before, `again`, which it computes
+    and does not store.
     """
 
     def __init__(
-        self, code: Code, heads: int, mask: Tensor | None, past: int, scale: float
+        self, code: Code, heads: int, mask: Tensor | None, past: int, scale: float, zeros: bool
     ) -> None:
         q, *_, values, counters = code.inputs[:6]
         rows, self.features = q.shape[1:]
         self.groups, self.keys, width = values.shape
-        self.code, self.count = code, min(rows, ROWS)
+        self.code, self.count, self.zeros = code, min(rows, ROWS), zeros
         self.mask = None if mask is None else code.inputs[6]
         self.past = _counted(counters, past)
         several = -(-rows // ROWS)
@@ -126,7 +130,7 @@ class _Attention:
                 self.query[row, e] = q[self.head, self.first + row, e] * scale
             with code.lanes(width) as e:
                 self.sums[row, e] = 0.0
-            self.largest[row], self.total[row] = -LARGEST, 0.0
+            self.largest[row], self.total[row] = LEAST, 0.0
         self.mask_row = self.first
         if mask is not None and len(mask.shape) == 3 and mask.shape[0] > 1:
             self.mask_row = self.head * rows + self.first
@@ -145,6 +149,8 @@ class _Attention:
         self._attend(self.keys, self.past, score, lambda j, e: values[group, j, e])
         with code.range(self.count, self.again) as row:
             total = self.total[row]
+            if self.zeros:
+                total = code.divisor(total)
             with code.lanes(features) as e:
                 code.results[0][self.head, self.first + row, e] = self.sums[row, e] / total
 

@@ -26,7 +26,7 @@ from ncc.dialects.scalar import absolute, convert, saturated_int8
 
 
 def attended_int8_array(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
-    """As `scaled_dot_product.attended_array`, in int8."""
+    """As `scaled_dot_product.attended_array` with `zeros`, in int8."""
     heads: list[Array] = []
     for head, rows in enumerate(q):
         group = head // (len(q) // len(k))
@@ -34,7 +34,7 @@ def attended_int8_array(q: Array, k: Array, v: Array, mask: Array | None, scale:
         scores = FactorArray.of_rows(rows).times(keys) * np.float32(scale)
         if mask is not None:
             scores = scores + (mask if mask.ndim == 2 else mask[head % len(mask)])
-        probabilities = FactorArray.of_rows(softmax_array(scores, 1))
+        probabilities = FactorArray.of_rows(softmax_array(scores, 1, zeros=True))
         heads.append(probabilities.times(FactorArray.of_whole(v[group])))
     return np.stack(heads)
 
@@ -42,7 +42,7 @@ def attended_int8_array(q: Array, k: Array, v: Array, mask: Array | None, scale:
 def attended_int8(
     b: Builder, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float = 1.0
 ) -> Tensor:
-    """As `scaled_dot_product.attended` with heads outside, in int8."""
+    """As `scaled_dot_product.attended` with heads outside and `zeros`, in int8."""
     heads, rows, features = q.shape
     groups, keys, width = v.shape
     query = _quantized(b, b.reshape(q, (groups, heads // groups * rows, features)), 2)
@@ -53,13 +53,14 @@ def attended_int8(
     units = 1.0 / (query.scale[h, s] * key.scale[h])
     scores = b.map((h, s, t), convert(sums[h, s, t], f32) * units)
     scores = masked(b, b.reshape(scores, (heads, rows, keys)), mask, scale)
-    probabilities = _quantized(b, b.reshape(softmax(b, scores, 2), sums.shape), 2)
+    probabilities = b.reshape(softmax(b, scores, 2, zeros=True), sums.shape)
+    shares = _quantized(b, probabilities, 2)
     value = _quantized(b, v, 1)
     h, s, e, t = b.loops("h s e t")
-    cell = product(probabilities.values[h, s, t], value.values[h, t, e])
+    cell = product(shares.values[h, s, t], value.values[h, t, e])
     sums = b.sum((h, s, e), over=(t,), of=cell)
     h, s, e = b.loops_of(sums.shape)
-    units = 1.0 / (probabilities.scale[h, s] * value.scale[h])
+    units = 1.0 / (shares.scale[h, s] * value.scale[h])
     return b.reshape(b.map((h, s, e), convert(sums[h, s, e], f32) * units), (heads, rows, width))
 
 

@@ -120,6 +120,9 @@ class MultiHeadAttentionOp(Quantizable, Attention):
     input the rows of this run are added to them; of several, a cache that is not empty stands for
     K and V.
 
+    A row of the mask that hides all keys, by -inf, makes NaN of a row, as in ncnn; in int8, zeros
+    of what the heads find.
+
     With a quantize_term of quantization/block_quantization.py the matrices are packed.
     """
 

@@ -1,7 +1,8 @@
 """softmax(scale * q k^T + mask) v, head by head.
 
 Heads of the query that are a multiple of those of key and value share them in their order. A mask
-is (rows, keys), or one of them a head.
+is (rows, keys), or one of them a head. If all scores of a row are -inf, because the mask hides all
+keys, the row gives NaN, or 0 with `zeros`.
 
 Long attention is lowered in parts: some heads at a time, or some rows of one head. The scores of a
 part stay in a second-level cache from the first product to the second, and the memory plan gives
@@ -21,14 +22,16 @@ from ncc.dialects.ncnn.reduction.reduction import softmax, softmax_array
 from ncc.dialects.scalar import Scalar
 
 
-def attended_array(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
+def attended_array(
+    q: Array, k: Array, v: Array, mask: Array | None, scale: float, *, zeros: bool = False
+) -> Array:
     """Of arrays (heads, rows, features)."""
     shared = len(q) // len(k)
     k, v = np.repeat(k, shared, 0), np.repeat(v, shared, 0)
     scores = (q @ k.swapaxes(1, 2)) * np.float32(scale)
     if mask is not None:
         scores = scores + mask
-    return np.asarray(softmax_array(scores, 2) @ v)
+    return np.asarray(softmax_array(scores, 2, zeros=zeros) @ v)
 
 
 MOST_SCORES = 1 << 18
@@ -36,6 +39,10 @@ MOST_SCORES = 1 << 18
 
 MOST_STRIPS = 128
 """Strips of the rows of all heads: each is launched by itself, though they share kernels."""
+
+
+MOST_PARTS = 1024
+"""Parts of the heads, however many these are: each is computations of its own."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,14 @@ class Heads:
 
 
 def attended(
-    b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float = 1.0
+    b: Builder,
+    q: Heads,
+    k: Heads,
+    v: Heads,
+    mask: Tensor | None,
+    scale: float = 1.0,
+    *,
+    zeros: bool = False,
 ) -> Tensor:
     """softmax(scale * q k^T + mask) v, with rows outside where q has them.
 
@@ -82,7 +96,7 @@ def attended(
     heads, rows, _ = q.shape
     groups, keys, _ = v.shape
     shared = heads // groups
-    together = max(1, MOST_SCORES // max(1, shared * rows * keys))
+    together = max(-(-groups // MOST_PARTS), MOST_SCORES // max(1, shared * rows * keys))
     strips = 1
     if shared * rows * keys > MOST_SCORES:
         wanted = -(-shared * rows * keys // MOST_SCORES)
@@ -94,23 +108,33 @@ def attended(
         if mask is not None and mask.rank == 3 and mask.shape[0] > 1:
             mask_of_heads = b.cut(mask, 0, *of_query)
         parts = (q.of_heads(b, *of_query), k.of_heads(b, group, last), v.of_heads(b, group, last))
-        by_heads.append(_attended_in_strips(b, *parts, mask_of_heads, scale, -(-rows // strips)))
+        by_heads.append(
+            _attended_in_strips(b, *parts, mask_of_heads, scale, -(-rows // strips), zeros)
+        )
     return b.concat(by_heads, int(q.rows_outside))
 
 
 def _attended_in_strips(
-    b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float, height: int
+    b: Builder,
+    q: Heads,
+    k: Heads,
+    v: Heads,
+    mask: Tensor | None,
+    scale: float,
+    height: int,
+    zeros: bool,
 ) -> Tensor:
     strips = []
     for row in range(0, q.shape[1], height):
         last = min(row + height, q.shape[1])
         mask_of_rows = None if mask is None else b.cut(mask, mask.rank - 2, row, last)
-        strips.append(_attended_at_once(b, q.of_rows(b, row, last), k, v, mask_of_rows, scale))
+        rows = q.of_rows(b, row, last)
+        strips.append(_attended_at_once(b, rows, k, v, mask_of_rows, scale, zeros))
     return b.concat(strips, int(not q.rows_outside))
 
 
 def _attended_at_once(
-    b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float
+    b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float, zeros: bool
 ) -> Tensor:
     heads, rows, _ = q.shape
     groups, keys, features = v.shape
@@ -119,7 +143,7 @@ def _attended_at_once(
     h, s, t, e = b.loops("h s t e")
     scores = b.sum((h, s, t), over=(e,), of=q.cell(h, s, e) * k.cell(h, t, e))
     scores = b.reshape(scores, (heads, rows, keys))
-    probabilities = softmax(b, masked(b, scores, mask, scale), 2)
+    probabilities = softmax(b, masked(b, scores, mask, scale), 2, zeros=zeros)
     probabilities = b.reshape(probabilities, (groups, q.shape[1], keys))
     h, s, e, t = b.loops("h s e t")
     to = (s, h, e) if q.rows_outside else (h, s, e)

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import i8
 from ncc.dialects.ncnn.checks import check_element
 from ncc.dialects.ncnn.convolution.contraction import FilterParams, contract
 from ncc.dialects.ncnn.convolution.filtering import Filtering, Grouped
-from ncc.dialects.ncnn.convolution.window_domain import WindowDomain, phases
+from ncc.dialects.ncnn.convolution.window_domain import WindowDomain, crossed, phases
 from ncc.dialects.ncnn.convolution.windowed import OnPlane
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -323,7 +323,7 @@ class DeconvolutionLayer(Filtering):
         if isinstance(y, float) and any(w.stride > 1 for w in params.windows):
             y = b.full((*params.channels.axes, *sizes), y)
         weight = self.filters_tensor(b, params, *xs)
-        for sweeps_of_axes in product(*walks):
+        for sweeps_of_axes in crossed(walks):
             y = contract(b, x, weight, params.channels, sweeps_of_axes, y)
         assert isinstance(y, Tensor)
         return self.finish(b, y, params)

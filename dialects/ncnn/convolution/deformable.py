@@ -57,6 +57,10 @@ class DeformableConv2DOp(OnPlane, Filtering):
                 raise LayerError(f"the {what} {given} are not {(wanted, *sizes)}")
         return (params.num_output, *sizes)
 
+    def tables(self, *xs: Shape) -> int:
+        sizes = zip(self.windows, self.infer(*xs)[1:], strict=True)
+        return sum(window.kernel * size for window, size in sizes)
+
     def reference(self, *xs: Array) -> Array:
         shapes = [x.shape for x in xs]
         params, shape = self.params(*shapes), self.infer(*shapes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.convolution.contraction import whole_reads
-from ncc.dialects.ncnn.convolution.window_domain import WindowDomain, phases
+from ncc.dialects.ncnn.convolution.window_domain import WindowDomain, crossed, phases
 from ncc.dialects.ncnn.convolution.windowed import OnPlane
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -153,7 +153,7 @@ class FoldOp(PatchLayer):
             walks.append(sweeps)
         x = b.pad(x, lows, highs)
         y = b.full(shape, 0.0)
-        for sweeps_of_axes in product(*walks):
+        for sweeps_of_axes in crossed(walks):
             y = _gather_patches(b, x, sweeps_of_axes, y)
         return y
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import gcd
+from itertools import product
+from math import gcd, prod
 
 from xdsl.ir.affine import AffineExpr
 
@@ -45,25 +47,48 @@ def _linear(loop: AffineExpr, factor: int, offset: int) -> AffineExpr:
     return scaled if offset == 0 else scaled + offset
 
 
+MOST_PHASES = 1 << 12
+"""Phases of all axes: each is a computation of its own."""
+
+
+def _few(phases: int) -> int:
+    if phases > MOST_PHASES:
+        raise NotImplementedError(f"{phases} phases of a result, at most {MOST_PHASES}")
+    return phases
+
+
+def crossed(walks: Sequence[Sequence[WindowDomain]]) -> Iterator[tuple[WindowDomain, ...]]:
+    """Each sweep of an axis with each of the others.
+
+    Raises NotImplementedError where these are too many.
+    """
+    _few(prod(map(len, walks)))
+    return product(*walks)
+
+
 def phases(window: Window, size: int, out: int, before: int) -> tuple[int, int, list[WindowDomain]]:
     """Walk `out` places of a transposed convolution of `size` elements, `before` of them cropped.
 
     Element p = q * stride + r takes tap k from element (p - k * dilation) / stride, if it is whole:
     of the taps, those from one on in steps of stride / gcd(stride, dilation). Returns the padding
     that x needs before and behind, and a sweep a phase r that has taps.
+
+    Raises NotImplementedError where phases are too many.
     """
     stride, dilation = window.stride, window.dilation
     common = gcd(stride, dilation)
     step, reach = stride // common, dilation // common
-    taps_of: dict[int, list[int]] = {}
-    for k in range(window.kernel):
-        taps_of.setdefault((k * dilation - before) % stride, []).append(k)
+    firsts = {}
+    for first in range(_few(min(window.kernel, step))):
+        firsts[(first * dilation - before) % stride] = first
     found: list[tuple[int, int, int, int, int]] = []
-    for r, taps in sorted(taps_of.items()):
+    for r, first in sorted(firsts.items()):
         if r < out:
+            taps = (window.kernel - 1 - first) // step + 1
+            last = first + (taps - 1) * step
             count = (out - r - 1) // stride + 1
-            start = (r + before - taps[-1] * dilation) // stride
-            found.append((r, count, len(taps), taps[-1], start))
+            start = (r + before - last * dilation) // stride
+            found.append((r, count, taps, last, start))
     low = max(0, -min((start for *_, start in found), default=0))
     ends = (count + (taps - 1) * reach + start for _, count, taps, _, start in found)
     high = max(0, max(ends, default=size) - size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -89,6 +90,9 @@ class PriorBoxOp(Layer):
         if image is None and FROM_SHAPE in (self.image_width, self.image_height):
             raise LayerError("the size of the image is neither a param nor a second input")
         return (2, 4 * cells * self.boxes)
+
+    def tables(self, x: Shape, image: Shape | None = None) -> int:
+        return prod(self.infer(x, image))
 
     def reference(self, x: Array, image: Array | None = None) -> Array:
         return self.table(x.shape, None if image is None else image.shape)

@@ -168,6 +168,9 @@ class FlipOp(MovingLayer):
         self._flipped(len(x))
         return x
 
+    def tables(self, x: Shape) -> int:
+        return sum(x[axis] for axis in self._flipped(len(x)))
+
     def reference(self, x: Array) -> Array:
         return np.flip(x, self._flipped(x.ndim))
 

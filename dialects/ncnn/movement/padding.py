@@ -98,6 +98,13 @@ class PaddingOp(MovingLayer):
             )
         return shape
 
+    def tables(self, x: Shape) -> int:
+        if self.type == CONSTANT and self.values is None:
+            return 0
+        pads = zip(x, self.pads(len(x)), strict=True)
+        inside = self.type == CONSTANT
+        return sum(sum(pad) + n * inside for n, pad in pads if any(pad))
+
     def reference(self, x: Array) -> Array:
         pads = self.pads(x.ndim)
         if self.type == REPLICATE:
@@ -127,9 +134,9 @@ class PaddingOp(MovingLayer):
         there so far, which need not be moved for them.
         """
         for axis, (n, pad) in reversed([*enumerate(zip(x.shape, pads, strict=True))]):
-            places = source_places(n, pad, self.type)
             before, behind = (
-                _cells(b, x, axis, k) for k in (places[: pad[0]], places[pad[0] + n :])
+                _cells(b, x, axis, source_cells(places, n, self.type))
+                for places in (np.arange(-pad[0], 0), np.arange(n, n + pad[1]))
             )
             x = b.concat([*before, x, *behind], axis)
         return x
@@ -145,9 +152,8 @@ def _cells(b: Builder, x: Tensor, axis: int, places: NDArray[np.int64]) -> list[
     return [b.map(at, x.at(*read))]
 
 
-def source_places(n: int, pad: tuple[int, int], type: int) -> NDArray[np.int64]:
-    """For each place of an axis of n elements with its border, the element that it shows."""
-    places = np.arange(-pad[0], n + pad[1])
+def source_cells(places: NDArray[np.int64], n: int, type: int) -> NDArray[np.int64]:
+    """For places along an axis of n elements with its border, the elements that they show."""
     if type == REPLICATE:
         return np.clip(places, 0, n - 1)
     return np.asarray(n - 1 - np.abs(n - 1 - np.abs(places)))

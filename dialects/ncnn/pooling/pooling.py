@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from math import prod
+from operator import mul
 from typing import ClassVar
 
 import numpy as np
@@ -154,6 +156,17 @@ class PoolingLayer(Layer):
         inside = padded_shape(sizes, self.borders(sizes))
         return (c, *output_sizes(self.windows, inside))
 
+    def tables(self, x: Shape) -> int:
+        """Cells and shares of parts that differ, or the shares of windows that differ."""
+        if self.global_pooling or self.hands_on(x):
+            return 0
+        if self.adaptive_pooling:
+            parts = self.adaptive(x)
+            same = all(part.regular for part in parts)
+            return 0 if same else sum(2 * part.output * part.longest for part in parts)
+        outputs = self.infer(x)[1:]
+        return (prod(outputs) if _is_small(outputs) else sum(outputs)) * self.keeps_apart
+
     def counted(self, sizes: Sequence[int]) -> list[tuple[int, int]]:
         """First element and the one behind the last that a mean counts, in the padded space.
 
@@ -255,14 +268,36 @@ class PoolingLayer(Layer):
             _cells(window, n, bounds)
             for window, n, bounds in zip(self.windows, total.shape[1:], counted, strict=True)
         ]
-        with np.errstate(divide="ignore"):
-            inverse = (1 / reduce(np.multiply.outer, cells)).astype(np.float32)
-        first = inverse.flat[0]
-        if (inverse == first).all():
-            return b.scaled(total, float(first))
-        table = b.table(inverse)
+        if all((along == along[0]).all() for along in cells):
+            return b.scaled(total, float(_inverse([along[:1] for along in cells]).item()))
+        table = _table(b, cells)
         c, *space = b.loops_of(total.shape)
         return b.map((c, *space), total[[c, *space]] * table[space])
+
+
+MOST_CONSTANT = 1 << 20
+"""Cells of a plane that a constant may say something of each of; the run computes more."""
+
+
+def _is_small(plane: Sequence[int]) -> bool:
+    return prod(plane) <= MOST_CONSTANT
+
+
+def _inverse(cells: Sequence[NDArray[np.int64]]) -> Array:
+    """1 / cells of each window, by the cells along each axis."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(1 / reduce(np.multiply.outer, cells)).astype(np.float32)
+
+
+def _table(b: Builder, cells: Sequence[NDArray[np.int64]]) -> Tensor:
+    """The same as a tensor."""
+    plane = [len(along) for along in cells]
+    if _is_small(plane):
+        return b.table(_inverse(cells))
+    tables = [b.table(along.astype(np.float32)) for along in cells]
+    space = b.loops_of(plane)
+    counts = [table[loop] for table, loop in zip(tables, space, strict=True)]
+    return b.map(space, 1.0 / reduce(mul, counts))
 
 
 def _cells(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.int64]:

@@ -52,6 +52,9 @@ class ArgMaxOp(Layer):
             raise LayerError(f"topk is {self.topk}, but {x} has {prod(x)} values", "topk")
         return (2 if self.out_max_val else 1, self.topk)
 
+    def tables(self, x: Shape) -> int:
+        return prod(x)
+
     def reference(self, x: Array) -> Array:
         flat = x.reshape(-1)
         order = len(flat) - 1 - np.argsort(-flat[::-1], kind="stable")[: self.topk]

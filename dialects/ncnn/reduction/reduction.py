@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
 import numpy as np
 from xdsl.ir.affine import AffineExpr
@@ -23,7 +23,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.scalar import Scalar, absolute, exp, log, select, sqrt
+from ncc.dialects.scalar import LEAST, Scalar, absolute, divisor, exp, log, select, sqrt
 
 SUM, ABSOLUTE, SQUARES, MEAN, MAXIMUM, MINIMUM, PRODUCT, L1, L2, LOG_SUM, LOG_SUM_EXP = range(11)
 
@@ -194,24 +194,35 @@ class SoftmaxOp(Layer):
         return softmax(b, x, self.along(x.rank))
 
 
-def softmax_array(x: Array, axis: int) -> Array:
-    """exp(x - m) / sum of exp(x - m) along an axis, m the largest there."""
+def softmax_array(x: Array, axis: int, *, zeros: bool = False) -> Array:
+    """exp(x - m) / sum of exp(x - m) along an axis, m the largest there; as `softmax`."""
     with np.errstate(all="ignore"):
-        powers = np.exp(x - x.max(axis, keepdims=True))
-        return np.asarray(powers / powers.sum(axis, keepdims=True))
+        powers = np.exp(x - x.max(axis, keepdims=True, initial=_nothing(zeros)))
+        total = powers.sum(axis, keepdims=True)
+        if zeros:
+            total = np.where(total == 0, np.float32(1), total)
+        return np.asarray(powers / total)
 
 
-def softmax(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """exp(x - m) / sum of exp(x - m) along an axis, m the largest there."""
+def softmax(b: Builder, x: Tensor, axis: int, *, zeros: bool = False) -> Tensor:
+    """exp(x - m) / sum of exp(x - m) along an axis, m the largest there.
 
+    Where all x are -inf there, these are NaN; with `zeros` they are 0, by an m of the least float
+    and a sum of 1 in place of 0.
+    """
     at = b.loops_of(x.shape)
     along = at[axis]
     to = [loop for loop in at if loop is not along]
     rest: Indices = to or [0]  # of a vector, [1] remains
-    largest = b.max(to, over=(along,), of=x[at])
+    largest = b.max(to, over=(along,), of=x[at], init=_nothing(zeros))
     b.loops_of(x.shape)
     powers = b.map(at, exp(x[at] - largest[rest]))
     b.loops_of(x.shape)
     total = b.sum(to, over=(along,), of=powers[at])
     b.loops_of(x.shape)
-    return b.map(at, powers[at] / total[rest])
+    return b.map(at, powers[at] / (divisor(total[rest]) if zeros else total[rest]))
+
+
+def _nothing(zeros: bool) -> float:
+    """The largest number of none, for a softmax."""
+    return LEAST if zeros else -inf

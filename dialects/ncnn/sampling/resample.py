@@ -36,6 +36,9 @@ from ncc.dialects.scalar import Scalar
 
 NONE, NEAREST, BILINEAR, BICUBIC = range(4)
 
+TAPS = {NEAREST: 1, BILINEAR: 2, BICUBIC: 4}
+"""The cells that a place of the result looks at, along each axis."""
+
 
 @dataclass(frozen=True)
 class WindowDomain:
@@ -192,6 +195,12 @@ class InterpOp(Layer):
         if self.resize_type == NONE and len(x) > 1:
             raise LayerError(f"resize_type 0 cannot resize {x}", "resize_type")
         return (x[0], width) if len(x) == 2 else (x[0], height, width)
+
+    def tables(self, *xs: Shape) -> int:
+        """A cell and a weight for each tap of each place."""
+        if len(xs[0]) == 1 or self.stays(*xs):
+            return 0
+        return sum(2 * TAPS[self.resize_type] * sweep.out for sweep in self._sweeps(*xs).values())
 
     def reference(self, *xs: Array) -> Array:
         x, shapes = xs[0], [x.shape for x in xs]

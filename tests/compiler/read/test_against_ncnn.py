@@ -51,7 +51,6 @@ LOADED_BY_NCNN = {
     "crop_without_extents",  # fails when run
     "cycle",  # two blobs of one name, where the blob count has room for them
     "float_for_integer",  # the default counts
-    "infinity",  # taken for a string: the default counts
     "kernel_too_large",  # an extent of -2
     "made_in_place",  # two blobs of one name
     "made_twice",  # two blobs of one name

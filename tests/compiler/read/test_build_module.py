@@ -13,9 +13,11 @@ from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.read_network import ReadResult, read
 from ncc.dialects.ncnn.detection.yolo import Yolov3DetectionOutputOp
+from ncc.dialects.ncnn.elementwise.activation_layers import ClipOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import DropoutOp, InputOp
+from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 
 INPUT = "Input data 0 1 data 0=28 1=14 2=3"
 
@@ -156,6 +158,34 @@ def test_ncnn_takes_it_for_an_output(write: Callable[..., Path]) -> None:
     path = write("Input a 0 1 a 0=4\nInput b 0 1 b 0=4\nReLU r 1 1 a out")
     assert net.load_param(str(path)) == 0
     assert (net.input_names(), net.output_names()) == (["a", "b"], ["b", "out"])
+
+
+@pytest.mark.parametrize("word", ["inf", "Infinity", "NAN", "nan(0x1)"])
+def test_what_is_no_finite_number_is_the_default_with_a_warning(
+    write: Callable[..., Path], word: str
+) -> None:
+    """ncnn takes these words for text, and runs; of several values of a param the last counts."""
+    found = read(write(f"{INPUT}\nClip c 1 1 data a 0=-1.5 1=6.0 1={word}"))
+    [clip] = [op for op in Network.of(found.module).layers if isinstance(op, ClipOp)]
+    assert (clip.min, clip.max) == (-1.5, ClipOp.LAYER.params["max"].default)
+    [warning] = found.warnings
+    assert f"net.param:4: warning: max of Clip 'c' is '{word}'" in warning
+    assert warning.endswith("the default stands, 3.40282e+38")
+
+
+def test_an_extent_without_end_follows_its_neighbour(write: Callable[..., Path]) -> None:
+    """An integer that is no finite number is as one that is left out."""
+    found = read(write(f"{INPUT}\nPooling p 1 1 data a 1=2 11=inf"))
+    [pool] = [op for op in Network.of(found.module).layers if isinstance(op, PoolingOp)]
+    assert (pool.kernel_w, pool.kernel_h) == (2, 2)
+    assert found.warnings[0].endswith("the default stands, kernel_w")
+
+
+@pytest.mark.parametrize("value", ["infi", "+inf", "-inf", "1e39", "0x2", "1.#INF"])
+def test_what_is_no_number_at_all_is_an_error(write: Callable[..., Path], value: str) -> None:
+    """Other words are mistakes; ncnn refuses all that begin as a number and are none."""
+    with pytest.raises(ModelError):
+        read(write(f"{INPUT}\nClip c 1 1 data a 0=-1.5 1={value}"))
 
 
 def test_a_type_that_only_ncnn_has_is_unsupported(

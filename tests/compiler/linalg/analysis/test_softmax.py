@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
@@ -9,12 +10,29 @@ from xdsl.ir import Block
 from ncc.compiler.linalg.analysis.softmax import Shares
 from ncc.compiler.linalg.rewrite.insert import generic_of, tensor_of
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.scalar import exp
+from ncc.dialects.scalar import Scalar, divisor, equal, exp, select
 
 ODD = (
+    "other zeros", "zeros by a half", "zeros of powers", "zeros below",
     "other powers", "a smaller one", "of columns", "a turned image", "turned powers", "products",
     "weighted", "a multiple", "added", "a part", "a difference", "of others", "upside down",
 )  # fmt: skip
+
+
+def divisor_of(odd: str, total: Scalar, power: Scalar) -> Scalar:
+    """What divides where nothing is divided by 0; `odd`: what is otherwise."""
+    match odd:
+        case "other zeros":
+            return select(equal(total, 1.0), 1.0, total)
+        case "zeros by a half":
+            return select(equal(total, 0.0), 0.5, total)
+        case "zeros of powers":
+            return select(equal(power, 0.0), 1.0, total)
+        case "zeros below":
+            return select(total < 0.0, 1.0, total)
+        case "zeros":
+            return divisor(total)
+    return total
 
 
 def softmax(x: Tensor, b: Builder, odd: str = "") -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -34,7 +52,8 @@ def softmax(x: Tensor, b: Builder, odd: str = "") -> tuple[Tensor, Tensor, Tenso
     s, t = b.loops_of(x.shape)
     divided = b.map((s, t), exp(exponent)) if odd == "of others" else powers
     s, t = b.loops_of(x.shape)
-    above, below = divided[(t, s) if odd == "turned powers" else (s, t)], sums[s]
+    above = divided[(t, s) if odd == "turned powers" else (s, t)]
+    below = divisor_of(odd, sums[s], above)
     if odd == "upside down":
         above, below = below, above
     share = above - below if odd == "a difference" else above / below
@@ -52,6 +71,16 @@ def test_what_a_quotient_was_made_of() -> None:
     largest, powers, sums, shares = softmax(x, b)
     expected = Shares(x.value, largest.value, powers.value, sums.value, kept=(0,))
     assert Shares.of(generic_of(shares)) == expected
+    assert expected.least == -np.inf
+
+
+def test_rows_that_are_zeros_under_a_mask() -> None:
+    """1 divides where a sum is 0, and the largest is a number."""
+    x, b = argument(6, 6)
+    largest, powers, sums, shares = softmax(x, b, "zeros")
+    expected = Shares(x.value, largest.value, powers.value, sums.value, kept=(0,), zeros=True)
+    assert Shares.of(generic_of(shares)) == expected
+    assert expected.least == np.finfo(np.float32).min
 
 
 @pytest.mark.parametrize("odd", ODD)

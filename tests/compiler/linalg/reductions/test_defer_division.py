@@ -62,6 +62,11 @@ def test_the_sums_of_shares_are_divided(divided: Divided) -> None:
     assert divided(lambda b, x, v: mixed(b, softmax(b, x, 2), v)) == [(10, 3, 8)]
 
 
+def test_rows_that_are_zeros_under_a_mask_stay_so(divided: Divided) -> None:
+    """By a divisor of 1 in place of 0."""
+    assert divided(lambda b, x, v: mixed(b, softmax(b, x, 2, zeros=True), v)) == [(10, 3, 8)]
+
+
 def test_shares_may_be_the_other_factor(divided: Divided) -> None:
     """The divisor finds its rows where the other factor comes first."""
 

@@ -14,13 +14,15 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.reductions.fuse_softmax import FuseSoftmax
+from ncc.compiler.target import Target
 from ncc.dialects.code import CodeOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.reduction.reduction import softmax, softmax_array
 from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
 from tests.compiler.linalg.compiled import compiled
-from tests.runnable import NAMES
+from tests.compiler.loops.conftest import model_of
+from tests.runnable import NAMES, RUNNABLE
 
 Write: TypeAlias = Callable[..., Tensor | list[Tensor]]
 Shared: TypeAlias = Callable[[Shape, Write], list[tuple[Shape, int]]]
@@ -143,6 +145,23 @@ def test_the_numbers(tmp_path: Path, shape: Shape, axis: int, target: str) -> No
     plain, shares = compiled(param, x, target)
     np.testing.assert_allclose(shares, softmax_array(x, axis), rtol=2e-6, atol=1e-7)
     np.testing.assert_allclose(shares, plain, rtol=2e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=NAMES)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_under_a_mask_hidden_rows_and_columns_are_zeros(
+    axis: int, target: Target, make_network: Callable[..., ModuleOp]
+) -> None:
+    """Whether lanes run along what is summed or beside it; those that are partly hidden are not."""
+    module = make_network([(70, 80)], lambda b, x: softmax(b, x, axis, zeros=True))
+    FuseSoftmax().apply(Context(), module)
+    assert not any(isinstance(op, GenericOp) for op in network_of(module).body.block.ops)
+    x = np.random.default_rng(0).standard_normal((70, 80)).astype(np.float32)
+    x[3], x[:, 5], x[7, 1:], x[9:, 11] = (-np.inf,) * 4
+    (y,) = model_of(module, target, 1).run({"input0": x}).values()
+    np.testing.assert_allclose(y, softmax_array(x, axis, zeros=True), rtol=2e-6, atol=1e-7)
+    assert not y[3].any() and not y[:, 5].any()
+    assert (y[7, 0] == 1) == (axis == 1)
 
 
 def test_what_is_no_number_stays_so(tmp_path: Path) -> None:

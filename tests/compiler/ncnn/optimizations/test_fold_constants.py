@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from ncc.compiler.ncnn.optimize import explain
 from ncc.dialects.ncnn.network import Network
@@ -77,3 +78,22 @@ def test_a_constant_output_stays_an_output(net: Any, optimized: Any) -> None:
     optimized(module)
     assert list(Network.of(module).outputs) == ["y"]
     assert len(Network.of(module).layers) == 1
+
+
+@pytest.mark.parametrize("pad", [1, 3_000_000, 1_000_000_000])
+def test_a_long_way_to_a_small_result_is_left_to_the_run(pad: int, net: Any) -> None:
+    """A border of such a width would have to be made here."""
+    module = net(
+        f"""
+        MemoryData k 0 1 k 0=3
+        Padding p 1 1 k a 2={pad} 3={pad}
+        Crop c 1 1 a y -23309=1,0 -23310=1,2
+        Pooling1D q 1 1 k z 1=1 2={2 * pad} 3={pad} 5=1
+        """,
+        {"k.data": [1, 2, 3]},
+    )
+    refusals = dict(explain(module, "fold_constants"))
+    assert ("q" in refusals) == (pad > 1)
+    assert ("p" in refusals) == (pad > 1)
+    if pad > 1:
+        assert refusals["q"] == f"a step of its computation has {2 * pad + 3} elements"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -117,11 +117,12 @@ def explain_command(
 
     BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
     """
+    chosen: dict[str, Any] = {"opt_level": opt_level, "num_threads": num_threads, "target": target}
+    chosen["input_shapes"] = dict(shapes)
     if kernels:
         if blobs or passes:
             raise click.UsageError("--kernel explains a compilation: leave out --blob and --pass")
-        chosen = {"opt_level": opt_level, "num_threads": num_threads, "target": target}
-        told = _of_kernels(param, bin, kernels, {"input_shapes": dict(shapes), **chosen})
+        told = _of_kernels(param, bin, kernels, chosen)
         echo_json({"kernels": told}) if as_json else click.echo("\n".join(told))
         return
     from ncc.compiler.explain import fate_of_blob, fates, why_not
@@ -140,13 +141,7 @@ def explain_command(
     names = [name for name in passes if name not in of_layer_passes]
     compiled = None
     if blobs or names:
-        options = Options.of(
-            opt_level=opt_level,
-            num_threads=num_threads,
-            target=target,
-            input_shapes=dict(shapes),
-            random_weights=SEED if bin == NO_WEIGHTS else None,
-        )
+        options = Options.of(random_weights=SEED if bin == NO_WEIGHTS else None, **chosen)
         with progress(f"compiling {param}"):
             compiled = _decided(param, bin, options, required=bool(names))
     of_compilation = [compiled.of_pass(name) for name in names] if compiled is not None else []

@@ -50,17 +50,19 @@ T = TypeVar("T")
 _DERIVED: dict[str, Callable[[Weights], Source]] = {
     "paired": Paired,
     "bits": Bits,
-    "halves": Bf16Pairs,
+    "bf16pairs": Bf16Pairs,
     "narrow": Narrow,
 }
 """Sources that have no parameters except the source that they are made of."""
 
 _OF_ROWS: dict[str, Callable[[Weights, tuple[int, ...]], Source]] = {
-    "fractions": FixedPoint,
+    "fixedpoint": FixedPoint,
     "short": ShortFixedPoint,
     "scales": Scales,
 }
 """Sources that also have the axes of their rows."""
+
+_NAMES = {made: name for name, made in (*_DERIVED.items(), *_OF_ROWS.items())}
 
 
 @irdl_attr_definition
@@ -80,7 +82,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[3, 5] taken 0 [1, 0, 1] of <[2, 5] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[6, 5, 2] phases [[1, 0], [2, -1]] of <[3, 5, 3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[3, 16, 16, 3, 3] joined 2 of <[6, 8, 8, 3, 3] stored "net.bin" 4 "fp32">>
-    #ncnn.weight<[4, 2, 16, 16, 2] halves of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
+    #ncnn.weight<[4, 2, 16, 16, 2] bf16pairs of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
     #ncnn.weight<[4, 9] dequantized 6 32 9 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "..">>
     #ncnn.weight<[2, 1, 6] transformed [[1.0], [0.0]] by [[1.0]] of <[6, 1, 1] random 7 0 1.0 0.0>>
     ```
@@ -176,8 +178,8 @@ class WeightAttr(Data[Weights]):
                     _print_made(printer, f"blocked {_list_text(axes)} {block}", of)
                 case Folded(of, times):
                     _print_made(printer, f"folded {times}", of)
-                case FixedPoint(of, axes) | Scales(of, axes) as source:
-                    _print_made(printer, f"{type(source).__name__.lower()} {_list_text(axes)}", of)
+                case FixedPoint(of, axes) | ShortFixedPoint(of, axes) | Scales(of, axes) as source:
+                    _print_made(printer, f"{_NAMES[type(source)]} {_list_text(axes)}", of)
                 case Taken(of, places, axis):
                     _print_made(printer, f"taken {axis} {_list_text(places)}", of)
                 case Phases(of, places):
@@ -192,7 +194,7 @@ class WeightAttr(Data[Weights]):
                     both = f"{_table_text(down)} by {_table_text(across)}"
                     _print_made(printer, f"transformed {both}", of)
                 case Paired(of) | Bits(of) | Bf16Pairs(of) | Narrow(of) as source:
-                    _print_made(printer, type(source).__name__.lower(), of)
+                    _print_made(printer, _NAMES[type(source)], of)
                 case Dequantized(of, scales, bits, block, columns):
                     printer.print_string(f"dequantized {bits} {block} {columns} ")
                     WeightAttr(scales).print_parameter(printer)

@@ -60,7 +60,7 @@ builtin.module {
 LANES = """\
 builtin.module {
   func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
-    %z = rt.code(%x) turns 2 {
+    %z = rt.code(%x) iterations 2 {
     ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %turn : index):
       rt.lanes %turn to %turn {
       ^bb1(%i : index):
@@ -77,7 +77,7 @@ builtin.module {
 STEPS = """\
 builtin.module {
   func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
-    %z = rt.code(%x) steps 5 turns 2 {
+    %z = rt.code(%x) steps 5 iterations 2 {
     ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %step : index, %turn : index):
       rt.yield
     } : (tensor<8xf32>) -> tensor<8xf32>
@@ -92,7 +92,7 @@ OTHER_END = '"test.termop"() : () -> ()'
 REDUCE = """\
 builtin.module {
   func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
-    %z = rt.code(%x) turns 2 {
+    %z = rt.code(%x) iterations 2 {
     ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %turn : index):
       %zero = memref.load %source[%turn] : memref<8xf32>
       %sum = rt.reduce "add" from %zero, %turn to %turn {
@@ -181,13 +181,13 @@ def test_constructors_make_verified_operations() -> None:
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),
         (CODE.replace("scratch [memref<16xf32>] ", ""), "expected 3 for operands and results"),
         (CODE.replace("scratch [memref<16xf32>]", "scratch [memref<15xf32>]"), "scratch memory"),
-        (LANES.replace("turns 2", "turns 0"), "runs once or more often"),
-        (LANES.replace("turns 2 ", ""), "region has 3 arguments"),
+        (LANES.replace("iterations 2", "iterations 0"), "runs once or more often"),
+        (LANES.replace("iterations 2 ", ""), "region has 3 arguments"),
         (STEPS.replace("steps 5", "steps 0"), "one step or more"),
-        (STEPS.replace(" turns 2", "").replace(", %turn : index", ""), "of some turns"),
+        (STEPS.replace(" iterations 2", "").replace(", %turn : index", ""), "of some iterations"),
         (STEPS.replace("%step : index, ", ""), "number of the step"),
         (STEPS.replace("steps 5 ", ""), "region has 3 arguments"),
-        (CODE.replace("memref<16xf32>] {", "memref<16xf32>] turns 2 {"), "number of the turn"),
+        (CODE.replace("memref<16xf32>] {", "memref<16xf32>] iterations 2 {"), "number of the turn"),
         (LANES.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
         (REDUCE.replace('"add"', '"sub"'), "sub is none of add, max"),
         (REDUCE.replace("%i : index", "%i : index, %j : index"), "number of the lane"),

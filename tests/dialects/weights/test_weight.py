@@ -26,7 +26,7 @@ from ncc.dialects.weights.derived import (
     Transformed,
     Unstrided,
 )
-from ncc.dialects.weights.narrow import FixedPoint, Narrow, Scales
+from ncc.dialects.weights.narrow import FixedPoint, Narrow, Scales, ShortFixedPoint
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.stored import Encoding, Stored
 from ncc.dialects.weights.weight import WeightAttr
@@ -46,6 +46,7 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
         Weights((2,), Stored("net.bin", 4, Encoding.FP16)),
         Narrow(Weights((2,), Stored("net.bin", 4, Encoding.FP16))).weights,
         FixedPoint(_counted(3, 2), (0,)).weights,
+        ShortFixedPoint(_counted(3, 16), (0,)).weights,
         Scales(_counted(3, 2, 4), (0, 2)).weights,
         Weights((2, 3), Random(7, 1, 0.5, 9.0)),
         Weights((2, 3), Random(7, 1, dtype="i1")),

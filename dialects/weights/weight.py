@@ -62,7 +62,7 @@ _OF_ROWS: dict[str, Callable[[Weights, tuple[int, ...]], Source]] = {
 }
 """Sources that also have the axes of their rows."""
 
-_NAMES = {made: name for name, made in (*_DERIVED.items(), *_OF_ROWS.items())}
+_NAMES: dict[object, str] = {made: name for name, made in (*_DERIVED.items(), *_OF_ROWS.items())}
 
 
 @irdl_attr_definition

@@ -51,7 +51,7 @@ by 16 MB 0.93 to 0.96.
 """
 
 
-MOST_OF_ALL, LIMIT = 1 << 14, 1 << 47
+MOST_OF_ALL, LIMIT = 1 << 13, 1 << 47
 """Chunks of a network whose images no memory may hold: there are no more, however large each is, up
 to so many bytes.
 """

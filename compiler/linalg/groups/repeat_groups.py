@@ -22,7 +22,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import GroupPass, sums_in_groups, ungrouped
-from ncc.compiler.linalg.layout.gather_channels import select_inside
+from ncc.compiler.linalg.layout.gather_channels import MOST_SELECTED, select_inside
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     rebuilt_without,
@@ -70,8 +70,11 @@ class _Repeating:
             return "its weights are computed, or their first axes are not its channels"
         if data.uses(output) or not _reads_one_channel(linalg_op, data, group):
             return "its groups read several channels"
-        if shape_of(concat_op.result)[0] < BLOCK:
+        channels = shape_of(concat_op.result)[0]
+        if channels < BLOCK:
             return f"it makes fewer than {BLOCK} channels"
+        if channels > MOST_SELECTED:
+            return f"it makes more than {MOST_SELECTED} channels"
         if not _is_computed(data.value):
             return "it reads an input of the network, which is in no blocks"
         start = start_of(linalg_op.op, 2)

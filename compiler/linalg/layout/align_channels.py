@@ -27,7 +27,7 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
-from ncc.compiler.linalg.layout.gather_channels import select, select_inside
+from ncc.compiler.linalg.layout.gather_channels import MOST_SELECTED, select, select_inside
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packed_views import (
     has_gaps,
@@ -70,6 +70,8 @@ def _align_groups(found: GroupedSum, made: Made) -> None:
         return
     if found.groups == 1 or found.size <= BLOCK or found.size % BLOCK == 0:
         return
+    if found.groups * found.size > MOST_SELECTED:
+        return
     if packing_of(found.linalg_op, PackedAxes()) is not None:
         lead = AffineForm.of({found.group: lanes_in(found.size), found.channel: 1})
         found.read(made, _filled, [lead])
@@ -86,8 +88,10 @@ def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
 
 def _is_ragged(concat_op: tensor.ConcatOp | tensor.CollapseShapeOp, axes: PackedAxes) -> bool:
     """Whether a concat of images could be in blocks but for the channels of its parts."""
-    value = concat_op.result
-    if len(shape_of(value)) != 3 or element_of(value) != f32 or is_selected(value, axes):
+    value, shape = concat_op.result, shape_of(concat_op.result)
+    if len(shape) != 3 or shape[0] > MOST_SELECTED or element_of(value) != f32:
+        return False
+    if is_selected(value, axes):
         return False
     if isinstance(concat_op, tensor.ConcatOp):
         sources = (value.owner for value in concat_op.inputs)

@@ -45,6 +45,9 @@ from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
+MOST_SELECTED = 1 << 16
+"""Channels of a selection, which is a list of them."""
+
 
 @dataclass(frozen=True)
 class GatherChannels(ModulePass):
@@ -104,6 +107,8 @@ def _shuffled(op: Operation) -> _Selection | None:
     ]
     outer = set(range(len(groups[0])))
     if not all(same) or not first.loops() <= outer:
+        return None
+    if shape_of(op.result)[0] > MOST_SELECTED:
         return None
     places = product(*(range(move.shape[axis]) for axis in groups[0]))
     channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in places]

@@ -27,6 +27,9 @@ PER_STREAM = LINE // 2
 """Elements that a step prefetches of one stream of lines. A share that is larger is made of several
 streams: hardware prefetchers follow many at once, and run ahead on each, but only so far."""
 
+MOST_STREAMS = 32
+"""So many prefetches a step are more than it waits for."""
+
 
 Order: TypeAlias = tuple[int, ...]
 """Parallel loops, outermost first."""
@@ -71,6 +74,8 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))
     streams = -(-piece // (PER_STREAM if len(runs) == 1 else LINE))
+    if streams * len(runs) > MOST_STREAMS:
+        return ()
     piece = -(-piece // streams)
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:

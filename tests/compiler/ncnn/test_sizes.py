@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -129,6 +130,28 @@ def test_huge_numbers(type: str, ask: Ask) -> None:
 def test_more_huge_numbers(type: str, ask: Ask) -> None:
     """The same, longer."""
     try_all(ask, type, 100)
+
+
+EXTREME = [
+    ("SDPA : 1048576x512x8 1048576x512x8 1048576x512x8", "ok"),
+    ("CopyTo 0=1 1=1 2=1 : 16777216x5x3000 2x2x3", "ok"),
+    ("MatMul 0=0 : 4x5 12x5x1073741824", "ok"),
+    ("Deconvolution1D 0=1 1=2 2=2147483647 3=1 4=1 5=1 6=2 20=46341 : 1x9", "ok"),
+    ("Deconvolution1D 0=1 1=100000 3=100000 6=100000 : 1x9", "Unsupported.* 100000 phases"),
+    ("Deconvolution 0=1 1=100 3=100 6=10000 : 1x9x9", "Unsupported.* 10000 phases"),
+    ("Fold 1=100 3=100 20=900 : 10000x81", "Unsupported.* 10000 phases"),
+    ("Reshape 0=2 1=2 2=-1 13=0 : 100000x3x4", "Unsupported.* a batch of 100000 samples"),
+    ("SPP 0=0 1=2147483647 : 2x100x100", "ModelError"),
+    ("Pooling 0=1 1=3 2=2 3=1 : 3x60000x60000", "ok"),
+    ("Padding 0=2 1=1 2=3 3=2 4=2 : 2147483647x8x9", "ok"),
+]
+"""What takes much memory or many steps where a compiler makes something for each of many."""
+
+
+@pytest.mark.parametrize(("line", "answer"), EXTREME)
+def test_what_is_made_has_bounds(line: str, answer: str, ask: Ask) -> None:
+    """It is made otherwise, or refused by what there is too much of."""
+    assert re.match(answer, ask(Sample.of(line), 2))
 
 
 NETWORKS = {

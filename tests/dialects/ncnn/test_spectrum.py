@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ncc.dialects.ncnn import spectrum
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
 from ncc.dialects.ncnn.spectrum import FourierLayer
 
@@ -125,3 +126,14 @@ def test_refused(
     """Params out of their domain, and inputs that do not fit them."""
     with pytest.raises(LayerError, match=message):
         check_layer(type, {"n_fft": 8, **params}, [np.zeros(shape, np.float32)])
+
+
+@pytest.mark.parametrize("type", ["Spectrogram", "InverseSpectrogram"])
+def test_matrices_are_made_in_parts(
+    type: str, check_layer: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some rows at a time, the last of them fewer: the same numbers."""
+    monkeypatch.setattr(spectrum, "ROWS", 3)
+    shape = (40,) if type == "Spectrogram" else (9, 5, 2)
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    check_layer(type, {"n_fft": 16, "hoplen": 6, "window_type": 1}, [x])

@@ -9,7 +9,9 @@ from ncc.compiler.linalg.convolutions.chunks import (
     LARGER,
     LAUNCHES,
     MOST_OF_A_ROW,
+    MOST_OF_ALL,
     ROUND_TILES,
+    _sizes,
     chunk_size,
     least_held,
 )
@@ -178,3 +180,22 @@ def test_alike_costs() -> None:
     few, many = tiling.cycles(2, threads=2), tiling.cycles(7, threads=2)
     assert few == pytest.approx(many, rel=0.002)
     assert chunk_size(tiling, threads=2) == 2
+
+
+@pytest.mark.parametrize("length", [1, 2, 24, 25, 99, 100, 101, 997])
+def test_sizes_of_chunks(length: int) -> None:
+    """Each number of chunks makes them so large; found without a look at all numbers."""
+    for most in (1, 2, 7, 24, length):
+        wanted = {-(-length // chunks) for chunks in range(1, min(most, length) + 1)}
+        assert _sizes(length, min(most, length)) == sorted(wanted)
+
+
+@ON_ALL
+@pytest.mark.parametrize("threads", [1, 2])
+def test_images_that_no_memory_holds_have_few_chunks(target: Target, threads: int) -> None:
+    """However large each chunk is then."""
+    tilings = [Tiling(F4, 64, 64, height, 1 << 24, target) for height in (1 << 20, 1 << 24)]
+    least = least_held(tilings, threads, target.costs.most_chunks)
+    sizes = [chunk_size(tiling, threads, least=least) for tiling in tilings]
+    counts = [-(-one.length // size) for one, size in zip(tilings, sizes, strict=True)]
+    assert sum(counts) <= MOST_OF_ALL

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.linalg.layout import gather_channels as select_channels
 from ncc.compiler.linalg.layout.gather_channels import GatherChannels, lanes_of
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
@@ -127,3 +128,18 @@ def test_parts_begin_with_blocks_of_their_own() -> None:
     """Lanes behind the last channel of the result are filled with that channel again."""
     assert lanes_of([18, 3], [0, 17, 18, 20])[:4] == [0, 17, 32, 34]
     assert lanes_of([18, 3], [20] * 17) == [34] * 32
+
+
+def test_shuffles_of_very_many_channels_stay(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A selection is a list of its channels."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        concat_op = b.concat([pointwise_convolution(b, x, 24), pointwise_convolution(b, x, 24)], 0)
+        return pointwise_convolution(b, shuffled(b, concat_op, 2), 32)
+
+    monkeypatch.setattr(select_channels, "MOST_SELECTED", 48)
+    assert selected(make_network([(16, 6, 6)], write))[0] == 1
+    monkeypatch.setattr(select_channels, "MOST_SELECTED", 47)
+    assert selected(make_network([(16, 6, 6)], write))[0] == 0

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.tensor import ConcatOp
 
 from ncc.dialects.ncnn.attention import scaled_dot_product
 from ncc.dialects.ncnn.attention.scaled_dot_product import attended_array
 from ncc.dialects.ncnn.layer import LayerError
+from tests.conftest import build_layer, expand_layer
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
@@ -136,3 +138,17 @@ def test_rotary_refuses(
     """Features without a partner, angles that are not one a pair."""
     with pytest.raises(LayerError, match=message):
         check_layer("RotaryEmbed", {}, [np.zeros(shape, np.float32) for shape in shapes])
+
+
+def test_many_heads_are_computed_in_few_parts(
+    check_layer: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many scores each part has then."""
+    monkeypatch.setattr(scaled_dot_product, "MOST_SCORES", 4)
+    monkeypatch.setattr(scaled_dot_product, "MOST_PARTS", 3)
+    random = np.random.default_rng(0)
+    q, k, v = (random.normal(size=(8, 3, 5)).astype(np.float32) for _ in range(3))
+    check_layer("SDPA", {}, [q, k, v], expected=[attended_array(q, k, v, None, 5**-0.5)])
+    function = expand_layer(build_layer("SDPA", {}, [q, k, v], [], 1), [q.shape] * 3)
+    parts = [op for op in function.walk() if isinstance(op, ConcatOp) and op.dim.value.data == 0]
+    assert [len(op.inputs) for op in parts] == [3]

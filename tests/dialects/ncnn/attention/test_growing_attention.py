@@ -112,3 +112,13 @@ def test_a_mask_that_hides_all_keys_of_a_block(tmp_path: Path) -> None:
         values = np.concatenate([caches["cv"], arrays["v"]], 1)
         found = model.run({**arrays, **caches, "mask": mask})["y"]
         np.testing.assert_allclose(found, values[:, shown : shown + 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("cache", [(7,), (2, 7), (1, 2, 2, 4)])
+def test_caches_of_another_rank_are_refused(cache: tuple[int, ...], tmp_path: Path) -> None:
+    """As such, whatever a mask that nobody gives a shape would be then."""
+    inputs = ["q", "k", "v", "mask", "ck", "cv"]
+    path = written(tmp_path, inputs, f"SDPA s 6 3 {' '.join(inputs)} y ok ov 5=1 7=1")
+    shapes = {**dict.fromkeys("qkv", (2, 3, 4)), "ck": cache, "cv": cache}
+    with pytest.raises(ncc.ModelError, match=r"the cache of keys is .* must be \(2, rows, 4\)"):
+        ncc.compile(path, random_weights=0, input_shapes=shapes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ncc.dialects.ncnn.convolution.window_domain import phases
+from ncc.dialects.ncnn.convolution.window_domain import crossed, phases
 from ncc.dialects.ncnn.window import Window
 
 
@@ -51,3 +51,15 @@ def test_a_stride_beyond_the_taps_costs_nothing() -> None:
         (1, 2, 1),
         (2**31 - 2, 1, 1),
     ]
+
+
+def test_phases_are_not_too_many() -> None:
+    """Along one axis or several: each would be a computation. Taps that share one may be any."""
+    with pytest.raises(NotImplementedError, match="1048576 phases of a result, at most 4096"):
+        phases(Window(1 << 20, stride=1 << 20), 2, 1 << 21, before=0)
+    _, _, [domain] = phases(Window(1 << 30), 2, 1 << 30, before=0)
+    assert (domain.taps, domain.tap_start, domain.tap_step) == (1 << 30, (1 << 30) - 1, -1)
+    _, _, sweeps = phases(Window(80, stride=80), 2, 160, before=0)
+    assert len(list(crossed([sweeps[:40], sweeps]))) == 3200
+    with pytest.raises(NotImplementedError, match="6400 phases"):
+        crossed([sweeps, sweeps])

@@ -13,6 +13,8 @@ from xdsl.utils.hints import isa
 
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.ncnn.pooling import pooling
+from tests.conftest import build_layer
 from tests.dialects.ncnn.arrays import array, ramp
 
 Check = Callable[..., Any]
@@ -230,3 +232,19 @@ def test_fewer_axes_than_four_are_a_volume_of_depth_1(
     check_layer("Pooling3D", params, [ramp(*lead, 2, 3)], expected=array([[[4, 5]]]))
     params = {"adaptive_pooling": 1, "out_w": 1, "out_h": 2, "out_d": 1}
     check_layer("Pooling3D", params, [ramp(*lead, 2, 3)], expected=array([[[2], [5]]]))
+
+
+@pytest.mark.parametrize(
+    "params", [{"pad_left": 1}, {"pad_mode": 2}, {"pad_left": 1, "kernel_h": 2}]
+)
+def test_what_means_count_in_large_planes_is_computed_by_the_run(
+    params: dict[str, int], check_layer: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the cells along each axis, with the same results."""
+    x = np.random.default_rng(0).standard_normal((2, 7, 9)).astype(np.float32)
+    params = {"pooling_type": 1, "kernel_w": 3, "stride_w": 2, **params}
+    expected = check_layer("Pooling", params, [x])
+    monkeypatch.setattr(pooling, "MOST_CONSTANT", 1)
+    check_layer("Pooling", params, [x], expected=expected, eps=1e-6)
+    op = build_layer("Pooling", params, [x], [], 1)
+    assert op.tables(x.shape) == sum(op.infer_all([x.shape])[0][1:])

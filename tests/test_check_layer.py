@@ -36,7 +36,7 @@ def test_a_wrong_value_is_found(check_layer: Check) -> None:
     [
         ("infer", lambda self, x: (*x, 1), "inferred"),
         ("reference", lambda self, x: x, "the reference"),
-        ("expand", lambda self, b, x: x, "the expansion"),
+        ("lower", lambda self, b, x: x, "the expansion"),
     ],
 )
 def test_each_face_of_a_layer_is_judged(
@@ -58,7 +58,7 @@ def test_the_expansion_is_judged_by_the_reference(
         return b.map(at, x[at] * 0.25)
 
     check_layer("Dropout", {"scale": 0.5}, [X])
-    monkeypatch.setattr(DropoutOp, "expand", half)
+    monkeypatch.setattr(DropoutOp, "lower", half)
     with pytest.raises(AssertionError, match="the expansion"):
         check_layer("Dropout", {"scale": 0.5}, [X])
 

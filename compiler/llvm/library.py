@@ -68,7 +68,7 @@ class Refused(Exception):
     """The message of LLVM about a text that it rejects."""
 
 
-class MathLibrary:
+class LlvmLibrary:
     """The library, loaded. It is not to be called by two threads at a time."""
 
     def __init__(self, *choices: str) -> None:

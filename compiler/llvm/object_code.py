@@ -13,7 +13,7 @@ from functools import cache
 from threading import RLock
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.library import Machine, MathLibrary, Refused
+from ncc.compiler.llvm.library import LlvmLibrary, Machine, Refused
 from ncc.compiler.target import Target
 from ncc.runtime.machine_code import undefined_symbols
 
@@ -79,12 +79,12 @@ def _emitted(text: str, target: Target, effort: int, as_object: bool = True) -> 
 
 
 @cache
-def _llvm() -> MathLibrary:
+def _llvm() -> LlvmLibrary:
     """LLVM, with what is chosen for the whole process.
 
     Other users of llvmlite in it do without strength reduction, too.
     """
-    return MathLibrary("-disable-lsr")
+    return LlvmLibrary("-disable-lsr")
 
 
 @cache

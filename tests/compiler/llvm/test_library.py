@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ncc.compiler.llvm import library
-from ncc.compiler.llvm.library import MathLibrary, Refused
+from ncc.compiler.llvm.library import LlvmLibrary, Refused
 from ncc.compiler.llvm.object_code import TRIPLE, emit_object
 from ncc.compiler.target import AVX2
 
@@ -19,18 +19,18 @@ TEXT = "define i32 @twice(i32 %x) {\n  %y = add i32 %x, %x\n  ret i32 %y\n}"
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
-LOAD = "from ncc.compiler.llvm.library import Library; Library()"
+LOAD = "from ncc.compiler.llvm.library import LlvmLibrary; LlvmLibrary()"
 COMPILE = f"import ncc; ncc.compile({str(DIGITS)!r})"
 
 
 @pytest.fixture(scope="module")
-def llvm() -> MathLibrary:
+def llvm() -> LlvmLibrary:
     """The library, with the code generators that this process already has."""
     emit_object(TEXT, AVX2)
-    return MathLibrary()
+    return LlvmLibrary()
 
 
-def test_text_becomes_code(llvm: MathLibrary) -> None:
+def test_text_becomes_code(llvm: LlvmLibrary) -> None:
     """An object or assembly, of any number of modules after one another."""
     machine = llvm.machine(TRIPLE, "x86-64-v3", "", 2)
     layout = llvm.data_layout(machine)
@@ -45,7 +45,7 @@ def test_text_becomes_code(llvm: MathLibrary) -> None:
 def test_a_system_without_proc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Its code stays in memory."""
     monkeypatch.setattr(library, "_MAPS", tmp_path / "maps")
-    MathLibrary().unmap_code()
+    LlvmLibrary().unmap_code()
 
 
 def test_memory_that_is_short_is_named() -> None:
@@ -64,7 +64,7 @@ def test_memory_that_is_short_is_named() -> None:
          "  br label %b\nb:\n  ret i32 %x\n}", "does not dominate"),
     ],
 )  # fmt: skip
-def test_it_says_what_it_refuses(llvm: MathLibrary, text: str, what: str) -> None:
+def test_it_says_what_it_refuses(llvm: LlvmLibrary, text: str, what: str) -> None:
     """The parser does, and the verifier; the next text is taken."""
     layout = llvm.data_layout(llvm.machine(TRIPLE, "x86-64", "", 0))
     with pytest.raises(Refused, match=what), llvm.module(text, TRIPLE, layout):
@@ -73,7 +73,7 @@ def test_it_says_what_it_refuses(llvm: MathLibrary, text: str, what: str) -> Non
         pass
 
 
-def test_an_architecture_that_is_none_is_refused(llvm: MathLibrary) -> None:
+def test_an_architecture_that_is_none_is_refused(llvm: LlvmLibrary) -> None:
     """By LLVM's words."""
     with pytest.raises(Refused, match="abacus"):
         llvm.machine("abacus-unknown-linux", "", "", 2)
@@ -110,7 +110,7 @@ def test_threads_take_turns() -> None:
 def test_little_is_imported_for_it() -> None:
     """Not what llvmlite has for those who build IR."""
     code = (
-        "import sys; from ncc.compiler.llvm.library import Library; Library()\n"
+        "import sys; from ncc.compiler.llvm.library import LlvmLibrary; LlvmLibrary()\n"
         "print(*(name for name in ('llvmlite.binding', 'llvmlite.ir') if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -140,7 +140,7 @@ EXTREME = [
     ("Deconvolution1D 0=1 1=100000 3=100000 6=100000 : 1x9", "Unsupported.* 100000 phases"),
     ("Deconvolution 0=1 1=100 3=100 6=10000 : 1x9x9", "Unsupported.* 10000 phases"),
     ("Fold 1=100 3=100 20=900 : 10000x81", "Unsupported.* 10000 phases"),
-    ("Reshape 0=2 1=2 2=-1 13=0 : 100000x3x4", "Unsupported.* a batch of 100000 samples"),
+    ("Reshape 0=2 1=2 2=-1 13=0 : 100000x3x4", "Unsupported.* a batch of 300000 samples"),
     ("SPP 0=0 1=2147483647 : 2x100x100", "ModelError"),
     ("Pooling 0=1 1=3 2=2 3=1 : 3x60000x60000", "ok"),
     ("Padding 0=2 1=1 2=3 3=2 4=2 : 2147483647x8x9", "ok"),

@@ -38,7 +38,7 @@ builtin.module {
   func.func @network(%0: tensor<3x20x50xf32>) -> tensor<3x20x50xf32> attributes {inputs = ["input0"], outputs = ["output0"]} {
     %1 = tensor.collapse_shape %0 [[0 : i64, 1 : i64, 2 : i64]] : tensor<3x20x50xf32> into tensor<3000xf32>
     %2 = tensor.expand_shape %1 [[0 : i64, 1 : i64, 2 : i64]] output_shape [1, 3, 1000] : tensor<3000xf32> into tensor<1x3x1000xf32>
-    %3 = rt.code(%2) scratch [memref<512xf32>, memref<512xf32>] turns 2 attributes {doc = "layer"} {
+    %3 = rt.code(%2) scratch [memref<512xf32>, memref<512xf32>] iterations 2 attributes {doc = "layer"} {
     ^bb0(%4: memref<1x3x1000xf32>, %5: memref<1x3x1000xf32>, %6: memref<512xf32>, %7: memref<512xf32>, %8: index):
       %9 = arith.constant 2 : index
       %10 = arith.remui %8, %9 : index

@@ -36,7 +36,7 @@ builtin.module {
 // -- becomes --
 builtin.module {
   func.func @network(%0: tensor<10x80xf32>) -> tensor<10x80xf32> attributes {inputs = ["input0"], outputs = ["output0"]} {
-    %1 = rt.code(%0) scratch [memref<8xf32>, memref<8xf32>] turns 2 attributes {doc = "layer"} {
+    %1 = rt.code(%0) scratch [memref<8xf32>, memref<8xf32>] iterations 2 attributes {doc = "layer"} {
     ^bb0(%2: memref<10x80xf32>, %3: memref<10x80xf32>, %4: memref<8xf32>, %5: memref<8xf32>, %6: index):
       %7 = arith.constant 8 : index
       %8 = arith.muli %6, %7 : index

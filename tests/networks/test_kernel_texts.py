@@ -50,6 +50,7 @@ def test_generated_networks(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("network", ["squeezenet", "mobilenet_v3", "resnet18"], indirect=True)
 def test_networks(network: Any) -> None:
     """The benchmark networks."""
     check(network.param, None, random_weights=1)

@@ -55,7 +55,8 @@ def test_the_table_marks_what_differs() -> None:
 
 
 def test_a_weight_that_is_off_decides() -> None:
-    """Whatever the noise, unless the result is as good as right."""
-    assert row(1e-6, 1e-5, 0.1, weight=2e-4).differs()
+    """From a quarter of the noise on, unless the result is as good as right."""
+    assert row(1e-6, 1e-5, 0.3, weight=2e-4).differs()
+    assert not row(1e-6, 1e-5, 0.2, weight=2e-4).differs()
     assert not row(1e-6, 1e-5, 0.1, weight=5e-5).differs()
     assert not row(1e-7, 1e-5, 0.1, weight=2e-4).differs()

@@ -39,8 +39,10 @@ PUT_AS_THEY_ARE = ("per_channel_pad_data",)
 FEW_BYTES = 1 << 26
 """Random weights that any machine has room for."""
 
-COPIES = 5
-"""How many times random weights are in memory at once, at most: made, packed, and in between."""
+COPIES_OF_ALL, COPIES_OF_ONE = 2, 5
+"""How many times random weights are in memory at once, at most: all of them packed beside the made
+ones; one that is being packed in every form between the two, too.
+"""
 
 Layers: TypeAlias = Sequence[tuple[Layer, LayerRecord]]
 
@@ -264,8 +266,10 @@ class RandomWeights:
 
     def _count(self, weight: Weight, shape: Shape, record: LayerRecord) -> None:
         """Raise ModelError where the weights so far are too many."""
-        self.bytes += math.prod(shape) * (1 if weight.packed else 4)
-        if self.bytes > FEW_BYTES and COPIES * self.bytes > memory_limit.at_hand():
+        size = math.prod(shape) * (1 if weight.packed else 4)
+        self.bytes += size
+        needed = max(COPIES_OF_ALL * self.bytes, COPIES_OF_ONE * size)
+        if self.bytes > FEW_BYTES and needed > memory_limit.at_hand():
             raise self.source.error(
                 f"no memory holds the random weights up to {weight.name!r} of {record}, which is "
                 f"{shown(shape)}",

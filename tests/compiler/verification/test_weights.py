@@ -26,7 +26,7 @@ LAYERS: Sequence[tuple[str, dict[str, Any], int]] = [
 
 def build(type: str, params: dict[str, Any], group: int) -> tuple[Layer, Any]:
     generator = np.random.default_rng(0)
-    x = generator.uniform(-1, 1, (8, 40, 44)).astype(np.float32)
+    x = generator.uniform(-1, 1, (8, 60, 64)).astype(np.float32)
     cells = params["kernel_w"] ** 2
     kernel = (params["kernel_w"], params["kernel_w"])
     shape = (16, 8, *kernel) if group == 1 else (group, 16 // group, 8 // group, *kernel)

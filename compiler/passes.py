@@ -33,6 +33,7 @@ from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.fusion.fuse_producers import FuseProducers
 from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
 from ncc.compiler.linalg.fusion.split_transposes import SplitTransposes
+from ncc.compiler.linalg.fusion.tile_and_fuse import TileAndFuse
 from ncc.compiler.linalg.groups.join_groups import JoinGroups
 from ncc.compiler.linalg.groups.part_groups import PartGroups
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
@@ -96,6 +97,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         HoistGathers(),  # gathers join each other, or go into weights
         PackChannels(),
         FoldTransposes(),  # of layers, and of conversions to and from blocks
+        TileAndFuse(),  # chunks of tiles: the passes behind look at one of them
         # Sums, by the layout of their operands.
         PackVnni(target),  # int8 products in groups of four
         FoldScaleIntoWeights(few, costs),  # if there are fewer weights than image elements

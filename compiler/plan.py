@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import chain
 from math import prod
@@ -57,16 +57,20 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Subview:
-    """A strided window of a buffer; offset and strides count elements."""
+    """A strided window of a buffer; offset and strides count elements.
+
+    further: in a loop, how many elements further on it is in the next iteration.
+    """
 
     buffer: Buffer
     offset: int
     strides: tuple[int, ...]
+    further: int = 0
 
     def moved(self, by: Sequence[int]) -> Subview:
         """The window that starts `by` elements further along each axis."""
         distance = sum(s * n for s, n in zip(self.strides, by, strict=True))
-        return Subview(self.buffer, self.offset + distance, self.strides)
+        return replace(self, offset=self.offset + distance)
 
 
 @dataclass(frozen=True)

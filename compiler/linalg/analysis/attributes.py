@@ -125,9 +125,12 @@ the products of halves.
 HALVES = TypedAttribute[bool]("halves", lambda _: UnitAttr(), lambda _: True)
 """It makes two halves of each value that it reads, as `SplitBf16` writes it."""
 
+TILE = TypedAttribute[tuple[int, ...]]("tile", integers, _numbers, names_loops=True)
+"""A loop, and how many of its iterations are computed at a time, with all that follows."""
+
 _NAMES_LOOPS = {
     one.name: one.names_loops
-    for one in (VALID_EXTENTS, CHANNELS, LANES, SEPARABLE, FACTORS, HALVES)
+    for one in (VALID_EXTENTS, CHANNELS, LANES, SEPARABLE, FACTORS, HALVES, TILE)
 }
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.dialects.forall import ForallOp
 from ncc.dialects.operation import ops_of
 
 
@@ -20,8 +21,20 @@ def network_of(module: ModuleOp) -> func.FuncOp:
 
 
 def generics_of(block: Block) -> list[GenericOp]:
-    """The generics of a block at this moment; later rewrites do not change the list."""
-    return [op for op in ops_of(block) if isinstance(op, GenericOp)]
+    """The generics of a block, and of loops in it, at this moment; later rewrites do not change the
+    list.
+    """
+    return [op for op in with_bodies(block) if isinstance(op, GenericOp)]
+
+
+def with_bodies(block: Block) -> list[Operation]:
+    """The operations of a block in order; those of a loop over tiles come in front of the loop."""
+    found: list[Operation] = []
+    for op in ops_of(block):
+        if isinstance(op, ForallOp):
+            found += with_bodies(op.body.block)
+        found.append(op)
+    return found
 
 
 def callee_of(call: func.CallOp) -> str:

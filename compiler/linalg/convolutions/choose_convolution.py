@@ -7,16 +7,12 @@
                                                       %y = extract_slice (collapse %e)
 
 Pointwise computations that follow a convolution are rewritten on its tiles, so that they stay at
-the point that is stored. The rows of tiles, or of a single row the columns, are cut into chunks
-with generics of their own, whose results are concatenated: what a chunk makes in between fits a
-cache, and all chunks are given the same memory. A reduction over windows of rows that lie apart, as
-most pools are, is done chunk by chunk as well, while a chunk's result is still near:
-
-    max2x2 (slice (collapse (concat %t0, %t1, ..)))
-                                        ->      concat (max2x2 (collapse %t0)), ..
+the point that is stored. %v says how many rows of tiles, or of a single row how many columns, are
+to be computed at a time (`TILE`): as many as let fit a cache what is made in between. The loop over
+these chunks is made later, by `tile-and-fuse`.
 
 Convolutions of one image with the same tiles, as detectors have for boxes and classes, are computed
-side by side, chunk by chunk: its input is transformed once.
+side by side: its input is transformed once.
 
 Needs: the linalg level before layouts and groups.
 Breaks: the order and rounding of floating-point sums: those of normal random numbers by some 7e-6
@@ -25,7 +21,7 @@ of the largest result where 64 channels are summed, by 1.7e-5 where 512 are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import tensor
@@ -41,14 +37,11 @@ from ncc.compiler.linalg.convolutions.choose_tiles import name_of
 from ncc.compiler.linalg.convolutions.chunks import chunk_size, least_held
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
-from ncc.compiler.linalg.convolutions.pools import Pool, pool_of
-from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk
 from ncc.compiler.linalg.convolutions.winograd import TransformConstants, tiled, transformed
 from ncc.compiler.linalg.memory.room import Room, rooms
 from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.padded import padded
-from ncc.compiler.linalg.rewrite.parts import ROWS
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
@@ -158,33 +151,26 @@ class _Rewrite:
     def run(self, room: Room, others: Sequence[_Rewrite] = ()) -> None:
         """room: what memory is left beside it.
 
-        others: of the same image and tiles, computed beside it, chunk by chunk, from one V.
+        others: of the same image and tiles, computed beside it from one V.
         """
         for other in others:
             other._join(self)
-        outputs = sum(one.tiling.outputs for one in (self, *others))
-        size = chunk_size(replace(self.tiling, outputs=outputs), self.threads, room, self.least)
-        tiles = self.tiling.rows, self.tiling.columns
+        tiling, together = self.tiling, (self, *others)
+        outputs = sum(one.tiling.outputs for one in together)
+        size = chunk_size(replace(tiling, outputs=outputs), self.threads, room, self.least)
+        chunk = (tiling.along, size) if size < tiling.length else None
+        tiles = tiling.rows, tiling.columns
         reach = [
             n * step + more
             for n, step, more in zip(tiles, self.plane.steps, self.plane.beside, strict=True)
         ]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
-        together = [(one, one._constants()) for one in (self, *others)]
-        beside: list[list[Tensor]] = [[] for _ in others]
-
-        def chunks() -> Iterator[Tensor]:
-            """Those of this one, while the others' are made beside them."""
-            for chunk in self.tiling.chunks(size):
-                v = self._transformed(x, together[0][1], chunk)
-                mine, *rest = (one._chunk(v, own, chunk) for one, own in together)
-                for made, other in zip(beside, rest, strict=True):
-                    made.append(other)
-                yield mine
-
-        self._replace(chunks(), size)
-        for other, made in zip(others, beside, strict=True):
-            other._replace(made, size)
+        constants = [one._constants() for one in together]
+        grid = self.plane.read(tiles)
+        v = transformed(self.builder, x, constants[0], grid, chunk)
+        made = [one._tiled(v, own) for one, own in zip(together, constants, strict=True)]
+        for one, result in zip(together, made, strict=True):
+            one._replace(result)
 
     def _constants(self) -> TransformConstants:
         weights = weights_of(self.convolution.weights)
@@ -196,21 +182,10 @@ class _Rewrite:
         weights = replace(weights, shape=(*channels, *taps, *window))
         return TransformConstants.of(self.builder, self.plane, weights, self.tiling.formed)
 
-    def _replace(self, chunks: Iterable[Tensor], size: int) -> None:
-        """Put chunks of so many rows of tiles, or columns, in place of all, or what pools make of
-        them.
-        """
+    def _replace(self, tiles: Tensor) -> None:
+        """Put the image that tiles make in place of the convolution and what followed it."""
         b, dead = self.builder, [*reversed(self.followers.ops), self.convolution.op]
-        made, pool = self.followers.last.results[0], None
-        if self.tiling.along == DOWN:
-            pool = pool_of(made, self.tiles.spans[0] * size, -(-self.tiling.rows // size))
-        if pool is None:
-            tiles = b.concat(list(chunks), axis=self.tiles.along)
-            result = self.tiles.image(b, tiles, self.tiling.height)
-        else:
-            dead = [*reversed(pool.ops), *dead]
-            pooled = [self._pooled(pool, chunk, n, size) for n, chunk in enumerate(chunks)]
-            result = b.concat(pooled, axis=ROWS)
+        result = self.tiles.image(b, tiles)
         last: Operation = dead[0]
         if self.tiles.grouped:
             concat_op = last.results[0].get_user_of_unique_use()
@@ -224,29 +199,12 @@ class _Rewrite:
                 op.detach()
                 op.erase()
 
-    def _pooled(self, pool: Pool, chunk: Tensor, number: int, rows: int) -> Tensor:
-        """What a pool makes of a chunk, where those before it have so many rows of tiles."""
-        height = self.tiling.height - number * rows * self.tiles.spans[0]
-        return pool.of_chunk(self.builder, self.tiles.image(self.builder, chunk, height), number)
-
-    def _transformed(self, x: Tensor, constants: TransformConstants, chunk: Chunk) -> Tensor:
-        """V of a chunk."""
-        axis = self.tiling.along
-        step, beside = self.plane.steps[axis], self.plane.beside[axis]
-        first, last = chunk.first[axis], chunk.first[axis] + chunk.tiles[axis]
-        x = self.builder.cut(x, x.rank - 2 + axis, step * first, step * last + beside)
-        return transformed(self.builder, x, constants, self.plane.read(chunk.tiles))
-
-    def _chunk(self, v: Tensor, constants: TransformConstants, chunk: Chunk) -> Tensor:
-        """The tiles of a chunk, by their V, with everything that follows the convolution."""
-        cells = self.tiling.height, self.tiling.width
-        places = zip(cells, chunk.first, chunk.tiles, self.tiles.spans, strict=True)
-        down, across = (min(n - span * k, span * count) for n, k, count, span in places)
-        keep, phases = (down, across), self.plane.dilations
-        if self.tiles.covered == cells or any(n % d for n, d in zip(keep, phases, strict=True)):
-            down, across = (n * span for n, span in zip(chunk.tiles, self.tiles.spans, strict=True))
-            keep = down, across
+    def _tiled(self, v: Tensor, constants: TransformConstants) -> Tensor:
+        """The tiles, by their V, with everything that follows the convolution."""
+        keep, covered = (self.tiling.height, self.tiling.width), self.tiles.covered
+        if any(n % d for n, d in zip(keep, self.plane.dilations, strict=True)):
+            keep = covered
         init = self.convolution.init
         start = init if isinstance(init, float) else self.tiles.by_channel(self.builder, init)
         y = tiled(self.builder, v, constants, start, keep, self.tiling.depth, self.factors)
-        return self.followers.on_tiles(self.builder, y, chunk)
+        return self.followers.on_tiles(self.builder, y)

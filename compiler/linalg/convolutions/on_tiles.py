@@ -21,7 +21,6 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape
 from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.convolution import Convolution
-from ncc.compiler.linalg.convolutions.tiling import Chunk
 from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
 from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.dialects.index_notation import Builder, Tensor
@@ -46,15 +45,10 @@ class TiledImage:
         rows, columns = (list(range(n, n + parts)) for n in (row, row + parts))
         return [*([axis] for axis in range(row)), rows, columns]
 
-    @property
-    def along(self) -> int:
-        """The axis of tiles that chunks lie along."""
-        return self.axes()[self.tiling.along - 2][0]
-
-    def image(self, b: Builder, tiles: Tensor, height: int) -> Tensor:
-        """The first rows of what whole rows of tiles hold, of each slice."""
+    def image(self, b: Builder, tiles: Tensor) -> Tensor:
+        """What the tiles hold of the result, of each slice."""
         image = b.collapse(tiles, self.axes())
-        size = [*image.shape[:-2], min(height, image.shape[-2]), self.tiling.width]
+        size = [*image.shape[:-2], self.tiling.height, self.tiling.width]
         return b.slice(image, [0] * image.rank, size)
 
     def by_channel(self, b: Builder, value: SSAValue) -> Tensor:
@@ -72,11 +66,11 @@ class Followers:
         self.ops = self._found()
         self.last: Operation = self.ops[-1] if self.ops else convolution.op
 
-    def on_tiles(self, b: Builder, y: Tensor, chunk: Chunk) -> Tensor:
-        """What they make of a chunk of tiles, which is y."""
+    def on_tiles(self, b: Builder, y: Tensor) -> Tensor:
+        """What they make of the tiles, which are y."""
         value: SSAValue = self.convolution.results[0]
         for op in self.ops:
-            y = self._one(b, op, value, y, chunk)
+            y = self._one(b, op, value, y)
             value = op.results[0]
         return y
 
@@ -134,7 +128,7 @@ class Followers:
                     return pad.result, low
         return (value, begin) if _is_free(value) else None
 
-    def _one(self, b: Builder, op: GenericOp, value: SSAValue, y: Tensor, chunk: Chunk) -> Tensor:
+    def _one(self, b: Builder, op: GenericOp, value: SSAValue, y: Tensor) -> Tensor:
         """One of them, whose input `value` is y."""
         linalg_op = LinalgOp(op)
         channels = self._channels(linalg_op)
@@ -147,7 +141,7 @@ class Followers:
             if access.value is value:
                 operands.append(y.value)
             elif whole:
-                operands.append(self._part(b, access.value, op, y, chunk))
+                operands.append(self._in_tiles(b, access.value, op, y))
             elif index == channels:
                 operands.append(self.tiles.by_channel(b, access.value).value)
                 index = index[:1]
@@ -156,22 +150,17 @@ class Followers:
             maps.append(identity if whole else _moved_by_channel(index, out.rank))
         return rebuilt(b, op, operands, out, [*maps, identity], [PARALLEL] * out.rank)
 
-    def _part(
-        self, b: Builder, value: SSAValue, op: GenericOp, y: Tensor, chunk: Chunk
-    ) -> SSAValue:
-        """What belongs of a tensor to a chunk of tiles, of which y consists."""
+    def _in_tiles(self, b: Builder, value: SSAValue, op: GenericOp, y: Tensor) -> SSAValue:
+        """A tensor in the tiles of y."""
         cover = self._cover(value, self.last)
         if cover is None:
             raise CompilerBug(f"{op.name} was not to be done on tiles")
         source, begin = cover
         held = tensor_of(source)
-        spans = self.tiles.spans
         if source is value:
             held = tensor_of(padded(value, *self.tiles.covered))
-        lead, before = y.shape[: 1 + len(self.tiles.slices)], begin[:-2]
-        corner = [n + k * span for n, k, span in zip(begin[-2:], chunk.first, spans, strict=True)]
-        box = [n * span for n, span in zip(chunk.tiles, spans, strict=True)]
-        held = b.slice(held, [*before, *corner], [*lead, *box])
+        lead = y.shape[: 1 + len(self.tiles.slices)]
+        held = b.slice(held, begin, [*lead, *self.tiles.covered])
         return b.expand(held, self.tiles.axes(), y.shape).value
 
     def _channels(self, linalg_op: LinalgOp) -> tuple[AffineForm, ...]:

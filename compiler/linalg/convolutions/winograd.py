@@ -35,9 +35,9 @@ Winograd is three exact generics and not an attribute of a convolution: each of 
 evaluated, packed, placed and fused like any other. Only the emitter of the transforms
 (`loops/emit/transform.py`) knows that their matrices are small.
 
-Rows of tiles are separate computations that share kernels, so that the memory plan alone keeps a
-chunk in L2, and a pool reads each chunk there. Where there is a single row of tiles, as in a
-sequence, its columns are separate.
+V says how many rows of tiles are computed at a time, so that what they hand on stays in L2, and a
+pool reads them there (`fusion/tile_and_fuse.py`). Where there is a single row of tiles, as in a
+sequence, these are columns.
 
 ncc does not use Strassen's algorithm for matrix products. It would need seven products instead of
 eight. But it adds the weights of other channels to those of a channel and subtracts them again, so
@@ -54,9 +54,10 @@ import numpy as np
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir.affine import AffineExpr
 
-from ncc.compiler.linalg.analysis.attributes import FACTORS, SEPARABLE, VALID_EXTENTS, Matrix
+from ncc.compiler.linalg.analysis.attributes import FACTORS, SEPARABLE, TILE, VALID_EXTENTS, Matrix
 from ncc.compiler.linalg.convolutions.forms import Form, Plane
 from ncc.compiler.linalg.rewrite.insert import generic_of
+from ncc.dialects.body import dim_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Transformed
 from ncc.dialects.weights.sources import Weights
@@ -120,10 +121,16 @@ class TransformConstants:
 
 
 def transformed(
-    b: Builder, x: Tensor, constants: TransformConstants, grid: tuple[int, int]
+    b: Builder,
+    x: Tensor,
+    constants: TransformConstants,
+    grid: tuple[int, int],
+    chunk: tuple[int, int] | None = None,
 ) -> Tensor:
     """V of x (inputs, height, width), which `grid` rows and columns of tiles need not cover; of a
     volume (inputs, depth, height, width), V of each slice.
+
+    chunk: the axis along which tiles are computed in chunks, and how many there are in one.
     """
     rows, columns = grid
     plane = constants.plane
@@ -145,6 +152,9 @@ def transformed(
     first, second = constants.input[0][p, k], constants.input[1][q, m]
     v = b.sum((i, p, q, *z, *tiles), over=(k, m), of=first * (second * data))
     _mark(v, [form.input for form in plane.forms])
+    if chunk is not None:
+        axis, size = chunk
+        TILE.put(generic_of(v), (dim_of((t, u)[axis]), size))
     return v if plane.dilations == (1, 1) else b.collapse(v, _phases(v.rank))
 
 

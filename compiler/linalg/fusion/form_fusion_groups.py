@@ -26,10 +26,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.generics import network_of, with_bodies
 from ncc.compiler.linalg.fusion.fusion_groups import Group, find_groups, is_initial
 from ncc.compiler.linalg.rewrite.insert import erase_dead
 from ncc.dialects.attributes import string, symbol
+from ncc.dialects.forall import ForallOp
 from ncc.dialects.functions import private_function
 from ncc.dialects.operation import copy_of, make, operands_of
 
@@ -43,11 +44,13 @@ class FormFusionGroups(ModulePass):
     epilogues: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        network = network_of(op)
-        erase_dead(network.body.block)
-        for number, group in enumerate(find_groups(network.body.block, self.epilogues)):
+        block = network_of(op).body.block
+        erase_dead(block)
+        bodies = [one.body.block for one in with_bodies(block) if isinstance(one, ForallOp)]
+        groups = [group for one in (block, *bodies) for group in find_groups(one, self.epilogues)]
+        for number, group in enumerate(groups):
             _outline(op, group, f"k{number}")
-        erase_dead(network.body.block)
+        erase_dead(block)
 
 
 def _outline(module: ModuleOp, group: Group, name: str) -> None:

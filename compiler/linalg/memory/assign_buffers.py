@@ -4,6 +4,8 @@
     concat   %c = concat %a %b  a and b live inside c's memory
     reshape  collapse, expand   the same memory under other strides
     slice    extract_slice      a window of the source's memory
+    loop     forall.tiles       a window that moves from iteration to iteration: of an operand for
+                                an argument of the body, of a result for what the body yields
     chain    call(.. %v ..)     a kernel that goes on writing into v: the result is v's memory
     clip     extract_slice of a tiled transform: its kernels write the kept box only, in the memory
              of the slice
@@ -21,27 +23,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, i64
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import SEPARABLE, VALID_EXTENTS
-from ncc.compiler.linalg.analysis.generics import callee_of
+from ncc.compiler.linalg.analysis.generics import callee_of, with_bodies
 from ncc.compiler.linalg.analysis.linalg_op import contiguous, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, pad_sides
 from ncc.compiler.linalg.memory.copying import copying
 from ncc.compiler.plan import Buffer, Kind, Subview, elements_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.element import dtype_of, element_of
+from ncc.dialects.forall import ForallOp, YieldOp
 from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import DYNAMIC_HEADER
 
-_OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
+_OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp, YieldOp)
 _COUNT = TensorType(i64, [1])
 
 
@@ -100,7 +105,7 @@ class Placement:
         for value in self.block.args:
             self._subview(value)
         codes = written_as_loops(module)
-        for op in ops_of(self.block):
+        for op in with_bodies(self.block):
             if isinstance(op, RESHAPES) and self._forward(op) is None:
                 # Claims stay: no owner claims a value through a reshape that its memory refuses.
                 self._place_all(self._copy(op, 0))
@@ -116,7 +121,7 @@ class Placement:
         self.owner: dict[SSAValue, tuple[Operation, int]] = {}
         self.makers: dict[Operation, Counter[Operation]] = {}  # of how many parts of a concat
         before = self._copies
-        for op in ops_of(self.block):
+        for op in with_bodies(self.block):
             if isinstance(op, _OWNERS) or self._is_clip(op):
                 self._claim_operands(op)
             elif isinstance(op, func.CallOp) and callee_of(op) in self.chained:
@@ -147,7 +152,9 @@ class Placement:
                 if position is None:
                     return value
                 value = source.operands[position]
-            elif isinstance(source, tensor.PadOp | tensor.ConcatOp) or self._is_clip(source):
+            elif isinstance(source, tensor.PadOp | tensor.ConcatOp | ForallOp):
+                return value
+            elif self._is_clip(source):
                 return value
             else:
                 return None
@@ -168,6 +175,8 @@ class Placement:
                 return all(self._is_clipped(operand) for operand in linalg_op.operands)
             case func.CallOp() as call:
                 return callee_of(call) in self.clipping
+            case ForallOp() as loop:
+                return isinstance(value, OpResult) and self._is_clipped(loop.parts[value.index])
         return False
 
     def _protect_chained(self, call: func.CallOp, position: int) -> None:
@@ -187,7 +196,8 @@ class Placement:
         self.module.body.block.add_op(function)
         call = func.CallOp(function.sym_name.data, given, [copied.type for copied in given])
         call.attributes["layers"] = ArrayAttr([StringAttr(value.name_hint or "copy")])
-        self.block.insert_op_before(call, self._begun(op, value))
+        before = self._begun(op, value)
+        Rewriter.insert_op(call, InsertPoint.before(before))
         op.operands[position] = call.results[0]
         if op in self.makers:
             self.makers[op].subtract(_makers(value))
@@ -226,10 +236,10 @@ class Placement:
         """
         nested = [value]
         while nested[-1] not in self.subviews:
-            owner, _ = self.owner.get(nested[-1], (None, 0))
+            owner, position = self.owner.get(nested[-1], (None, 0))
             if owner is None or isinstance(owner, func.ReturnOp):
                 break
-            nested.append(owner.results[0])
+            nested.append(_made_of(owner, position))
         for inner in reversed(nested):
             if inner not in self.subviews:
                 self.subviews[inner] = self._find(inner)
@@ -238,7 +248,12 @@ class Placement:
     def _find(self, value: SSAValue) -> Subview:
         """The subview of a value whose owner has a subview already."""
         if isinstance(value, BlockArgument):
-            return self._root(value, Kind.INPUT)
+            loop = value.block.parent_op()
+            return (
+                self._seen(loop, value)
+                if isinstance(loop, ForallOp)
+                else self._root(value, Kind.INPUT)
+            )
         op = value.owner
         if isinstance(op, ConstantOp | arith.ConstantOp):
             return self._root(value, Kind.CONSTANT)
@@ -258,6 +273,12 @@ class Placement:
         if owned is not None and self._is_output(owned) and _count_of(value) is not None:
             owned.buffer.byte_offset = DYNAMIC_HEADER
         return owned or self._root(value, Kind.ARENA)
+
+    def _seen(self, loop: ForallOp, argument: BlockArgument) -> Subview:
+        """The window of an operand that the first iteration sees, and where the next one's is."""
+        window = loop.windows[argument.index]
+        whole = self._subview(window.value)
+        return replace(whole, further=window.step * whole.strides[window.axis])
 
     def _header(self, rows: SSAValue, count: SSAValue) -> Subview:
         """The count of valid rows goes into the header of an output, and nowhere else."""
@@ -293,7 +314,10 @@ class Placement:
         """Where an owner wants the operand at that position, which `value` is."""
         if isinstance(op, func.ReturnOp):
             return self._root(value, Kind.OUTPUT, position)
-        whole = self._subview(op.results[0])
+        whole = self._subview(_made_of(op, position))
+        if isinstance(op, YieldOp):
+            axis = _loop_of(op).result_axes.get_values()[position]
+            return replace(whole, further=shape_of(value)[axis] * whole.strides[axis])
         if isinstance(op, tensor.ExtractSliceOp):
             return whole
         if isinstance(op, tensor.PadOp):
@@ -313,7 +337,7 @@ class Placement:
             return subview
         if isinstance(op, tensor.CollapseShapeOp):
             return _split(subview, groups_of(op), shape_of(op.src))
-        return Subview(subview.buffer, subview.offset, contiguous(shape_of(op.operands[0])))
+        return replace(subview, strides=contiguous(shape_of(op.operands[0])))
 
     def _forward(self, op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> Subview | None:
         """The subview of a reshape's result; None if the source's strides do not allow it."""
@@ -328,7 +352,7 @@ class Placement:
                 if source.strides[outer] != source.strides[inner] * shape[inner]:
                     return None
             strides.append(source.strides[kept[-1]])
-        return Subview(source.buffer, source.offset, tuple(strides))
+        return replace(source, strides=tuple(strides))
 
     def _root(self, value: SSAValue, kind: Kind, number: int = 0) -> Subview:
         """Memory of its own for a value."""
@@ -351,7 +375,21 @@ def _split(subview: Subview, groups: Sequence[Sequence[int]], shape: Sequence[in
         for group, stride in zip(groups, subview.strides, strict=True)
         for step in contiguous([shape[axis] for axis in group])
     ]
-    return Subview(subview.buffer, subview.offset, tuple(strides))
+    return replace(subview, strides=tuple(strides))
+
+
+def _loop_of(op: YieldOp) -> ForallOp:
+    """The loop whose body ends with op."""
+    loop = op.parent_op()
+    if not isinstance(loop, ForallOp):
+        raise CompilerBug("a yield outside of a loop")
+    return loop
+
+
+def _made_of(owner: Operation, position: int) -> SSAValue:
+    """The value that an owner makes of its operand at that position."""
+    results = _loop_of(owner).results if isinstance(owner, YieldOp) else owner.results
+    return results[position if isinstance(owner, YieldOp) else 0]
 
 
 def _rows_of(value: SSAValue) -> SSAValue | None:
@@ -376,7 +414,7 @@ def _makers(value: SSAValue) -> set[Operation]:
     waiting = [value]
     while waiting:
         source = waiting.pop().owner
-        if isinstance(source, func.CallOp):
+        if isinstance(source, func.CallOp | ForallOp):
             found.add(source)
         elif isinstance(source, (*_OWNERS, *RESHAPES)):
             new = [operand for operand in source.operands if operand not in passed]

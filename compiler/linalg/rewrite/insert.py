@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
+from ncc.dialects.forall import ForallOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import copied, ops_of
 from ncc.dialects.structured import generic
@@ -142,7 +143,9 @@ def doc_of(op: GenericOp) -> str:
 
 
 def erase_dead(block: Block) -> None:
-    """Erase the operations whose results nobody reads."""
+    """Erase the operations whose results nobody reads, those of loops too."""
     for op in reversed(ops_of(block)):
         if op.results and all([result.first_use is None for result in op.results]):
             block.erase_op(op)
+        elif isinstance(op, ForallOp):
+            erase_dead(op.body.block)

@@ -1,0 +1,162 @@
+"""The `forall` dialect: one computation for each tile of its operands, in any order.
+
+    %y = forall.tiles(%x) {count = 12, axes = [1], steps = [24], result_axes = [1]} ({
+    ^bb0(%part: tensor<4x26x258xf32>):
+      %v = ...
+      forall.yield %v : tensor<4x6x64xf32>
+    }) : (tensor<4x290x258xf32>) -> tensor<4x72x64xf32>
+
+It is `scf.forall` over `tensor.extract_slice` and `tensor.parallel_insert_slice` with numbers that
+are known: in iteration i, an argument of the body is the window of its operand that begins at
+step * i along its axis, and what the body yields is part i of a result along the result's axis.
+Windows may overlap, parts do not. A body also reads what is defined in front of the operation,
+whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Block, Dialect, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    lazy_traits_def,
+    prop_def,
+    region_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import HasParent, IsTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from ncc.dialects.attributes import integer, integers, tensor_type
+from ncc.dialects.element import element_of
+from ncc.dialects.operation import operands_of
+from ncc.dialects.structured import shape_of_tensor
+
+I64Attr = IntegerAttr.constr(type=i64)
+
+
+@dataclass(frozen=True)
+class Window:
+    """What each iteration sees of a tensor: `size` elements along an axis, from step * i on."""
+
+    value: SSAValue
+    axis: int
+    step: int
+    size: int
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The parts of the results that one iteration makes."""
+
+    name = "forall.yield"
+
+    parts = var_operand_def(TensorType)
+
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ForallOp)))
+    assembly_format = "attr-dict ($parts^ `:` type($parts))?"
+
+    def __init__(self, parts: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[parts])
+
+
+@irdl_op_definition
+class ForallOp(IRDLOperation):
+    """See the head of this file."""
+
+    name = "forall.tiles"
+
+    operands_ = var_operand_def(TensorType)
+    count = prop_def(I64Attr)
+    axes = prop_def(DenseArrayBase.constr(i64))
+    steps = prop_def(DenseArrayBase.constr(i64))
+    result_axes = prop_def(DenseArrayBase.constr(i64))
+    body = region_def("single_block")
+    results_ = var_result_def(TensorType)
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(self, count: int, windows: Sequence[Window], axes: Sequence[int], body: Block):
+        """axes: of the results, along which parts lie one behind the other."""
+        types = []
+        last = body.last_op
+        for part, axis in zip(() if last is None else operands_of(last), axes, strict=True):
+            shape = list(shape_of_tensor(part))
+            shape[axis] *= count
+            types.append(tensor_type(element_of(part), shape))
+        super().__init__(
+            operands=[[window.value for window in windows]],
+            result_types=[types],
+            properties={
+                "count": integer(count),
+                "axes": integers([window.axis for window in windows]),
+                "steps": integers([window.step for window in windows]),
+                "result_axes": integers(axes),
+            },
+            regions=[Region(body)],
+        )
+
+    @property
+    def times(self) -> int:
+        """How many iterations there are."""
+        return self.count.value.data
+
+    @property
+    def windows(self) -> list[Window]:
+        """What the arguments of the body are."""
+        numbers = zip(self.axes.get_values(), self.steps.get_values(), strict=True)
+        return [
+            Window(value, axis, step, shape_of_tensor(argument)[axis])
+            for value, argument, (axis, step) in zip(
+                self.operands, self.body.block.args, numbers, strict=True
+            )
+        ]
+
+    @property
+    def parts(self) -> Sequence[SSAValue]:
+        """What one iteration yields."""
+        last = self.body.block.last_op
+        return () if last is None else operands_of(last)
+
+    def verify_(self) -> None:
+        count, block = self.times, self.body.block
+        if count < 1:
+            raise VerifyException("forall.tiles: there is one iteration at least")
+        axes = self.axes.get_values()
+        if not len(self.operands) == len(block.args) == len(axes) == len(self.steps.get_values()):
+            raise VerifyException("forall.tiles: each operand has an argument, an axis and a step")
+        for window, argument in zip(self.windows, block.args, strict=True):
+            _check_axis(window.axis, window.value)
+            seen = list(shape_of_tensor(window.value))
+            if window.step < 0 or window.step * (count - 1) + window.size > seen[window.axis]:
+                raise VerifyException(f"forall.tiles: windows reach beyond {window.value.type}")
+            seen[window.axis] = window.size
+            if argument.type != tensor_type(element_of(window.value), seen):
+                raise VerifyException(f"forall.tiles: {argument.type} is no window of its operand")
+        _check_parts(self)
+
+
+def _check_axis(axis: int, value: SSAValue) -> None:
+    if not 0 <= axis < len(shape_of_tensor(value)):
+        raise VerifyException(f"forall.tiles: {value.type} has no axis {axis}")
+
+
+def _check_parts(op: ForallOp) -> None:
+    axes = op.result_axes.get_values()
+    if not len(op.results) == len(op.parts) == len(axes):
+        raise VerifyException("forall.tiles: each result has a part and an axis")
+    for result, part, axis in zip(op.results, op.parts, axes, strict=True):
+        _check_axis(axis, result)
+        shape = list(shape_of_tensor(part))
+        shape[axis] *= op.times
+        if result.type != tensor_type(element_of(part), shape):
+            raise VerifyException(f"forall.tiles: {result.type} is not made of {part.type}")
+
+
+FORALL = Dialect("forall", [ForallOp, YieldOp])

@@ -96,9 +96,8 @@ def kernels_of(
 class Compilation:
     """The compilation of one network. Each method is a stage and returns the input of the next one.
 
-    schedules: of kernels; the cost model chooses for all others. one_by_one: whether each kernel is
-    a step of its own, without rounds, so that it can be timed. look: is called after
-    each pass.
+    schedules: of kernels; the cost model chooses for all others. one_by_one: whether each call is a
+    step of its own, also those of loops, so that it can be timed. look: is called after each pass.
     """
 
     def __init__(
@@ -210,8 +209,8 @@ class Compilation:
     def plan(self, module: ModuleOp) -> Plan:
         """The memory plan: the subview of every value."""
         with self.timing("plan memory"):
-            cache = 0 if self.one_by_one else self.options.target.core.l2_bytes
-            return plan(module, self.options.num_threads, cache)
+            found = plan(module, self.options.num_threads, self.options.target.core.l2_bytes)
+            return found.unrolled() if self.one_by_one else found
 
     def loops(self, module: ModuleOp, planned: Plan) -> NetworkLoops:
         """The loops level: one function for each kernel, and the entry point."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import chain
@@ -128,27 +128,51 @@ Step: TypeAlias = Call | Halo
 
 
 @dataclass(frozen=True)
-class Rounds:
-    """Calls that come again, for another part of the result: whole rounds are what threads share.
+class Loop:
+    """Calls that come again, for another part of the result.
 
-    calls: those of the first round. count: of rounds. further: for each place of each call, how
-    many elements of its root it lies further in the next round. own: roots that each of so many
-    threads has a part of, for what calls of a round hand on.
+    calls: those of the first iteration. count: of iterations. further: for each subview of each
+    call, how many elements of its buffer it lies further in the next iteration. own: buffers for
+    what calls of an iteration hand on. threads: in how many parts these are, one for each thread
+    that does whole iterations. If it is 1, all threads share each call of each iteration.
     """
 
     calls: tuple[Call, ...]
     count: int
     further: tuple[tuple[int, ...], ...]
     own: frozenset[Buffer]
-    threads: int
+    threads: int = 1
+
+    @property
+    def is_private(self) -> bool:
+        """Whether one thread does a whole iteration."""
+        return self.threads > 1
 
     @property
     def layers(self) -> tuple[str, ...]:
         """Of all its calls."""
         return tuple(dict.fromkeys(layer for call in self.calls for layer in call.layers))
 
+    def iteration(self, number: int) -> Iterator[Call]:
+        """The calls of one iteration, as steps that all threads share.
 
-AnyStep: TypeAlias = Step | Rounds
+        Each iteration writes the same own memory. So that it is not taken for parts of one value,
+        it is another buffer in each.
+        """
+        own = {buffer: replace(buffer) for buffer in self.own}
+        for call, further in zip(self.calls, self.further, strict=True):
+            moved = [
+                Subview(own.get(at.buffer, at.buffer), at.offset + number * distance, at.strides)
+                for at, distance in zip(call.subviews, further, strict=True)
+            ]
+            reads, writes = len(call.operands), len(call.operands) + len(call.results)
+            kept = iter(moved[writes:])
+            scratch = tuple(None if at is None else next(kept) for at in call.scratch)
+            operands, results = tuple(moved[:reads]), tuple(moved[reads:writes])
+            yield replace(call, operands=operands, results=results, scratch=scratch)
+
+
+AnyStep: TypeAlias = Step | Loop
 
 
 @dataclass(frozen=True)
@@ -161,6 +185,16 @@ class Plan:
     arena_bytes: int
     constant_bytes: int
     outputs: tuple[Buffer, ...]
+
+    def unrolled(self) -> Plan:
+        """The same with the calls of all iterations in place of each loop."""
+        return replace(self, steps=tuple(chain(*map(_unrolled, self.steps))))
+
+
+def _unrolled(step: AnyStep) -> Iterable[Step]:
+    if not isinstance(step, Loop):
+        return [step]
+    return chain(*map(step.iteration, range(step.count)))
 
 
 def halos_of(steps: Iterable[AnyStep]) -> dict[Buffer, list[Halo]]:
@@ -176,7 +210,7 @@ def touched(step: AnyStep) -> tuple[list[Buffer], list[Buffer]]:
     """The buffers that a step reads, and the buffers that it writes."""
     if isinstance(step, Halo):
         return [], [step.subview.buffer]
-    if isinstance(step, Rounds):
+    if isinstance(step, Loop):
         reads, writes = zip(*map(touched, step.calls), strict=True)
         return list(chain(*reads)), list(chain(*writes))
     given, subviews = len(step.operands), [subview.buffer for subview in step.subviews]

@@ -130,7 +130,7 @@ def lower(module: ModuleOp, target: Target) -> ModuleOp:
 
 
 def is_private(source: func.FuncOp) -> bool:
-    """Whether it is called by the functions of the module only, as kernels and rounds are."""
+    """Whether only functions of the module call it, as they call kernels and private loops."""
     return source.sym_visibility == PRIVATE
 
 

@@ -8,7 +8,7 @@ Where threads have to wait for each other, `barriers.py` says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -25,19 +25,19 @@ from ncc.compiler.loops.emit.position import kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
-from ncc.compiler.loops.launch.barriers import Touched
+from ncc.compiler.loops.launch.barriers import Barriers, barriers_within
 from ncc.compiler.loops.launch.entry import (
     Argument,
     Barrier,
     Launch,
-    RoundsLaunch,
+    LoopLaunch,
     Script,
     Timestamps,
     bytes_of,
     declarations,
     promise_separate,
     separate_arguments,
-    write_rounds,
+    write_loops,
     write_run,
 )
 from ncc.compiler.loops.launch.fills import Fills
@@ -48,7 +48,7 @@ from ncc.compiler.loops.schedule.chunks import chunk_count, free_outermost
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.loops.schedule.schedule import Schedule, with_lane_parted
 from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel
-from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Plan, Rounds, Subview
+from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.dialects.functions import module_of
@@ -97,11 +97,11 @@ class Step:
     chunks: int
     subviews: tuple[Subview, ...]
     computations: tuple[Kernel, ...]
-    """One, or one for each box of a frame; none where it is written as code, or is of rounds."""
-    of_round: tuple[Step, ...] = ()
-    """The calls of each round, if chunks are rounds of several."""
+    """One, or one for each box of a frame; none where it is written as code, or is a loop."""
+    of_iteration: tuple[Step, ...] = ()
+    """The calls of each iteration, if it is a loop; its chunks are iterations."""
     own: frozenset[Buffer] = frozenset()
-    """What these hand on."""
+    """What these hand on within one thread."""
 
     @property
     def generic_op(self) -> Kernel | None:
@@ -134,7 +134,7 @@ class NetworkLoops:
 
     def layers_of(self, unit: Unit) -> tuple[str, ...]:
         """The layers that a kernel computes, each once."""
-        steps = [call for step in self.steps for call in (step.of_round or (step,))]
+        steps = [call for step in self.steps for call in (step.of_iteration or (step,))]
         layers = [layer for step in steps if step.kernel == unit.name for layer in step.layers]
         return tuple(dict.fromkeys(layers))
 
@@ -149,7 +149,7 @@ class NetworkLoops:
         return module_of([*declarations(self.script), *self._entry()])
 
     def _entry(self) -> list[func.FuncOp]:
-        return [*write_rounds(self.script), write_run(self.script, self.timestamps)]
+        return [*write_loops(self.script), write_run(self.script, self.timestamps)]
 
 
 def build(
@@ -225,11 +225,12 @@ class _Due:
 
 
 @dataclass(frozen=True)
-class _DueRounds:
-    """Rounds of the plan, and what is due in the first."""
+class _DueLoop:
+    """A loop of the plan, what is due in its first iteration, and where barriers stand in it."""
 
-    rounds: Rounds
+    loop: Loop
     calls: tuple[_Due, ...]
+    barriers: frozenset[int]
 
 
 class _NetworkWriter:
@@ -251,29 +252,21 @@ class _NetworkWriter:
         self.codes: dict[str, Unit] = {}
         self.families: dict[str, _Family] = {}
         self.family_of: dict[tuple[str, int | None], _Family] = {}
-        self.due: list[_Due | _DueRounds | Barrier] = []
-        self.pending = Touched()
+        self.due: list[_Due | _DueLoop | Barrier] = []
+        self.barriers = Barriers()
         self.units: dict[str, Unit] = {}
-        self.rounds = 0
+        self.loops = 0
 
     def write(self) -> NetworkLoops:
         for step in self.plan.steps:
-            self._separate(step)
-            if isinstance(step, Halo):
-                self._frame(step)
-            elif isinstance(step, Rounds):
-                self._rounds(step)
-            else:
-                self._call(step)
-        script: list[Launch | RoundsLaunch | Barrier] = []
+            self._step(step)
+        script: list[Launch | LoopLaunch | Barrier] = []
         steps: list[Step] = []
         for due in self.due:
             if isinstance(due, Barrier):
                 script.append(due)
                 continue
-            launch, launched = (
-                self._launch_rounds(due) if isinstance(due, _DueRounds) else self._launch(due)
-            )
+            launch, launched = self._scripted(due)
             script.append(launch)
             steps.append(launched)
         separate = separate_arguments(tuple(script))
@@ -283,21 +276,39 @@ class _NetworkWriter:
             tuple(steps),
         )
 
+    def _step(self, step: AnyStep) -> None:
+        if isinstance(step, Loop):
+            self._loop(step)
+            return
+        self._separate(step)
+        if isinstance(step, Halo):
+            self._frame(step)
+        else:
+            self._call(step)
+
     def _call(self, call: Call) -> None:
         if code.is_code(call.function):
             self._code(call)
         else:
             self._kernel(kernel_of(call, self.target), [*call.operands, *call.results], call.layers)
 
-    def _rounds(self, rounds: Rounds) -> None:
-        """All calls of the first round, and where the others find their memory."""
+    def _loop(self, loop: Loop) -> None:
+        """All calls of the first iteration, and where the others find their memory."""
+        if loop.count == 1:
+            for call in loop.iteration(0):
+                self._step(call)
+            return
+        barriers = frozenset[int]() if loop.is_private else barriers_within(loop)
+        self._separate(loop, barriers)
         begin = len(self.due)
-        for call, further in zip(rounds.calls, rounds.further, strict=True):
+        for call, further in zip(loop.calls, loop.further, strict=True):
             self._call(call)
-            if self.sharing:
+            if self.sharing and loop.is_private:
                 self.sharing.note_further(call, further)
         calls = [due for due in self.due[begin:] if isinstance(due, _Due)]
-        self.due[begin:] = [_DueRounds(rounds, tuple(calls))]
+        if any(due.steps is not None for due in calls):
+            raise CompilerBug("code with steps of its own in a loop")
+        self.due[begin:] = [_DueLoop(loop, tuple(calls), barriers)]
 
     def _code(self, call: Call) -> None:
         text = code.signature_text(call)
@@ -338,25 +349,38 @@ class _NetworkWriter:
         family.add(kernel, schedule)
         return family
 
-    def _launch_rounds(self, due: _DueRounds) -> tuple[RoundsLaunch, Step]:
-        rounds = due.rounds
-        launches, steps = zip(*map(self._launch, due.calls), strict=True)
-        subviews = [call.subviews for call in rounds.calls]
-        by_round = tuple(
-            tuple(n * subview.buffer.element_bytes for n, subview in zip(row, own, strict=True))
-            for row, own in zip(rounds.further, subviews, strict=True)
-        )
-        by_thread = tuple(
-            tuple(
-                subview.buffer.bytes // rounds.threads if subview.buffer in rounds.own else 0
-                for subview in own
-            )
-            for own in subviews
-        )
-        name = f"rounds_{self.rounds}"
-        self.rounds += 1
-        step = Step(name, rounds.layers, rounds.count, (), (), steps, rounds.own)
-        return RoundsLaunch(name, rounds.count, launches, by_round, by_thread), step
+    def _scripted(self, due: _Due | _DueLoop) -> tuple[Launch | LoopLaunch, Step]:
+        if isinstance(due, _DueLoop):
+            return self._launch_loop(due)
+        launch, step = self._launch(due)
+        if due.steps is None:
+            return launch, step
+        return LoopLaunch(due.steps, (Barrier(), launch)), step
+
+    def _launch_loop(self, due: _DueLoop) -> tuple[LoopLaunch, Step]:
+        loop, name = due.loop, f"loop_{self.loops}"
+        self.loops += 1
+        own = loop.own if loop.is_private else frozenset[Buffer]()
+        apart = {buffer: buffer.bytes // loop.threads for buffer in own}
+        body: list[Launch | Barrier] = []
+        steps: list[Step] = []
+        for place, (call, further) in enumerate(zip(due.calls, loop.further, strict=True)):
+            launch, step = self._launch(call)
+            moved = [
+                replace(
+                    argument,
+                    by_iteration=distance * subview.buffer.element_bytes,
+                    by_thread=apart.get(subview.buffer, 0),
+                )
+                for argument, subview, distance in zip(
+                    launch.arguments, call.subviews, further, strict=True
+                )
+            ]
+            body += [Barrier()] if place in due.barriers else []
+            body.append(replace(launch, arguments=tuple(moved)))
+            steps.append(step)
+        whole = Step(name, loop.layers, loop.count, (), (), tuple(steps), own)
+        return LoopLaunch(loop.count, tuple(body), name if loop.is_private else None), whole
 
     def _launch(self, due: _Due) -> tuple[Launch, Step]:
         unit = due.made_by if isinstance(due.made_by, Unit) else due.made_by.unit
@@ -372,7 +396,7 @@ class _NetworkWriter:
             reach, chunks, numbers = (due.fills.reach,), due.fills.chunks, due.fills.numbers
         arguments = tuple(map(self._argument, due.subviews, unit.types, reach))
         step = Step(unit.name, due.layers, chunks, due.subviews, due.computations)
-        return Launch(unit.name, chunks, arguments, numbers, due.steps), step
+        return Launch(unit.name, chunks, arguments, numbers, due.steps is not None), step
 
     def _argument(
         self, subview: Subview, type: MemRefType[Attribute], reach: MemRefType[Attribute]
@@ -400,13 +424,13 @@ class _NetworkWriter:
             _Due(self.codes[fills.text], (halo.subview,), ("frame",), fills.computations, fills)
         )
 
-    def _separate(self, step: AnyStep) -> None:
-        """Put a barrier before a step that depends on a step since the last one."""
-        touched = Touched.by(step)
-        if touched.depends_on(self.pending):
+    def _separate(self, step: AnyStep, inside: Collection[int] = ()) -> None:
+        """Put a barrier before a step that depends on a step since the last one.
+
+        inside: the calls of each iteration, if it is a loop, that have one in front.
+        """
+        if self.barriers.stands_before(step, inside):
             self.due.append(Barrier())
-            self.pending = Touched()
-        self.pending.add(touched)
 
 
 def _kind(kernel: Kernel) -> str:

@@ -39,7 +39,7 @@ def _told(kernels: KernelsText, unit: Unit) -> Iterator[str]:
     yield from kernels.comments(unit)
     told: dict[str, list[str]] = {}
     for number, step in enumerate(kernels.loops.steps):
-        for call in step.of_round or (step,):
+        for call in step.of_iteration or (step,):
             if call.kernel == unit.name:
                 told.setdefault(_memory_text(call), []).append(str(number))
     for text, steps in told.items():

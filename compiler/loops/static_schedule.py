@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ncc.compiler.loops.build_network import NetworkLoops, Step
-from ncc.compiler.loops.launch.entry import Barrier, Launch, RoundsLaunch
+from ncc.compiler.loops.launch.entry import Barrier, Launch, LoopLaunch
 from ncc.compiler.loops.work import work_of
 
 SHORT = 16.0
@@ -43,11 +43,22 @@ def statically_scheduled(loops: NetworkLoops, threads: int) -> NetworkLoops:
     return replace(loops, script=tuple(script))
 
 
-def _shared_out(launch: Launch | RoundsLaunch, step: Step, threads: int) -> Launch | RoundsLaunch:
-    if isinstance(launch, RoundsLaunch):
+def _shared_out(launch: Launch | LoopLaunch, step: Step, threads: int) -> Launch | LoopLaunch:
+    if isinstance(launch, Launch):
+        return _at_once(launch, step, threads)
+    if launch.function is not None:
         return launch
+    calls = iter(step.of_iteration or (step,))
+    body = [
+        one if isinstance(one, Barrier) else _at_once(one, next(calls), threads)
+        for one in launch.body
+    ]
+    return replace(launch, body=tuple(body))
+
+
+def _at_once(launch: Launch, step: Step, threads: int) -> Launch:
     microseconds = _estimated(step)
-    if microseconds is None or microseconds > SHORT or launch.steps is not None:
+    if microseconds is None or microseconds > SHORT:
         return launch
     return replace(launch, at_once=max(1, -(-launch.chunks // threads)))
 

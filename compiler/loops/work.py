@@ -54,10 +54,11 @@ class Work:
 def work_of(step: Step) -> Work:
     """The work of a step by all threads together.
 
-    In rounds, weights count once, and what calls hand on does not: it stays in a cache.
+    In a loop, weights count once. What calls hand on within one thread counts nowhere: it stays in
+    a cache.
     """
-    if step.of_round:
-        calls = [_work(call, step.own) for call in step.of_round]
+    if step.of_iteration:
+        calls = [_work(call, step.own) for call in step.of_iteration]
         return Work(
             step.chunks * sum(work.flops or 0 for work in calls),
             step.chunks * sum(work.tile_flops for work in calls),

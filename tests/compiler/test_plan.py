@@ -1,4 +1,4 @@
-"""The memory plan's own words: places that move, frames that are alike, what a step touches."""
+"""The memory plan's own words: windows that move, frames that are alike, loops, touched memory."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from ncc.compiler.plan import (
     Call,
     Halo,
     Kind,
-    Rounds,
+    Loop,
+    Plan,
     Subview,
     elements_of,
     halos_of,
     touched,
 )
+
+NONE = frozenset[Buffer]()
 
 
 def subview(number: int = 0, *strides: int) -> Subview:
@@ -76,7 +79,38 @@ def test_what_steps_touch() -> None:
     assert one.subviews == [x, y, scratch]
     assert touched(one) == ([x.buffer], [y.buffer, scratch.buffer])
     assert touched(halo(x)) == ([], [x.buffer])
-    rounds = Rounds((one, call([y], [x])), 4, ((0, 0, 0), (0, 0)), frozenset(), 2)
-    assert touched(rounds) == ([x.buffer, y.buffer], [y.buffer, scratch.buffer, x.buffer])
-    assert rounds.layers == ("conv", "relu")
-    assert halos_of([halo(x), one, rounds, halo(y)]).keys() == {x.buffer, y.buffer}
+    loop = Loop((one, call([y], [x])), 4, ((0, 0, 0), (0, 0)), NONE, 2)
+    assert touched(loop) == ([x.buffer, y.buffer], [y.buffer, scratch.buffer, x.buffer])
+    assert loop.layers == ("conv", "relu")
+    assert halos_of([halo(x), one, loop, halo(y)]).keys() == {x.buffer, y.buffer}
+
+
+def test_an_iteration_is_calls_further_on() -> None:
+    """Own memory stays where it is, as another buffer in each iteration; the rest moves."""
+    x, v, y, scratch = (subview(number, 12, 1) for number in range(4))
+    calls = call([x], [v], [None, scratch]), call([v, x], [y])
+    own = frozenset((v.buffer, scratch.buffer))
+    loop = Loop(calls, 3, ((24, 0, 0), (0, 24, 8)), own)
+    assert tuple(one.layers for one in loop.iteration(0)) == (("conv", "relu"),) * 2
+    first, second = loop.iteration(2)
+    assert first.operands == (x.moved((4, 0)),) == second.operands[1:]
+    assert second.results == (replace(y, offset=16),)
+    (held,), (nothing, kept) = first.results, first.scratch
+    assert held == second.operands[0] and nothing is None and kept is not None
+    for one, own_one in ((held, v), (kept, scratch)):
+        assert one.buffer is not own_one.buffer and vars(one.buffer) == vars(own_one.buffer)
+        assert replace(one, buffer=own_one.buffer) == own_one
+    (again, _) = loop.iteration(1)
+    assert again.results[0].buffer is not held.buffer
+
+
+def test_a_plan_without_loops() -> None:
+    """The calls of every iteration stand in order, between the steps beside the loop."""
+    x, y = subview(0, 12, 1), subview(1, 12, 1)
+    frame, loop = halo(x), Loop((call([x], [y]), call([y], [x])), 3, ((12, 12), (12, 12)), NONE)
+    plan = Plan((frame, loop, frame), {}, (), 0, 0, ())
+    begin, *calls, end = plan.unrolled().steps
+    assert begin is end is frame
+    assert all(isinstance(step, Call) for step in calls)
+    assert calls == [step for number in range(3) for step in loop.iteration(number)]
+    assert replace(plan.unrolled(), steps=plan.steps) == plan

@@ -85,8 +85,8 @@ def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) 
     """Give all values of an outlined network their memory.
 
     The module changes: pads of one value are joined, and the copies that are needed are inserted.
-    threads: how many share each step, or rounds of several. cache: bytes of the second level that
-    each has.
+    threads: how many share each step, or the iterations of a loop. cache: bytes of the second level
+    that each has.
     """
     network = network_of(module)
     join_pads(network.body.block)

@@ -35,7 +35,7 @@ from ncc.compiler.plan import (
     Call,
     Halo,
     Kind,
-    Rounds,
+    Loop,
     Step,
     Subview,
     halos_of,
@@ -112,8 +112,8 @@ class _Search:
         firsts = (first for first, _ in self.memory.values())
         self.beside = {*halos_of(self.steps), *self.memory, *firsts}
 
-    def found(self) -> Iterator[tuple[int, int, Rounds]]:
-        """Rounds in order, with the places among the steps of the first and of the last call."""
+    def found(self) -> Iterator[tuple[int, int, Loop]]:
+        """The loops in order, with the places among the steps of the first and of the last call."""
         subviews = [k for k, step in enumerate(self.steps) if isinstance(step, Call)]
         at = 0
         while at < len(self.calls):
@@ -125,8 +125,8 @@ class _Search:
             yield subviews[at], subviews[end - 1], rounds
             at = end
 
-    def _from(self, at: int) -> Rounds | None:
-        """Rounds that begin with a call, of the fewest calls."""
+    def _from(self, at: int) -> Loop | None:
+        """A loop that begins with a call, of the fewest calls."""
         call = self.calls[at]
         if not all(self._dies(subview.buffer, at, at + MOST_CALLS) for subview in call.results):
             return None
@@ -151,7 +151,7 @@ class _Search:
         own = [buffer for buffer in buffers if self._dies(buffer, at, at + length)]
         return _Round(calls, {buffer: number for number, buffer in enumerate(own)})
 
-    def _beginning_with(self, first: _Round, second: _Round, at: int) -> Rounds | None:
+    def _beginning_with(self, first: _Round, second: _Round, at: int) -> Loop | None:
         """As many rounds as are alike; None where they are too few, or need too much."""
         calls, length, count = first.calls, len(first.calls), 2
         further = first.distances_to(second)
@@ -172,7 +172,7 @@ class _Search:
         for buffer in first.own:
             line = ALIGNMENT // buffer.element_bytes
             buffer.elements = self.threads * -(-buffer.elements // line) * line
-        return Rounds(calls, count, further, frozenset(first.own), self.threads)
+        return Loop(calls, count, further, frozenset(first.own), self.threads)
 
     def _are_apart(self, first: _Round, further: _Distances) -> bool:
         """Whether no round reads what another one writes.

@@ -2,15 +2,19 @@
 
 Threads may be at any step between two barriers. So none there touches memory that another writes.
 Only one root may be written by several: they write other cells of it, as parts of a concat do.
+
+In a loop whose calls all threads share, barriers stand in front of the same calls in each
+iteration. A call depends on calls of the iteration before as well, and on itself where it writes
+the same cells again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ncc.compiler.plan import AnyStep, Buffer, Kind, touched
+from ncc.compiler.plan import AnyStep, Buffer, Kind, Loop, touched
 
 Interval: TypeAlias = tuple[Buffer, int, int]
 """The bytes of a root, from the first to behind the last, among those of its kind."""
@@ -41,6 +45,52 @@ class Touched:
         """What other steps touch as well."""
         self.reads += other.reads
         self.writes += other.writes
+
+
+@dataclass
+class Barriers:
+    """Goes through the steps of a run, and knows what they touch since the last barrier."""
+
+    since: Touched = field(default_factory=Touched)
+
+    def stands_before(self, step: AnyStep, inside: Collection[int] = ()) -> bool:
+        """Whether one stands in front of a step. inside: where they stand in that loop."""
+        calls = step.calls if isinstance(step, Loop) and not step.is_private else (step,)
+        touched = [Touched.by(call) for call in calls]
+        begin = min((place for place in inside if place), default=len(calls))
+        waits = any(one.depends_on(self.since) for one in touched[:begin])
+        if waits or inside:
+            self.since = Touched()
+        for one in touched[max(inside, default=0) :]:
+            self.since.add(one)
+        return waits
+
+
+def barriers_within(loop: Loop) -> frozenset[int]:
+    """The calls in front of which one stands in each iteration; if the first, then not in front of
+    the first iteration.
+
+    The barriers of an iteration follow from the last one of the iteration before. They are those to
+    which this comes in the end. If it comes to two in turns, both hold.
+    """
+    touched = [Touched.by(call) for call in loop.calls]
+    since: set[int] = set()
+    before, places = frozenset[int](), frozenset[int]()
+    for _ in range(len(loop.calls) + 1):
+        earlier, since, before, places = since, set(), places, frozenset()
+        for place, one in enumerate(touched):
+            again = place in earlier and _writes_same_cells(loop, place)
+            if again or any(one.depends_on(touched[other]) for other in earlier | since):
+                places |= {place}
+                earlier, since = set(), set()
+            since.add(place)
+        since |= earlier
+    return before | places
+
+
+def _writes_same_cells(loop: Loop, place: int) -> bool:
+    """Whether a call writes something where it wrote it in the iteration before."""
+    return 0 in loop.further[place][len(loop.calls[place].operands) :]
 
 
 def _intervals(buffers: Iterable[Buffer]) -> list[Interval]:

@@ -50,7 +50,7 @@ class Sharing:
             self.steps[subviews[kernel.store.argument].buffer] = kernel.store.coefficients[first]
 
     def note_further(self, call: Call, further: Sequence[int]) -> None:
-        """Remember how a call of a round hands out its results: by how far the next round's lie.
+        """Remember how a call of a loop hands out its results: by how far the next iteration's lie.
 
         further: for each place of the call.
         """

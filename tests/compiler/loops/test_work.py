@@ -93,7 +93,7 @@ def test_winograd_counts_what_it_does(tmp_path: Path) -> None:
     assert 0 < transforms < products
 
 
-def test_rounds_count_what_their_calls_do(tmp_path: Path) -> None:
+def test_a_loop_counts_what_its_calls_do(tmp_path: Path) -> None:
     """As one thread does them one by one; but weights are read once, and V and M, which take 4.5
     times as much as the image, are in no memory.
     """
@@ -101,9 +101,9 @@ def test_rounds_count_what_their_calls_do(tmp_path: Path) -> None:
         "Input data 0 1 data 0=48 1=48 2=32",
         "Convolution conv 1 1 data out 0=32 1=3 4=1 6=9216",
     )
-    chunks, rounds = (work(tmp_path, 2, *lines, num_threads=n) for n in (1, 2))
-    assert len(rounds) < len(chunks)
-    alone, shared = total(chunks), total(rounds)
+    chunks, loops = (work(tmp_path, 2, *lines, num_threads=n) for n in (1, 2))
+    assert len(loops) < len(chunks)
+    alone, shared = total(chunks), total(loops)
     assert shared["flops"] == alone["flops"]
     assert 4 * 36 * 32 * 32 < shared["weight_bytes"] <= alone["weight_bytes"]
     image = 4 * 32 * 48 * 48

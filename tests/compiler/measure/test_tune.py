@@ -32,7 +32,7 @@ Convolution strided 1 1 b c 0=40 1=3 3=2 5=1 6=17280
 InnerProduct dense 1 1 c out 0=30 1=1 2=86400
 """
 
-ROUNDS = """7767517
+CHUNKS = """7767517
 2 2
 Input data 0 1 data 0=48 1=48 2=32
 Convolution conv 1 1 data out 0=32 1=3 4=1 6=9216
@@ -117,14 +117,14 @@ def test_a_schedule_that_a_kernel_cannot_have_counts_for_nothing(network: Path) 
     assert kernels(ncc.compile(network, random_weights=3)) == plain
 
 
-def test_kernels_of_rounds_have_a_choice_too(network: Path) -> None:
-    """Each is timed by itself, and has what was kept in rounds as well."""
-    network.write_text(ROUNDS)
+def test_kernels_of_loops_have_a_choice_too(network: Path) -> None:
+    """Each is timed by itself, and has what was kept in loops as well."""
+    network.write_text(CHUNKS)
     chosen = options(num_threads=2)
     shared = Compilation(network, None, chosen)
-    rounds = [step for step in shared.loops(*shared.planned).steps if step.of_round]
-    in_rounds = {call.signature for step in rounds for call in step.of_round}
-    assert in_rounds & contenders(network, chosen).keys()
+    loops = [step for step in shared.loops(*shared.planned).steps if step.of_iteration]
+    in_loops = {call.signature for step in loops for call in step.of_iteration}
+    assert in_loops & contenders(network, chosen).keys()
 
 
 def test_every_choice_is_timed_once(network: Path) -> None:

@@ -13,7 +13,7 @@ from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.memory.rounds import FEWEST_ROUNDS, MOST_UNEVEN, share_of, stays
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
-from ncc.compiler.plan import Call, Halo, Kind, Plan, Rounds
+from ncc.compiler.plan import Call, Halo, Kind, Loop, Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
@@ -62,8 +62,8 @@ def chunks(count: int, last: int = ROWS) -> tuple[list[tuple[int, ...]], Callabl
     return [(3, rows + 4, COLUMNS)], write
 
 
-def rounds_of(plan: Plan) -> list[Rounds]:
-    return [step for step in plan.steps if isinstance(step, Rounds)]
+def rounds_of(plan: Plan) -> list[Loop]:
+    return [step for step in plan.steps if isinstance(step, Loop)]
 
 
 def calls_of(plan: Plan) -> list[Call]:
@@ -74,7 +74,7 @@ def calls_of(plan: Plan) -> list[Call]:
 def test_chunks_are_rounds(make_network: MakeNetwork, make_plan: MakePlan, threads: int) -> None:
     """Each thread has memory for what a round hands on, in whole lines; the rest moves along."""
     (rounds,) = (plan := make_plan(make_network(*chunks(6)), threads=threads)).steps
-    assert isinstance(rounds, Rounds)
+    assert isinstance(rounds, Loop)
     first, second = rounds.calls
     assert (rounds.count, rounds.threads) == (6, threads)
     assert rounds.further == ((ROWS * COLUMNS, 0), (0, ROWS * (COLUMNS - 4)))
@@ -95,7 +95,7 @@ def test_one_thread_has_no_rounds(make_network: MakeNetwork, make_plan: MakePlan
 def test_another_chunk_stands_behind(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """A last one of fewer rows is of other kernels."""
     first, *others = make_plan(make_network(*chunks(5, last=3)), threads=2).steps
-    assert isinstance(first, Rounds) and first.count == 4
+    assert isinstance(first, Loop) and first.count == 4
     assert [type(step) for step in others] == [Call, Call]
 
 
@@ -170,7 +170,7 @@ def test_borders_stand_before_rounds(make_network: MakeNetwork, make_plan: MakeP
         return box(b, b.pad(write(b, x), [0, 1, 1], [0, 1, 1], 0.0))
 
     steps = make_plan(make_network(shapes, framed), threads=2).steps
-    assert [type(step) for step in steps] == [Halo, Rounds, Call]
+    assert [type(step) for step in steps] == [Halo, Loop, Call]
 
 
 def test_weights_have_to_stay(make_network: MakeNetwork, make_plan: MakePlan) -> None:
@@ -220,7 +220,7 @@ def test_the_same_bits(tmp_path: Path, target: str) -> None:
             Model(artifact_of(Compilation(path, None, options))) as model,
         ):
             kernels = [kernel for kernel, _ in model.artifact.info["steps"]]
-            assert any(kernel.startswith("rounds") for kernel in kernels) == (threads > 1)
+            assert any(kernel.startswith("loop") for kernel in kernels) == (threads > 1)
             found += [model(x) for _ in range(5)]
     for result in found[1:]:
         np.testing.assert_array_equal(result, found[0])

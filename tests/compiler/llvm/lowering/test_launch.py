@@ -154,7 +154,7 @@ def test_kernels_are_told_numbers(compiled: Compile) -> None:
     assert x.tolist() == [2, 12, 22, 32, 42, 52, 62, 72]
 
 
-ROUNDS = """
+LOOP = """
 func.func private @scale(%x: memref<8xf32>, %y: memref<8xf32>, %first: index, %last: index) {
   %c1 = arith.constant 1 : index
   %two = arith.constant 2.0 : f32
@@ -165,14 +165,14 @@ func.func private @scale(%x: memref<8xf32>, %y: memref<8xf32>, %first: index, %l
   }
   func.return
 }
-func.func private @rounds(%buffers: !llvm.ptr, %thread: index, %first: index, %last: index) {
+func.func private @loop(%buffers: !llvm.ptr, %thread: index, %first: index, %last: index) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %eight = arith.constant 8 : index
   %size = arith.constant 32 : index
-  scf.for %round = %first to %last step %one {
+  scf.for %iteration = %first to %last step %one {
     %mine = arith.muli %thread, %size : index
-    %here = arith.muli %round, %size : index
+    %here = arith.muli %iteration, %size : index
     %x = rt.buffer %buffers[2] further %here : memref<8xf32>
     %t = rt.buffer %buffers[1] offset 64 further %mine : memref<8xf32>
     %y = rt.buffer %buffers[3] offset 4 further %here : memref<8xf32>
@@ -185,7 +185,7 @@ func.func private @rounds(%buffers: !llvm.ptr, %thread: index, %first: index, %l
 }
 func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index) {
   %none = arith.constant 0 : index
-  %done = rt.launch 5 of @rounds(%buffers, %tid) after 0, %none, %buffers, %tid, %threads, %before
+  %done = rt.launch 5 of @loop(%buffers, %tid) after 0, %none, %buffers, %tid, %threads, %before
     : (!llvm.ptr, index)
   rt.end %done until 5, %buffers, %tid, %threads, %before
   func.return
@@ -193,9 +193,9 @@ func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index
 """
 
 
-def test_rounds(compiled: Compile) -> None:
-    """Kernels find the memory of a round, and that of the thread, by the buffers of the run."""
-    code = compiled(ROUNDS, RUNTIME)
+def test_a_private_loop(compiled: Compile) -> None:
+    """Kernels find the memory of an iteration, and of the thread, by the buffers of the run."""
+    code = compiled(LOOP, RUNTIME)
     x = np.arange(40, dtype=np.float32)
     state, arena, y = np.zeros(16, np.int64), np.zeros(48, np.float32), np.zeros(42, np.float32)
     buffers = np.array([a.ctypes.data for a in (state, arena, x, y)], np.uint64)

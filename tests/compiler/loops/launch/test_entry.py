@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import permutations
 
+from hypothesis import given
+from hypothesis.strategies import integers
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, f32
 
@@ -12,7 +14,7 @@ from ncc.compiler.loops.launch.entry import (
     Argument,
     Barrier,
     Launch,
-    RoundsLaunch,
+    LoopLaunch,
     Script,
     Timestamps,
     bytes_of,
@@ -20,7 +22,7 @@ from ncc.compiler.loops.launch.entry import (
     launches_of,
     promise_separate,
     separate_arguments,
-    write_rounds,
+    write_loops,
     write_run,
 )
 from ncc.dialects import rt
@@ -52,8 +54,8 @@ def test_one_launch_in_place_is_enough() -> None:
 def test_neighbours_are_separate() -> None:
     """The byte behind a window is not the window's, and another buffer is other memory."""
     windows = memory(1, 0), memory(1, 32), memory(2, 16)
-    for given in (windows, windows[::-1]):
-        assert separate_arguments((Launch("k", 1, given),)) == {"k": (True, True, True)}
+    for order in (windows, windows[::-1]):
+        assert separate_arguments((Launch("k", 1, order),)) == {"k": (True, True, True)}
 
 
 def test_what_lies_within_another_shares_it() -> None:
@@ -119,51 +121,128 @@ def test_numbers_stand_behind_memory() -> None:
     assert [op.result for op in made] == [zero, five, seven]
 
 
-def test_steps_are_a_loop() -> None:
-    """Each waits for the one before, and those in front of the loop for what was launched there.
+def moved(argument: Argument, by_iteration: int = 0, by_thread: int = 0) -> Argument:
+    return replace(argument, by_iteration=by_iteration, by_thread=by_thread)
 
-    What counts the chunks is moved on from step to step, and what follows counts those of all.
+
+MAKE = Launch("make", 3, (moved(memory(3, 0), 8), memory(1, 64)))
+USE = Launch("use", 4, (memory(1, 64), moved(memory(1, 512), 32)), at_once=2)
+BEFORE = Launch("make", 5, (memory(3, 0), memory(1, 0)))
+AFTER = Launch("use", 1, (memory(1, 64), memory(1, 0)))
+
+
+def text(script: Script, timestamps: Timestamps | None = None) -> str:
+    """The body of the entry point, whose arguments have their own names."""
+    run = write_run(script, timestamps)
+    ModuleOp([*declarations(script), *write_loops(script), run]).verify()
+    for argument, name in zip(run.body.block.args, ("b", "thread", "of", "before"), strict=True):
+        argument.name_hint = name
+    _, *lines, _, _ = str(run).replace("%b, %thread, %of", "%run").splitlines()
+    return "\n".join(line[2:] for line in lines)
+
+
+def test_a_loop_stands_once() -> None:
+    """It goes on counting what was done before it, and hands that on; its memory and its time move
+    with the iteration. What does not move is known in front of it.
     """
-    before, after = Launch("a", 5, (memory(1, 0),)), Launch("b", 3, (memory(1, 64),))
-    script = (before, Launch("t", 2, (memory(2, 0),), (7,), steps=10), after)
-    run, declared = write_run(script), declarations(script)
-    ModuleOp([*declared, run]).verify()
-    assert [str(type) for type in declared[1].function_type.inputs] == [
+    script = BEFORE, LoopLaunch(6, (MAKE, Barrier(), USE)), AFTER
+    assert (
+        text(script)
+        == """\
+%0 = arith.constant 0 : index
+%1 = rt.buffer %b[3] : memref<8xf32>
+%2 = rt.buffer %b[1] : memref<8xf32>
+%3 = rt.launch 5 of @make(%1, %2) after 0, %0, %run, %before : (memref<8xf32>, memref<8xf32>)
+%4 = arith.constant 5 : index
+%5 = arith.constant 8 : index
+%6 = rt.buffer %b[1] offset 64 : memref<8xf32>
+%7 = arith.constant 32 : index
+%8 = arith.constant 6 : index
+%9 = arith.constant 1 : index
+%10 = scf.for %11 = %0 to %8 step %9 iter_args(%12 = %3) -> (index) {
+  %13 = arith.muli %11, %4 : index
+  %14 = arith.addi %before, %13 : index
+  %15 = arith.muli %11, %5 : index
+  %16 = rt.buffer %b[3] further %15 : memref<8xf32>
+  %17 = rt.launch 3 of @make(%16, %6) after 5, %12, %run, %14 : (memref<8xf32>, memref<8xf32>)
+  rt.barrier %17 until 8, %b, %of, %14
+  %18 = arith.muli %11, %7 : index
+  %19 = rt.buffer %b[1] offset 512 further %18 : memref<8xf32>
+  %20 = rt.launch 4 by 2 of @use(%6, %19) after 8, %0, %run, %14 : (memref<8xf32>, memref<8xf32>)
+  scf.yield %20 : index
+}
+%21 = rt.launch 1 of @use(%6, %2) after 35, %10, %run, %before : (memref<8xf32>, memref<8xf32>)
+rt.end %21 until 36, %run, %before"""
+    )
+
+
+def test_a_barrier_between_iterations() -> None:
+    """Nobody waits in front of the first one, whose kernels are told which it is."""
+    told = Launch("t", 2, (memory(2, 0),), (7,), is_told_iteration=True)
+    script = (LoopLaunch(10, (Barrier(), told)),)
+    assert (
+        text(script)
+        == """\
+%0 = arith.constant 0 : index
+%1 = arith.constant 2 : index
+%2 = rt.buffer %b[2] : memref<8xf32>
+%3 = arith.constant 7 : index
+%4 = arith.constant 10 : index
+%5 = arith.constant 1 : index
+%6 = scf.for %7 = %0 to %4 step %5 iter_args(%8 = %0) -> (index) {
+  %9 = arith.muli %7, %1 : index
+  %10 = arith.addi %before, %9 : index
+  %11 = arith.cmpi ne, %7, %0 : index
+  %12 = scf.if %11 -> (index) {
+    rt.barrier %8 until 0, %b, %of, %10
+    scf.yield %0 : index
+  } else {
+    scf.yield %8 : index
+  }
+  %13 = rt.launch 2 of @t(%2, %3, %7) after 0, %12, %run, %10 : (memref<8xf32>, index, index)
+  scf.yield %13 : index
+}
+rt.end %6 until 20, %run, %before"""
+    )
+    (declared,) = declarations(script)
+    assert [str(type) for type in declared.function_type.inputs] == [
         "memref<8xf32>", *["index"] * 4
     ]  # fmt: skip
-    waiting, last = (op for op in run.body.block.ops if isinstance(op, rt.BarrierOp | rt.EndOp))
-    assert [op.until.value.data for op in (waiting, last)] == [5, 5 + 10 * 2 + 3]
-    (loop,) = (op for op in run.body.block.ops if isinstance(op, scf.ForOp))
-    (launch,) = (op for op in loop.body.block.ops if isinstance(op, rt.LaunchOp))
-    (barrier,) = (op for op in loop.body.block.ops if isinstance(op, rt.BarrierOp))
-    assert (launch.after.value.data, barrier.until.value.data) == (5, 5 + 2)
-    assert barrier.did is launch.done
-    assert launch.arguments[-1] is loop.body.block.args[0]
-    assert launch.before is barrier.before is not last.before
-    launches = [op for op in run.body.block.ops if isinstance(op, rt.LaunchOp)]
-    assert [op.after.value.data for op in launches] == [0, 5 + 10 * 2]
 
 
-ROUNDS = RoundsLaunch(
-    "rounds_3",
+def test_two_loops_in_a_row() -> None:
+    """The second goes on where the first one ended."""
+    script = LoopLaunch(6, (MAKE,)), LoopLaunch(4, (USE,)), BEFORE
+    run = write_run(script)
+    ModuleOp([*declarations(script), run]).verify()
+    first, second = (op for op in run.body.block.ops if isinstance(op, scf.ForOp))
+    assert second.iter_args[0] is first.results[0]
+    (last,) = (op for op in run.body.block.ops if isinstance(op, rt.LaunchOp))
+    assert last.did is second.results[0]
+    inner = [op for loop in (first, second) for op in loop.body.block.ops]
+    launches = [op for op in inner if isinstance(op, rt.LaunchOp)]
+    assert [op.after.value.data for op in (*launches, last)] == [0, 6 * 3, 6 * 3 + 4 * 2]
+
+
+PRIVATE = LoopLaunch(
     6,
     (
-        Launch("make", 3, (memory(3, 0), memory(1, 64))),
-        Launch("use", 2, (memory(1, 64), memory(1, 512))),
+        Launch("make", 3, (moved(memory(3, 0), 8), moved(memory(1, 64), 0, 128))),
+        Launch("use", 2, (moved(memory(1, 64), 0, 128), moved(memory(1, 512), 32))),
     ),
-    ((8, 0), (0, 32)),
-    ((0, 128), (128, 0)),
+    "loop_3",
 )
 
 
-def test_rounds_are_a_function() -> None:
+def test_a_private_loop_is_a_function() -> None:
     """It is launched with the buffers and the thread's number, and calls kernels on all chunks."""
-    script = (Launch("make", 5, (memory(3, 0), memory(1, 0))), Barrier(), ROUNDS)
-    run, functions, declared = write_run(script), write_rounds(script), declarations(script)
+    script = (BEFORE, Barrier(), PRIVATE)
+    run, functions, declared = write_run(script), write_loops(script), declarations(script)
     ModuleOp([*declared, *functions, run]).verify()
     assert [op.sym_name.data for op in declared] == ["make", "use"]
     first, second = (op for op in run.body.block.ops if isinstance(op, rt.LaunchOp))
-    assert second.callee and second.callee.string_value() == functions[0].sym_name.data
+    assert functions[0].sym_name.data == "loop_3"
+    assert second.callee and second.callee.string_value() == "loop_3"
     assert list(second.arguments) == [run.body.block.args[0], run.body.block.args[1]]
     assert (first.chunks.value.data, second.chunks.value.data) == (5, 6)
     assert second.after.value.data == 5
@@ -187,13 +266,34 @@ def test_rounds_are_a_function() -> None:
     ]  # fmt: skip
 
 
-def test_arguments_of_all_rounds_are_kept_apart() -> None:
-    """In the last round the result lies where it met an operand, were it as long."""
-    assert separate_arguments((ROUNDS,)) == {"make": (True, True), "use": (True, True)}
-    assert len(list(launches_of((Barrier(), ROUNDS)))) == 12
-    long = replace(ROUNDS.first[1], arguments=(memory(1, 64), memory(1, 512, 24)))
-    on = replace(ROUNDS, first=(ROUNDS.first[0], long), by_round=((8, 0), (0, -88)))
-    assert separate_arguments((on,)) == {"make": (True, True), "use": (False, False)}
+def test_arguments_of_all_iterations_are_kept_apart() -> None:
+    """In the last iteration the result lies where it met an operand, were it as long."""
+    script = (Barrier(), PRIVATE, AFTER)
+    assert separate_arguments((PRIVATE,)) == {"make": (True, True), "use": (True, True)}
+    assert [(one.kernel, times) for one, times in launches_of(script)] == [
+        ("make", 6), ("use", 6), ("use", 1)
+    ]  # fmt: skip
+    for by, iterations, apart in ((-84, 6, False), (-84, 5, True), (-83, 6, True), (88, 6, True)):
+        arguments = moved(memory(1, 64), 0, 128), moved(memory(1, 512, 24), by)
+        on = LoopLaunch(iterations, (PRIVATE.launches[0], Launch("use", 2, arguments)), "loop_3")
+        assert separate_arguments((on,))["use"] == (apart, apart)
+
+
+@given(*[integers(-3, 3)] * 2, *[integers(0, 30)] * 2, *[integers(1, 9)] * 2, integers(1, 12))
+def test_memory_that_meets_in_some_iteration(
+    by: int, along: int, begin: int, start: int, size: int, reach: int, count: int
+) -> None:
+    """Whichever of the two moves, and both ways."""
+    one, other = (
+        Argument(1, offset, MemRefType(f32, [8]), length, step)
+        for offset, length, step in ((begin, size, by), (start, reach, along))
+    )
+    meeting = [
+        replace(one, offset=begin + n * by).meets(replace(other, offset=start + n * along))
+        for n in range(count)
+    ]
+    assert one.meets(other, count) == other.meets(one, count) == any(meeting)
+    assert not one.meets(replace(other, buffer=2), count)
 
 
 def test_an_entry_point_without_stamps_looks_at_no_clock() -> None:
@@ -210,3 +310,11 @@ def test_stamps_stand_before_the_first_launch_and_behind_each() -> None:
     ]  # fmt: skip
     assert [op.callee is None for op in launches] == [True, False, False, False]
     assert [op.after.value.data for op in launches] == [0, 1, 6, 11]
+
+
+def test_a_loop_has_one_stamp() -> None:
+    """All its launches note the time in the same place, so that the last one stands there."""
+    script = BEFORE, LoopLaunch(6, (MAKE, Barrier(), USE)), Barrier(), PRIVATE, AFTER
+    run = write_run(script, Timestamps(5))
+    stamps = [op.stamp for op in run.walk() if isinstance(op, rt.LaunchOp)]
+    assert [stamp and stamp.get_values()[1] for stamp in stamps] == [0, 1, 2, 2, 3, 4]

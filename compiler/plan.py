@@ -206,6 +206,11 @@ def halos_of(steps: Iterable[AnyStep]) -> dict[Buffer, list[Halo]]:
     return found
 
 
+def calls_of(step: Call | Loop) -> tuple[Call, ...]:
+    """Itself, or those of the first iteration."""
+    return step.calls if isinstance(step, Loop) else (step,)
+
+
 def touched(step: AnyStep) -> tuple[list[Buffer], list[Buffer]]:
     """The buffers that a step reads, and the buffers that it writes."""
     if isinstance(step, Halo):

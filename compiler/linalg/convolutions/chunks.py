@@ -16,8 +16,8 @@ from math import isqrt
 
 from ncc.compiler.linalg.convolutions.compute_in_strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, CALLS, Tiling
+from ncc.compiler.linalg.memory.loops import share_of, stays
 from ncc.compiler.linalg.memory.room import Room
-from ncc.compiler.linalg.memory.rounds import share_of, stays
 
 ALIKE = 1.005
 """Costs that differ by less count as equal: the model is no finer."""

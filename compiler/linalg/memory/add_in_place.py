@@ -18,7 +18,7 @@ from xdsl.ir import BlockArgument, Operation
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.memory.alive import touches
-from ncc.compiler.plan import Buffer, Call, Kind, Subview
+from ncc.compiler.plan import Buffer, Call, Kind, Loop, Subview, calls_of
 from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
@@ -26,7 +26,7 @@ MOST_BESIDE = 1 / 8
 """How far the buffers may be shifted against each other, as a part of one: the extra memory."""
 
 
-def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Buffer, Buffer, int]]:
+def taken_over(steps: Sequence[Call | Loop]) -> Iterator[tuple[Buffer, Buffer, int]]:
     """The buffers whose memory a result may take, that result, and how many bytes behind the one
     the other begins.
 
@@ -34,17 +34,25 @@ def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Buffer, Buffer, int]]:
     touches either reads the one where it writes the other.
     """
     shifts: dict[tuple[Buffer, Buffer], dict[int, int]] = defaultdict(dict)
-    for time, call in enumerate(calls):
-        for subview in added_in_place(call):
-            (result,) = call.results
-            shifts[subview.buffer, result.buffer][time] = distance(subview, result)
-    touching = touches(calls)
+    for time, step in enumerate(steps):
+        for call in calls_of(step):
+            for subview in added_in_place(call):
+                (result,) = call.results
+                if _alone(step, call, {subview.buffer, result.buffer}):
+                    shifts[subview.buffer, result.buffer][time] = distance(subview, result)
+    touching = touches(steps)
     for (old, new), found in shifts.items():
         since, until = touching[new][0], touching[old][-1]
         meanwhile = {time for time in touching[old] if time >= since}
         meanwhile |= {time for time in touching[new] if time <= until}
         if meanwhile == found.keys() and len(set(found.values())) == 1:
             yield old, new, found[since]
+
+
+def _alone(step: Call | Loop, call: Call, buffers: set[Buffer]) -> bool:
+    """Whether no other call of a loop touches these buffers."""
+    others = (other for other in calls_of(step) if other is not call)
+    return not any(subview.buffer in buffers for other in others for subview in other.subviews)
 
 
 def added_in_place(call: Call) -> Iterator[Subview]:
@@ -72,7 +80,7 @@ def _lies_as(one: Subview, other: Subview) -> bool:
         one.buffer.kind is Kind.ARENA
         and (one.buffer.elements, one.buffer.element_bytes)
         == (other.buffer.elements, other.buffer.element_bytes)
-        and one.strides == other.strides
+        and (one.strides, one.further) == (other.strides, other.further)
         and not rest
         and abs(further) * ALIGNMENT <= one.buffer.bytes * MOST_BESIDE
     )

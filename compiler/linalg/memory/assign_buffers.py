@@ -102,17 +102,18 @@ class Placement:
         self._copies = 0
         while not self._claimed():
             pass
-        for value in self.block.args:
-            self._subview(value)
+        self._place(self.block.args)
         codes = written_as_loops(module)
         for op in with_bodies(self.block):
             if isinstance(op, RESHAPES) and self._forward(op) is None:
                 # Claims stay: no owner claims a value through a reshape that its memory refuses.
-                self._place_all(self._copy(op, 0))
+                self._place(self._copy(op, 0).results)
             elif isinstance(op, func.CallOp) and callee_of(op) in codes:
                 for position in self._lying_apart(op):
-                    self._place_all(self._copy(op, position))
-            self._place_all(op)
+                    self._place(self._copy(op, position).results)
+            elif isinstance(op, ForallOp):
+                self._place(op.body.block.args)
+            self._place(op.results)
 
     def _claimed(self) -> bool:
         """Let owners claim everything; False when a copy had to be inserted first."""
@@ -224,10 +225,10 @@ class Placement:
             if self._subview(value).strides[-1:] not in ((1,), ()):
                 yield position
 
-    def _place_all(self, op: Operation) -> None:
-        """Give the results of op their subviews."""
-        for result in op.results:
-            self._subview(result)
+    def _place(self, values: Sequence[SSAValue]) -> None:
+        """Give values their subviews."""
+        for value in values:
+            self._subview(value)
 
     def _subview(self, value: SSAValue) -> Subview:
         """The subview of a value; those of its owners are found first, from the outermost inwards.

@@ -23,40 +23,41 @@ from xdsl.dialects.builtin import TensorType
 
 from ncc.compiler.linalg.memory.add_in_place import taken_over
 from ncc.compiler.linalg.memory.alive import touches
-from ncc.compiler.plan import Buffer, Call, Kind, Step, Subview, halos_of
+from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Loop, Subview, halos_of, touched
 
 Shared: TypeAlias = Mapping[Buffer, tuple[Buffer, int]]
 """Buffers in the memory of another buffer: the distance between their beginnings, in bytes."""
 
 
-def move_up(steps: Sequence[Step]) -> tuple[list[Step], Shared]:
+def move_up(steps: Sequence[AnyStep]) -> tuple[list[AnyStep], Shared]:
     """The steps, and the buffers whose memory others take over. Their halos are written behind the
     step that moves, unless they are there already (`standing_halos`).
     """
-    before = _moves([step for step in steps if isinstance(step, Call)])
+    before = _moves([step for step in steps if not isinstance(step, Halo)])
     halos = halos_of(steps)
-    left: list[Step] = []
+    left: list[AnyStep] = []
     memory: dict[Buffer, tuple[Buffer, int]] = {}
     for step in steps:
-        if isinstance(step, Call):
-            left.append(step)
-            new = step.subviews[-1].buffer
+        if isinstance(step, Halo):
+            if step.subview.buffer not in before:
+                left.append(step)
+            continue
+        left.append(step)
+        for new in dict.fromkeys(touched(step)[1]):
             if new in before and new not in memory:
                 old, further = before[new]
                 first, begin = memory.get(old, (old, 0))
                 memory[new] = first, begin + further
                 left += halos.get(new, [])
-        elif step.subview.buffer not in before:
-            left.append(step)
     return left, memory
 
 
-def _moves(calls: Sequence[Call]) -> Shared:
-    """The buffers that calls write over another one, which no later step touches."""
-    touching = touches(calls)
-    found = {new: (old, further) for old, new, further in taken_over(calls)}
-    for time, call in enumerate(calls):
-        if _may_share(call):
+def _moves(steps: Sequence[Call | Loop]) -> Shared:
+    """The buffers that steps write over another one, which no later step touches."""
+    touching = touches(steps)
+    found = {new: (old, further) for old, new, further in taken_over(steps)}
+    for time, call in enumerate(steps):
+        if isinstance(call, Call) and _may_share(call):
             old, new = (subview.buffer for subview in call.subviews)
             if touching[old][-1] == time == touching[new][0]:
                 found[new] = old, 0

@@ -31,8 +31,8 @@ from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
+from ncc.compiler.linalg.memory.loops import loop_of
 from ncc.compiler.linalg.memory.move_up import Shared, move_up
-from ncc.compiler.linalg.memory.rounds import in_rounds
 from ncc.compiler.linalg.memory.standing_halos import (
     BordersOf,
     borders_of,
@@ -44,14 +44,15 @@ from ncc.compiler.plan import (
     Call,
     Halo,
     Kind,
+    Loop,
     Plan,
-    Step,
     Subview,
     halos_of,
     touched,
 )
 from ncc.compiler.target import AVX512
 from ncc.dialects.code import CodeOp
+from ncc.dialects.forall import ForallOp
 from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
@@ -91,10 +92,9 @@ def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) 
     network = network_of(module)
     join_pads(network.body.block)
     placement = Placement(module, network)
-    single = _steps(module, network, placement)
-    borders = borders_of(single)
-    single, memory = move_up(single)
-    steps = in_rounds(single, memory, threads, cache)
+    steps = list(_Steps(module, placement, threads, cache).of(network))
+    borders = borders_of(steps)
+    steps, memory = move_up(steps)
     constants = [buffer for buffer in placement.buffers if buffer.kind is Kind.CONSTANT]
     position = 0
     for buffer in constants:
@@ -116,24 +116,37 @@ def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) 
     )
 
 
-def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list[Step]:
-    functions = {
-        f.sym_name.data: f for f in ops_of(module.body.block) if isinstance(f, func.FuncOp)
-    }
-    steps: list[Step] = []
-    halos = halos_of(_frames(network, placement))
-    for op in network.body.block.ops:
-        if not isinstance(op, func.CallOp):
-            continue
-        operands = tuple(placement.subviews[value] for value in op.operands)
-        results = tuple(placement.subviews[value] for value in op.results)
-        for result in results:
-            steps += halos.pop(result.buffer, [])
-        function = functions[callee_of(op)]
-        steps.append(Call(function, operands, results, _layers(op), _scratch(function)))
-    if halos:
-        raise CompilerBug("a padded value that nobody writes")
-    return steps
+class _Steps:
+    """The steps of a network whose values have their memory."""
+
+    def __init__(self, module: ModuleOp, placement: Placement, threads: int, cache: int) -> None:
+        functions = (f for f in ops_of(module.body.block) if isinstance(f, func.FuncOp))
+        self.functions = {function.sym_name.data: function for function in functions}
+        self.placement, self.threads, self.cache = placement, threads, cache
+
+    def of(self, network: func.FuncOp) -> Iterator[AnyStep]:
+        """All of them in order; the halo of a value comes in front of what writes it first."""
+        halos = halos_of(_frames(network, self.placement))
+        for op in ops_of(network.body.block):
+            step: Call | Loop
+            if isinstance(op, func.CallOp):
+                step = self._call(op)
+            elif isinstance(op, ForallOp):
+                calls = [self._call(c) for c in ops_of(op.body.block) if isinstance(c, func.CallOp)]
+                step = loop_of(calls, op.times, self.threads, self.cache)
+            else:
+                continue
+            for buffer in touched(step)[1]:
+                yield from halos.pop(buffer, [])
+            yield step
+        if halos:
+            raise CompilerBug("a padded value that nobody writes")
+
+    def _call(self, op: func.CallOp) -> Call:
+        operands = tuple(self.placement.subviews[value] for value in op.operands)
+        results = tuple(self.placement.subviews[value] for value in op.results)
+        function = self.functions[callee_of(op)]
+        return Call(function, operands, results, _layers(op), _scratch(function))
 
 
 def _scratch(function: func.FuncOp) -> tuple[Subview | None, ...]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from ncc.compiler.plan import AnyStep, Border, Buffer, Halo, Kind, Step, halos_of, touched
+from ncc.compiler.plan import AnyStep, Border, Buffer, Halo, Kind, halos_of, touched
 
 BordersOf: TypeAlias = Mapping[Buffer, frozenset[Border]]
 """The borders of each buffer that has some."""
 
 
-def borders_of(steps: Iterable[Step]) -> BordersOf:
+def borders_of(steps: Iterable[AnyStep]) -> BordersOf:
     """The borders that steps write into each buffer."""
     return {
         buffer: frozenset(halo.border for halo in halos)

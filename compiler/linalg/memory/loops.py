@@ -1,0 +1,66 @@
+"""Loops over tiles as steps: which iterations threads share, and how.
+
+If threads share each call of a loop, they wait for one another after it, and read results from the
+caches of other cores. So threads share iterations where they can: one thread runs a whole one, with
+private memory for what its calls hand on, which stays in a cache. Each thread reads all weights, so
+there must be few of them.
+
+Four convolutions of 16 channels at 112 x 112 took 0.94 ms on one thread, and 1.3 ms on two that
+shared each of the three kernels. Two threads that share iterations take 0.55 ms. Where the weights
+leave no room for V and M in the second-level cache of a core, threads share kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ncc.compiler.plan import Buffer, Call, Kind, Loop
+from ncc.runtime.artifact import ALIGNMENT
+
+FEWEST_ITERATIONS = 2
+"""Iterations for each thread."""
+
+MOST_UNEVEN = 1.2
+"""How many times its share a thread may have to do, since iterations are whole."""
+
+STAYS = 0.9
+"""Of a second-level cache: the weights, and what the calls of an iteration hand on."""
+
+
+def share_of(count: int, threads: int) -> float | None:
+    """What a thread has to do of so many iterations, as a part of what it would have if these could
+    be parted; None where they are too few, or it is too much.
+    """
+    if count < FEWEST_ITERATIONS * threads:
+        return None
+    share = -(-count // threads) * threads / count
+    return share if share <= MOST_UNEVEN else None
+
+
+def stays(weights: int, handed_on: int, cache: int) -> bool:
+    """Whether weights, and what calls hand on, stay in a second level of so many bytes."""
+    return weights + handed_on <= STAYS * cache
+
+
+def loop_of(calls: Sequence[Call], count: int, threads: int, cache: int) -> Loop:
+    """The loop whose first iteration these calls are; its own buffers grow, if iterations are what
+    threads share.
+
+    cache: bytes of a thread's second level.
+    """
+    subviews = [subview for call in calls for subview in call.subviews]
+    made = [subview for call in calls for subview in call.subviews[len(call.operands) :]]
+    own = {s.buffer for s in made if not s.further and s.buffer.kind is Kind.ARENA}
+    weights = {s.buffer for s in subviews if s.buffer.kind is Kind.CONSTANT}
+    near = stays(_bytes(weights), _bytes(own), cache)
+    parts = threads if threads > 1 and share_of(count, threads) is not None and near else 1
+    if parts > 1:
+        for buffer in own:
+            line = ALIGNMENT // buffer.element_bytes
+            buffer.elements = parts * -(-buffer.elements // line) * line
+    further = tuple(tuple(s.further for s in call.subviews) for call in calls)
+    return Loop(tuple(calls), count, further, frozenset(own), parts)
+
+
+def _bytes(buffers: set[Buffer]) -> int:
+    return sum(buffer.bytes for buffer in buffers)

@@ -9,7 +9,8 @@ Between the network's entry point and the runtime:
     rt.end %did until 4321, %buffers, %thread, %threads, %before
 
 The time of threads is a number of chunks: how many there were in all runs before (`before`), and in
-the launches of this run before a point, which is known when the entry point is written.
+the launches of this run before a point, which is known when the entry point is written. In a loop,
+`before` also counts the iterations before, and the point is one of the first iteration.
 
 In a kernel, operations that other dialects lack:
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,10 @@ import pytest
 
 import ncc
 from ncc.compiler.artifact.from_plan import STAMPS
+from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import stages
+from ncc.compiler.pipeline import Compilation, stages
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.weights.sources import Array
 from ncc.runtime import cpu
@@ -187,6 +189,27 @@ def test_stamps_are_one_more_output(tmp_path: Path, threads: int) -> None:
     assert np.array_equal(found["out"], wanted["out"])
     assert timestamps.shape == (len(model.artifact.info["steps"]) + 1,)
     assert (np.diff(timestamps) > 0).all()
+
+
+def test_calls_of_loops_one_by_one(tmp_path: Path) -> None:
+    """Each is a step, of the kernel that the loop has; results are the same."""
+    path = tmp_path / "net.param"
+    path.write_text(
+        "7767517\n2 2\nInput data 0 1 data 0=48 1=48 2=32\n"
+        "Convolution conv 1 1 data out 0=32 1=3 4=1 6=9216\n"
+    )
+    options = Options.of(random_weights=1, num_threads=2)
+    whole, alone = (Compilation(path, None, options, one_by_one=one) for one in (False, True))
+    loops, calls = (one.loops(*one.planned) for one in (whole, alone))
+    (loop,) = (step for step in loops.steps if step.of_iteration)
+    counted = Counter(step.kernel for step in calls.steps)
+    assert not any(step.of_iteration for step in calls.steps)
+    assert {unit.name for unit in loops.units} == counted.keys()
+    for call in loop.of_iteration:
+        assert counted[call.kernel] >= loop.chunks
+    x = np.random.default_rng(0).standard_normal((32, 48, 48)).astype(np.float32)
+    first, second = (Model(artifact_of(one)).run({"data": x})["out"] for one in (whole, alone))
+    assert np.array_equal(first, second)
 
 
 def test_a_stopwatch_is_told_every_stage(tmp_path: Path) -> None:

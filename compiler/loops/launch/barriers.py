@@ -10,11 +10,11 @@ the same cells again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ncc.compiler.plan import AnyStep, Buffer, Kind, Loop, touched
+from ncc.compiler.plan import AnyStep, Buffer, Call, Kind, Loop, touched
 
 Interval: TypeAlias = tuple[Buffer, int, int]
 """The bytes of a root, from the first to behind the last, among those of its kind."""
@@ -68,29 +68,33 @@ class Barriers:
 
 def barriers_within(loop: Loop) -> frozenset[int]:
     """The calls in front of which one stands in each iteration; if the first, then not in front of
-    the first iteration.
+    the first iteration. They are as few as possible.
 
-    The barriers of an iteration follow from the last one of the iteration before. They are those to
-    which this comes in the end. If it comes to two in turns, both hold.
+    Calls that depend on one another have one between them, and one between the second and the first
+    of the next iteration. Once it is said where one stands, the others follow.
     """
     touched = [Touched.by(call) for call in loop.calls]
-    since: set[int] = set()
-    before, places = frozenset[int](), frozenset[int]()
-    for _ in range(len(loop.calls) + 1):
-        earlier, since, before, places = since, set(), places, frozenset()
-        for place, one in enumerate(touched):
-            again = place in earlier and _writes_same_cells(loop, place)
-            if again or any(one.depends_on(touched[other]) for other in earlier | since):
-                places |= {place}
-                earlier, since = set(), set()
-            since.add(place)
-        since |= earlier
-    return before | places
+    found = [_beginning_at(first, touched) for first in range(len(touched))]
+    repeats = any(one.depends_on(one) for one in touched)
+    if len(found[0]) == 1 and not repeats and not any(map(_writes_again, loop.calls, loop.further)):
+        return frozenset()
+    return min(found, key=lambda places: (len(places), 0 not in places))
 
 
-def _writes_same_cells(loop: Loop, place: int) -> bool:
+def _beginning_at(first: int, touched: Sequence[Touched]) -> frozenset[int]:
+    """The calls that have one in front, if this call has, on the way from it to itself."""
+    places, since = {first}, Touched()
+    for place in [*range(first, len(touched)), *range(first)]:
+        if touched[place].depends_on(since):
+            places.add(place)
+            since = Touched()
+        since.add(touched[place])
+    return frozenset(places)
+
+
+def _writes_again(call: Call, further: Sequence[int]) -> bool:
     """Whether a call writes something where it wrote it in the iteration before."""
-    return 0 in loop.further[place][len(loop.calls[place].operands) :]
+    return 0 in further[len(call.operands) :]
 
 
 def _intervals(buffers: Iterable[Buffer]) -> list[Interval]:

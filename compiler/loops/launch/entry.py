@@ -362,10 +362,10 @@ class _Entry:
         passed = arith.AddiOp(before, self._times(iteration, size))
         body.add_op(passed)
         self.before = passed.result
-        for step in loop.body:
+        for place, step in enumerate(loop.body):
             if isinstance(step, Launch):
                 self._launch(step, iteration)
-            elif step is loop.body[0]:
+            elif place == 0:
                 self._barrier_between(iteration)
             else:
                 self._barrier()

@@ -174,10 +174,19 @@ def run_networks() -> Callable[..., tuple[list[list[Array]], list[Program]]]:
     return run_all
 
 
-def model_of(module: ModuleOp, target: Target, threads: int) -> Model:
+def _as_it_is(plan: Plan) -> Plan:
+    return plan
+
+
+def model_of(
+    module: ModuleOp,
+    target: Target,
+    threads: int,
+    change: Callable[[Plan], Plan] = _as_it_is,
+) -> Model:
     """The model of a network without constants."""
     FormFusionGroups().apply(Context(), module)
-    planned = plan(module)
+    planned = change(plan(module))
     network = network_of(module)
     returned = network.body.block.last_op
     results = returned.operands if returned is not None else ()
@@ -201,10 +210,18 @@ def _bindings(which: str, values: Sequence[SSAValue]) -> tuple[Binding, ...]:
 
 @pytest.fixture(scope="session")
 def make_model() -> Callable[..., Model]:
-    """make_model(module, target, threads): a network of loops in machine code, ready to run."""
+    """make_model(module, target, threads, change): a network in machine code, ready to run.
 
-    def made(module: ModuleOp, target: Target | None = None, threads: int = 1) -> Model:
-        return model_of(module, target or Target.of("host"), threads)
+    change: is made to the memory plan.
+    """
+
+    def made(
+        module: ModuleOp,
+        target: Target | None = None,
+        threads: int = 1,
+        change: Callable[[Plan], Plan] = _as_it_is,
+    ) -> Model:
+        return model_of(module, target or Target.of("host"), threads, change)
 
     return made
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,13 +14,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.loops.build_network import NetworkLoops, build
-from ncc.compiler.loops.launch.entry import Barrier, Launch
+from ncc.compiler.loops.launch.entry import Barrier, Launch, LoopLaunch, Script
 from ncc.compiler.plan import Plan
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
 from ncc.dialects.weights.sources import Array
 from ncc.runtime.session import Model
+from tests.compiler.loops.rolled import rolled
 from tests.structured.evaluate import evaluate
 
 SHAPE = (24, 40)
@@ -190,3 +193,129 @@ def test_threads_give_the_same_bits(
             np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
     for other in results[1:]:
         assert all(np.array_equal(other[name], results[0][name]) for name in results[0])
+
+
+# --- loops ----------------------------------------------------------------------------------
+
+PARTS = 6
+LONG = (25, 40)
+
+
+def part(b: Builder, x: Tensor, number: int) -> Tensor:
+    """Some rows, and one more."""
+    rows = (x.shape[0] - 1) // PARTS
+    return b.slice(x, (rows * number, 0), (rows + 1, x.shape[1]))
+
+
+def handed_on(b: Builder, x: Tensor, kernels: int = 2) -> Tensor:
+    """Of each part, what so many kernels make of it one after another."""
+    parts = []
+    for number in range(PARTS):
+        made = part(b, x, number)
+        for _ in range(kernels):
+            made = work(b, made)
+        parts.append(made)
+    return b.concat(parts, 0)
+
+
+def carried(b: Builder, x: Tensor) -> Tensor:
+    """Of each part the one before is needed."""
+    parts = [work(b, part(b, x, 0))]
+    for _ in range(PARTS - 1):
+        parts.append(work(b, parts[-1]))
+    return b.concat(parts, 0)
+
+
+def followed(b: Builder, x: Tensor) -> Tensor:
+    """A second loop needs all of the first one."""
+    y = handed_on(b, x, 3)
+    return handed_on(b, b.slice(y, (0, 0), x.shape))
+
+
+def beside(b: Builder, x: Tensor) -> list[Tensor]:
+    """A kernel, two loops that do not need what is in front of them, and kernels that need both."""
+    y = work(b, x)
+    first, second = handed_on(b, x, 1), handed_on(b, x)
+    return [join(b, work(b, y), first), join(b, first, second)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network; from which step on so many calls come so often, the last first; the script."""
+
+    write: Callable[..., Any]
+    loops: tuple[tuple[int, int, int], ...]
+    script: str
+
+    def roll(self, plan: Plan, threads: int = 1) -> Plan:
+        """Its plan with loops. threads: that do whole iterations."""
+        for begin, length, count in self.loops:
+            plan = rolled(plan, begin, length, count, threads)
+        return plan
+
+
+APART = {
+    "one kernel": Case(partial(handed_on, kernels=1), ((0, 1, 6),), "6( k )"),
+    "two kernels": Case(handed_on, ((0, 2, 6),), "6( | k | k )"),
+    "three kernels": Case(partial(handed_on, kernels=3), ((0, 3, 6),), "6( k | k | k )"),
+    "two loops": Case(followed, ((18, 2, 6), (0, 3, 6)), "6( k | k | k ) | 6( | k | k )"),
+    "beside": Case(beside, ((7, 2, 6), (1, 1, 6)), "k 6( k ) 6( | k | k ) k | k k"),
+    "once": Case(handed_on, ((4, 2, 4), (2, 2, 1)), "k | k k | k 4( | k | k )"),
+}
+"""Loops whose iterations do not depend on one another."""
+
+CASES = {**APART, "carried": Case(carried, ((1, 1, 5),), "k | 5( | k )")}
+
+
+def short(script: Script) -> str:
+    """Kernels, barriers, and loops in parentheses."""
+    found = []
+    for step in script:
+        if isinstance(step, LoopLaunch):
+            found.append(f"{step.count}( {short(step.body)} )")
+        else:
+            found.append("|" if isinstance(step, Barrier) else "k")
+    return " ".join(found)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_where_threads_wait_in_loops(
+    make_network: MakeNetwork, make_plan: MakePlan, name: str
+) -> None:
+    """A barrier at the beginning is one between iterations. There are no more of them than between
+    calls one by one.
+    """
+    case = CASES[name]
+    plan = case.roll(make_plan(make_network([LONG], case.write)))
+    found = build(plan, Target.of("host"), 1)
+    assert short(found.script) == case.script
+    alone = build(plan.unrolled(), Target.of("host"), 1)
+    assert {unit.key() for unit in found.units} == {unit.key() for unit in alone.units}
+    assert waits(found.script) <= waits(alone.script)
+
+
+def waits(script: Script) -> int:
+    """How many barriers a run comes to."""
+    count = 0
+    for step in script:
+        if isinstance(step, LoopLaunch):
+            count += step.count * waits(step.body) - isinstance(step.body[0], Barrier)
+        count += isinstance(step, Barrier)
+    return count
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_loops_give_the_same_bits(
+    make_network: MakeNetwork, make_model: Callable[..., Model], name: str
+) -> None:
+    """Those of the calls one by one, whichever threads do them."""
+    case = CASES[name]
+    x = np.random.default_rng(0).standard_normal(LONG).astype(np.float32)
+    wanted = make_model(make_network([LONG], case.write)).run({"input0": x})
+    for threads in (1, 2, 3):
+        for private in {1, threads if name in APART else 1}:
+            change = partial(case.roll, threads=private)
+            model = make_model(make_network([LONG], case.write), threads=threads, change=change)
+            for _ in range(1 if threads == 1 else 15):
+                found = model.run({"input0": x})
+                assert all(np.array_equal(found[name], wanted[name]) for name in wanted)

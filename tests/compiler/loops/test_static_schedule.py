@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.driver.assemble import artifact_of
-from ncc.compiler.loops.build_network import NetworkLoops
-from ncc.compiler.loops.launch.entry import Launch
+from ncc.compiler.loops.build_network import NetworkLoops, build
+from ncc.compiler.loops.launch.entry import Launch, LoopLaunch
+from ncc.compiler.loops.static_schedule import statically_scheduled
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
+from ncc.compiler.plan import Plan
+from ncc.compiler.target import AVX512
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.runtime.session import Model
+from tests.compiler.loops.rolled import rolled
 
 SEED = 3
 NETWORK = """7767517
@@ -68,3 +75,36 @@ def test_results(param: Path) -> None:
         for running in (1, 2, threads):
             found = Model(artifact, num_threads=running).run({"in": x})["out"]
             assert (found == wanted).all()
+
+
+def parts(b: Builder, x: Tensor) -> Tensor:
+    """Two kernels for each of four parts, the second of which is longer."""
+    made = []
+    for number in range(4):
+        part = b.slice(x, (16 * number, 0), (16, x.shape[1]))
+        r, c = b.loops_of(part.shape)
+        half = b.map((r, c), part[r, c] * 0.5 + x[63, c])
+        r, c, k = b.loops(f"r:16 c:{x.shape[1]} k:{x.shape[1]}")
+        made.append(b.sum((r, c), (k,), half[r, k] * x[c, k]))
+    return b.concat(made, 0)
+
+
+@pytest.mark.parametrize("columns", [64, 512])
+def test_launches_in_a_loop_are_shared_as_others(
+    make_network: Callable[..., ModuleOp], make_plan: Callable[..., Plan], columns: int
+) -> None:
+    """Short ones a thread's share at a time, long ones bit by bit; private loops stay."""
+    module = make_network([(columns, columns)], parts)
+    plan = rolled(make_plan(module), 0, 2, 4)
+    shared, alone = (
+        statically_scheduled(build(one, AVX512, 1, threads=2), 2).script
+        for one in (plan, plan.unrolled())
+    )
+    (loop,) = (step for step in shared if isinstance(step, LoopLaunch))
+    wanted = [step.at_once for step in alone if isinstance(step, Launch)]
+    assert [launch.at_once for launch in loop.launches] * 4 == wanted
+    assert wanted[0] > 1 and (wanted[1] > 1) == (columns == 64)
+    private = build(
+        rolled(make_plan(make_network([(columns, columns)], parts)), 0, 2, 4, 2), AVX512, 1
+    )
+    assert statically_scheduled(private, 2).script == private.script

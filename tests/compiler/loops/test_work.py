@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.driver import compile as front
+from ncc.compiler.loops.build_network import Step, build
+from ncc.compiler.loops.work import work_of
 from ncc.compiler.options import Options
+from ncc.compiler.plan import Plan
+from ncc.compiler.target import AVX512
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.loops.rolled import rolled
 
 
 def work(
@@ -109,6 +118,34 @@ def test_a_loop_counts_what_its_calls_do(tmp_path: Path) -> None:
     image = 4 * 32 * 48 * 48
     assert shared["read_bytes"] + 4 * image < alone["read_bytes"]
     assert shared["written_bytes"] + 4 * image < alone["written_bytes"]
+
+
+def test_a_loop_that_threads_share_counts_what_it_hands_on(
+    make_network: Callable[..., ModuleOp], make_plan: Callable[..., Plan]
+) -> None:
+    """The next call reads it from a cache of another core, or from memory. Weights count once."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(WeightAttr.of(np.ones((16, 16), np.float32)))
+        made = []
+        for number in range(4):
+            part = b.slice(x, (0, 8 * number), (16, 8))
+            for _ in range(2):
+                o, c, k = b.loops("o:16 c:8 k:16")
+                part = b.sum((o, c), (k,), w[o, k] * part[k, c])
+            made.append(part)
+        return b.concat(made, 1)
+
+    steps: list[Step] = []
+    for threads in (1, 2):
+        plan = rolled(make_plan(make_network([(16, 32)], write)), 0, 2, 4, threads)
+        steps += build(plan, AVX512, 1).steps
+        alone = [work_of(step) for step in build(plan.unrolled(), AVX512, 1).steps]
+    shared, private = map(work_of, steps)
+    assert shared.flops == private.flops == sum(work.flops or 0 for work in alone)
+    assert shared.weight_bytes == private.weight_bytes == alone[0].weight_bytes * 2
+    assert shared.read_bytes == sum(work.read_bytes for work in alone) == 2 * private.read_bytes
+    assert shared.written_bytes == sum(w.written_bytes for w in alone) == 2 * private.written_bytes
 
 
 def total(steps: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, int]:

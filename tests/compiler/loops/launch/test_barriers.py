@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as draw
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
-from ncc.compiler.loops.launch.barriers import Touched
-from ncc.compiler.plan import Buffer, Call, Kind, Subview
+from ncc.compiler.loops.launch.barriers import Barriers, Touched, barriers_within
+from ncc.compiler.plan import Buffer, Call, Kind, Loop, Subview
 
 BYTES = 64
 VALUE = Block(arg_types=[TensorType(f32, [16])]).args[0]
@@ -20,12 +23,17 @@ def buffer(offset: int = 0, kind: Kind = Kind.ARENA, number: int = 0) -> Buffer:
     return Buffer(kind, 16, 4, number, VALUE, offset)
 
 
+def call(reads: Sequence[Buffer], writes: Sequence[Buffer]) -> Call:
+    operands, results = (tuple(Subview(one, 0, (1,)) for one in of) for of in (reads, writes))
+    return Call(func.FuncOp("k", ((), ())), operands, results, ())
+
+
 def reads(of: Buffer) -> Touched:
-    return Touched.by(Call(func.FuncOp("k", ((), ())), (Subview(of, 0, (1,)),), (), ()))
+    return Touched.by(call([of], []))
 
 
 def writes(into: Buffer) -> Touched:
-    return Touched.by(Call(func.FuncOp("k", ((), ())), (), (Subview(into, 0, (1,)),), ()))
+    return Touched.by(call([], [into]))
 
 
 Does = Callable[[Buffer], Touched]
@@ -81,3 +89,118 @@ def test_all_steps_since_the_last_barrier_count() -> None:
     before.add(writes(written))
     assert writes(read).depends_on(before)
     assert reads(written).depends_on(before)
+
+
+# --- loops ----------------------------------------------------------------------------------
+
+X, Y, V, M, REST = (buffer(BYTES * place) for place in range(5))
+
+
+def loop(*calls: Call, own: Sequence[Buffer] = (V, M), count: int = 4, threads: int = 1) -> Loop:
+    """What is not handed on moves."""
+    further = tuple(tuple(0 if at.buffer in own else 4 for at in one.subviews) for one in calls)
+    return Loop(calls, count, further, frozenset(own), threads)
+
+
+TRANSFORMED = call([X], [V]), call([V], [M]), call([M], [Y])
+"""A convolution in tiles, whose first call shares no memory with the last one before it."""
+
+
+@pytest.mark.parametrize(
+    ("calls", "places"),
+    [
+        (TRANSFORMED, {1, 2}),
+        # The second iteration may not write what the first one reads.
+        ((call([X], [V]), call([V], [Y])), {0, 1}),
+        # Neither reads what the other one writes, in no iteration.
+        ((call([X], [Y]), call([X], [REST])), set()),
+        # The last row of a part is where the next part begins.
+        ((call([Y], [Y]),), {0}),
+        ((call([X, Y], [REST]), call([REST], [Y])), {0, 1}),
+        # Scratch memory is written again.
+        ((call([X], [Y, V]),), {0}),
+        ((call([X], [V]), call([X], [V]), call([V], [Y])), {0, 2}),
+    ],
+)
+def test_where_iterations_wait(calls: tuple[Call, ...], places: set[int]) -> None:
+    """Between calls of one of them, and between two of them."""
+    assert barriers_within(loop(*calls)) == places
+
+
+def waiting(steps: Sequence[Call | Loop]) -> list[bool]:
+    """Whether a barrier stands in front of each step."""
+    barriers = Barriers()
+    return [barriers.stands_before(step, inside(step)) for step in steps]
+
+
+def inside(step: Call | Loop) -> frozenset[int]:
+    if isinstance(step, Call) or step.is_private:
+        return frozenset()
+    return barriers_within(step)
+
+
+def test_what_stands_in_front_of_a_loop() -> None:
+    """The calls in front of the first barrier inside have to wait for it; others wait anyway."""
+    whole, free = loop(*TRANSFORMED), loop(call([X], [Y]), call([X], [REST]), own=())
+    between = loop(call([X], [V]), call([X], [V]), call([V], [Y]))
+    for step, one in (
+        (call([REST], [X]), True),
+        (call([X], [REST]), False),
+        (call([REST], [V]), False),
+        (call([V], [REST]), True),
+        (call([M], [REST]), False),
+    ):
+        assert waiting([step, whole]) == [False, one]
+    assert waiting([call([REST], [X]), free]) == [False, True]
+    assert waiting([call([Y], [V]), free]) == [False, True]
+    assert waiting([call([V], [M]), free]) == [False, False]
+    assert waiting([call([REST], [X]), between]) == [False, True]
+
+
+def test_what_stands_behind_a_loop() -> None:
+    """It waits for what comes behind the last barrier inside; without one, for what is in front of
+    the loop, too.
+    """
+    whole, free = loop(*TRANSFORMED), loop(call([X], [Y]), call([X], [REST]), own=())
+    for step, one in (
+        (call([Y], [REST]), True),
+        (call([X], [V]), False),
+        (call([X], [M]), True),
+        (call([V], [REST]), False),
+    ):
+        assert waiting([whole, step]) == [False, one]
+    assert waiting([call([V], [M]), free, call([M], [V])]) == [False, False, True]
+    assert waiting([whole, whole]) == waiting([whole, free]) == [False, False]
+    assert waiting([whole, loop(call([Y], [V]), call([V], [REST]))]) == [False, True]
+
+
+def test_a_private_loop_is_one_step() -> None:
+    """Of threads that do whole iterations none waits for another one inside."""
+    private = loop(*TRANSFORMED, threads=2)
+    assert waiting([private, call([X], [V]), private]) == [False, True, True]
+    assert waiting([private, call([X], [REST])]) == [False, False]
+
+
+@given(draw.data())
+def test_nobody_ever_waits_in_vain(data: draw.DataObject) -> None:
+    """In any loop, what depends on one another has a barrier between; there are no more of them
+    than between the same calls one by one.
+    """
+    offsets = draw.lists(draw.sampled_from(range(0, 256, 32)), min_size=1, max_size=5)
+    buffers = [buffer(offset) for offset in data.draw(offsets)]
+    some = draw.lists(draw.sampled_from(buffers), max_size=2, unique=True)
+    calls = data.draw(draw.lists(draw.builds(call, some, some), min_size=1, max_size=5))
+    one = loop(*calls, own=data.draw(some))
+    places = barriers_within(one)
+    section, seen = 0, list[tuple[int, int, int]]()
+    for iteration in range(one.count):
+        for place in range(len(calls)):
+            section += place in places and (place, iteration) != (0, 0)
+            seen.append((section, iteration, place))
+    for (before, _, first), (after, _, second) in combinations(seen, 2):
+        if before == after:
+            assert not Touched.by(calls[second]).depends_on(Touched.by(calls[first]))
+            written = {at.buffer for at in calls[first].results}
+            assert first != second or not written & one.own
+    alone = [step for number in range(one.count) for step in one.iteration(number)]
+    assert section <= sum(waiting(alone))

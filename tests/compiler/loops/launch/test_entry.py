@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import permutations
 
+import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 from xdsl.dialects import arith, func, scf
@@ -26,6 +27,7 @@ from ncc.compiler.loops.launch.entry import (
     write_run,
 )
 from ncc.dialects import rt
+from tests.compiler.loops.launch.entry_log import EARLIER, events, unrolled
 
 
 def memory(buffer: int, offset: int, elements: int = 8) -> Argument:
@@ -128,6 +130,7 @@ def moved(argument: Argument, by_iteration: int = 0, by_thread: int = 0) -> Argu
 MAKE = Launch("make", 3, (moved(memory(3, 0), 8), memory(1, 64)))
 USE = Launch("use", 4, (memory(1, 64), moved(memory(1, 512), 32)), at_once=2)
 BEFORE = Launch("make", 5, (memory(3, 0), memory(1, 0)))
+TOLD = Launch("t", 2, (memory(2, 0),), (7,), is_told_iteration=True)
 AFTER = Launch("use", 1, (memory(1, 64), memory(1, 0)))
 
 
@@ -178,8 +181,7 @@ rt.end %21 until 36, %run, %before"""
 
 def test_a_barrier_between_iterations() -> None:
     """Nobody waits in front of the first one, whose kernels are told which it is."""
-    told = Launch("t", 2, (memory(2, 0),), (7,), is_told_iteration=True)
-    script = (LoopLaunch(10, (Barrier(), told)),)
+    script = (LoopLaunch(10, (Barrier(), TOLD)),)
     assert (
         text(script)
         == """\
@@ -222,6 +224,33 @@ def test_two_loops_in_a_row() -> None:
     inner = [op for loop in (first, second) for op in loop.body.block.ops]
     launches = [op for op in inner if isinstance(op, rt.LaunchOp)]
     assert [op.after.value.data for op in (*launches, last)] == [0, 6 * 3, 6 * 3 + 4 * 2]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (MAKE,),
+        (MAKE, USE),
+        (MAKE, Barrier(), USE),
+        (Barrier(), MAKE, USE),
+        (Barrier(), MAKE, Barrier(), USE, Barrier(), MAKE),
+        (Barrier(), TOLD),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_loop_counts_as_its_launches_do(body: tuple[Launch | Barrier, ...], count: int) -> None:
+    """When chunks begin and what threads wait for, with and without barriers around loops."""
+    loop, other = LoopLaunch(count, body), LoopLaunch(3, (USE,))
+    for script in (
+        (loop,),
+        (BEFORE, loop, AFTER),
+        (BEFORE, Barrier(), loop, Barrier(), AFTER),
+        (loop, other, loop, Barrier(), other, AFTER),
+    ):
+        assert events(script) == events(unrolled(script))
+    ended = events((BEFORE, loop, AFTER))
+    until = 5 + count * sum(launch.counted for launch in loop.launches) + 1
+    assert ended[-1][:2] == ("end", EARLIER + until)
 
 
 PRIVATE = LoopLaunch(

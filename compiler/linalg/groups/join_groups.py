@@ -43,9 +43,7 @@ class JoinGroups(LinalgPattern[GroupedConvolution]):
 
     def match(self, op: GenericOp) -> GroupedConvolution | str | None:
         found = GroupedConvolution.of(op)
-        if isinstance(found, GroupedConvolution) and not _can_join(found):
-            return f"its groups are no image, or their channels no part of {BLOCK}"
-        return found
+        return found if not isinstance(found, GroupedConvolution) else _why_apart(found) or found
 
     def check(self, found: GroupedConvolution) -> str | None:
         if _pays(found.sums, self.target):
@@ -91,15 +89,21 @@ def _part(b: Builder, convolution: GroupedConvolution, first: int, end: int, joi
     return ungrouped(b, y)
 
 
-def _can_join(convolution: GroupedConvolution) -> bool:
-    """Whether groups of images are parts of a block, and make as many channels as they read."""
+def _why_apart(convolution: GroupedConvolution) -> str | None:
+    """Why groups cannot be joined: they have to be images, and to make as many channels as they
+    read, which are a part of a block.
+    """
     sums = convolution.sums
     axes, weights = convolution.linalg_op.write.axes, convolution.weights.axes
     if axes is None or weights is None or len(axes) != 4 or len(weights) != 5:
-        return False
-    if weights[:3] != (*axes[:2], sums.channel) or shape_of(sums.weights)[1] != sums.size:
-        return False
-    return sums.groups > 1 and sums.size < BLOCK and BLOCK % sums.size == 0
+        return "it has no windows over rows and columns"
+    if weights[:3] != (*axes[:2], sums.channel):
+        return "its weights have their axes in another order"
+    if shape_of(sums.weights)[1] != sums.size:
+        return "its groups make more or fewer channels than they read"
+    if sums.groups == 1 or sums.size >= BLOCK or BLOCK % sums.size:
+        return f"its groups are no equal parts of a block of {BLOCK} channels"
+    return None
 
 
 def _pays(sums: GroupedSum, target: Target) -> bool:

@@ -40,6 +40,9 @@ class CostModel:
     """Multiply-adds in the time of transforming one weight and storing it."""
 
     # --- Other convolutions ---
+    fewest_empty_lanes: float = 0.02
+    """Empty lanes of vectors along a sequence, as a share of its elements, from which on blocks of
+    channels are better."""
     joined_phases_worth: float = 0.75
     """Joined phases take at most this part of the cycles of single ones where windows are one
     cell, since results are moved apart behind them. Wider windows of single phases read

@@ -71,7 +71,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         ConvertNcnnToLinalg(threads),
         BubbleUpSlices(),  # while slices read convolutions directly, without reshapes between them
         # Other axes, other groups.
-        Conv1dToConv2d(),  # sequences become images of one row
+        Conv1dToConv2d(costs),  # sequences become images of one row
         JoinPhases(target),  # of transposed convolutions: one convolution for all, or one each
         RepeatGroups(),  # groups of one channel that make several channels
         JoinGroups(target),  # of fewer channels than a block has

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 import ncc
+from ncc.compiler.options import OPT_LEVELS, Options
+from ncc.compiler.passes import linalg_passes
+from ncc.compiler.target import AMX
 
 MODULE_LINES, FILE_LINES = 500, 600
 FUNCTION_LINES = 60
@@ -61,6 +64,15 @@ def test_golden_texts_lie_where_their_pass_does(root: Path) -> None:
     passes = {text.parent.relative_to(golden) for text in golden.rglob("*.mlir")}
     assert passes
     assert not [str(one) for one in passes if not (rooms / one).with_suffix(".py").exists()]
+
+
+def test_every_pass_has_a_golden_text(root: Path) -> None:
+    """Each pass over linalg of a compilation, but those whose tests compare numbers alone."""
+    by_numbers = {"convert_ncnn_to_linalg", "compute_in_strips", "quantize_weights"}
+    passes = linalg_passes(Options(opt_level=max(OPT_LEVELS), target=AMX))
+    names = {one.name.replace("-", "_") for one in passes}
+    golden = {text.parent.name for text in (root / "tests" / "ir" / "linalg").rglob("*.mlir")}
+    assert names - golden <= by_numbers
 
 
 def test_every_file_says_what_it_is(sources: tuple[Any, ...]) -> None:

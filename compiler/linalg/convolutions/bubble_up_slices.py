@@ -1,32 +1,29 @@
-"""Convolutions compute only the cells that a slice behind them keeps.
+"""Convolutions compute only the elements that a later slice keeps.
 
     %p = pad %x by 6 and 6                         %p = pad %x by 6 and 0
     %y = relu(conv(%p))                   ->       %y = relu(conv(%p))
-    %z = %y without its last 6 cells
+    %z = %y without its last 6 elements
 
-Frameworks write causal convolutions like this: padded on both sides, then cropped. Pointwise
-computations between a convolution and the slice are sliced with it; so are pads, and what they pad.
+Frameworks write causal convolutions like this: padded on both sides, then cropped. The pass also
+slices pointwise computations between a convolution and the slice, pads, and the inputs of pads.
 
 Needs: the linalg level, sequences not yet images.  Breaks: the order of floating-point sums
-where fewer cells get other tiles.
+where a smaller result gets other tiles.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims
-from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.analysis.uses import producer_of
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import erase_dead, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
     Span,
@@ -39,21 +36,26 @@ from ncc.compiler.linalg.rewrite.parts import (
     window_of,
     window_of_pad,
 )
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import ops_of
 
 
 @dataclass(frozen=True)
-class BubbleUpSlices(ModulePass):
-    """Compute no other cells of convolutions; see the head of this file."""
+class BubbleUpSlices(LinalgChoice["_Sliced"]):
+    """Compute no other elements of convolutions; see the head of this file."""
 
     name = "bubble-up-slices"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
+    def match(self, op: GenericOp) -> _Sliced | str | None:
+        return _Sliced.of(op)
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        """A rewrite makes slices of operands, which are next."""
         left = [one for one in _slices(block) if one.result.uses][::-1]
         while left:
-            found = _Sliced.of(left.pop())
+            op = left.pop().source.owner
+            found = self.decide(op, decisions) if isinstance(op, GenericOp) else None
             if found is not None:
                 left += found.rewrite()
                 erase_dead(block)
@@ -65,47 +67,56 @@ def _slices(block: Block) -> list[tensor.ExtractSliceOp]:
 
 @dataclass(frozen=True)
 class _Sliced:
-    """A computation, and the slice that alone reads it. cells: what that keeps along each axis
-    behind the channels.
+    """A computation, and the slice that alone reads it. spans: what the slice keeps of each axis
+    after the channels.
     """
 
     op: GenericOp
     slice: tensor.ExtractSliceOp
-    cells: tuple[Span, ...]
+    spans: tuple[Span, ...]
 
     @staticmethod
-    def of(slice: tensor.ExtractSliceOp) -> _Sliced | None:
-        """What a slice reads, if it is a convolution or follows one, and has all channels."""
+    def of(op: GenericOp) -> _Sliced | str | None:
+        """A convolution, or what follows one, in front of a slice; or why it is computed whole.
+
+        None for what no slice reads, and for other computations.
+        """
+        users = (use.operation for use in op.results[0].uses)
+        slices = [user for user in users if isinstance(user, tensor.ExtractSliceOp)]
+        if not slices or not _follows_convolution(op):
+            return None
+        if not op.results[0].has_one_use():
+            return "others than the slice read it, too"
+        slice = slices[0]
         begin, size = slice.static_offsets.get_values(), shape_of(slice.result)
-        whole, op = shape_of(slice.source), slice.source.owner
-        if any(step != 1 for step in slice.static_strides.get_values()) or size[0] != whole[0]:
-            return None
-        if not isinstance(op, GenericOp) or not _is_convolution_alone(slice.source):
-            return None
-        cells = tuple((first, first + n) for first, n in zip(begin[1:], size[1:], strict=True))
-        found = _Sliced(op, slice, cells)
-        return found if found._reads_values() else None
+        if any(step != 1 for step in slice.static_strides.get_values()):
+            return "the slice has a stride"
+        if size[0] != shape_of(slice.source)[0]:
+            return "the slice keeps some of the channels"
+        spans = tuple((first, first + n) for first, n in zip(begin[1:], size[1:], strict=True))
+        found = _Sliced(op, slice, spans)
+        return found if found._reads_values() else "the slice keeps elements that read border alone"
 
     def _spans(self, access: TensorAccess, linalg_op: LinalgOp) -> list[Span]:
-        """The cells of an operand that are read, behind its channels."""
-        return [span(access, linalg_op, axis, *cells) for axis, cells in enumerate(self.cells, 1)]
+        """What is read of each axis of an operand after its channels."""
+        return [span(access, linalg_op, axis, *kept) for axis, kept in enumerate(self.spans, 1)]
 
     def _reads_values(self) -> bool:
-        """Whether what it reads of padded operands is not their border alone."""
+        """Whether it reads more of padded operands than their border."""
         linalg_op = LinalgOp(self.op)
         for access in linalg_op.reads:
             pad = access.value.owner
             if isinstance(pad, tensor.PadOp) and _moves(access, linalg_op):
                 fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
                 spans = zip(self._spans(access, linalg_op), fronts, extents, strict=True)
-                for cells, before, extent in spans:
-                    begin, end, *_ = inside_pad(*cells, before, extent)
+                for read, before, extent in spans:
+                    begin, end, *_ = inside_pad(*read, before, extent)
                     if begin >= end:
                         return False
         return True
 
     def rewrite(self) -> list[tensor.ExtractSliceOp]:
-        """Put the computation of these cells in place of the slice; the slices of operands."""
+        """Put a computation of what the slice keeps in its place; the slices of operands."""
         b = Builder(Block())
 
         def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
@@ -123,30 +134,26 @@ class _Sliced:
 
 
 def _moves(access: TensorAccess, linalg_op: LinalgOp) -> bool:
-    """Whether an operand is read elsewhere for other cells."""
+    """Whether other elements of the result read other elements of an operand."""
     return any(map(access.uses, image_loops(linalg_op)))
 
 
-def _is_convolution_alone(value: SSAValue) -> bool:
-    """Whether a value is a convolution, or what follows one point by point; nobody reads any of
-    them twice.
+def _follows_convolution(op: GenericOp) -> bool:
+    """Whether it sums products over a window, or follows a computation that does, elementwise; each
+    is the only reader of the one before it.
     """
-    left = [value]
+    left: list[GenericOp | None] = [op]
     while left:
-        op = producer_of(left.pop())
-        if op is None:
+        one = left.pop()
+        if one is None:
             continue
-        linalg_op = LinalgOp(op)
+        linalg_op = LinalgOp(one)
         if not has_parts(linalg_op, stands_or_moves):
             continue
-        if _is_convolution(linalg_op):
+        dims = ConvolutionDims.of(linalg_op)
+        if dims is not None and dims.filter_loop:
             return True
         if linalg_op.is_pointwise:
-            left += [one.value for one in linalg_op.reads if one.index == linalg_op.write.index]
+            at = linalg_op.write.index
+            left += [producer_of(read.value) for read in linalg_op.reads if read.index == at]
     return False
-
-
-def _is_convolution(linalg_op: LinalgOp) -> bool:
-    """Whether it sums products over a window."""
-    dims = ConvolutionDims.of(linalg_op)
-    return dims is not None and bool(dims.filter_loop)

@@ -73,10 +73,10 @@ class Costs:
         return tiling if cycles < self.worth * direct else None
 
     def __str__(self) -> str:
-        costs = [f"direct {_shown(self.direct)}"]
+        costs = [f"direct {shown(self.direct)}"]
         if self.direct_on_tiles is not None:
-            costs.append(f"direct by bf16x3 on matrix tiles {_shown(self.direct_on_tiles)}")
-        costs += [f"{name_of(tiling)} {_shown(cycles)}" for tiling, cycles in self.tilings]
+            costs.append(f"direct by bf16x3 on matrix tiles {shown(self.direct_on_tiles)}")
+        costs += [f"{name_of(tiling)} {shown(cycles)}" for tiling, cycles in self.tilings]
         worth = f"; Winograd must take less than {self.worth:g} of direct" * (self.worth < 1)
         return f"estimated cycles: {', '.join(costs)}{worth}"
 
@@ -158,9 +158,9 @@ def name_of(tiling: Tiling) -> str:
     return f"Winograd F({tiling.form.tile}) of {taps}{''.join(how)}"
 
 
-def _shown(cycles: float) -> str:
+def shown(cycles: float) -> str:
     """So many cycles, in thousands."""
-    return f"{cycles / 1e3:,.0f} k"
+    return f"{cycles / 1e3:,.{1 if cycles < 1e4 else 0}f} k"
 
 
 def cycles_of(

@@ -14,18 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import AffineMapAttr, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
-from xdsl.passes import ModulePass
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import indexing_map
 from ncc.compiler.linalg.analysis.block_size import lanes_in
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
-from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import (
     LinalgOp,
     TensorAccess,
@@ -34,73 +32,74 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import erase_dead, rebuilt, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.linalg.rewrite.through_views import same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import ops_of
 from ncc.dialects.structured import PARALLEL
 
-WASTE = 0.02
-"""Lanes without a cell, of all cells, from which on blocks of channels are worth changing to."""
-
 
 @dataclass(frozen=True)
-class Conv1dToConv2d(ModulePass):
+class Conv1dToConv2d(LinalgChoice[tuple[TensorAccess, ...]]):
     """Make images of the sequences of convolutions; see the head of this file."""
 
     name = "conv1d-to-conv2d"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        lifted = [_lift(inner) for inner in ops_of(block)]
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> tuple[TensorAccess, ...] | str | None:
+        """The operands that become images, of a convolution or of what follows one."""
+        linalg_op = LinalgOp(op)
+        data = _convolved(linalg_op, self.costs)
+        if isinstance(data, str):
+            return data
+        found = _lifted_operands(linalg_op) if data is None else (data,)
+        if not found:
+            return None
+        if element_of(op.results[0]) != f32:
+            return "it is not of float32"
+        if linalg_op.computes_coordinates or not linalg_op.may_be_rebuilt:
+            return "it computes with its indices, or attributes describe its loops"
+        return found
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        """Views of sequences become views of images in the same order: operands come first."""
+        lifted = [self._lift(op, decisions) for op in ops_of(block)]
         if any(lifted):
             erase_dead(block)
 
-
-def _lift(op: Operation) -> bool:
-    """Write op anew for images, if it is one that reads a sequence of convolutions."""
-    b = Builder(Block())
-    made: Tensor | None = None
-    match op:
-        case GenericOp():
-            made = _computed(b, op)
-        case tensor.PadOp() if _is_lifted(op.source) or _feeds_convolution(op):
-            made = _view(b, op)
-        case tensor.CollapseShapeOp() if _is_lifted(op.src):
-            *groups, last = groups_of(op)
-            if len(last) == 1 and groups:
+    def _lift(self, op: Operation, decisions: Decisions | None) -> bool:
+        """Write op for images, if it reads a sequence of convolutions."""
+        b = Builder(Block())
+        made: Tensor | None = None
+        match op:
+            case GenericOp():
+                found = self.decide(op, decisions)
+                made = None if found is None else _with_row(b, op, found)
+            case tensor.PadOp() if _is_lifted(op.source) or self._feeds_convolution(op):
                 made = _view(b, op)
-    if made is None:
-        return False
-    replace_op(op, b, _sequence(b, made))
-    return True
+            case tensor.CollapseShapeOp() if _is_lifted(op.src):
+                *groups, last = groups_of(op)
+                if len(last) == 1 and groups:
+                    made = _view(b, op)
+        if made is None:
+            return False
+        replace_op(op, b, _sequence(b, made))
+        return True
+
+    def _feeds_convolution(self, op: tensor.PadOp) -> bool:
+        users = (use.operation for use in op.result.uses)
+        views = (LinalgOp(user) for user in users if isinstance(user, GenericOp))
+        found = [_convolved(one, self.costs) for one in views]
+        return any(isinstance(data, TensorAccess) and data.value is op.result for data in found)
 
 
 def _view(b: Builder, op: Operation) -> Tensor:
     """A view of a sequence as one of the image."""
     return same_view(b, op, [_image(b, op.operands[0])], behind=1)
-
-
-def _computed(b: Builder, op: GenericOp) -> Tensor | None:
-    """What a convolution, or a computation at each point of a lifted sequence, makes."""
-    if not any(map(_is_sequence, op.inputs)):
-        return None
-    linalg_op = LinalgOp(op)
-    if element_of(op.results[0]) != f32:
-        return None
-    if linalg_op.computes_coordinates or not linalg_op.may_be_rebuilt:
-        return None
-    dims = ContractionDims.of(linalg_op)
-    if dims is not None and _is_convolution(linalg_op):
-        data = [dims.lhs]
-    elif _is_at_each_point(linalg_op):
-        data = [access for access in linalg_op.reads if access.index == linalg_op.write.index]
-        if not any(_is_lifted(access.value) for access in data):
-            return None
-    else:
-        return None
-    return _with_row(b, op, data)
 
 
 def _with_row(b: Builder, op: GenericOp, data: Sequence[TensorAccess]) -> Tensor:
@@ -139,42 +138,37 @@ def _start(b: Builder, value: SSAValue) -> Tensor:
     return _image(b, value)
 
 
-def _is_sequence(value: SSAValue) -> bool:
-    return isinstance(value.type, TensorType) and len(shape_of(value)) == 2
+def _convolved(linalg_op: LinalgOp, costs: CostModel) -> TensorAccess | str | None:
+    """The sequence that a computation sums over, or why it stays; None for other computations.
 
-
-def _is_convolution(linalg_op: LinalgOp) -> bool:
-    """Whether it sums over a window of a sequence, or the channels of few points by constants, or
-    writes a phase of a transposed one.
+    It sums over windows, or over the channels of each point by constants, or it writes one phase of
+    a transposed convolution.
     """
     dims = ContractionDims.of(linalg_op)
     if dims is None or len(linalg_op.live) != 2 or len(linalg_op.write.index) < 2:
-        return False
-    data, weights = dims.lhs, dims.rhs
-    along = data.index[-1].loops() if len(data.index) == 2 else set()
-    place = linalg_op.write.index[-1]
-    moved = bool(along & set(linalg_op.reduced)) or place.bare is None
-    return (
-        element_of(data.value) == f32
-        and (moved or (is_constant(weights.value) and _is_ragged(data.value)))
-        and bool(along & place.loops())
-    )
+        return None
+    data, place = dims.lhs, linalg_op.write.index[-1]
+    along = data.index[-1].loops()
+    if len(data.index) != 2 or not along & place.loops():
+        return None
+    if element_of(data.value) != f32:
+        return "it is not of float32"
+    if along & set(linalg_op.reduced) or place.bare is None:
+        return data
+    if not is_constant(dims.rhs.value):
+        return "both matrices of the product are computed"
+    width = shape_of(data.value)[-1]
+    if lanes_in(width) / width - 1 >= costs.fewest_empty_lanes:
+        return data
+    return "vectors along the sequence have hardly an empty lane"
 
 
-def _is_ragged(value: SSAValue) -> bool:
-    """Whether vectors along a sequence would have many lanes that nobody reads."""
-    width = shape_of(value)[-1]
-    return lanes_in(width) / width - 1 >= WASTE
-
-
-def _is_at_each_point(linalg_op: LinalgOp) -> bool:
-    return linalg_op.is_pointwise and len(linalg_op.write.axes or ()) == 2
-
-
-def _feeds_convolution(op: Operation) -> bool:
-    users = (use.operation for use in op.results[0].uses)
-    found = [LinalgOp(user) for user in users if isinstance(user, GenericOp)]
-    return _is_sequence(op.results[0]) and any(map(_is_convolution, found))
+def _lifted_operands(linalg_op: LinalgOp) -> tuple[TensorAccess, ...]:
+    """The operands of a pointwise computation on a sequence, if one of them is lifted."""
+    if not linalg_op.is_pointwise or len(linalg_op.write.axes or ()) != 2:
+        return ()
+    found = [access for access in linalg_op.reads if access.index == linalg_op.write.index]
+    return tuple(found) if any(_is_lifted(access.value) for access in found) else ()
 
 
 def _is_lifted(value: SSAValue) -> bool:

@@ -41,7 +41,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
-from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
+from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, shown
 from ncc.compiler.linalg.convolutions.transposed import Axis, TransposedConvolution
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import following, part
@@ -184,8 +184,8 @@ def _best(layer: TransposedConvolution, target: Target) -> _Way | str:
     if cycles <= worth * plain:
         return best
     return (
-        f"phases as they are cost less; estimated cycles: as they are {plain / 1e3:,.0f} k, "
-        f"as convolutions {cycles / 1e3:,.0f} k, which must be at most {worth:g} of that"
+        f"phases as they are cost less; estimated cycles: as they are {shown(plain)}, "
+        f"as convolutions {shown(cycles)}, which must be at most {worth:g} of that"
     )
 
 

@@ -26,7 +26,12 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS, cycles_of, plain_cycles
+from ncc.compiler.linalg.convolutions.choose_tiles import (
+    FEWEST_CHANNELS,
+    cycles_of,
+    plain_cycles,
+    shown,
+)
 from ncc.compiler.linalg.convolutions.convolution import SpatialConvolution, start_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
@@ -69,8 +74,7 @@ class SpaceToDepth(LinalgPattern["_Strided"]):
 
 
 def _shown(phases: float, plain: float) -> str:
-    phases, plain = phases / 1e3, plain / 1e3
-    return f"estimated cycles: as it is {plain:,.0f} k, of phases {phases:,.0f} k"
+    return f"estimated cycles: as it is {shown(plain)}, of phases {shown(phases)}"
 
 
 @dataclass(frozen=True)

@@ -15,22 +15,18 @@ that way.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess
 from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.convolutions.convolution import start_of
-from ncc.compiler.linalg.rewrite.decisions import Decision, Decisions, ExplainedPass
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
-from ncc.compiler.linalg.rewrite.insert import doc_of, erase_dead
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import WeightAttr
@@ -38,25 +34,32 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class GroupedConvolution:
-    """Such sums with constant weights, what joins their channels, and what they start from."""
+    """Such sums with constant weights, and what they start from."""
 
-    concat_op: tensor.CollapseShapeOp
     sums: GroupedSum
     start: SSAValue | float
 
     @staticmethod
-    def of(concat_op: tensor.CollapseShapeOp) -> GroupedConvolution | None:
-        """What the concat stands behind, if it is such a convolution."""
-        linalg_op = sums_in_groups(concat_op)
+    def of(op: GenericOp) -> GroupedConvolution | str | None:
+        """The convolution, or why its groups stay. None for what sums over no groups."""
+        linalg_op = sums_in_groups(op)
         sums = None if linalg_op is None else GroupedSum.of(linalg_op)
-        if linalg_op is None or sums is None or not is_constant(sums.weights):
+        if linalg_op is None or sums is None:
             return None
-        start = start_of(linalg_op.op, 2)
+        if not is_constant(sums.weights):
+            return "its weights are computed"
+        start = start_of(op, 2)
         if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
-            return None
-        found = GroupedConvolution(concat_op, sums, start)
-        by_group = found.weights.begins_with(sums.group) and linalg_op.write.begins_with(sums.group)
-        return found if by_group else None
+            return "it goes on from other values than a constant bias"
+        found = GroupedConvolution(sums, start)
+        if found.weights.begins_with(sums.group) and linalg_op.write.begins_with(sums.group):
+            return found
+        return "groups are not the first axis of its weights, or of its result"
+
+    @property
+    def collapse(self) -> tensor.CollapseShapeOp:
+        """What joins the channels of all groups."""
+        return collapse_of(self.linalg_op)
 
     @property
     def linalg_op(self) -> LinalgOp:
@@ -100,56 +103,21 @@ def ungrouped(b: Builder, x: Tensor) -> Tensor:
     return b.collapse(x, [[0, 1], *([axis] for axis in range(2, x.rank))])
 
 
-class Rewriting(Protocol):
-    """A convolution in groups that is to be written anew."""
-
-    def rewrite(self) -> None:
-        """Put other computations in its place."""
-
-
-@dataclass(frozen=True)
-class GroupPass(ExplainedPass):
-    """Rewrites convolutions in groups, and erases what nobody reads then.
-
-    All are found before the first is rewritten: what that puts there is not looked at.
+def sums_in_groups(op: GenericOp) -> LinalgOp | None:
+    """The sum of products in groups, if a collapse alone reads it and makes one axis of its
+    channels; None for another computation.
     """
-
-    @abstractmethod
-    def find(self, concat_op: tensor.CollapseShapeOp) -> Rewriting | str | None:
-        """The convolution whose channels a collapse joins, or why it stays; None for another kind
-        of computation.
-        """
-
-    def run(self, block: Block, decisions: Decisions | None) -> None:
-        found: list[Rewriting] = []
-        for concat_op in ops_of(block):
-            if isinstance(concat_op, tensor.CollapseShapeOp):
-                one = self.find(concat_op)
-                if one is not None and decisions is not None:
-                    decisions.append(self._decision(concat_op, one))
-                if one is not None and not isinstance(one, str):
-                    found.append(one)
-        for one in found:
-            one.rewrite()
-        if found:
-            erase_dead(block)
-
-    def _decision(self, concat_op: tensor.CollapseShapeOp, found: Rewriting | str) -> Decision:
-        op = concat_op.src.owner
-        layers = doc_of(op) if isinstance(op, GenericOp) else ""
-        return Decision(
-            self.name, layers, *((False, found) if isinstance(found, str) else (True, ""))
-        )
-
-
-def sums_in_groups(concat_op: tensor.CollapseShapeOp) -> LinalgOp | None:
-    """The sum of products in groups whose channels the concat, which alone reads it, makes one
-    axis; None where it is none of two operands.
-    """
-    op = concat_op.src.owner
-    if not isinstance(op, GenericOp) or groups_of(concat_op) != OF_GROUPS:
-        return None
     linalg_op = LinalgOp(op)
-    alone = concat_op.src.has_one_use() and linalg_op.may_be_rebuilt
-    whole = alone and len(linalg_op.reads) == 2
-    return linalg_op if whole and linalg_op.product is not None else None
+    if len(linalg_op.reads) != 2 or linalg_op.product is None or not linalg_op.may_be_rebuilt:
+        return None
+    reader = op.results[0].get_user_of_unique_use()
+    collapsed = isinstance(reader, tensor.CollapseShapeOp) and groups_of(reader) == OF_GROUPS
+    return linalg_op if collapsed else None
+
+
+def collapse_of(linalg_op: LinalgOp) -> tensor.CollapseShapeOp:
+    """The collapse that joins the channels of such a sum."""
+    reader = linalg_op.op.results[0].get_user_of_unique_use()
+    if not isinstance(reader, tensor.CollapseShapeOp):
+        raise CompilerBug(f"no collapse reads {linalg_op.op.results[0]}")
+    return reader

@@ -16,20 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import TensorAccess, shape_of
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
-from ncc.compiler.linalg.groups.grouped_convolution import (
-    GroupedConvolution,
-    GroupPass,
-    ungrouped,
-)
+from ncc.compiler.linalg.groups.grouped_convolution import GroupedConvolution, ungrouped
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, rebuilt_without, replace_op
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Joined
@@ -37,79 +34,76 @@ from ncc.dialects.weights.weight import WeightAttr
 
 
 @dataclass(frozen=True)
-class JoinGroups(GroupPass):
+class JoinGroups(LinalgPattern[GroupedConvolution]):
     """Join such groups where that is cheaper; see the head of this file."""
 
     name = "join-groups"
 
     target: Target = AVX512
 
-    def find(self, concat_op: tensor.CollapseShapeOp) -> _Joining | str | None:
-        found = GroupedConvolution.of(concat_op)
-        if found is None:
+    def match(self, op: GenericOp) -> GroupedConvolution | str | None:
+        found = GroupedConvolution.of(op)
+        return found if not isinstance(found, GroupedConvolution) else _why_apart(found) or found
+
+    def check(self, found: GroupedConvolution) -> str | None:
+        if _pays(found.sums, self.target):
             return None
-        if not _can_join(found):
-            return f"its groups are no image, or their channels no part of {BLOCK}"
-        if not _pays(found.sums, self.target):
-            return "products with zeros would cost more than rows that are no whole vectors"
-        return _Joining(found)
+        return "products with zeros would cost more than rows that are no whole vectors"
 
-
-@dataclass(frozen=True)
-class _Joining:
-    """The convolution of joined groups."""
-
-    convolution: GroupedConvolution
-
-    def rewrite(self) -> None:
-        """Put the sums of joined groups, and those of what is left, in place of the concat."""
-        sums = self.convolution.sums
+    def rewrite(self, found: GroupedConvolution) -> None:
+        """Put the sums of joined groups, and those of what is left, in place of the collapse."""
+        sums = found.sums
         b = builder_for(sums.linalg_op.op)
         at_once, groups = BLOCK // sums.size, sums.groups
         whole = groups // at_once * at_once
         parts = [(0, whole, at_once), (whole, groups, groups - whole)]
-        made = [self._part(b, *part) for part in parts if part[0] < part[1]]
-        replace_op(self.convolution.concat_op, b, b.concat(made, 0))
-
-    def _part(self, b: Builder, first: int, end: int, at_once: int) -> Tensor:
-        """The channels of some groups, so many of which are one."""
-        sums, linalg_op = self.convolution.sums, self.convolution.linalg_op
-        weights = self.convolution.weights_of_groups(first, end)
-        x = sums.channels_of(b, first, end).value
-        w = b.weight(WeightAttr(Joined(weights, at_once).weights))
-        shape = w.shape[0], w.shape[1], *shape_of(linalg_op.op.results[0])[2:]
-        lead = AffineForm.of({sums.group: w.shape[2], sums.channel: 1})
-        alone = w.shape[0] == 1
-        if alone:
-            lead, shape = AffineForm.of({sums.channel: 1}), shape[1:]
-            w = ungrouped(b, w)
-
-        def read(access: TensorAccess) -> tuple[SSAValue, list[AffineForm]]:
-            if access is sums.data:
-                return x, [lead, *access.index[1:]]
-            return w.value, list(access.index[alone:])
-
-        reads = [read(access) for access in linalg_op.reads]
-        outs = self.convolution.start_of_groups(b, first, end, shape)
-        if alone:
-            return rebuilt_without(
-                b, linalg_op.op, sums.group, reads, linalg_op.write.index[1:], outs
-            )
-        maps = [indexing_map(len(linalg_op.extents), index) for _, index in reads]
-        last = linalg_op.op.indexing_maps.data[-1]
-        y = rebuilt(b, linalg_op.op, [value for value, _ in reads], outs, [*maps, last])
-        return ungrouped(b, y)
+        made = [_part(b, found, *part) for part in parts if part[0] < part[1]]
+        replace_op(found.collapse, b, b.concat(made, 0))
 
 
-def _can_join(convolution: GroupedConvolution) -> bool:
-    """Whether groups of images are parts of a block, and make as many channels as they read."""
+def _part(b: Builder, convolution: GroupedConvolution, first: int, end: int, joined: int) -> Tensor:
+    """The channels of groups [first, end), of which so many are joined."""
+    sums, linalg_op = convolution.sums, convolution.linalg_op
+    weights = convolution.weights_of_groups(first, end)
+    x = sums.channels_of(b, first, end).value
+    w = b.weight(WeightAttr(Joined(weights, joined).weights))
+    shape = w.shape[0], w.shape[1], *shape_of(linalg_op.op.results[0])[2:]
+    lead = AffineForm.of({sums.group: w.shape[2], sums.channel: 1})
+    alone = w.shape[0] == 1
+    if alone:
+        lead, shape = AffineForm.of({sums.channel: 1}), shape[1:]
+        w = ungrouped(b, w)
+
+    def read(access: TensorAccess) -> tuple[SSAValue, list[AffineForm]]:
+        if access is sums.data:
+            return x, [lead, *access.index[1:]]
+        return w.value, list(access.index[alone:])
+
+    reads = [read(access) for access in linalg_op.reads]
+    outs = convolution.start_of_groups(b, first, end, shape)
+    if alone:
+        return rebuilt_without(b, linalg_op.op, sums.group, reads, linalg_op.write.index[1:], outs)
+    maps = [indexing_map(len(linalg_op.extents), index) for _, index in reads]
+    last = linalg_op.op.indexing_maps.data[-1]
+    y = rebuilt(b, linalg_op.op, [value for value, _ in reads], outs, [*maps, last])
+    return ungrouped(b, y)
+
+
+def _why_apart(convolution: GroupedConvolution) -> str | None:
+    """Why groups cannot be joined: they have to be images, and to make as many channels as they
+    read, which are a part of a block.
+    """
     sums = convolution.sums
     axes, weights = convolution.linalg_op.write.axes, convolution.weights.axes
     if axes is None or weights is None or len(axes) != 4 or len(weights) != 5:
-        return False
-    if weights[:3] != (*axes[:2], sums.channel) or shape_of(sums.weights)[1] != sums.size:
-        return False
-    return sums.groups > 1 and sums.size < BLOCK and BLOCK % sums.size == 0
+        return "it has no windows over rows and columns"
+    if weights[:3] != (*axes[:2], sums.channel):
+        return "its weights have their axes in another order"
+    if shape_of(sums.weights)[1] != sums.size:
+        return "its groups make more or fewer channels than they read"
+    if sums.groups == 1 or sums.size >= BLOCK or BLOCK % sums.size:
+        return f"its groups are no equal parts of a block of {BLOCK} channels"
+    return None
 
 
 def _pays(sums: GroupedSum, target: Target) -> bool:

@@ -12,44 +12,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK
-from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum, Made
 from ncc.compiler.linalg.rewrite.insert import erase_dead, tensor_of
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.index_notation import Builder, Tensor
 
 
 @dataclass(frozen=True)
-class PartGroups(ModulePass):
+class PartGroups(LinalgChoice[GroupedSum]):
     """Part the channels of every such group; see the head of this file."""
 
     name = "part-groups"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
+    def match(self, op: GenericOp) -> GroupedSum | str | None:
+        found = GroupedSum.of(LinalgOp(op))
+        if found is None:
+            return None
+        result = found.linalg_op.write.index
+        if len(result) != 3 or result[0].bare != found.group:
+            return "its groups make several channels each, or no image"
+        if found.groups < BLOCK:
+            return f"it has fewer than {BLOCK} groups"
+        return f"its groups have {BLOCK} channels or more" if found.size >= BLOCK else found
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        """Sums that read the same groups share what is made of them."""
         made: Made = {}
-        for generic in generics_of(block):
-            found = GroupedSum.of(LinalgOp(generic))
-            if found is not None and _is_to_be_parted(found):
+        for op in generics_of(block):
+            found = self.decide(op, decisions)
+            if found is not None:
                 lead = [AffineDimExpr(found.group), AffineDimExpr(found.channel)]
                 found.read(made, _parted, lead)
         erase_dead(block)
-
-
-def _is_to_be_parted(found: GroupedSum) -> bool:
-    """Whether the groups are blocks then, and the channels of each make one of an image."""
-    result = found.linalg_op.write.index
-    makes_one = len(result) == 3 and result[0].bare == found.group
-    return makes_one and found.groups >= BLOCK and found.size < BLOCK
 
 
 def _parted(b: Builder, value: SSAValue, count: int) -> Tensor:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK
@@ -21,7 +22,7 @@ from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.convolutions.convolution import start_of
-from ncc.compiler.linalg.groups.grouped_convolution import GroupPass, sums_in_groups, ungrouped
+from ncc.compiler.linalg.groups.grouped_convolution import collapse_of, sums_in_groups, ungrouped
 from ncc.compiler.linalg.layout.gather_channels import MOST_SELECTED, select_inside
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
@@ -29,36 +30,39 @@ from ncc.compiler.linalg.rewrite.insert import (
     replace_op,
     tensor_of,
 )
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 
 
 @dataclass(frozen=True)
-class RepeatGroups(GroupPass):
+class RepeatGroups(LinalgPattern["_Repeating"]):
     """Repeat the channels of every such group; see the head of this file."""
 
     name = "repeat-groups"
 
-    def find(self, concat_op: tensor.CollapseShapeOp) -> _Repeating | str | None:
-        return _Repeating.of(concat_op)
+    def match(self, op: GenericOp) -> _Repeating | str | None:
+        return _Repeating.of(op)
+
+    def rewrite(self, found: _Repeating) -> None:
+        found.rewrite()
 
 
 @dataclass(frozen=True)
 class _Repeating:
-    """A convolution in groups, what joins its channels, what it reads, the loop over what a group
-    makes, and what its sums start from.
+    """A convolution in groups, what it reads, the loop over what a group makes, and what its sums
+    start from.
     """
 
-    concat_op: tensor.CollapseShapeOp
     linalg_op: LinalgOp
     data: TensorAccess
     output: int
     start: SSAValue | float
 
     @staticmethod
-    def of(concat_op: tensor.CollapseShapeOp) -> _Repeating | str | None:
+    def of(op: GenericOp) -> _Repeating | str | None:
         """The convolution, or why it stays. None for what makes one channel of a group."""
-        linalg_op = sums_in_groups(concat_op)
+        linalg_op = sums_in_groups(op)
         dims = None if linalg_op is None else ContractionDims.of(linalg_op)
         if linalg_op is None or dims is None:
             return None
@@ -70,24 +74,25 @@ class _Repeating:
             return "its weights are computed, or their first axes are not its channels"
         if data.uses(output) or not _reads_one_channel(linalg_op, data, group):
             return "its groups read several channels"
-        channels = shape_of(concat_op.result)[0]
+        channels = shape_of(collapse_of(linalg_op).result)[0]
         if channels < BLOCK:
             return f"it makes fewer than {BLOCK} channels"
         if channels > MOST_SELECTED:
             return f"it makes more than {MOST_SELECTED} channels"
         if not _is_computed(data.value):
             return "it reads an input of the network, which is in no blocks"
-        start = start_of(linalg_op.op, 2)
+        start = start_of(op, 2)
         if start is None:
             return "it goes on from other values than a bias"
-        if {element_of(value) for value in linalg_op.op.operands} != {f32}:
+        if {element_of(value) for value in op.operands} != {f32}:
             return "it is not of float32"
-        return _Repeating(concat_op, linalg_op, data, output, start)
+        return _Repeating(linalg_op, data, output, start)
 
     def rewrite(self) -> None:
-        """Put the convolution of repeated channels in place of the concat."""
+        """Put the convolution of repeated channels in place of the collapse."""
         linalg_op, b = self.linalg_op, builder_for(self.linalg_op.op)
-        shape = shape_of(self.concat_op.result)
+        collapse = collapse_of(linalg_op)
+        shape = shape_of(collapse.result)
         start = (
             b.full(shape, self.start)
             if isinstance(self.start, float)
@@ -95,19 +100,18 @@ class _Repeating:
         )
         group, _, *image = linalg_op.write.index
         reads = [
-            (self._repeated(b), [group, *access.index[1:]])
+            (self._repeated(b, shape[0]), [group, *access.index[1:]])
             if access is self.data
             else (ungrouped(b, tensor_of(access.value)).value, [group, *access.index[2:]])
             for access in linalg_op.reads
         ]
         made = rebuilt_without(b, linalg_op.op, self.output, reads, [group, *image], start)
-        replace_op(self.concat_op, b, made)
+        replace_op(collapse, b, made)
 
-    def _repeated(self, b: Builder) -> SSAValue:
+    def _repeated(self, b: Builder, channels: int) -> SSAValue:
         """The data, each channel as often as its group makes one."""
         count = self.linalg_op.extents[self.output]
-        channels = [n // count for n in range(shape_of(self.concat_op.result)[0])]
-        return select_inside(b, self.data.value, channels).value
+        return select_inside(b, self.data.value, [n // count for n in range(channels)]).value
 
 
 def _reads_one_channel(linalg_op: LinalgOp, data: TensorAccess, group: int) -> bool:

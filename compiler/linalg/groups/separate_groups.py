@@ -25,14 +25,11 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
-from ncc.compiler.linalg.groups.grouped_convolution import (
-    GroupedConvolution,
-    GroupPass,
-    ungrouped,
-)
+from ncc.compiler.linalg.groups.grouped_convolution import GroupedConvolution, ungrouped
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt_without, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import part
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
@@ -40,94 +37,92 @@ from ncc.dialects.weights.weight import WeightAttr
 
 
 @dataclass(frozen=True)
-class SeparateGroups(GroupPass):
-    """Compute such groups one behind the other; see the head of this file."""
+class SeparateGroups(LinalgPattern[GroupedConvolution]):
+    """Compute such groups one after the other; see the head of this file."""
 
     name = "separate-groups"
 
     target: Target = AVX512
 
-    def find(self, concat_op: tensor.CollapseShapeOp) -> _Separating | str | None:
-        found = GroupedConvolution.of(concat_op)
-        if found is None:
-            return None
-        if len(found.sums.data.index) != 3:
+    def match(self, op: GenericOp) -> GroupedConvolution | str | None:
+        found = GroupedConvolution.of(op)
+        if isinstance(found, GroupedConvolution) and len(found.sums.data.index) != 3:
             return "it reads no image"
-        if not _pays(found, self.target):
-            return "its groups stay in L2 together, or are many; ragged ones have no cheaper tiles"
-        return _Separating(found)
+        return found
 
+    def check(self, found: GroupedConvolution) -> str | None:
+        sums, outputs = found.sums, shape_of(found.linalg_op.op.results[0])[1]
+        if sums.size % BLOCK or outputs % BLOCK:
+            return _why_not_in_tiles(sums, self.target)
+        return _why_in_one_kernel(sums, self.target)
 
-@dataclass(frozen=True)
-class _Separating:
-    """The convolutions of single groups."""
-
-    convolution: GroupedConvolution
-
-    def rewrite(self) -> None:
+    def rewrite(self, found: GroupedConvolution) -> None:
         """Put the convolutions, and what follows each, in place of the last that follows them."""
-        concat_op = self.convolution.concat_op
-        followers = list(_following(concat_op))
-        last = followers[-1] if followers else concat_op
-        b = builder_for(self.convolution.linalg_op.op)
+        collapse = found.collapse
+        followers = list(_following(collapse))
+        last = followers[-1] if followers else collapse
+        b = builder_for(found.linalg_op.op)
         results: list[Tensor] = []
-        for group in range(self.convolution.sums.groups):
-            y = self._convolution(b, group)
-            value: SSAValue = concat_op.result
+        for group in range(found.sums.groups):
+            y = _convolution(b, found, group)
+            value: SSAValue = collapse.result
             for op in followers:
                 y = _of_group(b, op, value, y, group)
                 value = op.results[0]
             results.append(y)
         replace_op(last, b, b.concat(results, 0))
 
-    def _convolution(self, b: Builder, group: int) -> Tensor:
-        """The sums of one group."""
-        sums, linalg_op = self.convolution.sums, self.convolution.linalg_op
-        shape = shape_of(linalg_op.op.results[0])[1:]
-        start = self.convolution.start_of_groups(b, group, group + 1, shape)
-        x = sums.channels_of(b, group, group + 1)
-        weights = self.convolution.weights_of_groups(group, group + 1)
-        w = ungrouped(b, b.weight(WeightAttr(weights)))
-        channel = AffineForm.of({sums.channel: 1})
-        reads = [
-            (x.value, [channel, *access.index[1:]])
-            if access is sums.data
-            else (w.value, access.index[1:])
-            for access in linalg_op.reads
-        ]
-        return rebuilt_without(b, linalg_op.op, sums.group, reads, linalg_op.write.index[1:], start)
+
+def _convolution(b: Builder, convolution: GroupedConvolution, group: int) -> Tensor:
+    """The sums of one group."""
+    sums, linalg_op = convolution.sums, convolution.linalg_op
+    shape = shape_of(linalg_op.op.results[0])[1:]
+    start = convolution.start_of_groups(b, group, group + 1, shape)
+    x = sums.channels_of(b, group, group + 1)
+    w = ungrouped(b, b.weight(WeightAttr(convolution.weights_of_groups(group, group + 1))))
+    channel = AffineForm.of({sums.channel: 1})
+    reads = [
+        (x.value, [channel, *access.index[1:]])
+        if access is sums.data
+        else (w.value, access.index[1:])
+        for access in linalg_op.reads
+    ]
+    return rebuilt_without(b, linalg_op.op, sums.group, reads, linalg_op.write.index[1:], start)
 
 
-def _pays(convolution: GroupedConvolution, target: Target) -> bool:
-    """Whether groups of whole blocks leave a cache, or ragged ones have tiles."""
-    sums, outputs = convolution.sums, shape_of(convolution.concat_op.src)[1]
-    ragged = sums.size % BLOCK or outputs % BLOCK
-    return _have_tiles(sums, target) if ragged else _leave_a_cache(sums, target)
+def _why_in_one_kernel(sums: GroupedSum, target: Target) -> str | None:
+    """Why groups of whole blocks stay together: they are many, or their weights stay in L2."""
+    most, l2_bytes = target.costs.most_large_groups, target.core.l2_bytes
+    if sums.groups > most:
+        return f"it has more than {most} groups"
+    if 4 * prod(shape_of(sums.weights)) < target.costs.group_weights_share * l2_bytes:
+        return "the weights of all its groups stay in L2 together"
+    return None
 
 
-def _leave_a_cache(sums: GroupedSum, target: Target) -> bool:
-    """Whether there are few groups whose weights do not stay in L2 together."""
-    weights = 4 * prod(shape_of(sums.weights))
-    few = sums.groups <= target.costs.most_large_groups
-    return few and weights >= target.costs.group_weights_share * target.core.l2_bytes
-
-
-def _have_tiles(sums: GroupedSum, target: Target) -> bool:
-    """Whether each of the groups is cheaper in tiles, which know of groups in whole blocks only."""
+def _why_not_in_tiles(sums: GroupedSum, target: Target) -> str | None:
+    """Why ragged groups stay together: each would have to be cheaper in tiles, which know of groups
+    in whole blocks only.
+    """
     shape, cells = shape_of(sums.weights), shape_of(sums.linalg_op.op.results[0])[2:]
     steps = {by for form in sums.data.index[1:] for _, by in form.terms}
-    few = sums.groups <= target.costs.most_ragged_groups
-    if not few or len(shape) != 5 or len(cells) != 2 or steps != {1}:
-        return False
+    most = target.costs.most_ragged_groups
+    if sums.groups > most:
+        return f"it has more than {most} groups, of other channels than whole blocks"
+    if len(shape) != 5 or len(cells) != 2 or steps != {1}:
+        return "its groups are no whole blocks, and its window has no tiles"
     sizes = shape[1], sums.size, cells, shape[3:]
-    return cycles_of(*sizes, target) < plain_cycles(*sizes, target)
+    if cycles_of(*sizes, target) < plain_cycles(*sizes, target):
+        return None
+    return "its groups are no whole blocks, and tiles of one are no cheaper"
 
 
-def _following(concat_op: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
-    """The pointwise computations behind the concat, each the only reader of the one before it, that
-    read the same channel as they write, or the same for all.
+def _following(collapse: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
+    """The pointwise computations after the collapse, each the only reader of the one before it.
+
+    They read the channel that they write, or the same for all channels.
     """
-    before: Operation = concat_op
+    before: Operation = collapse
     while isinstance(op := before.results[0].get_user_of_unique_use(), GenericOp):
         linalg_op = LinalgOp(op)
         if not linalg_op.is_pointwise or linalg_op.computes_coordinates:

@@ -94,22 +94,25 @@ def largest(b: Builder, x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    "write",
+    ("write", "reasons"),
     [
-        lambda b, x: all_but(b, relu(b, x), 0, 2),
-        lambda b, x: all_but(b, pointwise(b, x), 0, 2),
-        lambda b, x: all_but(b, largest(b, x), 0, 2),
-        lambda b, x: all_but(b, turned(b, convolution(b, x, 8)), 0, 2),
-        lambda b, x: all_but(b, every_other(b, convolution(b, x, 8)), 0, 2),
-        lambda b, x: b.slice(convolution(b, x, 8, pad=5), [0, 0, 0], [8, 2, 2]),
+        (lambda b, x: all_but(b, relu(b, x), 0, 2), []),
+        (lambda b, x: all_but(b, pointwise(b, x), 0, 2), []),
+        (lambda b, x: all_but(b, largest(b, x), 0, 2), []),
+        (lambda b, x: all_but(b, turned(b, convolution(b, x, 8)), 0, 2), []),
+        (lambda b, x: all_but(b, every_other(b, convolution(b, x, 8)), 0, 2), []),
+        (
+            lambda b, x: b.slice(convolution(b, x, 8, pad=5), [0, 0, 0], [8, 2, 2]),
+            ["the slice keeps elements that read border alone"],
+        ),
     ],
     ids=["pointwise", "no window", "no sum", "turned", "every other", "border"],
 )
-def test_what_stays(make_network: MakeNetwork, write: Write) -> None:
+def test_what_stays(make_network: MakeNetwork, write: Write, reasons: list[str]) -> None:
     """What is no convolution, or follows none point by point; what reads a border alone."""
     module = make_network([IMAGE], write)
     text = str(module)
-    BubbleUpSlices().apply(Context(), module)
+    assert [one.reason for one in BubbleUpSlices().explain(module)] == reasons
     assert str(module) == text
 
 

@@ -10,6 +10,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions.conv1d_to_conv2d import Conv1dToConv2d
@@ -93,9 +94,24 @@ def test_points_are_lifted_where_constants_sum_their_channels(make_network: Make
         ]
 
     module = make_network([(20, 31), (24, 20)], sums)
-    Conv1dToConv2d().apply(Context(), module)
+    told = Conv1dToConv2d().explain(module)
+    assert [one.reason for one in told] == ["", "both matrices of the product are computed"]
     made = [shape_of(op.results[0]) for op in generics_of(network_of(module).body.block)]
     assert made == [(24, 1, 31), (24, 31)]
+
+
+def test_full_vectors_stay(make_network: MakeNetwork) -> None:
+    """Points are not lifted where their sequence fills its vectors."""
+
+    def sums(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(WeightAttr(Weights((24, 20), Random(7, 0, 0.2))))
+        o, q, i = b.loops("o q i")
+        return b.sum((o, q), (i,), x[i, q] * w[o, i])
+
+    (told,) = Conv1dToConv2d().explain(make_network([(20, 32)], sums))
+    assert told.reason == "vectors along the sequence have hardly an empty lane"
+    wide = Conv1dToConv2d(CostModel(fewest_empty_lanes=0))
+    assert wide.explain(make_network([(20, 32)], sums))[0].fired
 
 
 TRANSPOSED = """7767517

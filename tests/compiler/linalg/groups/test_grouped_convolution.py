@@ -7,10 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.groups.grouped_convolution import GroupedConvolution
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
@@ -21,9 +20,8 @@ GROUPS, OUTPUTS, INPUTS = 3, 5, 4
 
 def grouped_convolutions(module: ModuleOp) -> list[GroupedConvolution]:
     """Those of a network."""
-    ops = network_of(module).body.block.ops
-    concats = [op for op in ops if isinstance(op, tensor.CollapseShapeOp)]
-    return [one for concat_op in concats if (one := GroupedConvolution.of(concat_op)) is not None]
+    found = map(GroupedConvolution.of, generics_of(network_of(module).body.block))
+    return [one for one in found if isinstance(one, GroupedConvolution)]
 
 
 def weights(b: Builder, *shape: int) -> Tensor:

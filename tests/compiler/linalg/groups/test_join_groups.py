@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 import ncc
+from ncc.compiler.cost_model import CostModel
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
+from ncc.compiler.linalg.groups.join_groups import JoinGroups
+from ncc.compiler.target import AVX512
+from ncc.dialects.index_notation import Builder, Tensor
+from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.same_numbers import after
 
 NETWORK = """7767517
 5 6
@@ -64,3 +74,19 @@ def test_compiled(
     one, two = (ncc.compile(param, **options, num_threads=threads)(x) for threads in (1, 2))
     np.testing.assert_allclose(one, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
     np.testing.assert_array_equal(one, two)
+
+
+def test_groups_of_groups(make_network: Callable[..., ModuleOp]) -> None:
+    """The second convolution reads the joined channels of the first one."""
+
+    def grouped(b: Builder, x: Tensor) -> Tensor:
+        w = whole_numbers(b, 4, 8, 8, 3, 3)
+        g, o, p, q, i, k, m = b.loops(f"g o p:{x.shape[1] - 2} q:{x.shape[2] - 2} i k m")
+        data = x[g * 8 + i, p + k, q + m]
+        y = b.sum((g, o, p, q), (i, k, m), data * w[g, o, i, k, m])
+        return b.collapse(y, [[0, 1], [2], [3]])
+
+    module = make_network([(32, 9, 9)], lambda b, x: grouped(b, grouped(b, x)))
+    slow_rows = replace(AVX512, costs=CostModel(full_along_rows=0.01))
+    sums = after(module, JoinGroups(slow_rows))
+    assert [shape_of(one.op.results[0])[0] for one in sums if one.reduced] == [2, 2]

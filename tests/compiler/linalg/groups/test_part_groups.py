@@ -78,25 +78,27 @@ def rows_of_groups(b: Builder, x: Tensor, w: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("write", "moved"),
+    ("write", "reason"),
     [
-        (sums, 1),
-        (padded, 1),
-        (channels_in_front, 1),
-        (channels_behind, 1),
-        (twice, 1),
-        (overlapping, 0),
-        (few, 0),
-        (whole, 0),
-        (several_channels, 0),
-        (rows_of_groups, 0),
+        (sums, ""),
+        (padded, ""),
+        (channels_in_front, ""),
+        (channels_behind, ""),
+        (twice, ""),
+        (overlapping, None),
+        (few, "it has fewer than 16 groups"),
+        (whole, "its groups have 16 channels or more"),
+        (several_channels, "its groups make several channels each, or no image"),
+        (rows_of_groups, "its groups make several channels each, or no image"),
     ],
 )
-def test_which_are_parted(make_network: MakeNetwork, write: Any, moved: int) -> None:
+def test_which_are_parted(make_network: MakeNetwork, write: Any, reason: str | None) -> None:
     """What is read twice moves once; the numbers stay the same."""
     module = make_network(SHAPES, write)
+    told = PartGroups().explain(make_network(SHAPES, write))
+    assert {one.reason for one in told} == ({reason} if reason is not None else set())
     count = len(generics_of(network_of(module).body.block))
-    assert len(after(module, PartGroups())) - count == moved
+    assert len(after(module, PartGroups())) - count == (reason == "")
 
 
 NETWORK = """7767517

@@ -28,33 +28,29 @@ builtin.module {
     func.return %s : tensor<8x10xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<4x10xf32>) -> tensor<8x10xf32> {
-    %w = ncnn.constant <[8, 4, 3] random 7 0 1.0 0.0> : tensor<8x4x3xf32>
-    %bias = ncnn.constant <[8] random 7 1 1.0 0.0> : tensor<8xf32>
-    %0 = tensor.pad %x low[0, 2] high[0, 0] {
-    ^bb0(%1: index, %2: index):
-      %3 = arith.constant 0.000000e+00 : f32
-      tensor.yield %3 : f32
-    } : tensor<4x10xf32> to tensor<4x12xf32>
-    %4 = tensor.empty() : tensor<8x10xf32>
-    %5 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%bias : tensor<8xf32>) outs(%4 : tensor<8x10xf32>) {
-    ^bb0(%6: f32, %7: f32):
-      linalg.yield %6 : f32
-    } -> tensor<8x10xf32>
-    %8 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, (d1 + d3))>, affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%0, %w : tensor<4x12xf32>, tensor<8x4x3xf32>) outs(%5 : tensor<8x10xf32>) {
-    ^bb0(%9: f32, %10: f32, %11: f32):
-      %12 = arith.mulf %9, %10 : f32
-      %13 = arith.addf %11, %12 : f32
-      linalg.yield %13 : f32
-    } -> tensor<8x10xf32>
-    %14 = tensor.empty() : tensor<8x10xf32>
-    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%8 : tensor<8x10xf32>) outs(%14 : tensor<8x10xf32>) {
-    ^bb0(%15: f32, %16: f32):
-      %17 = arith.negf %15 : f32
-      linalg.yield %17 : f32
-    } -> tensor<8x10xf32>
-    func.return %s : tensor<8x10xf32>
-  }
-}
+// -- changes --
+// erased: %p, %0, %1, %y, %n, %s
+...
+%12 = tensor.pad %x low[0, 2] high[0, 0] {
+^bb0(%13: index, %14: index):
+  %15 = arith.constant 0.000000e+00 : f32
+  tensor.yield %15 : f32
+} : tensor<4x10xf32> to tensor<4x12xf32>
+%16 = tensor.empty() : tensor<8x10xf32>
+%17 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%bias : tensor<8xf32>) outs(%16 : tensor<8x10xf32>) {
+^bb0(%18: f32, %19: f32):
+  linalg.yield %18 : f32
+} -> tensor<8x10xf32>
+%20 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, (d1 + d3))>, affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%12, %w : tensor<4x12xf32>, tensor<8x4x3xf32>) outs(%17 : tensor<8x10xf32>) {
+^bb0(%21: f32, %22: f32, %23: f32):
+  %24 = arith.mulf %21, %22 : f32
+  %25 = arith.addf %23, %24 : f32
+  linalg.yield %25 : f32
+} -> tensor<8x10xf32>
+%26 = tensor.empty() : tensor<8x10xf32>
+%s_1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%20 : tensor<8x10xf32>) outs(%26 : tensor<8x10xf32>) {
+^bb0(%27: f32, %28: f32):
+  %29 = arith.negf %27 : f32
+  linalg.yield %29 : f32
+} -> tensor<8x10xf32>
+func.return %s_1 : tensor<8x10xf32>

@@ -19,87 +19,83 @@ builtin.module {
     func.return %y : tensor<64x1x1300xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<64x1x1300xf32>) -> tensor<64x1x1300xf32> {
-    %w = ncnn.constant <[64, 64, 7] random 7 0 1.0 0.0> : tensor<64x64x7xf32>
-    %0 = tensor.pad %x low[0, 0, 3] high[0, 0, 4] {
-    ^bb0(%1: index, %2: index, %3: index):
-      %4 = arith.constant 0.000000e+00 : f32
-      tensor.yield %4 : f32
-    } : tensor<64x1x1300xf32> to tensor<64x1x1307xf32>
-    %5 = tensor.extract_slice %0[0, 0, 0] [64, 1, 1306] [1, 1, 1] : tensor<64x1x1307xf32> to tensor<64x1x1306xf32>
-    %6 = tensor.empty() : tensor<64x1x1300xf32>
-    %7 = arith.constant 0.000000e+00 : f32
-    %8 = ncnn.constant <[1, 1] inline "f4" "0000803f"> : tensor<1x1xf32>
-    %9 = ncnn.constant <[7, 7] inline "f4" "0000004000008040000020c00000a0c00000003f0000803f0000000000000000000000c00000c0c0000060c00000c03f0000803f00000000000000000000004000000040000090c0000000bf0000803f0000000000000000000080bf000020c000000000000020400000803f00000000000000000000803f0000c03f000000c00000c0bf0000803f000000000000000000008040000000000000a0c0000000000000803f00000000000000000000004000008040000020c00000a0c00000003f0000803f"> : tensor<7x7xf32>
-    %10 = ncnn.constant <[1, 1] inline "f4" "0000803f"> : tensor<1x1xf32>
-    %11 = ncnn.constant <[4, 7] inline "f4" "0000803f0000803f0000803f0000803f0000803f0000803f00000000000000000000803f000080bf00000040000000c0000000bf00000000000000000000803f0000803f00008040000080400000803e00000000000000000000803f000080bf00000041000000c1000000be0000803f"> : tensor<4x7xf32>
-    %12 = ncnn.constant <[1, 14, 64, 64] transformed [[1.0]] by [[0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [-0.1111111111111111, -0.1111111111111111, -0.1111111111111111, -0.1111111111111111, 0.0, 0.0, 0.0], [0.3333333333333333, -0.3333333333333333, 0.3333333333333333, -0.3333333333333333, 0.0, 0.0, 0.0], [0.016666666666666666, 0.03333333333333333, 0.06666666666666667, 0.13333333333333333, 0.0, 0.0, 0.0], [-0.027777777777777776, 0.05555555555555555, -0.1111111111111111, 0.2222222222222222, 0.0, 0.0, 0.0], [-0.7111111111111111, 0.35555555555555557, -0.17777777777777778, 0.08888888888888889, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, -0.1111111111111111, -0.1111111111111111, -0.1111111111111111], [0.0, 0.0, 0.0, 0.0, 0.3333333333333333, -0.3333333333333333, 0.3333333333333333], [0.0, 0.0, 0.0, 0.0, 0.016666666666666666, 0.03333333333333333, 0.06666666666666667], [0.0, 0.0, 0.0, 0.0, -0.027777777777777776, 0.05555555555555555, -0.1111111111111111], [0.0, 0.0, 0.0, 0.0, -0.7111111111111111, 0.35555555555555557, -0.17777777777777778], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]] of <[64, 64, 1, 7] random 7 0 1.0 0.0>> : tensor<1x14x64x64xf32>
-    %13 = tensor.extract_slice %0[0, 0, 0] [64, 1, 659] [1, 1, 1] : tensor<64x1x1307xf32> to tensor<64x1x659xf32>
-    %14 = tensor.empty() : tensor<64x1x7x1x164xf32>
-    %15 = arith.constant 0.000000e+00 : f32
-    %16 = linalg.fill ins(%15 : f32) outs(%14 : tensor<64x1x7x1x164xf32>) -> tensor<64x1x7x1x164xf32>
-    %17 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, (d3 + d5), ((d4 * 4) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%8, %9, %13 : tensor<1x1xf32>, tensor<7x7xf32>, tensor<64x1x659xf32>) outs(%16 : tensor<64x1x7x1x164xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -6.000000e+00 : f32, -3.500000e+00 : f32, 1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 2.000000e+00 : f32, -4.500000e+00 : f32, -5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, -2.500000e+00 : f32, 0.000000e+00 : f32, 2.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.500000e+00 : f32, -2.000000e+00 : f32, -1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32]]]} {
-    ^bb0(%18: f32, %19: f32, %20: f32, %21: f32):
-      %22 = arith.mulf %19, %20 : f32
-      %23 = arith.mulf %18, %22 : f32
-      %24 = arith.addf %21, %23 : f32
-      linalg.yield %24 : f32
-    } -> tensor<64x1x7x1x164xf32>
-    %25 = tensor.empty() : tensor<64x1x7x1x163xf32>
-    %26 = arith.constant 0.000000e+00 : f32
-    %27 = linalg.fill ins(%26 : f32) outs(%25 : tensor<64x1x7x1x163xf32>) -> tensor<64x1x7x1x163xf32>
-    %28 = tensor.empty() : tensor<2xf32>
-    %29 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d5, d1, d2, d3, (d6 + d4))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, ((d6 * 7) + d2), d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%17, %12, %28 : tensor<64x1x7x1x164xf32>, tensor<1x14x64x64xf32>, tensor<2xf32>) outs(%27 : tensor<64x1x7x1x163xf32>) {
-    ^bb0(%30: f32, %31: f32, %32: f32, %33: f32):
-      %34 = arith.mulf %30, %31 : f32
-      %35 = arith.addf %33, %34 : f32
-      linalg.yield %35 : f32
-    } -> tensor<64x1x7x1x163xf32>
-    %36 = tensor.empty() : tensor<64x1x1x163x4xf32>
-    %37 = arith.constant 0.000000e+00 : f32
-    %38 = linalg.fill ins(%37 : f32) outs(%36 : tensor<64x1x1x163x4xf32>) -> tensor<64x1x1x163x4xf32>
-    %39 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d5, d6, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%10, %11, %29 : tensor<1x1xf32>, tensor<4x7xf32>, tensor<64x1x7x1x163xf32>) outs(%38 : tensor<64x1x1x163x4xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, -5.000000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 2.500000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, -1.250000e-01 : f32, 1.000000e+00 : f32]]]} {
-    ^bb0(%40: f32, %41: f32, %42: f32, %43: f32):
-      %44 = arith.mulf %41, %42 : f32
-      %45 = arith.mulf %40, %44 : f32
-      %46 = arith.addf %43, %45 : f32
-      linalg.yield %46 : f32
-    } -> tensor<64x1x1x163x4xf32>
-    %47 = tensor.extract_slice %0[0, 0, 652] [64, 1, 655] [1, 1, 1] : tensor<64x1x1307xf32> to tensor<64x1x655xf32>
-    %48 = tensor.empty() : tensor<64x1x7x1x163xf32>
-    %49 = arith.constant 0.000000e+00 : f32
-    %50 = linalg.fill ins(%49 : f32) outs(%48 : tensor<64x1x7x1x163xf32>) -> tensor<64x1x7x1x163xf32>
-    %51 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, (d3 + d5), ((d4 * 4) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%8, %9, %47 : tensor<1x1xf32>, tensor<7x7xf32>, tensor<64x1x655xf32>) outs(%50 : tensor<64x1x7x1x163xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -6.000000e+00 : f32, -3.500000e+00 : f32, 1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 2.000000e+00 : f32, -4.500000e+00 : f32, -5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, -2.500000e+00 : f32, 0.000000e+00 : f32, 2.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.500000e+00 : f32, -2.000000e+00 : f32, -1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32]]]} {
-    ^bb0(%52: f32, %53: f32, %54: f32, %55: f32):
-      %56 = arith.mulf %53, %54 : f32
-      %57 = arith.mulf %52, %56 : f32
-      %58 = arith.addf %55, %57 : f32
-      linalg.yield %58 : f32
-    } -> tensor<64x1x7x1x163xf32>
-    %59 = tensor.empty() : tensor<64x1x7x1x162xf32>
-    %60 = arith.constant 0.000000e+00 : f32
-    %61 = linalg.fill ins(%60 : f32) outs(%59 : tensor<64x1x7x1x162xf32>) -> tensor<64x1x7x1x162xf32>
-    %62 = tensor.empty() : tensor<2xf32>
-    %63 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d5, d1, d2, d3, (d6 + d4))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, ((d6 * 7) + d2), d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%51, %12, %62 : tensor<64x1x7x1x163xf32>, tensor<1x14x64x64xf32>, tensor<2xf32>) outs(%61 : tensor<64x1x7x1x162xf32>) {
-    ^bb0(%64: f32, %65: f32, %66: f32, %67: f32):
-      %68 = arith.mulf %64, %65 : f32
-      %69 = arith.addf %67, %68 : f32
-      linalg.yield %69 : f32
-    } -> tensor<64x1x7x1x162xf32>
-    %70 = tensor.empty() : tensor<64x1x1x162x4xf32>
-    %71 = arith.constant 0.000000e+00 : f32
-    %72 = linalg.fill ins(%71 : f32) outs(%70 : tensor<64x1x1x162x4xf32>) -> tensor<64x1x1x162x4xf32>
-    %73 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d5, d6, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%10, %11, %63 : tensor<1x1xf32>, tensor<4x7xf32>, tensor<64x1x7x1x162xf32>) outs(%72 : tensor<64x1x1x162x4xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, -5.000000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 2.500000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, -1.250000e-01 : f32, 1.000000e+00 : f32]]]} {
-    ^bb0(%74: f32, %75: f32, %76: f32, %77: f32):
-      %78 = arith.mulf %75, %76 : f32
-      %79 = arith.mulf %74, %78 : f32
-      %80 = arith.addf %77, %79 : f32
-      linalg.yield %80 : f32
-    } -> tensor<64x1x1x162x4xf32>
-    %81 = tensor.concat dim(3) %39, %73 : (tensor<64x1x1x163x4xf32>, tensor<64x1x1x162x4xf32>) -> tensor<64x1x1x325x4xf32>
-    %y = tensor.collapse_shape %81 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<64x1x1x325x4xf32> into tensor<64x1x1300xf32>
-    func.return %y : tensor<64x1x1300xf32>
-  }
-}
+// -- changes --
+// erased: %p, %2, %y
+...
+%8 = tensor.pad %x low[0, 0, 3] high[0, 0, 4] {
+^bb0(%9: index, %10: index, %11: index):
+  %12 = arith.constant 0.000000e+00 : f32
+  tensor.yield %12 : f32
+} : tensor<64x1x1300xf32> to tensor<64x1x1307xf32>
+%13 = tensor.extract_slice %8[0, 0, 0] [64, 1, 1306] [1, 1, 1] : tensor<64x1x1307xf32> to tensor<64x1x1306xf32>
+...
+%14 = ncnn.constant <[1, 1] inline "f4" "0000803f"> : tensor<1x1xf32>
+%15 = ncnn.constant <[7, 7] inline "f4" "0000004000008040000020c00000a0c00000003f0000803f0000000000000000000000c00000c0c0000060c00000c03f0000803f00000000000000000000004000000040000090c0000000bf0000803f0000000000000000000080bf000020c000000000000020400000803f00000000000000000000803f0000c03f000000c00000c0bf0000803f000000000000000000008040000000000000a0c0000000000000803f00000000000000000000004000008040000020c00000a0c00000003f0000803f"> : tensor<7x7xf32>
+%16 = ncnn.constant <[1, 1] inline "f4" "0000803f"> : tensor<1x1xf32>
+%17 = ncnn.constant <[4, 7] inline "f4" "0000803f0000803f0000803f0000803f0000803f0000803f00000000000000000000803f000080bf00000040000000c0000000bf00000000000000000000803f0000803f00008040000080400000803e00000000000000000000803f000080bf00000041000000c1000000be0000803f"> : tensor<4x7xf32>
+%18 = ncnn.constant <[1, 14, 64, 64] transformed [[1.0]] by [[0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [-0.1111111111111111, -0.1111111111111111, -0.1111111111111111, -0.1111111111111111, 0.0, 0.0, 0.0], [0.3333333333333333, -0.3333333333333333, 0.3333333333333333, -0.3333333333333333, 0.0, 0.0, 0.0], [0.016666666666666666, 0.03333333333333333, 0.06666666666666667, 0.13333333333333333, 0.0, 0.0, 0.0], [-0.027777777777777776, 0.05555555555555555, -0.1111111111111111, 0.2222222222222222, 0.0, 0.0, 0.0], [-0.7111111111111111, 0.35555555555555557, -0.17777777777777778, 0.08888888888888889, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, -0.1111111111111111, -0.1111111111111111, -0.1111111111111111], [0.0, 0.0, 0.0, 0.0, 0.3333333333333333, -0.3333333333333333, 0.3333333333333333], [0.0, 0.0, 0.0, 0.0, 0.016666666666666666, 0.03333333333333333, 0.06666666666666667], [0.0, 0.0, 0.0, 0.0, -0.027777777777777776, 0.05555555555555555, -0.1111111111111111], [0.0, 0.0, 0.0, 0.0, -0.7111111111111111, 0.35555555555555557, -0.17777777777777778], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]] of <[64, 64, 1, 7] random 7 0 1.0 0.0>> : tensor<1x14x64x64xf32>
+%19 = tensor.extract_slice %8[0, 0, 0] [64, 1, 659] [1, 1, 1] : tensor<64x1x1307xf32> to tensor<64x1x659xf32>
+%20 = tensor.empty() : tensor<64x1x7x1x164xf32>
+%21 = arith.constant 0.000000e+00 : f32
+%22 = linalg.fill ins(%21 : f32) outs(%20 : tensor<64x1x7x1x164xf32>) -> tensor<64x1x7x1x164xf32>
+%23 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, (d3 + d5), ((d4 * 4) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%14, %15, %19 : tensor<1x1xf32>, tensor<7x7xf32>, tensor<64x1x659xf32>) outs(%22 : tensor<64x1x7x1x164xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -6.000000e+00 : f32, -3.500000e+00 : f32, 1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 2.000000e+00 : f32, -4.500000e+00 : f32, -5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, -2.500000e+00 : f32, 0.000000e+00 : f32, 2.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.500000e+00 : f32, -2.000000e+00 : f32, -1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32]]]} {
+^bb0(%24: f32, %25: f32, %26: f32, %27: f32):
+  %28 = arith.mulf %25, %26 : f32
+  %29 = arith.mulf %24, %28 : f32
+  %30 = arith.addf %27, %29 : f32
+  linalg.yield %30 : f32
+} -> tensor<64x1x7x1x164xf32>
+%31 = tensor.empty() : tensor<64x1x7x1x163xf32>
+%32 = arith.constant 0.000000e+00 : f32
+%33 = linalg.fill ins(%32 : f32) outs(%31 : tensor<64x1x7x1x163xf32>) -> tensor<64x1x7x1x163xf32>
+%34 = tensor.empty() : tensor<2xf32>
+%35 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d5, d1, d2, d3, (d6 + d4))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, ((d6 * 7) + d2), d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%23, %18, %34 : tensor<64x1x7x1x164xf32>, tensor<1x14x64x64xf32>, tensor<2xf32>) outs(%33 : tensor<64x1x7x1x163xf32>) {
+^bb0(%36: f32, %37: f32, %38: f32, %39: f32):
+  %40 = arith.mulf %36, %37 : f32
+  %41 = arith.addf %39, %40 : f32
+  linalg.yield %41 : f32
+} -> tensor<64x1x7x1x163xf32>
+%42 = tensor.empty() : tensor<64x1x1x163x4xf32>
+%43 = arith.constant 0.000000e+00 : f32
+%44 = linalg.fill ins(%43 : f32) outs(%42 : tensor<64x1x1x163x4xf32>) -> tensor<64x1x1x163x4xf32>
+%45 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d5, d6, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%16, %17, %35 : tensor<1x1xf32>, tensor<4x7xf32>, tensor<64x1x7x1x163xf32>) outs(%44 : tensor<64x1x1x163x4xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, -5.000000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 2.500000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, -1.250000e-01 : f32, 1.000000e+00 : f32]]]} {
+^bb0(%46: f32, %47: f32, %48: f32, %49: f32):
+  %50 = arith.mulf %47, %48 : f32
+  %51 = arith.mulf %46, %50 : f32
+  %52 = arith.addf %49, %51 : f32
+  linalg.yield %52 : f32
+} -> tensor<64x1x1x163x4xf32>
+%53 = tensor.extract_slice %8[0, 0, 652] [64, 1, 655] [1, 1, 1] : tensor<64x1x1307xf32> to tensor<64x1x655xf32>
+%54 = tensor.empty() : tensor<64x1x7x1x163xf32>
+%55 = arith.constant 0.000000e+00 : f32
+%56 = linalg.fill ins(%55 : f32) outs(%54 : tensor<64x1x7x1x163xf32>) -> tensor<64x1x7x1x163xf32>
+%57 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, (d3 + d5), ((d4 * 4) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%14, %15, %53 : tensor<1x1xf32>, tensor<7x7xf32>, tensor<64x1x655xf32>) outs(%56 : tensor<64x1x7x1x163xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -6.000000e+00 : f32, -3.500000e+00 : f32, 1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 2.000000e+00 : f32, -4.500000e+00 : f32, -5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, -2.500000e+00 : f32, 0.000000e+00 : f32, 2.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.500000e+00 : f32, -2.000000e+00 : f32, -1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32]]]} {
+^bb0(%58: f32, %59: f32, %60: f32, %61: f32):
+  %62 = arith.mulf %59, %60 : f32
+  %63 = arith.mulf %58, %62 : f32
+  %64 = arith.addf %61, %63 : f32
+  linalg.yield %64 : f32
+} -> tensor<64x1x7x1x163xf32>
+%65 = tensor.empty() : tensor<64x1x7x1x162xf32>
+%66 = arith.constant 0.000000e+00 : f32
+%67 = linalg.fill ins(%66 : f32) outs(%65 : tensor<64x1x7x1x162xf32>) -> tensor<64x1x7x1x162xf32>
+%68 = tensor.empty() : tensor<2xf32>
+%69 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d5, d1, d2, d3, (d6 + d4))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, ((d6 * 7) + d2), d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%57, %18, %68 : tensor<64x1x7x1x163xf32>, tensor<1x14x64x64xf32>, tensor<2xf32>) outs(%67 : tensor<64x1x7x1x162xf32>) {
+^bb0(%70: f32, %71: f32, %72: f32, %73: f32):
+  %74 = arith.mulf %70, %71 : f32
+  %75 = arith.addf %73, %74 : f32
+  linalg.yield %75 : f32
+} -> tensor<64x1x7x1x162xf32>
+%76 = tensor.empty() : tensor<64x1x1x162x4xf32>
+%77 = arith.constant 0.000000e+00 : f32
+%78 = linalg.fill ins(%77 : f32) outs(%76 : tensor<64x1x1x162x4xf32>) -> tensor<64x1x1x162x4xf32>
+%79 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d5, d6, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%16, %17, %69 : tensor<1x1xf32>, tensor<4x7xf32>, tensor<64x1x7x1x162xf32>) outs(%78 : tensor<64x1x1x162x4xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, -5.000000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 2.500000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, -1.250000e-01 : f32, 1.000000e+00 : f32]]]} {
+^bb0(%80: f32, %81: f32, %82: f32, %83: f32):
+  %84 = arith.mulf %81, %82 : f32
+  %85 = arith.mulf %80, %84 : f32
+  %86 = arith.addf %83, %85 : f32
+  linalg.yield %86 : f32
+} -> tensor<64x1x1x162x4xf32>
+%87 = tensor.concat dim(3) %45, %79 : (tensor<64x1x1x163x4xf32>, tensor<64x1x1x162x4xf32>) -> tensor<64x1x1x325x4xf32>
+%y_1 = tensor.collapse_shape %87 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<64x1x1x325x4xf32> into tensor<64x1x1300xf32>
+func.return %y_1 : tensor<64x1x1300xf32>

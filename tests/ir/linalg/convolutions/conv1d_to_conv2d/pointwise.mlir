@@ -15,21 +15,18 @@ builtin.module {
     func.return %y : tensor<8x9xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<4x9xf32>) -> tensor<8x9xf32> {
-    %w = ncnn.constant <[8, 4] random 7 0 1.0 0.0> : tensor<8x4xf32>
-    %0 = tensor.expand_shape %x [[0 : i64], [1 : i64, 2 : i64]] output_shape [4, 1, 9] : tensor<4x9xf32> into tensor<4x1x9xf32>
-    %1 = tensor.empty() : tensor<8x1x9xf32>
-    %2 = arith.constant 0.000000e+00 : f32
-    %3 = linalg.fill ins(%2 : f32) outs(%1 : tensor<8x1x9xf32>) -> tensor<8x1x9xf32>
-    %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, d3, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>], iterator_types = ["parallel", "parallel", "reduction", "parallel"], doc = "pointwise"} ins(%0, %w : tensor<4x1x9xf32>, tensor<8x4xf32>) outs(%3 : tensor<8x1x9xf32>) {
-    ^bb0(%5: f32, %6: f32, %7: f32):
-      %8 = arith.mulf %5, %6 : f32
-      %9 = arith.addf %7, %8 : f32
-      linalg.yield %9 : f32
-    } -> tensor<8x1x9xf32>
-    %y = tensor.collapse_shape %4 [[0 : i64], [1 : i64, 2 : i64]] : tensor<8x1x9xf32> into tensor<8x9xf32>
-    func.return %y : tensor<8x9xf32>
-  }
-}
+// -- changes --
+// erased: %0, %1, %2, %y
+...
+%8 = tensor.expand_shape %x [[0 : i64], [1 : i64, 2 : i64]] output_shape [4, 1, 9] : tensor<4x9xf32> into tensor<4x1x9xf32>
+%9 = tensor.empty() : tensor<8x1x9xf32>
+%10 = arith.constant 0.000000e+00 : f32
+%11 = linalg.fill ins(%10 : f32) outs(%9 : tensor<8x1x9xf32>) -> tensor<8x1x9xf32>
+%12 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, d3, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>], iterator_types = ["parallel", "parallel", "reduction", "parallel"], doc = "pointwise"} ins(%8, %w : tensor<4x1x9xf32>, tensor<8x4xf32>) outs(%11 : tensor<8x1x9xf32>) {
+^bb0(%13: f32, %14: f32, %15: f32):
+  %16 = arith.mulf %13, %14 : f32
+  %17 = arith.addf %15, %16 : f32
+  linalg.yield %17 : f32
+} -> tensor<8x1x9xf32>
+%y_1 = tensor.collapse_shape %12 [[0 : i64], [1 : i64, 2 : i64]] : tensor<8x1x9xf32> into tensor<8x9xf32>
+func.return %y_1 : tensor<8x9xf32>

@@ -32,41 +32,37 @@ builtin.module {
     func.return %n, %q : tensor<8x5xf32>, tensor<8x8xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<4x9xf32>, %m: tensor<5x8xf32>) -> (tensor<8x5xf32>, tensor<8x8xf32>) {
-    %w = ncnn.constant <[8, 4, 3] random 7 0 1.0 0.0> : tensor<8x4x3xf32>
-    %0 = tensor.expand_shape %x [[0 : i64], [1 : i64, 2 : i64]] output_shape [4, 1, 9] : tensor<4x9xf32> into tensor<4x1x9xf32>
-    %1 = tensor.pad %0 low[0, 0, 1] high[0, 0, 1] {
-    ^bb0(%2: index, %3: index, %4: index):
-      %5 = arith.constant 0.000000e+00 : f32
-      tensor.yield %5 : f32
-    } : tensor<4x1x9xf32> to tensor<4x1x11xf32>
-    %6 = arith.constant 0.000000e+00 : f32
-    %7 = tensor.empty() : tensor<8x1x5xf32>
-    %8 = arith.constant 0.000000e+00 : f32
-    %9 = linalg.fill ins(%8 : f32) outs(%7 : tensor<8x1x5xf32>) -> tensor<8x1x5xf32>
-    %10 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d2, d4, ((d1 * 2) + d3))>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1)>], iterator_types = ["parallel", "parallel", "reduction", "reduction", "parallel"], doc = "strided"} ins(%1, %w : tensor<4x1x11xf32>, tensor<8x4x3xf32>) outs(%9 : tensor<8x1x5xf32>) {
-    ^bb0(%11: f32, %12: f32, %13: f32):
-      %14 = arith.mulf %11, %12 : f32
-      %15 = arith.addf %13, %14 : f32
-      linalg.yield %15 : f32
-    } -> tensor<8x1x5xf32>
-    %16 = tensor.empty() : tensor<8x1x5xf32>
-    %17 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d2, d1)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "negative"} ins(%10 : tensor<8x1x5xf32>) outs(%16 : tensor<8x1x5xf32>) {
-    ^bb0(%18: f32, %19: f32):
-      %20 = arith.negf %18 : f32
-      linalg.yield %20 : f32
-    } -> tensor<8x1x5xf32>
-    %n = tensor.collapse_shape %17 [[0 : i64], [1 : i64, 2 : i64]] : tensor<8x1x5xf32> into tensor<8x5xf32>
-    %21 = tensor.empty() : tensor<8x8xf32>
-    %22 = linalg.fill ins(%6 : f32) outs(%21 : tensor<8x8xf32>) -> tensor<8x8xf32>
-    %q = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"], doc = "product"} ins(%n, %m : tensor<8x5xf32>, tensor<5x8xf32>) outs(%22 : tensor<8x8xf32>) {
-    ^bb0(%23: f32, %24: f32, %25: f32):
-      %26 = arith.mulf %23, %24 : f32
-      %27 = arith.addf %25, %26 : f32
-      linalg.yield %27 : f32
-    } -> tensor<8x8xf32>
-    func.return %n, %q : tensor<8x5xf32>, tensor<8x8xf32>
-  }
-}
+// -- changes --
+// erased: %p, %0, %2, %y, %n
+...
+%18 = tensor.expand_shape %x [[0 : i64], [1 : i64, 2 : i64]] output_shape [4, 1, 9] : tensor<4x9xf32> into tensor<4x1x9xf32>
+%19 = tensor.pad %18 low[0, 0, 1] high[0, 0, 1] {
+^bb0(%20: index, %21: index, %22: index):
+  %23 = arith.constant 0.000000e+00 : f32
+  tensor.yield %23 : f32
+} : tensor<4x1x9xf32> to tensor<4x1x11xf32>
+...
+%24 = tensor.empty() : tensor<8x1x5xf32>
+%25 = arith.constant 0.000000e+00 : f32
+%26 = linalg.fill ins(%25 : f32) outs(%24 : tensor<8x1x5xf32>) -> tensor<8x1x5xf32>
+%27 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d2, d4, ((d1 * 2) + d3))>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1)>], iterator_types = ["parallel", "parallel", "reduction", "reduction", "parallel"], doc = "strided"} ins(%19, %w : tensor<4x1x11xf32>, tensor<8x4x3xf32>) outs(%26 : tensor<8x1x5xf32>) {
+^bb0(%28: f32, %29: f32, %30: f32):
+  %31 = arith.mulf %28, %29 : f32
+  %32 = arith.addf %30, %31 : f32
+  linalg.yield %32 : f32
+} -> tensor<8x1x5xf32>
+%33 = tensor.empty() : tensor<8x1x5xf32>
+%34 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d2, d1)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "negative"} ins(%27 : tensor<8x1x5xf32>) outs(%33 : tensor<8x1x5xf32>) {
+^bb0(%35: f32, %36: f32):
+  %37 = arith.negf %35 : f32
+  linalg.yield %37 : f32
+} -> tensor<8x1x5xf32>
+%n_1 = tensor.collapse_shape %34 [[0 : i64], [1 : i64, 2 : i64]] : tensor<8x1x5xf32> into tensor<8x5xf32>
+...
+%q = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"], doc = "product"} ins(%n_1, %m : tensor<8x5xf32>, tensor<5x8xf32>) outs(%12 : tensor<8x8xf32>) {
+^bb0(%13: f32, %14: f32, %15: f32):
+  %16 = arith.mulf %13, %14 : f32
+  %17 = arith.addf %15, %16 : f32
+  linalg.yield %17 : f32
+} -> tensor<8x8xf32>
+func.return %n_1, %q : tensor<8x5xf32>, tensor<8x8xf32>

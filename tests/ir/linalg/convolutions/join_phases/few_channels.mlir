@@ -51,42 +51,39 @@ builtin.module {
     func.return %y : tensor<3x6x8xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<2x3x4xf32>) -> tensor<3x6x8xf32> attributes {source = "net.param", outputs = ["y"], inputs = ["x"]} {
-    %0 = tensor.pad %x low[0, 1, 1] high[0, 1, 1] {
-    ^bb0(%1: index, %2: index, %3: index):
-      %4 = arith.constant 0.000000e+00 : f32
-      tensor.yield %4 : f32
-    } : tensor<2x3x4xf32> to tensor<2x5x6xf32>
-    %5 = ncnn.constant <[12, 2, 2, 2] phases [[2, 0], [3, 1]], [[2, 0], [3, 1]] of <[3, 2, 4, 4] random 7 0 0.17677669529663687 0.0>> : tensor<12x2x2x2xf32>
-    %6 = ncnn.constant <[12] taken 0 [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2] of <[3] random 7 1 0.1 0.0>> : tensor<12xf32>
-    %7 = tensor.empty() : tensor<12x4x5xf32>
-    %8 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "transposed"} ins(%6 : tensor<12xf32>) outs(%7 : tensor<12x4x5xf32>) {
-    ^bb0(%9: f32, %10: f32):
-      linalg.yield %9 : f32
-    } -> tensor<12x4x5xf32>
-    %11 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"], doc = "transposed"} ins(%0, %5 : tensor<2x5x6xf32>, tensor<12x2x2x2xf32>) outs(%8 : tensor<12x4x5xf32>) {
-    ^bb0(%12: f32, %13: f32, %14: f32):
-      %15 = arith.mulf %12, %13 : f32
-      %16 = arith.addf %14, %15 : f32
-      linalg.yield %16 : f32
-    } -> tensor<12x4x5xf32>
-    %17 = tensor.empty() : tensor<12x4x5xf32>
-    %18 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "transposed"} ins(%11 : tensor<12x4x5xf32>) outs(%17 : tensor<12x4x5xf32>) {
-    ^bb0(%19: f32, %20: f32):
-      %21 = arith.constant 0.000000e+00 : f32
-      %22 = arith.maxnumf %19, %21 : f32
-      linalg.yield %22 : f32
-    } -> tensor<12x4x5xf32>
-    %23 = tensor.expand_shape %18 [[0 : i64, 1 : i64, 2 : i64], [3 : i64], [4 : i64]] output_shape [3, 2, 2, 4, 5] : tensor<12x4x5xf32> into tensor<3x2x2x4x5xf32>
-    %24 = tensor.empty() : tensor<3x4x2x5x2xf32>
-    %25 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d4, d1, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "transposed"} ins(%23 : tensor<3x2x2x4x5xf32>) outs(%24 : tensor<3x4x2x5x2xf32>) {
-    ^bb0(%26: f32, %27: f32):
-      linalg.yield %26 : f32
-    } -> tensor<3x4x2x5x2xf32>
-    %28 = tensor.collapse_shape %25 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<3x4x2x5x2xf32> into tensor<3x8x10xf32>
-    %y = tensor.extract_slice %28[0, 1, 1] [3, 6, 8] [1, 1, 1] : tensor<3x8x10xf32> to tensor<3x6x8xf32>
-    func.return %y : tensor<3x6x8xf32>
-  }
-}
+// -- changes --
+// erased: %0, %5, %6, %7, %10, %11, %12, %19, %20, %27, %28, %35, %36, %43, %y
+%48 = tensor.pad %x low[0, 1, 1] high[0, 1, 1] {
+^bb0(%49: index, %50: index, %51: index):
+  %52 = arith.constant 0.000000e+00 : f32
+  tensor.yield %52 : f32
+} : tensor<2x3x4xf32> to tensor<2x5x6xf32>
+%53 = ncnn.constant <[12, 2, 2, 2] phases [[2, 0], [3, 1]], [[2, 0], [3, 1]] of <[3, 2, 4, 4] random 7 0 0.17677669529663687 0.0>> : tensor<12x2x2x2xf32>
+%54 = ncnn.constant <[12] taken 0 [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2] of <[3] random 7 1 0.1 0.0>> : tensor<12xf32>
+%55 = tensor.empty() : tensor<12x4x5xf32>
+%56 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "transposed"} ins(%54 : tensor<12xf32>) outs(%55 : tensor<12x4x5xf32>) {
+^bb0(%57: f32, %58: f32):
+  linalg.yield %57 : f32
+} -> tensor<12x4x5xf32>
+%59 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"], doc = "transposed"} ins(%48, %53 : tensor<2x5x6xf32>, tensor<12x2x2x2xf32>) outs(%56 : tensor<12x4x5xf32>) {
+^bb0(%60: f32, %61: f32, %62: f32):
+  %63 = arith.mulf %60, %61 : f32
+  %64 = arith.addf %62, %63 : f32
+  linalg.yield %64 : f32
+} -> tensor<12x4x5xf32>
+%65 = tensor.empty() : tensor<12x4x5xf32>
+%66 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "transposed"} ins(%59 : tensor<12x4x5xf32>) outs(%65 : tensor<12x4x5xf32>) {
+^bb0(%67: f32, %68: f32):
+  %69 = arith.constant 0.000000e+00 : f32
+  %70 = arith.maxnumf %67, %69 : f32
+  linalg.yield %70 : f32
+} -> tensor<12x4x5xf32>
+%71 = tensor.expand_shape %66 [[0 : i64, 1 : i64, 2 : i64], [3 : i64], [4 : i64]] output_shape [3, 2, 2, 4, 5] : tensor<12x4x5xf32> into tensor<3x2x2x4x5xf32>
+%72 = tensor.empty() : tensor<3x4x2x5x2xf32>
+%73 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d4, d1, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "transposed"} ins(%71 : tensor<3x2x2x4x5xf32>) outs(%72 : tensor<3x4x2x5x2xf32>) {
+^bb0(%74: f32, %75: f32):
+  linalg.yield %74 : f32
+} -> tensor<3x4x2x5x2xf32>
+%76 = tensor.collapse_shape %73 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<3x4x2x5x2xf32> into tensor<3x8x10xf32>
+%y_1 = tensor.extract_slice %76[0, 1, 1] [3, 6, 8] [1, 1, 1] : tensor<3x8x10xf32> to tensor<3x6x8xf32>
+func.return %y_1 : tensor<3x6x8xf32>

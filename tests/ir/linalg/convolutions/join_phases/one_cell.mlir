@@ -44,31 +44,28 @@ builtin.module {
     func.return %y : tensor<4x2x2xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<2x1x1xf32>) -> tensor<4x2x2xf32> attributes {source = "net.param", outputs = ["y"], inputs = ["x"]} {
-    %0 = ncnn.constant <[16, 2, 1, 1] phases [[1], [2]], [[1], [2]] of <[4, 2, 4, 4] random 1 0 0.17677669529663687 0.0>> : tensor<16x2x1x1xf32>
-    %1 = tensor.collapse_shape %0 [[0 : i64, 1 : i64, 2 : i64, 3 : i64]] : tensor<16x2x1x1xf32> into tensor<32xf32>
-    %2 = tensor.expand_shape %1 [[0 : i64, 1 : i64]] output_shape [16, 2] : tensor<32xf32> into tensor<16x2xf32>
-    %3 = ncnn.constant <[16] taken 0 [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3] of <[4] random 1 1 0.1 0.0>> : tensor<16xf32>
-    %4 = tensor.empty() : tensor<16x1x1xf32>
-    %5 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "transposed"} ins(%3 : tensor<16xf32>) outs(%4 : tensor<16x1x1xf32>) {
-    ^bb0(%6: f32, %7: f32):
-      linalg.yield %6 : f32
-    } -> tensor<16x1x1xf32>
-    %8 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"], doc = "transposed"} ins(%x, %2 : tensor<2x1x1xf32>, tensor<16x2xf32>) outs(%5 : tensor<16x1x1xf32>) {
-    ^bb0(%9: f32, %10: f32, %11: f32):
-      %12 = arith.mulf %9, %10 : f32
-      %13 = arith.addf %11, %12 : f32
-      linalg.yield %13 : f32
-    } -> tensor<16x1x1xf32>
-    %14 = tensor.expand_shape %8 [[0 : i64, 1 : i64, 2 : i64], [3 : i64], [4 : i64]] output_shape [4, 2, 2, 1, 1] : tensor<16x1x1xf32> into tensor<4x2x2x1x1xf32>
-    %15 = tensor.empty() : tensor<4x1x2x1x2xf32>
-    %16 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d4, d1, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "transposed"} ins(%14 : tensor<4x2x2x1x1xf32>) outs(%15 : tensor<4x1x2x1x2xf32>) {
-    ^bb0(%17: f32, %18: f32):
-      linalg.yield %17 : f32
-    } -> tensor<4x1x2x1x2xf32>
-    %y = tensor.collapse_shape %16 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<4x1x2x1x2xf32> into tensor<4x2x2xf32>
-    func.return %y : tensor<4x2x2xf32>
-  }
-}
+// -- changes --
+// erased: %0, %5, %6, %7, %10, %11, %12, %19, %20, %27, %28, %35, %y
+%42 = ncnn.constant <[16, 2, 1, 1] phases [[1], [2]], [[1], [2]] of <[4, 2, 4, 4] random 1 0 0.17677669529663687 0.0>> : tensor<16x2x1x1xf32>
+%43 = tensor.collapse_shape %42 [[0 : i64, 1 : i64, 2 : i64, 3 : i64]] : tensor<16x2x1x1xf32> into tensor<32xf32>
+%44 = tensor.expand_shape %43 [[0 : i64, 1 : i64]] output_shape [16, 2] : tensor<32xf32> into tensor<16x2xf32>
+%45 = ncnn.constant <[16] taken 0 [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3] of <[4] random 1 1 0.1 0.0>> : tensor<16xf32>
+%46 = tensor.empty() : tensor<16x1x1xf32>
+%47 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "transposed"} ins(%45 : tensor<16xf32>) outs(%46 : tensor<16x1x1xf32>) {
+^bb0(%48: f32, %49: f32):
+  linalg.yield %48 : f32
+} -> tensor<16x1x1xf32>
+%50 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"], doc = "transposed"} ins(%x, %44 : tensor<2x1x1xf32>, tensor<16x2xf32>) outs(%47 : tensor<16x1x1xf32>) {
+^bb0(%51: f32, %52: f32, %53: f32):
+  %54 = arith.mulf %51, %52 : f32
+  %55 = arith.addf %53, %54 : f32
+  linalg.yield %55 : f32
+} -> tensor<16x1x1xf32>
+%56 = tensor.expand_shape %50 [[0 : i64, 1 : i64, 2 : i64], [3 : i64], [4 : i64]] output_shape [4, 2, 2, 1, 1] : tensor<16x1x1xf32> into tensor<4x2x2x1x1xf32>
+%57 = tensor.empty() : tensor<4x1x2x1x2xf32>
+%58 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d4, d1, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "transposed"} ins(%56 : tensor<4x2x2x1x1xf32>) outs(%57 : tensor<4x1x2x1x2xf32>) {
+^bb0(%59: f32, %60: f32):
+  linalg.yield %59 : f32
+} -> tensor<4x1x2x1x2xf32>
+%y_1 = tensor.collapse_shape %58 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<4x1x2x1x2xf32> into tensor<4x2x2xf32>
+func.return %y_1 : tensor<4x2x2xf32>

@@ -41,32 +41,29 @@ builtin.module {
     func.return %y : tensor<2x7x9xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<2x3x4xf32>) -> tensor<2x7x9xf32> attributes {source = "net.param", outputs = ["y"], inputs = ["x"]} {
-    %0 = tensor.pad %x low[0, 1, 1] high[0, 1, 1] {
-    ^bb0(%1: index, %2: index, %3: index):
-      %4 = arith.constant 0.000000e+00 : f32
-      tensor.yield %4 : f32
-    } : tensor<2x3x4xf32> to tensor<2x5x6xf32>
-    %5 = ncnn.constant <[8, 2, 2, 2] phases [[2, 0], [-1, 1]], [[2, 0], [-1, 1]] of <[2, 2, 3, 3] random 7 0 0.23570226039551587 0.0>> : tensor<8x2x2x2xf32>
-    %6 = tensor.empty() : tensor<8x4x5xf32>
-    %7 = arith.constant 0.000000e+00 : f32
-    %8 = linalg.fill ins(%7 : f32) outs(%6 : tensor<8x4x5xf32>) -> tensor<8x4x5xf32>
-    %9 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"], doc = "transposed"} ins(%0, %5 : tensor<2x5x6xf32>, tensor<8x2x2x2xf32>) outs(%8 : tensor<8x4x5xf32>) {
-    ^bb0(%10: f32, %11: f32, %12: f32):
-      %13 = arith.mulf %10, %11 : f32
-      %14 = arith.addf %12, %13 : f32
-      linalg.yield %14 : f32
-    } -> tensor<8x4x5xf32>
-    %15 = tensor.expand_shape %9 [[0 : i64, 1 : i64, 2 : i64], [3 : i64], [4 : i64]] output_shape [2, 2, 2, 4, 5] : tensor<8x4x5xf32> into tensor<2x2x2x4x5xf32>
-    %16 = tensor.empty() : tensor<2x4x2x5x2xf32>
-    %17 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d4, d1, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "transposed"} ins(%15 : tensor<2x2x2x4x5xf32>) outs(%16 : tensor<2x4x2x5x2xf32>) {
-    ^bb0(%18: f32, %19: f32):
-      linalg.yield %18 : f32
-    } -> tensor<2x4x2x5x2xf32>
-    %20 = tensor.collapse_shape %17 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<2x4x2x5x2xf32> into tensor<2x8x10xf32>
-    %y = tensor.extract_slice %20[0, 0, 0] [2, 7, 9] [1, 1, 1] : tensor<2x8x10xf32> to tensor<2x7x9xf32>
-    func.return %y : tensor<2x7x9xf32>
-  }
-}
+// -- changes --
+// erased: %0, %5, %6, %7, %8, %9, %10, %17, %18, %25, %26, %33, %y
+%40 = tensor.pad %x low[0, 1, 1] high[0, 1, 1] {
+^bb0(%41: index, %42: index, %43: index):
+  %44 = arith.constant 0.000000e+00 : f32
+  tensor.yield %44 : f32
+} : tensor<2x3x4xf32> to tensor<2x5x6xf32>
+%45 = ncnn.constant <[8, 2, 2, 2] phases [[2, 0], [-1, 1]], [[2, 0], [-1, 1]] of <[2, 2, 3, 3] random 7 0 0.23570226039551587 0.0>> : tensor<8x2x2x2xf32>
+%46 = tensor.empty() : tensor<8x4x5xf32>
+%47 = arith.constant 0.000000e+00 : f32
+%48 = linalg.fill ins(%47 : f32) outs(%46 : tensor<8x4x5xf32>) -> tensor<8x4x5xf32>
+%49 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"], doc = "transposed"} ins(%40, %45 : tensor<2x5x6xf32>, tensor<8x2x2x2xf32>) outs(%48 : tensor<8x4x5xf32>) {
+^bb0(%50: f32, %51: f32, %52: f32):
+  %53 = arith.mulf %50, %51 : f32
+  %54 = arith.addf %52, %53 : f32
+  linalg.yield %54 : f32
+} -> tensor<8x4x5xf32>
+%55 = tensor.expand_shape %49 [[0 : i64, 1 : i64, 2 : i64], [3 : i64], [4 : i64]] output_shape [2, 2, 2, 4, 5] : tensor<8x4x5xf32> into tensor<2x2x2x4x5xf32>
+%56 = tensor.empty() : tensor<2x4x2x5x2xf32>
+%57 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d4, d1, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "transposed"} ins(%55 : tensor<2x2x2x4x5xf32>) outs(%56 : tensor<2x4x2x5x2xf32>) {
+^bb0(%58: f32, %59: f32):
+  linalg.yield %58 : f32
+} -> tensor<2x4x2x5x2xf32>
+%60 = tensor.collapse_shape %57 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<2x4x2x5x2xf32> into tensor<2x8x10xf32>
+%y_1 = tensor.extract_slice %60[0, 0, 0] [2, 7, 9] [1, 1, 1] : tensor<2x8x10xf32> to tensor<2x7x9xf32>
+func.return %y_1 : tensor<2x7x9xf32>

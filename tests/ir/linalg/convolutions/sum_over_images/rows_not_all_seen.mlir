@@ -1,4 +1,5 @@
 // passes: sum-over-images
+// refused: sum-over-images rows: some of its windows see less than all of the image, or none reaches beyond it
 builtin.module {
   func.func @network(%x: tensor<8x3x9xf32>) -> (tensor<8x3x7xf32>) {
     %w = ncnn.constant <[8, 4, 3] random 7 0 1.0 0.0> : tensor<8x4x3xf32>
@@ -19,24 +20,5 @@ builtin.module {
     func.return %y : tensor<8x3x7xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<8x3x9xf32>) -> tensor<8x3x7xf32> {
-    %w = ncnn.constant <[8, 4, 3] random 7 0 1.0 0.0> : tensor<8x4x3xf32>
-    %p = tensor.pad %x low[0, 2, 0] high[0, 1, 0] {
-    ^bb0(%a: index, %b: index, %c: index):
-      %z = arith.constant 0.000000e+00 : f32
-      tensor.yield %z : f32
-    } : tensor<8x3x9xf32> to tensor<8x6x9xf32>
-    %0 = tensor.empty() : tensor<8x3x7xf32>
-    %1 = arith.constant 2.000000e+00 : f32
-    %2 = linalg.fill ins(%1 : f32) outs(%0 : tensor<8x3x7xf32>) -> tensor<8x3x7xf32>
-    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, (d1 + d3), (d2 + d4))>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"], doc = "rows"} ins(%p, %w : tensor<8x6x9xf32>, tensor<8x4x3xf32>) outs(%2 : tensor<8x3x7xf32>) {
-    ^bb0(%3: f32, %4: f32, %5: f32):
-      %6 = arith.mulf %3, %4 : f32
-      %7 = arith.addf %5, %6 : f32
-      linalg.yield %7 : f32
-    } -> tensor<8x3x7xf32>
-    func.return %y : tensor<8x3x7xf32>
-  }
-}
+// -- changes --
+// nothing

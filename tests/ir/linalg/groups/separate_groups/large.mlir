@@ -30,66 +30,47 @@ builtin.module {
     func.return %r : tensor<256x3x4xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<256x3x4xf32>) -> tensor<256x3x4xf32> {
-    %0 = ncnn.constant <[1, 128] taken 0 [0] of <[2, 128] random 8 0 1.0 0.0>> : tensor<1x128xf32>
-    %1 = tensor.collapse_shape %0 [[0 : i64, 1 : i64]] : tensor<1x128xf32> into tensor<128xf32>
-    %2 = tensor.empty() : tensor<128x3x4xf32>
-    %3 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "groups"} ins(%1 : tensor<128xf32>) outs(%2 : tensor<128x3x4xf32>) {
-    ^bb0(%4: f32, %5: f32):
-      linalg.yield %4 : f32
-    } -> tensor<128x3x4xf32>
-    %6 = tensor.extract_slice %x[0, 0, 0] [128, 3, 4] [1, 1, 1] : tensor<256x3x4xf32> to tensor<128x3x4xf32>
-    %7 = tensor.pad %6 low[0, 1, 1] high[0, 1, 1] {
-    ^bb0(%8: index, %9: index, %10: index):
-      %11 = arith.constant 0.000000e+00 : f32
-      tensor.yield %11 : f32
-    } : tensor<128x3x4xf32> to tensor<128x5x6xf32>
-    %12 = ncnn.constant <[1, 128, 128, 3, 3] taken 0 [0] of <[2, 128, 128, 3, 3] random 7 0 1.0 0.0>> : tensor<1x128x128x3x3xf32>
-    %13 = tensor.collapse_shape %12 [[0 : i64, 1 : i64], [2 : i64], [3 : i64], [4 : i64]] : tensor<1x128x128x3x3xf32> into tensor<128x128x3x3xf32>
-    %14 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"], doc = "groups"} ins(%7, %13 : tensor<128x5x6xf32>, tensor<128x128x3x3xf32>) outs(%3 : tensor<128x3x4xf32>) {
-    ^bb0(%15: f32, %16: f32, %17: f32):
-      %18 = arith.mulf %15, %16 : f32
-      %19 = arith.addf %17, %18 : f32
-      linalg.yield %19 : f32
-    } -> tensor<128x3x4xf32>
-    %20 = ncnn.constant <[128] taken 0 [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127] of <[256] random 9 0 1.0 0.0>> : tensor<128xf32>
-    %21 = tensor.empty() : tensor<128x3x4xf32>
-    %22 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "scale"} ins(%14, %20 : tensor<128x3x4xf32>, tensor<128xf32>) outs(%21 : tensor<128x3x4xf32>) {
-    ^bb0(%23: f32, %24: f32, %25: f32):
-      %26 = arith.mulf %23, %24 : f32
-      linalg.yield %26 : f32
-    } -> tensor<128x3x4xf32>
-    %27 = ncnn.constant <[1, 128] taken 0 [1] of <[2, 128] random 8 0 1.0 0.0>> : tensor<1x128xf32>
-    %28 = tensor.collapse_shape %27 [[0 : i64, 1 : i64]] : tensor<1x128xf32> into tensor<128xf32>
-    %29 = tensor.empty() : tensor<128x3x4xf32>
-    %30 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "groups"} ins(%28 : tensor<128xf32>) outs(%29 : tensor<128x3x4xf32>) {
-    ^bb0(%31: f32, %32: f32):
-      linalg.yield %31 : f32
-    } -> tensor<128x3x4xf32>
-    %33 = tensor.extract_slice %x[128, 0, 0] [128, 3, 4] [1, 1, 1] : tensor<256x3x4xf32> to tensor<128x3x4xf32>
-    %34 = tensor.pad %33 low[0, 1, 1] high[0, 1, 1] {
-    ^bb0(%35: index, %36: index, %37: index):
-      %38 = arith.constant 0.000000e+00 : f32
-      tensor.yield %38 : f32
-    } : tensor<128x3x4xf32> to tensor<128x5x6xf32>
-    %39 = ncnn.constant <[1, 128, 128, 3, 3] taken 0 [1] of <[2, 128, 128, 3, 3] random 7 0 1.0 0.0>> : tensor<1x128x128x3x3xf32>
-    %40 = tensor.collapse_shape %39 [[0 : i64, 1 : i64], [2 : i64], [3 : i64], [4 : i64]] : tensor<1x128x128x3x3xf32> into tensor<128x128x3x3xf32>
-    %41 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"], doc = "groups"} ins(%34, %40 : tensor<128x5x6xf32>, tensor<128x128x3x3xf32>) outs(%30 : tensor<128x3x4xf32>) {
-    ^bb0(%42: f32, %43: f32, %44: f32):
-      %45 = arith.mulf %42, %43 : f32
-      %46 = arith.addf %44, %45 : f32
-      linalg.yield %46 : f32
-    } -> tensor<128x3x4xf32>
-    %47 = ncnn.constant <[128] taken 0 [128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, 142, 143, 144, 145, 146, 147, 148, 149, 150, 151, 152, 153, 154, 155, 156, 157, 158, 159, 160, 161, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175, 176, 177, 178, 179, 180, 181, 182, 183, 184, 185, 186, 187, 188, 189, 190, 191, 192, 193, 194, 195, 196, 197, 198, 199, 200, 201, 202, 203, 204, 205, 206, 207, 208, 209, 210, 211, 212, 213, 214, 215, 216, 217, 218, 219, 220, 221, 222, 223, 224, 225, 226, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 238, 239, 240, 241, 242, 243, 244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254, 255] of <[256] random 9 0 1.0 0.0>> : tensor<128xf32>
-    %48 = tensor.empty() : tensor<128x3x4xf32>
-    %49 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "scale"} ins(%41, %47 : tensor<128x3x4xf32>, tensor<128xf32>) outs(%48 : tensor<128x3x4xf32>) {
-    ^bb0(%50: f32, %51: f32, %52: f32):
-      %53 = arith.mulf %50, %51 : f32
-      linalg.yield %53 : f32
-    } -> tensor<128x3x4xf32>
-    %r = tensor.concat dim(0) %22, %49 : (tensor<128x3x4xf32>, tensor<128x3x4xf32>) -> tensor<256x3x4xf32>
-    func.return %r : tensor<256x3x4xf32>
-  }
-}
+// -- changes --
+// erased: %zero, %p, %b, %w, %0, %1, %y, %z, %s, %e, %r
+%13 = ncnn.constant <[1, 128] taken 0 [0] of <[2, 128] random 8 0 1.0 0.0>> : tensor<1x128xf32>
+%14 = tensor.collapse_shape %13 [[0 : i64, 1 : i64]] : tensor<1x128xf32> into tensor<128xf32>
+%15 = tensor.empty() : tensor<128x3x4xf32>
+%16 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "groups"} ins(%14 : tensor<128xf32>) outs(%15 : tensor<128x3x4xf32>) {
+^bb0(%17: f32, %18: f32):
+  linalg.yield %17 : f32
+} -> tensor<128x3x4xf32>
+%19 = tensor.extract_slice %x[0, 0, 0] [128, 3, 4] [1, 1, 1] : tensor<256x3x4xf32> to tensor<128x3x4xf32>
+%20 = tensor.pad %19 low[0, 1, 1] high[0, 1, 1] {
+^bb0(%21: index, %22: index, %23: index):
+  %24 = arith.constant 0.000000e+00 : f32
+  tensor.yield %24 : f32
+} : tensor<128x3x4xf32> to tensor<128x5x6xf32>
+%25 = ncnn.constant <[1, 128, 128, 3, 3] taken 0 [0] of <[2, 128, 128, 3, 3] random 7 0 1.0 0.0>> : tensor<1x128x128x3x3xf32>
+%26 = tensor.collapse_shape %25 [[0 : i64, 1 : i64], [2 : i64], [3 : i64], [4 : i64]] : tensor<1x128x128x3x3xf32> into tensor<128x128x3x3xf32>
+%27 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"], doc = "groups"} ins(%20, %26 : tensor<128x5x6xf32>, tensor<128x128x3x3xf32>) outs(%16 : tensor<128x3x4xf32>) {
+^bb0(%28: f32, %29: f32, %30: f32):
+  %31 = arith.mulf %28, %29 : f32
+  %32 = arith.addf %30, %31 : f32
+  linalg.yield %32 : f32
+} -> tensor<128x3x4xf32>
+%33 = ncnn.constant <[128] taken 0 [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127] of <[256] random 9 0 1.0 0.0>> : tensor<128xf32>
+%34 = tensor.empty() : tensor<128x3x4xf32>
+%35 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "scale"} ins(%27, %33 : tensor<128x3x4xf32>, tensor<128xf32>) outs(%34 : tensor<128x3x4xf32>) {
+^bb0(%36: f32, %37: f32, %38: f32):
+  %39 = arith.mulf %36, %37 : f32
+  linalg.yield %39 : f32
+} -> tensor<128x3x4xf32>
+%40 = ncnn.constant <[1, 128] taken 0 [1] of <[2, 128] random 8 0 1.0 0.0>> : tensor<1x128xf32>
+%41 = tensor.collapse_shape %40 [[0 : i64, 1 : i64]] : tensor<1x128xf32> into tensor<128xf32>
+%42 = tensor.empty() : tensor<128x3x4xf32>
+%43 = like %16 of %41, %42
+%46 = tensor.extract_slice %x[128, 0, 0] [128, 3, 4] [1, 1, 1] : tensor<256x3x4xf32> to tensor<128x3x4xf32>
+%47 = like %20 of %46
+%52 = ncnn.constant <[1, 128, 128, 3, 3] taken 0 [1] of <[2, 128, 128, 3, 3] random 7 0 1.0 0.0>> : tensor<1x128x128x3x3xf32>
+%53 = tensor.collapse_shape %52 [[0 : i64, 1 : i64], [2 : i64], [3 : i64], [4 : i64]] : tensor<1x128x128x3x3xf32> into tensor<128x128x3x3xf32>
+%54 = like %27 of %47, %53, %43
+%60 = ncnn.constant <[128] taken 0 [128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, 142, 143, 144, 145, 146, 147, 148, 149, 150, 151, 152, 153, 154, 155, 156, 157, 158, 159, 160, 161, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175, 176, 177, 178, 179, 180, 181, 182, 183, 184, 185, 186, 187, 188, 189, 190, 191, 192, 193, 194, 195, 196, 197, 198, 199, 200, 201, 202, 203, 204, 205, 206, 207, 208, 209, 210, 211, 212, 213, 214, 215, 216, 217, 218, 219, 220, 221, 222, 223, 224, 225, 226, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 238, 239, 240, 241, 242, 243, 244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254, 255] of <[256] random 9 0 1.0 0.0>> : tensor<128xf32>
+%61 = tensor.empty() : tensor<128x3x4xf32>
+%62 = like %35 of %54, %60, %61
+%r_1 = tensor.concat dim(0) %35, %62 : (tensor<128x3x4xf32>, tensor<128x3x4xf32>) -> tensor<256x3x4xf32>
+func.return %r_1 : tensor<256x3x4xf32>

@@ -63,16 +63,15 @@ DRAWN: Mapping[str, Sequence[float]] = {
     "reduction_part_share": (0.01, 0.1),
     "parts_worth": (0,),
     "fewest_bytes_by_rows": (0, 1 << 12),
+    "bytes_per_multiply_add": (1e-3, 5.0),
+    "steps_apart": (1, 500),
+    "steps_of_lanes": (0, 500),
+    "fewest_uses_of_transposed": (0, 4),
+    "moves_per_multiply_add": (0.0, 1.0),
 }
 """Numbers of the cost model, and what else they may be."""
 
 MODULES: Mapping[str, Mapping[str, Sequence[float]]] = {
-    "layout.layout_costs": {
-        "BYTES_PER_MULTIPLY_ADD": (1e-3, 5.0),
-        "STEPS_APART": (1, 500),
-        "STEPS_OF_LANES": (0, 500),
-    },
-    "layout.transpose_factors": {"FEWEST_USES": (0, 4), "MOVES_PER_MULTIPLY_ADD": (0.0, 1.0)},
     "convolutions.convolution": {"FEWEST_CHANNELS": (1, 8)},
     "convolutions.tiling": {"CALLS": (0, 0, 10**6)},
     "memory.add_in_place": {"MOST_BESIDE": (0.0, 1.0)},

@@ -16,13 +16,14 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import GroupPass, sums_in_groups, ungrouped
-from ncc.compiler.linalg.layout.gather_channels import MOST_SELECTED, select_inside
+from ncc.compiler.linalg.layout.gather_channels import select_inside
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     rebuilt_without,
@@ -39,8 +40,10 @@ class RepeatGroups(GroupPass):
 
     name = "repeat-groups"
 
+    costs: CostModel = CostModel()
+
     def find(self, concat_op: tensor.CollapseShapeOp) -> _Repeating | str | None:
-        return _Repeating.of(concat_op)
+        return _Repeating.of(concat_op, self.costs.most_gathered_channels)
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class _Repeating:
     start: SSAValue | float
 
     @staticmethod
-    def of(concat_op: tensor.CollapseShapeOp) -> _Repeating | str | None:
+    def of(concat_op: tensor.CollapseShapeOp, most_channels: int) -> _Repeating | str | None:
         """The convolution, or why it stays. None for what makes one channel of a group."""
         linalg_op = sums_in_groups(concat_op)
         dims = None if linalg_op is None else ContractionDims.of(linalg_op)
@@ -73,8 +76,8 @@ class _Repeating:
         channels = shape_of(concat_op.result)[0]
         if channels < BLOCK:
             return f"it makes fewer than {BLOCK} channels"
-        if channels > MOST_SELECTED:
-            return f"it makes more than {MOST_SELECTED} channels"
+        if channels > most_channels:
+            return f"it makes more than {most_channels} channels"
         if not _is_computed(data.value):
             return "it reads an input of the network, which is in no blocks"
         start = start_of(linalg_op.op, 2)

@@ -21,12 +21,13 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
-from ncc.compiler.linalg.layout.gather_channels import MOST_SELECTED, select, select_inside
+from ncc.compiler.linalg.layout.gather_channels import select, select_inside
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packed_views import (
     has_gaps,
@@ -52,16 +53,27 @@ class AlignChannels(Choice[_Concat, _Concat]):
 
     name = "align-channels"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: _Concat) -> _Concat | str | None:
-        return _ragged(op, PackedAxes())
+        return self._match(op, PackedAxes())
+
+    def _match(self, op: _Concat, axes: PackedAxes) -> _Concat | str | None:
+        """The same with what is known of the network."""
+        shape, most = shape_of(op.result), self.costs.most_gathered_channels
+        if len(shape) != 3 or element_of(op.result) != f32 or not _has_ragged_parts(op, axes):
+            return None
+        if shape[0] > most:
+            return f"it has more than {most} channels"
+        return "gathers alone read it, gaps or not" if is_selected(op.result, axes) else op
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         ops = ops_of(block)
-        _AlignGroups().run(block, decisions)
+        _AlignGroups(self.costs).run(block, decisions)
         axes = PackedAxes()
         for op in reversed(ops):
             if isinstance(op, tensor.ConcatOp | tensor.CollapseShapeOp):
-                if self.decide_on(op, _ragged(op, axes), decisions) is not None:
+                if self.decide_on(op, self._match(op, axes), decisions) is not None:
                     _align_concat(op)
                     axes = PackedAxes()
 
@@ -71,6 +83,8 @@ class _AlignGroups(LinalgChoice[GroupedSum]):
     """Let sums over constants read groups of whole blocks, where their groups are none."""
 
     name = AlignChannels.name
+
+    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> GroupedSum | str | None:
         found = GroupedSum.of(LinalgOp(op)) if len(shape_of(op.results[0])) == 4 else None
@@ -82,10 +96,10 @@ class _AlignGroups(LinalgChoice[GroupedSum]):
             return "its weights are computed"
         if found.size < BLOCK:
             return "its groups are smaller than a block"
-        if found.groups * found.size > MOST_SELECTED:
-            return f"it has more than {MOST_SELECTED} channels"
-        packed = packing_of(found.linalg_op, PackedAxes()) is not None
-        return found if packed else "its results cannot be in blocks"
+        if found.groups * found.size > self.costs.most_gathered_channels:
+            return f"it has more than {self.costs.most_gathered_channels} channels"
+        packing = packing_of(found.linalg_op, PackedAxes())
+        return packing if isinstance(packing, str) else found
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         made: Made = {}
@@ -103,16 +117,6 @@ def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
         first + min(channel, size - 1) for first in groups for channel in range(lanes_in(size))
     ]
     return select_inside(b, value, channels)
-
-
-def _ragged(concat_op: _Concat, axes: PackedAxes) -> _Concat | str | None:
-    """A concat of images that could be in blocks but for the channels of its parts."""
-    value, shape = concat_op.result, shape_of(concat_op.result)
-    if len(shape) != 3 or element_of(value) != f32 or not _has_ragged_parts(concat_op, axes):
-        return None
-    if shape[0] > MOST_SELECTED:
-        return f"it has more than {MOST_SELECTED} channels"
-    return "gathers alone read it, gaps or not" if is_selected(value, axes) else concat_op
 
 
 def _has_ragged_parts(concat_op: _Concat, axes: PackedAxes) -> bool:

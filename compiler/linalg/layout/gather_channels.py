@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.attributes import CHANNELS, LANES
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
@@ -42,9 +43,6 @@ from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
-MOST_SELECTED = 1 << 16
-"""Channels of a selection, which is a list of them."""
-
 
 @dataclass(frozen=True)
 class GatherChannels(Choice[tensor.CollapseShapeOp, "_Selection"]):
@@ -52,8 +50,10 @@ class GatherChannels(Choice[tensor.CollapseShapeOp, "_Selection"]):
 
     name = "gather-channels"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: tensor.CollapseShapeOp) -> _Selection | str | None:
-        return _shuffled(op, MOST_SELECTED)
+        return _shuffled(op, self.costs.most_gathered_channels)
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         found: dict[SSAValue, _Selection] = {}

@@ -21,6 +21,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
@@ -41,16 +42,14 @@ from ncc.compiler.linalg.rewrite.pattern import Choice
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import ops_of
 
-MOST_PARTS = 16
-"""The most parts of a concat: a selection that is stored puts its blocks together of all of
-them."""
-
 
 @dataclass(frozen=True)
 class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
     """Write every such concat anew; see the head of this file."""
 
     name = "join-gathers"
+
+    costs: CostModel = CostModel()
 
     def match(self, op: tensor.ConcatOp) -> tensor.ConcatOp | str | None:
         axes = PackedAxes()
@@ -61,8 +60,8 @@ class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
         by_gathers = all(_reader(use.operation) for use in op.result.uses)
         if not by_gathers or not is_selected(op.result, axes):
             return "others than gathers of channels read it"
-        few = _has_few_parts(op, MOST_PARTS)
-        return op if few else f"its parts would be more than {MOST_PARTS}"
+        most = self.costs.most_joined_parts
+        return op if _has_few_parts(op, most) else f"its parts would be more than {most}"
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         joined = False

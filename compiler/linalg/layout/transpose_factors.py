@@ -30,6 +30,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import Rewriter
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import generics_of
@@ -48,15 +49,8 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 
-FEWEST_USES = 24
-"""Products of an element that outweigh moving it: those of a vector take a third of the time of
-sums over lanes."""
-
-FEW, MANY_ROWS = BLOCK // 2, 128
-"""Elements of a row that fill no vector, and rows to transpose that outweigh two more kernels."""
-
-MOVES_PER_MULTIPLY_ADD = 0.075
-"""Elements that can be moved in the time of one vectorised multiply-add."""
+FEW = BLOCK // 2
+"""Elements of a row that fill no vector."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +59,18 @@ class TransposeFactors(LinalgChoice["_Factor"]):
 
     name = "transpose-factors"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: GenericOp) -> _Factor | str | None:
         linalg_op = LinalgOp(op)
-        short = _short_rows(linalg_op)
+        short = _short_rows(linalg_op, self.costs)
         loop = linalg_op.write.index[-1].bare if linalg_op.write.index else None
         if short is not None or loop is None:
             return short
-        found = _across(linalg_op, loop)
-        return _shorter(linalg_op, found) or found if isinstance(found, _Factor) else found
+        found = _across(linalg_op, loop, self.costs)
+        if not isinstance(found, _Factor):
+            return found
+        return _shorter(linalg_op, found, self.costs) or found
 
     def describe(self, found: _Factor) -> str:
         return "" if found.row is None else "the other factor, and the result"
@@ -106,7 +104,7 @@ class _Factor:
         _transpose(op, self.position, self.axis, made)
 
 
-def _across(linalg_op: LinalgOp, loop: int) -> _Factor | str | None:
+def _across(linalg_op: LinalgOp, loop: int, costs: CostModel) -> _Factor | str | None:
     """The factor that lies across results along a loop, if it pays to transpose it."""
     pair = linalg_op.product
     if pair is None or not linalg_op.reduced:
@@ -126,12 +124,12 @@ def _across(linalg_op: LinalgOp, loop: int) -> _Factor | str | None:
     if linalg_op.extents[loop] < BLOCK // 2:
         return "its rows of results do not fill half of a vector"
     uses = prod(linalg_op.extents[d] for d in linalg_op.parallel if d not in loops)
-    if uses < FEWEST_USES:
-        return f"each element of its factor is used fewer than {FEWEST_USES} times"
+    if uses < costs.fewest_uses_of_transposed:
+        return f"each element of its factor is in {uses} products only"
     return _Factor(linalg_op, along[0], loops.index(loop))
 
 
-def _short_rows(linalg_op: LinalgOp) -> _Factor | None:
+def _short_rows(linalg_op: LinalgOp, costs: CostModel) -> _Factor | None:
     """The factor whose rows are a few elements, if a constant makes rows of a few others of them;
     results are transposed, too.
     """
@@ -147,13 +145,15 @@ def _short_rows(linalg_op: LinalgOp) -> _Factor | None:
     x = linalg_op.reads[data[0]]
     if row is None or column is None or x.uses(column) or element_of(x.value) != f32:
         return None
-    if [form.bare for form in x.index[-2:]] != [row, term] or linalg_op.extents[row] < MANY_ROWS:
+    if [form.bare for form in x.index[-2:]] != [row, term]:
+        return None
+    if linalg_op.extents[row] < costs.fewest_transposed_rows:
         return None
     few = max(linalg_op.extents[column], linalg_op.extents[term]) <= FEW
     return _Factor(linalg_op, data[0], len(x.index) - 2, row) if few else None
 
 
-def _shorter(linalg_op: LinalgOp, whole: _Factor) -> _Factor | None:
+def _shorter(linalg_op: LinalgOp, whole: _Factor, costs: CostModel) -> _Factor | None:
     """The other factor, if it and the results are transposed instead; None where that would take
     longer: more elements are moved, or lanes hold no result.
     """
@@ -163,13 +163,13 @@ def _shorter(linalg_op: LinalgOp, whole: _Factor) -> _Factor | None:
     if len(rows) != 1 or filled_with(outs_of(linalg_op.op)) is None or not linalg_op.may_be_rebuilt:
         return None
     [row] = rows
-    found = _across(linalg_op, row)
+    found = _across(linalg_op, row, costs)
     if not isinstance(found, _Factor) or found.position != other:
         return None
     if all(form.bare != row for form in linalg_op.write.index):
         return None
     extent, lanes = linalg_op.extents[row], lanes_in(linalg_op.extents[row])
-    wasted = prod(linalg_op.extents) * (lanes / extent - 1) * MOVES_PER_MULTIPLY_ADD
+    wasted = prod(linalg_op.extents) * (lanes / extent - 1) * costs.moves_per_multiply_add
     moved = prod(shape_of(linalg_op.reads[other].value)) + prod(shape_of(linalg_op.op.results[0]))
     return replace(found, row=row) if moved + wasted < prod(shape_of(factor.value)) else None
 

@@ -134,6 +134,11 @@ class CostModel:
     """Blocks of results for which every lane is read: with more of them, tables are read more
     often than a selection would be."""
 
+    # --- Fusion ---
+    most_in_epilogue: int = 32
+    """Pointwise operations behind the sum of a kernel: the time of LLVM grows faster than their
+    number."""
+
     # --- bf16x3 ---
     bf16_parts_worth: int = 2
     """How many times the traffic of sums in parts the traffic of whole sums is."""

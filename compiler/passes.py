@@ -110,5 +110,5 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         ReadInPlace(costs),  # a sum reads lanes in place instead of a gathered copy
         SplitTransposes(target),  # those that would move elements one by one
         SplitKOverLanes(target),  # where outputs fill at most half of the last block
-        FormFusionGroups(),
+        FormFusionGroups(costs=costs),
     ]

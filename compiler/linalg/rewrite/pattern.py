@@ -24,6 +24,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation
 
 from ncc.compiler.linalg.analysis.generics import generics_of
+from ncc.compiler.linalg.analysis.tensors import RESHAPES
 from ncc.compiler.linalg.rewrite.decisions import Decision, Decisions, ExplainedPass
 from ncc.compiler.linalg.rewrite.insert import erase_dead
 from ncc.dialects.operation import ops_of
@@ -118,12 +119,16 @@ class WeightPattern(Pattern[ConstantOp, Found]):
 
 
 def layers_of(op: Operation) -> str:
-    """The layers that an operation is part of: its own, or those of the first that reads it."""
+    """The layers that an operation is part of: its own, those of the computation that it reshapes,
+    or those of the first that reads it.
+    """
     parent = op.parent_op()
     found = op.properties.get("doc") or op.attributes.get("doc")
     if isinstance(found, StringAttr):
         return found.data
     if isinstance(parent, GenericOp):
         return layers_of(parent)
+    if isinstance(op, RESHAPES) and isinstance(op.operands[0].owner, GenericOp):
+        return layers_of(op.operands[0].owner)
     readers = (use.operation for result in op.results for use in result.uses)
     return next(filter(None, map(layers_of, readers)), "")

@@ -139,6 +139,22 @@ class CostModel:
     """Pointwise operations behind the sum of a kernel: the time of LLVM grows faster than their
     number."""
 
+    # --- Memory ---
+    most_on_stack: int = 16384
+    """Bytes of one piece of scratch memory of a kernel: larger ones are in the arena."""
+    arena_tries: int = 24
+    """Orders of buffers that are tried behind each first one. Nearly all benchmark networks come to
+    their least arena within 22 behind the largest-first order, and two more within 13 behind the
+    other one."""
+    near_steps: int = 8
+    """Steps between two buffers that share an offset: after more, the cache has lost the first."""
+    near_steps_of_threads: int = 24
+    """The same where threads share steps: another value in between would be shared out differently,
+    so that cores would write lines that are in other cores' caches."""
+    steps_together: int = 16
+    """Steps of a stretch: more of them hold more buffers that are never alive together, fewer cut
+    more lifetimes. Only the time of planning depends on it."""
+
     # --- bf16x3 ---
     bf16_parts_worth: int = 2
     """How many times the traffic of sums in parts the traffic of whole sums is."""

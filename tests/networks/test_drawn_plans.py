@@ -68,14 +68,14 @@ DRAWN: Mapping[str, Sequence[float]] = {
     "steps_of_lanes": (0, 500),
     "fewest_uses_of_transposed": (0, 4),
     "moves_per_multiply_add": (0.0, 1.0),
+    "most_on_stack": (0, 256, 1 << 18),
+    "arena_tries": (1, 3),
 }
 """Numbers of the cost model, and what else they may be."""
 
 MODULES: Mapping[str, Mapping[str, Sequence[float]]] = {
     "convolutions.convolution": {"FEWEST_CHANNELS": (1, 8)},
     "convolutions.tiling": {"CALLS": (0, 0, 10**6)},
-    "memory.add_in_place": {"MOST_BESIDE": (0.0, 1.0)},
-    "memory.plan_memory": {"LARGEST_ON_STACK": (0, 256, 1 << 18), "TRIES": (1, 3)},
 }
 """Numbers that stand beside passes in compiler/linalg, and what else they may be."""
 

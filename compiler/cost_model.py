@@ -79,6 +79,36 @@ class CostModel:
     group_weights_share: float = 0.5
     """The part of L2 that is left to weights beside what is computed with them."""
 
+    # --- Layout ---
+    bytes_per_multiply_add: float = 0.6
+    """Bytes that can be moved in the time of one vectorized multiply-add."""
+    bytes_per_lone_read: float = 32.0
+    """Bytes that can be moved in the time of one read, of an element or a block, at a computed
+    index."""
+    bytes_per_gathered_read: float = 12.0
+    """The same for an element that is read together with the others of a vector."""
+    steps_apart: float = 20
+    """Vectorized multiply-adds in the time of one on elements that lie apart, as with a stride."""
+    steps_by_a_vector: float = 10
+    """Vectorized multiply-adds in the time of one of a plain matrix by a vector."""
+    steps_across_rows: float = 7
+    """Vectorized multiply-adds in the time of one that sums channels of elements which do not lie
+    side by side."""
+    steps_of_lanes: float = 8
+    """Vectorized multiply-adds in the time of adding the lanes of a vector."""
+    fewest_uses_of_transposed: int = 24
+    """Products of an element that outweigh moving it: with vectors, they take a third of the time
+    of sums over lanes."""
+    fewest_transposed_rows: int = 128
+    """Rows of a few elements to transpose that outweigh two more kernels."""
+    moves_per_multiply_add: float = 0.075
+    """Elements that a transpose moves in the time of one vectorized multiply-add."""
+    most_gathered_channels: int = 1 << 16
+    """Channels of a gather, which is a list of them."""
+    most_joined_parts: int = 16
+    """The most parts of a concat that gathers read: a gather that is stored puts its blocks
+    together of all of them."""
+
     # --- Reductions ---
     operand_share: float = 1 / 2
     """The most of the cache that an operand may take and still be there when it is read
@@ -106,6 +136,27 @@ class CostModel:
     most_blocks_in_place: int = 8
     """Blocks of results for which every lane is read: with more of them, tables are read more
     often than a selection would be."""
+
+    # --- Fusion ---
+    most_in_epilogue: int = 32
+    """Pointwise operations behind the sum of a kernel: the time of LLVM grows faster than their
+    number."""
+
+    # --- Memory ---
+    most_on_stack: int = 16384
+    """Bytes of one piece of scratch memory of a kernel: larger ones are in the arena."""
+    arena_tries: int = 24
+    """Orders of buffers that are tried behind each first one. Nearly all benchmark networks come to
+    their least arena within 22 behind the largest-first order, and two more within 13 behind the
+    other one."""
+    near_steps: int = 8
+    """Steps between two buffers that share an offset: after more, the cache has lost the first."""
+    near_steps_of_threads: int = 24
+    """The same where threads share steps: another value in between would be shared out differently,
+    so that cores would write lines that are in other cores' caches."""
+    steps_together: int = 16
+    """Steps of a stretch: more of them hold more buffers that are never alive together, fewer cut
+    more lifetimes. Only the time of planning depends on it."""
 
     # --- bf16x3 ---
     bf16_parts_worth: int = 2

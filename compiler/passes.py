@@ -73,7 +73,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         # Other axes, other groups.
         Conv1dToConv2d(costs),  # sequences become images of one row
         JoinPhases(target),  # of transposed convolutions: one convolution for all, or one each
-        RepeatGroups(),  # groups of one channel that make several channels
+        RepeatGroups(costs),  # groups of one channel that make several channels
         JoinGroups(target),  # of fewer channels than a block has
         SeparateGroups(target),  # a few large groups become convolutions of their own
         DeferDivision(),  # while the quotient is still next to its sum
@@ -89,13 +89,13 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         ComputeInStrips(target, threads),  # chains whose intermediate values exceed a cache
         PeelBorders(target, options.tiles),  # other convolutions read the network's input in place
         # Channels, then blocks of them.
-        TransposeFactors(),  # neighbours in the result become neighbours in the operand
+        TransposeFactors(costs),  # neighbours in the result become neighbours in the operand
         PartGroups(),  # groups that make one channel each become blocks of groups
-        GatherChannels(),  # shuffles become gathers
-        JoinGathers(),  # concats keep the order of producers; readers gather
-        AlignChannels(),  # groups and parts begin with a block
+        GatherChannels(costs),  # shuffles become gathers
+        JoinGathers(costs),  # concats keep the order of producers; readers gather
+        AlignChannels(costs),  # groups and parts begin with a block
         HoistGathers(),  # gathers join each other, or go into weights
-        PackChannels(),
+        PackChannels(costs),
         FoldTransposes(),  # of layers, and of conversions to and from blocks
         TileAndFuse(),  # chunks of tiles: the passes behind look at one of them
         # Sums, by the layout of their operands.
@@ -112,5 +112,5 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         ReadInPlace(costs),  # a sum reads lanes in place instead of a gathered copy
         SplitTransposes(target),  # those that would move elements one by one
         SplitKOverLanes(target),  # where outputs fill at most half of the last block
-        FormFusionGroups(),
+        FormFusionGroups(costs=costs),
     ]

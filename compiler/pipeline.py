@@ -209,7 +209,8 @@ class Compilation:
     def plan(self, module: ModuleOp) -> Plan:
         """The memory plan: the subview of every value."""
         with self.timing("plan memory"):
-            found = plan(module, self.options.num_threads, self.options.target.core.l2_bytes)
+            target, threads = self.options.target, self.options.num_threads
+            found = plan(module, threads, target.core.l2_bytes, target.costs)
             return found.unrolled() if self.one_by_one else found
 
     def loops(self, module: ModuleOp, planned: Plan) -> NetworkLoops:

@@ -59,7 +59,7 @@ def test_the_decisions_about_a_layer(param: Path) -> None:
     head, *lines = found.lines_of("first")
     assert head == "compiled for avx512 at -O2 on 2 threads, the computations of layer 'first':"
     assert "  choose-convolution: not, it has fewer than 16 channels" in lines
-    order = [line.split(":")[0].strip() for line in lines]
+    order = list(dict.fromkeys(line.split(":")[0].strip() for line in lines))
     assert order == [name for name in found.names if name in order]
     [none] = found.lines_of("data")
     assert none.endswith("no pass over computations looks at layer 'data'")

@@ -63,20 +63,19 @@ DRAWN: Mapping[str, Sequence[float]] = {
     "reduction_part_share": (0.01, 0.1),
     "parts_worth": (0,),
     "fewest_bytes_by_rows": (0, 1 << 12),
+    "bytes_per_multiply_add": (1e-3, 5.0),
+    "steps_apart": (1, 500),
+    "steps_of_lanes": (0, 500),
+    "fewest_uses_of_transposed": (0, 4),
+    "moves_per_multiply_add": (0.0, 1.0),
+    "most_on_stack": (0, 256, 1 << 18),
+    "arena_tries": (1, 3),
 }
 """Numbers of the cost model, and what else they may be."""
 
 MODULES: Mapping[str, Mapping[str, Sequence[float]]] = {
-    "layout.layout_costs": {
-        "BYTES_PER_MULTIPLY_ADD": (1e-3, 5.0),
-        "STEPS_APART": (1, 500),
-        "STEPS_OF_LANES": (0, 500),
-    },
-    "layout.transpose_factors": {"FEWEST_USES": (0, 4), "MOVES_PER_MULTIPLY_ADD": (0.0, 1.0)},
     "convolutions.convolution": {"FEWEST_CHANNELS": (1, 8)},
     "convolutions.tiling": {"CALLS": (0, 0, 10**6)},
-    "memory.add_in_place": {"MOST_BESIDE": (0.0, 1.0)},
-    "memory.plan_memory": {"LARGEST_ON_STACK": (0, 256, 1 << 18), "TRIES": (1, 3)},
 }
 """Numbers that stand beside passes in compiler/linalg, and what else they may be."""
 

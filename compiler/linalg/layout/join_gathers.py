@@ -1,15 +1,15 @@
-"""Concats of selections: what is selected from is joined instead, and one selection reads both.
+"""Joins the sources of gathers instead of the gathers, and lets the readers gather from that.
 
     s = x[t];  z = concat(s, b);  y = z[u]      ->      z' = concat(x, b);  y = z'[u']
 
-Where a network splits and shuffles channels in every unit, those that a unit only hands on are then
-not copied from one to the next: each part stays where it was made until somebody computes with it.
+Where every unit of a network splits and shuffles channels, no unit then copies the channels that it
+only hands on: each part stays where it was made until a layer computes with it.
 
 Concats then hold values in the order in which the network made them. A sum reads lanes where they
 lie, by a table (`linalg/fusion/read_in_place.py`); only a reader of whole vectors of channels needs
 a gather.
 
-Needs: `select_channels`, before `hoist_selections`.  Breaks: nothing; results are equal bit by bit.
+Needs: `gather-channels`, before `hoist-gathers`.  Breaks: nothing; results are equal bit by bit.
 """
 
 from __future__ import annotations
@@ -17,21 +17,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.layout.gather_channels import select
 from ncc.compiler.linalg.layout.hoist_gathers import is_free
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packed_views import is_selected, joins_channels
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     erase_dead,
@@ -40,25 +38,35 @@ from ncc.compiler.linalg.rewrite.insert import (
     replace_op,
     tensor_of,
 )
+from ncc.compiler.linalg.rewrite.pattern import Choice
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import ops_of
 
-MOST_PARTS = 16
-"""The most parts of a concat: a selection that is stored puts its blocks together of all of
-them."""
-
 
 @dataclass(frozen=True)
-class JoinGathers(ModulePass):
+class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
     """Write every such concat anew; see the head of this file."""
 
     name = "join-gathers"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
+    costs: CostModel = CostModel()
+
+    def match(self, op: tensor.ConcatOp) -> tensor.ConcatOp | str | None:
+        axes = PackedAxes()
+        if not joins_channels(op, axes):
+            return None
+        if not any(_selection(value) for value in op.inputs if value.has_one_use()):
+            return None
+        by_gathers = all(_reader(use.operation) for use in op.result.uses)
+        if not by_gathers or not is_selected(op.result, axes):
+            return "others than gathers of channels read it"
+        most = self.costs.most_joined_parts
+        return op if _has_few_parts(op, most) else f"its parts would be more than {most}"
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
         joined = False
         for one in ops_of(block):
-            if isinstance(one, tensor.ConcatOp) and _is_concat_of_gathers(one):
+            if isinstance(one, tensor.ConcatOp) and self.decide(one, decisions) is not None:
                 _join(one)
                 joined = True
         if joined:
@@ -74,31 +82,20 @@ def _selection(value: SSAValue) -> LinalgOp | None:
     return linalg_op if linalg_op is not None and linalg_op.channels is not None else None
 
 
-def _is_concat_of_gathers(op: tensor.ConcatOp) -> bool:
-    """Whether selections alone read a concat of channels, and some of what they alone read."""
-    axes = PackedAxes()
-    if not joins_channels(op, axes):
-        return False
-    if any(_reader(use.operation) is None for use in op.result.uses):
-        return False
-    parts = [_selection(value) for value in op.inputs if value.has_one_use()]
-    return any(parts) and is_selected(op.result, axes) and _has_few_parts(op)
-
-
 def _reader(extract: object) -> GenericOp | None:
     """The computation that an element is read in."""
     op = extract.parent_op() if isinstance(extract, tensor.ExtractOp) else None
     return op if isinstance(op, GenericOp) else None
 
 
-def _has_few_parts(op: tensor.ConcatOp) -> bool:
+def _has_few_parts(op: tensor.ConcatOp, most: int) -> bool:
     """Whether a concat would be put together of few values.
 
     A concat among them has one part at least, and may hold all concats before it: no more are
     looked at than it takes.
     """
     count, waiting = 0, _joined(op)
-    while waiting and count + len(waiting) <= MOST_PARTS:
+    while waiting and count + len(waiting) <= most:
         owner = waiting.pop().owner
         if isinstance(owner, tensor.ConcatOp):
             waiting += _joined(owner)

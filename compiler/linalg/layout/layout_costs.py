@@ -1,4 +1,4 @@
-"""What a computation costs in blocks of channels, and plain: in bytes moved in the same time."""
+"""The cost of a computation in blocks of channels, and plain: in bytes moved in the same time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of, lanes_in
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
@@ -17,25 +18,8 @@ from ncc.compiler.linalg.layout.packed_axes import follows
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, takes_all
 from ncc.dialects.operation import ops_of
 
-BYTES_PER_MULTIPLY_ADD = 0.6
-"""Bytes that can be moved in the time of one vectorised multiply-add."""
 
-BYTES_PER_LONE_READ, BYTES_PER_GATHERED_READ = 32.0, 12.0
-"""Bytes that can be moved in the time of reading one element, or block, at a computed place: by
-itself, or with the others of a vector."""
-
-STEPS_APART = 20
-"""Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
-
-STEPS_BY_A_VECTOR, STEPS_ACROSS_ROWS = 10, 7
-"""Vectorised multiply-adds in the time of one of a plain matrix by a vector, and of one that sums
-channels of points which do not lie side by side."""
-
-STEPS_OF_LANES = 8
-"""Vectorised multiply-adds in the time of summing the lanes of a vector."""
-
-
-def costs_of(linalg_op: LinalgOp, packing: Packing) -> tuple[float, float]:
+def costs_of(linalg_op: LinalgOp, packing: Packing, model: CostModel) -> tuple[float, float]:
     """Cost of a packed and of a plain computation beyond what both have, in bytes."""
     extent = linalg_op.extents[packing.lane]
     waste = lanes_in(extent) / extent - 1
@@ -45,40 +29,41 @@ def costs_of(linalg_op: LinalgOp, packing: Packing) -> tuple[float, float]:
     reads = [op for op in ops_of(linalg_op.body) if isinstance(op, ExtractOp)]
     if reads and any(packing.reads.get(op.tensor) is PackedRead.PACKED for op in reads):
         count = prod(linalg_op.extents) * len(reads)
-        block = BYTES_PER_LONE_READ / BLOCK
-        return count * block * (1 + waste), count * _plain_read(linalg_op, reads)
+        block = model.bytes_per_lone_read / BLOCK
+        return count * block * (1 + waste), count * _plain_read(linalg_op, reads, model)
     if follows(linalg_op) is not None:
         return 0.0, 0.0
     if not linalg_op.reduced:
         return one_pass(linalg_op.op.results[0]) / 2 * waste, 0.0
-    work = prod(linalg_op.extents) * BYTES_PER_MULTIPLY_ADD
-    return work * waste, work * _plain_sum(linalg_op)
+    work = prod(linalg_op.extents) * model.bytes_per_multiply_add
+    return work * waste, work * _plain_sum(linalg_op, model)
 
 
-def _plain_sum(linalg_op: LinalgOp) -> float:
+def _plain_sum(linalg_op: LinalgOp, model: CostModel) -> float:
     """Multiply-adds that one of a sum costs more among plain values than in blocks."""
     dims, last = ContractionDims.of(linalg_op), linalg_op.write.index[-1].bare
     if dims is not None and not dims.m:
-        return STEPS_BY_A_VECTOR
+        return model.steps_by_a_vector
     if last is not None and dims is not None and _lies_along(dims.rhs, last):
         return _along_a_row(linalg_op.extents[last])
     data = linalg_op.reads[linalg_op.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
     if dims is not None and dims.n:
-        return _along_points(linalg_op, data) if contiguous else STEPS_ACROSS_ROWS
+        return _along_points(linalg_op, data) if contiguous else model.steps_across_rows
     if last is not None and contiguous:
         return _along_a_row(linalg_op.extents[last])
     row = _summed_row(linalg_op)
-    return _along_a_summed_row(row) if row >= BLOCK else STEPS_APART
+    return _along_a_summed_row(row, model) if row >= BLOCK else model.steps_apart
 
 
-def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp]) -> float:
+def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp], model: CostModel) -> float:
     """Bytes that can be moved in the time of each of these reads of plain values."""
     along = linalg_op.write.index[-1].bare
     if along is not None and all(_reads_row(linalg_op, read, along) for read in reads):
         extent = linalg_op.extents[along]
-        return BYTES_PER_LONE_READ / BLOCK * (1 + _along_a_row(extent))
-    return BYTES_PER_GATHERED_READ if _gathers(linalg_op, reads) else BYTES_PER_LONE_READ
+        return model.bytes_per_lone_read / BLOCK * (1 + _along_a_row(extent))
+    gathered = _gathers(linalg_op, reads)
+    return model.bytes_per_gathered_read if gathered else model.bytes_per_lone_read
 
 
 def _reads_row(linalg_op: LinalgOp, read: ExtractOp, along: int) -> bool:
@@ -158,11 +143,11 @@ def _row_of(linalg_op: LinalgOp, access: TensorAccess) -> int:
     return row
 
 
-def _along_a_summed_row(extent: int) -> float:
+def _along_a_summed_row(extent: int, model: CostModel) -> float:
     """Multiply-adds that it costs more to sum a plain row in one vector, and its lanes at the end,
     than in blocks.
     """
-    return (blocks_of(extent) + STEPS_OF_LANES) * BLOCK / extent - 1.0
+    return (blocks_of(extent) + model.steps_of_lanes) * BLOCK / extent - 1.0
 
 
 def one_pass(value: SSAValue) -> float:

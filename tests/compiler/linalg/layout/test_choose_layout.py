@@ -11,8 +11,9 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.layout.choose_layout import choose
+from ncc.compiler.linalg.layout.choose_layout import LayoutChoice
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
@@ -39,7 +40,7 @@ def packed(make_network: MakeNetwork) -> Callable[..., list[bool]]:
 
     def labels(shape: tuple[int, ...], write: Any) -> list[bool]:
         block = network_of(make_network([shape], write)).body.block
-        chosen = choose(block, PackedAxes())
+        chosen = LayoutChoice(block, PackedAxes(), CostModel()).solve()
         kinds = (GenericOp, tensor.ConcatOp, tensor.PadOp, tensor.CollapseShapeOp)
         return [op in chosen for op in block.ops if isinstance(op, kinds)]
 
@@ -131,8 +132,8 @@ def test_a_matrix_that_is_fed_is_copied_for_many_rows(
         m, n, k = b.loops("m n k")
         return b.sum((m, n), over=(k,), of=x[m, k] * y[k, n])
 
-    network = network_of(make_network([(rows, 100), (100, columns)], write))
-    assert len(choose(network.body.block, PackedAxes())) == blocks
+    block = network_of(make_network([(rows, 100), (100, columns)], write)).body.block
+    assert len(LayoutChoice(block, PackedAxes(), CostModel()).solve()) == blocks
 
 
 def test_a_sum_of_rows_follows_its_product(packed: Packed) -> None:

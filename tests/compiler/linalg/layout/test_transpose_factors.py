@@ -12,12 +12,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.layout.transpose_factors import (
     FEW,
-    FEWEST_USES,
-    MANY_ROWS,
     TransposeFactors,
 )
 from ncc.dialects.index_notation import Builder, Tensor
@@ -27,7 +26,7 @@ from tests.compiler.linalg.same_numbers import after
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Turned: TypeAlias = Callable[..., int]
 
-MANY, ROWS = FEWEST_USES, MANY_ROWS
+MANY, ROWS = CostModel().fewest_uses_of_transposed, CostModel().fewest_transposed_rows
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from xdsl.traits import SymbolTable
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.dialects.element import element_of, i20, i24
+from ncc.dialects.forall import ForallOp, YieldOp
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import ConstantOp
@@ -97,6 +98,8 @@ class Evaluator:
         """Compute the results of one operation from values computed before."""
         if isinstance(op, func.CallOp):
             results = self.call(self._callee(op), [self.values[o] for o in op.operands])
+        elif isinstance(op, ForallOp):
+            results = self.forall(op)
         else:
             rule = _RULES.get(type(op))
             if rule is None:
@@ -112,6 +115,25 @@ class Evaluator:
         if not isinstance(found, func.FuncOp):
             raise CompilerBug(f"there is no function {op.callee}")
         return found
+
+    def forall(self, op: ForallOp) -> list[Array]:
+        """The results of a loop over tiles: what its iterations make, one behind the other."""
+        made: list[list[Array]] = []
+        for iteration in range(op.times):
+            for argument, window in zip(op.body.block.args, op.windows, strict=True):
+                begin = iteration * window.step
+                seen = np.moveaxis(self.values[window.value], window.axis, 0)
+                part = np.moveaxis(seen[begin : begin + window.size], 0, window.axis)
+                self.values[argument] = part
+            for inner in op.body.block.ops:
+                if not isinstance(inner, YieldOp):
+                    self.step(inner)
+            made.append([self.values[part] for part in op.parts])
+        axes = op.result_axes.get_values()
+        return [
+            np.concatenate(parts, axis)
+            for parts, axis in zip(zip(*made, strict=True), axes, strict=True)
+        ]
 
     # --- computations -----------------------------------------------------------------------
 

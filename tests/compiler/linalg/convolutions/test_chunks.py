@@ -17,8 +17,8 @@ from ncc.compiler.linalg.convolutions.chunks import (
 )
 from ncc.compiler.linalg.convolutions.forms import F2_5, F4, F4_5
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
-from ncc.compiler.linalg.memory.room import Room
 from ncc.compiler.linalg.memory.loops import STAYS, share_of
+from ncc.compiler.linalg.memory.room import Room
 from ncc.compiler.target import Target
 from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
 

@@ -33,9 +33,6 @@ class CostModel:
     uneven_chunks: float = 0.95
     """Unequal chunks take at most this part of the cycles of equal ones: the last chunk has
     kernels of its own."""
-    most_chunks: int = 1024
-    """Chunks of a network from which on they are larger: each is compiled by itself, in some
-    two milliseconds."""
     forming_weight: float = 2.6
     """Multiply-adds in the time of transforming one weight and storing it."""
 

@@ -29,8 +29,8 @@ from xdsl.traits import SymbolTable
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.dialects.element import element_of, i20, i24
-from ncc.dialects.forall import ForallOp, YieldOp
 from ncc.dialects.shapes import Shape
+from ncc.dialects.tiled import TiledLoopOp, YieldOp
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import ConstantOp
 from tests.structured.contraction import Contraction
@@ -98,8 +98,8 @@ class Evaluator:
         """Compute the results of one operation from values computed before."""
         if isinstance(op, func.CallOp):
             results = self.call(self._callee(op), [self.values[o] for o in op.operands])
-        elif isinstance(op, ForallOp):
-            results = self.forall(op)
+        elif isinstance(op, TiledLoopOp):
+            results = self.tiled_loop(op)
         else:
             rule = _RULES.get(type(op))
             if rule is None:
@@ -116,7 +116,7 @@ class Evaluator:
             raise CompilerBug(f"there is no function {op.callee}")
         return found
 
-    def forall(self, op: ForallOp) -> list[Array]:
+    def tiled_loop(self, op: TiledLoopOp) -> list[Array]:
         """The results of a loop over tiles: what its iterations make, one behind the other."""
         made: list[list[Array]] = []
         for iteration in range(op.times):

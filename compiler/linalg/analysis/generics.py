@@ -8,8 +8,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.dialects.forall import ForallOp
 from ncc.dialects.operation import ops_of
+from ncc.dialects.tiled import TiledLoopOp
 
 
 def network_of(module: ModuleOp) -> func.FuncOp:
@@ -31,7 +31,7 @@ def with_bodies(block: Block) -> list[Operation]:
     """The operations of a block in order; those of a loop over tiles come in front of the loop."""
     found: list[Operation] = []
     for op in ops_of(block):
-        if isinstance(op, ForallOp):
+        if isinstance(op, TiledLoopOp):
             found += with_bodies(op.body.block)
         found.append(op)
     return found

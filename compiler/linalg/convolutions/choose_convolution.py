@@ -34,7 +34,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, weights_of
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.choose_tiles import name_of
-from ncc.compiler.linalg.convolutions.chunks import chunk_size, least_held
+from ncc.compiler.linalg.convolutions.chunks import chunk_size
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
 from ncc.compiler.linalg.convolutions.winograd import TransformConstants, tiled, transformed
@@ -74,16 +74,16 @@ class ChooseConvolution(LinalgChoice[Convolution]):
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         beside = rooms(block)
-        found = [self.decide(op, decisions) for op in generics_of(block)]
-        tilings = [one.tiling for one in found if one is not None]
-        least = least_held(tilings, self.threads, self.target.costs.most_chunks)
+        if decisions is not None:
+            for inner in generics_of(block):
+                self.decide(inner, decisions)
         done: set[Operation] = set()
         for inner in generics_of(block):
             convolution = None if inner in done else self.decide(inner)
             if convolution is not None:
-                first = self._rewriting(convolution, least)
+                first = self._rewriting(convolution)
                 others = [
-                    self._rewriting(one, least)
+                    self._rewriting(one)
                     for one in map(self.decide, convolution.beside())
                     if one is not None and one.has_tiles_of(convolution)
                 ]
@@ -93,23 +93,20 @@ class ChooseConvolution(LinalgChoice[Convolution]):
         if done:
             erase_dead(block)
 
-    def _rewriting(self, convolution: Convolution, least: int) -> _Rewrite:
+    def _rewriting(self, convolution: Convolution) -> _Rewrite:
         by_halves = bf16 if convolution.tiling.halves else f32
-        return _Rewrite(convolution, self.threads, least, by_halves if self.halves else None)
+        return _Rewrite(convolution, self.threads, by_halves if self.halves else None)
 
 
 class _Rewrite:
     """The rewriting of one convolution and of what follows it at each point.
 
-    least: bytes of V and M of a chunk. factors: what sums over channels say of their products.
+    factors: what sums over channels say of their products.
     """
 
-    def __init__(
-        self, convolution: Convolution, threads: int, least: int, factors: AnyFloat | None
-    ) -> None:
+    def __init__(self, convolution: Convolution, threads: int, factors: AnyFloat | None) -> None:
         self.convolution = convolution
         self.threads = threads
-        self.least = least
         self.factors = factors
         self.tiling = convolution.tiling
         self.tiles = TiledImage(convolution)
@@ -157,7 +154,7 @@ class _Rewrite:
             other._join(self)
         tiling, together = self.tiling, (self, *others)
         outputs = sum(one.tiling.outputs for one in together)
-        size = chunk_size(replace(tiling, outputs=outputs), self.threads, room, self.least)
+        size = chunk_size(replace(tiling, outputs=outputs), self.threads, room)
         chunk = (tiling.along, size) if size < tiling.length else None
         tiles = tiling.rows, tiling.columns
         reach = [

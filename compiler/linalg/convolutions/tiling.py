@@ -49,15 +49,7 @@ AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
 """Weights come from L2 for the next chunk up to this part of it, from L3 up to so many bytes."""
 
 CALLS = 19_000
-"""Cycles for the three launches of a chunk, their barriers, and what it takes to compile them."""
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Tiles that are computed together: how many rows and columns of them, from which on."""
-
-    first: tuple[int, int]
-    tiles: tuple[int, int]
+"""Cycles for the three launches of a chunk and their barriers, with a preference for few chunks."""
 
 
 @dataclass(frozen=True)
@@ -112,17 +104,6 @@ class Tiling:
     def length(self) -> int:
         """Tiles in that direction."""
         return self.columns if self.along == ACROSS else self.rows
-
-    def chunks(self, size: int) -> list[Chunk]:
-        """All tiles, in chunks of so many rows, or columns; the last may have fewer."""
-
-        def chunk(first: int) -> Chunk:
-            count = min(size, self.length - first)
-            if self.along == ACROSS:
-                return Chunk((0, first), (self.rows, count))
-            return Chunk((first, 0), (count, self.columns))
-
-        return [chunk(first) for first in range(0, self.length, size)]
 
     @cached_property
     def components(self) -> int:

@@ -30,9 +30,9 @@ from ncc.compiler.linalg.rewrite.decisions import Decision, Decisions, Explained
 from ncc.compiler.linalg.rewrite.insert import erase_dead
 from ncc.compiler.linalg.rewrite.pattern import layers_of
 from ncc.dialects.attributes import string, symbol
-from ncc.dialects.forall import ForallOp
 from ncc.dialects.functions import private_function
 from ncc.dialects.operation import copy_of, make, operands_of, ops_of
+from ncc.dialects.tiled import TiledLoopOp
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class FormFusionGroups(ExplainedPass):
     def run(self, block: Block, decisions: Decisions | None) -> None:
         erase_dead(block)
         most = self.costs.most_in_epilogue if self.epilogues else 0
-        bodies = [op.body.block for op in ops_of(block) if isinstance(op, ForallOp)]
+        bodies = [op.body.block for op in ops_of(block) if isinstance(op, TiledLoopOp)]
         groups = [group for one in (block, *bodies) for group in find_groups(one, most)]
         if decisions is not None:
             decisions += [one for group in groups for one in self._decisions(group)]

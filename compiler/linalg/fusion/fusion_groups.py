@@ -27,11 +27,19 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_sides, pad_value
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.dialects.code import CodeOp
-from ncc.dialects.forall import ForallOp, YieldOp
 from ncc.dialects.operation import operands_of
+from ncc.dialects.tiled import TiledLoopOp, YieldOp
 from ncc.dialects.weights.weight import ConstantOp
 
-_MEMORY = (*VIEWS, ConstantOp, arith.ConstantOp, tensor.EmptyOp, func.ReturnOp, ForallOp, YieldOp)
+_MEMORY = (
+    *VIEWS,
+    ConstantOp,
+    arith.ConstantOp,
+    tensor.EmptyOp,
+    func.ReturnOp,
+    TiledLoopOp,
+    YieldOp,
+)
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Makes a loop over tiles of computations that are to be done some iterations at a time.
 
-    %v = transform %x  {tile = t by 6}         %y = forall.tiles of windows of 26 rows of %x {
+    %v = transform %x  {tile = t by 6}         %y = tiled.loop of windows of 26 rows of %x {
     %m = sum of products of %v, %w       ->      %v = transform %window
     %y = transform %m back                       %m = sum of products of %v, %w
                                                  %y = transform %m back
@@ -49,9 +49,9 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.parts import start
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of
-from ncc.dialects.forall import ForallOp, Window, YieldOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import operands_of
+from ncc.dialects.tiled import TiledLoopOp, Window, YieldOp
 
 Sizes: TypeAlias = Mapping[SSAValue, int]
 """How many elements of each value an iteration makes, along the axis that is tiled."""
@@ -333,7 +333,7 @@ def _loop(b: Builder, chain: _Chain, count: int, steps: Sizes) -> list[Tensor]:
     made = _Iteration(chain, inner, 0, steps, window_of).run()
     inner.block.add_op(YieldOp([one.value for one in made]))
     axes = [chain.along[value].axis for value in steps]
-    op = ForallOp(count, list(windows), axes, inner.block)
+    op = TiledLoopOp(count, list(windows), axes, inner.block)
     b.block.add_op(op)
     return [tensor_of(result) for result in op.results]
 

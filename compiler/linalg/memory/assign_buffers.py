@@ -4,7 +4,7 @@
     concat   %c = concat %a %b  a and b live inside c's memory
     reshape  collapse, expand   the same memory under other strides
     slice    extract_slice      a window of the source's memory
-    loop     forall.tiles       a window that moves from iteration to iteration: of an operand for
+    loop     tiled.loop       a window that moves from iteration to iteration: of an operand for
                                 an argument of the body, of a result for what the body yields
     chain    call(.. %v ..)     a kernel that goes on writing into v: the result is v's memory
     clip     extract_slice of a tiled transform: its kernels write the kept box only, in the memory
@@ -41,8 +41,8 @@ from ncc.compiler.linalg.memory.copying import copying
 from ncc.compiler.plan import Buffer, Kind, Subview, elements_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.element import dtype_of, element_of
-from ncc.dialects.forall import ForallOp, YieldOp
 from ncc.dialects.operation import ops_of
+from ncc.dialects.tiled import TiledLoopOp, YieldOp
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import DYNAMIC_HEADER
 
@@ -111,7 +111,7 @@ class Placement:
             elif isinstance(op, func.CallOp) and callee_of(op) in codes:
                 for position in self._lying_apart(op):
                     self._place(self._copy(op, position).results)
-            elif isinstance(op, ForallOp):
+            elif isinstance(op, TiledLoopOp):
                 self._place(op.body.block.args)
             self._place(op.results)
 
@@ -153,7 +153,7 @@ class Placement:
                 if position is None:
                     return value
                 value = source.operands[position]
-            elif isinstance(source, tensor.PadOp | tensor.ConcatOp | ForallOp):
+            elif isinstance(source, tensor.PadOp | tensor.ConcatOp | TiledLoopOp):
                 return value
             elif self._is_clip(source):
                 return value
@@ -176,7 +176,7 @@ class Placement:
                 return all(self._is_clipped(operand) for operand in linalg_op.operands)
             case func.CallOp() as call:
                 return callee_of(call) in self.clipping
-            case ForallOp() as loop:
+            case TiledLoopOp() as loop:
                 return isinstance(value, OpResult) and self._is_clipped(loop.parts[value.index])
         return False
 
@@ -252,7 +252,7 @@ class Placement:
             loop = value.block.parent_op()
             return (
                 self._seen(loop, value)
-                if isinstance(loop, ForallOp)
+                if isinstance(loop, TiledLoopOp)
                 else self._root(value, Kind.INPUT)
             )
         op = value.owner
@@ -275,7 +275,7 @@ class Placement:
             owned.buffer.byte_offset = DYNAMIC_HEADER
         return owned or self._root(value, Kind.ARENA)
 
-    def _seen(self, loop: ForallOp, argument: BlockArgument) -> Subview:
+    def _seen(self, loop: TiledLoopOp, argument: BlockArgument) -> Subview:
         """The window of an operand that the first iteration sees, and where the next one's is."""
         window = loop.windows[argument.index]
         whole = self._subview(window.value)
@@ -379,10 +379,10 @@ def _split(subview: Subview, groups: Sequence[Sequence[int]], shape: Sequence[in
     return replace(subview, strides=tuple(strides))
 
 
-def _loop_of(op: YieldOp) -> ForallOp:
+def _loop_of(op: YieldOp) -> TiledLoopOp:
     """The loop whose body ends with op."""
     loop = op.parent_op()
-    if not isinstance(loop, ForallOp):
+    if not isinstance(loop, TiledLoopOp):
         raise CompilerBug("a yield outside of a loop")
     return loop
 
@@ -415,7 +415,7 @@ def _makers(value: SSAValue) -> set[Operation]:
     waiting = [value]
     while waiting:
         source = waiting.pop().owner
-        if isinstance(source, func.CallOp | ForallOp):
+        if isinstance(source, func.CallOp | TiledLoopOp):
             found.add(source)
         elif isinstance(source, (*_OWNERS, *RESHAPES)):
             new = [operand for operand in source.operands if operand not in passed]

@@ -53,8 +53,8 @@ from ncc.compiler.plan import (
 )
 from ncc.compiler.target import AVX512
 from ncc.dialects.code import CodeOp
-from ncc.dialects.forall import ForallOp
 from ncc.dialects.operation import ops_of
+from ncc.dialects.tiled import TiledLoopOp
 from ncc.runtime.artifact import ALIGNMENT
 
 _Lifetime: TypeAlias = tuple[int, int]
@@ -121,7 +121,7 @@ class _Steps:
             step: Call | Loop
             if isinstance(op, func.CallOp):
                 step = self._call(op)
-            elif isinstance(op, ForallOp):
+            elif isinstance(op, TiledLoopOp):
                 calls = [self._call(c) for c in ops_of(op.body.block) if isinstance(c, func.CallOp)]
                 step = loop_of(calls, op.times, self.threads, self.cache)
             else:

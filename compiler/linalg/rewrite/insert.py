@@ -15,10 +15,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.dialects.forall import ForallOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import copied, ops_of
 from ncc.dialects.structured import generic
+from ncc.dialects.tiled import TiledLoopOp
 
 Index: TypeAlias = Sequence[AffineForm | AffineExpr]
 """The coordinates that an operand is read at."""
@@ -147,5 +147,5 @@ def erase_dead(block: Block) -> None:
     for op in reversed(ops_of(block)):
         if op.results and all([result.first_use is None for result in op.results]):
             block.erase_op(op)
-        elif isinstance(op, ForallOp):
+        elif isinstance(op, TiledLoopOp):
             erase_dead(op.body.block)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ncc.compiler.linalg.convolutions.chunks import (
+    FEWEST_TILES,
     HARDLY_NOTICED,
-    LARGER,
     LAUNCHES,
-    MOST_OF_A_ROW,
-    MOST_OF_ALL,
-    ROUND_TILES,
     _sizes,
     chunk_size,
-    least_held,
 )
 from ncc.compiler.linalg.convolutions.forms import F2_5, F4, F4_5
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
@@ -38,47 +34,6 @@ def test_one_row_is_cut_along_it(target: Target) -> None:
     size = chunk_size(tiling)
     assert (tiling.rows, tiling.along, tiling.length) == (1, ACROSS, 4000)
     assert size * 4 * 8 * 64 <= target.core.l2_bytes
-    first, *_, last = tiling.chunks(size)
-    assert (first.first, first.tiles) == ((0, 0), (1, size))
-    assert (last.first[1] + last.tiles[1], last.tiles[0]) == (4000, 1)
-
-
-@ON_ALL
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_row_of_any_length_has_few_chunks(target: Target, threads: int) -> None:
-    """Half a minute of audio has 300 times what L2 holds; rows of an image may be many chunks."""
-    sequence = Tiling(F4_5, 64, 64, 1, 1_440_000, target, axes=(False, True))
-    assert sequence.length / chunk_size(sequence, threads) <= MOST_OF_A_ROW
-    image = Tiling(F4, 64, 64, 1024, 1024, target)
-    assert image.length / chunk_size(image, threads) > MOST_OF_A_ROW
-
-
-@ON_ALL
-@pytest.mark.parametrize("threads", [1, 2])
-def test_chunks_of_a_network(target: Target, threads: int) -> None:
-    """Where there would be too many, they are as large as it takes, or as runs hardly notice."""
-    tiling = Tiling(F4, 64, 64, 224, 224, target)
-
-    def chunks(least: int) -> int:
-        return len(tiling.chunks(chunk_size(tiling, threads, least=least)))
-
-    most = target.costs.most_chunks
-    fit, larger = [most // chunks(least) for least in (0, LARGER[-1])]
-    assert fit < larger
-    assert least_held([tiling] * fit, threads, most) == 0
-    least = least_held([tiling] * larger, threads, most)
-    assert least in LARGER and larger * chunks(least) <= most
-    assert least_held([tiling] * (larger + 1), threads, most) == LARGER[-1]
-    rows = chunk_size(tiling, threads, least=LARGER[-1])
-    assert 4 * tiling.places * 128 * (rows + 1) > LARGER[-1]
-
-
-@ON_ALL
-def test_chunks_of_a_large_image(target: Target) -> None:
-    """V and M of one row of tiles are more than others have to be."""
-    tiling = Tiling(F4, 64, 64, 1080, 1920, target)
-    assert 4 * tiling.places * 128 > LARGER[-1]
-    assert chunk_size(tiling, least=LARGER[-1]) == chunk_size(tiling)
 
 
 @ON_ALL
@@ -153,12 +108,12 @@ def test_threads_share_rounds(target: Target) -> None:
     tiling = Tiling(F4, 32, 32, 104, 104, target)
     assert tiling.weights + sum(tiling.between(1)) < STAYS * target.core.l2_bytes
     for threads in (2, 3, 4, 13):
-        rounds = tiling.rows // chunk_size(tiling, threads)
-        assert share_of(rounds, threads) is not None
+        chunks = tiling.rows // chunk_size(tiling, threads)
+        assert share_of(chunks, threads) is not None
     assert share_of(tiling.rows // chunk_size(tiling, 16), 16) is None
 
 
-def test_rounds_that_memory_has_room_for() -> None:
+def test_chunks_of_threads_that_memory_has_room_for() -> None:
     """Each thread has V and M of its own."""
     tiling = Tiling(F4, 16, 16, 112, 112, TARGETS[1])
     each = 2 * sum(tiling.between(1))
@@ -167,10 +122,10 @@ def test_rounds_that_memory_has_room_for() -> None:
 
 
 @ON_ALL
-def test_rounds_of_few_tiles_are_none(target: Target) -> None:
+def test_threads_do_no_chunks_of_few_tiles(target: Target) -> None:
     """A tile of registers would have seven points."""
     tiling = Tiling(F4, 32, 32, 28, 28, target)
-    assert tiling.columns < ROUND_TILES
+    assert tiling.columns < FEWEST_TILES
     assert share_of(tiling.rows // chunk_size(tiling, 2), 2) is None
 
 
@@ -185,17 +140,5 @@ def test_alike_costs() -> None:
 @pytest.mark.parametrize("length", [1, 2, 24, 25, 99, 100, 101, 997])
 def test_sizes_of_chunks(length: int) -> None:
     """Each number of chunks makes them so large; found without a look at all numbers."""
-    for most in (1, 2, 7, 24, length):
-        wanted = {-(-length // chunks) for chunks in range(1, min(most, length) + 1)}
-        assert _sizes(length, min(most, length)) == sorted(wanted)
-
-
-@ON_ALL
-@pytest.mark.parametrize("threads", [1, 2])
-def test_images_that_no_memory_holds_have_few_chunks(target: Target, threads: int) -> None:
-    """However large each chunk is then."""
-    tilings = [Tiling(F4, 64, 64, height, 1 << 24, target) for height in (1 << 20, 1 << 24)]
-    least = least_held(tilings, threads, target.costs.most_chunks)
-    sizes = [chunk_size(tiling, threads, least=least) for tiling in tilings]
-    counts = [-(-one.length // size) for one, size in zip(tilings, sizes, strict=True)]
-    assert sum(counts) <= MOST_OF_ALL
+    wanted = {-(-length // chunks) for chunks in range(1, length + 1)}
+    assert _sizes(length) == sorted(wanted)

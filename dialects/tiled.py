@@ -1,9 +1,9 @@
-"""The `forall` dialect: one computation for each tile of its operands, in any order.
+"""The `tiled` dialect: one computation for each tile of its operands, in any order.
 
-    %y = forall.tiles(%x) {count = 12, axes = [1], steps = [24], result_axes = [1]} ({
+    %y = tiled.loop(%x) {count = 12, axes = [1], steps = [24], result_axes = [1]} ({
     ^bb0(%part: tensor<4x26x258xf32>):
       %v = ...
-      forall.yield %v : tensor<4x6x64xf32>
+      tiled.yield %v : tensor<4x6x64xf32>
     }) : (tensor<4x290x258xf32>) -> tensor<4x72x64xf32>
 
 It is `scf.forall` over `tensor.extract_slice` and `tensor.parallel_insert_slice` with numbers that
@@ -55,11 +55,11 @@ class Window:
 class YieldOp(IRDLOperation):
     """The parts of the results that one iteration makes."""
 
-    name = "forall.yield"
+    name = "tiled.yield"
 
     parts = var_operand_def(TensorType)
 
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ForallOp)))
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(TiledLoopOp)))
     assembly_format = "attr-dict ($parts^ `:` type($parts))?"
 
     def __init__(self, parts: Sequence[SSAValue]) -> None:
@@ -67,10 +67,10 @@ class YieldOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ForallOp(IRDLOperation):
+class TiledLoopOp(IRDLOperation):
     """See the head of this file."""
 
-    name = "forall.tiles"
+    name = "tiled.loop"
 
     operands_ = var_operand_def(TensorType)
     count = prop_def(I64Attr)
@@ -127,36 +127,36 @@ class ForallOp(IRDLOperation):
     def verify_(self) -> None:
         count, block = self.times, self.body.block
         if count < 1:
-            raise VerifyException("forall.tiles: there is one iteration at least")
+            raise VerifyException("tiled.loop: there is one iteration at least")
         axes = self.axes.get_values()
         if not len(self.operands) == len(block.args) == len(axes) == len(self.steps.get_values()):
-            raise VerifyException("forall.tiles: each operand has an argument, an axis and a step")
+            raise VerifyException("tiled.loop: each operand has an argument, an axis and a step")
         for window, argument in zip(self.windows, block.args, strict=True):
             _check_axis(window.axis, window.value)
             seen = list(shape_of_tensor(window.value))
             if window.step < 0 or window.step * (count - 1) + window.size > seen[window.axis]:
-                raise VerifyException(f"forall.tiles: windows reach beyond {window.value.type}")
+                raise VerifyException(f"tiled.loop: windows reach beyond {window.value.type}")
             seen[window.axis] = window.size
             if argument.type != tensor_type(element_of(window.value), seen):
-                raise VerifyException(f"forall.tiles: {argument.type} is no window of its operand")
+                raise VerifyException(f"tiled.loop: {argument.type} is no window of its operand")
         _check_parts(self)
 
 
 def _check_axis(axis: int, value: SSAValue) -> None:
     if not 0 <= axis < len(shape_of_tensor(value)):
-        raise VerifyException(f"forall.tiles: {value.type} has no axis {axis}")
+        raise VerifyException(f"tiled.loop: {value.type} has no axis {axis}")
 
 
-def _check_parts(op: ForallOp) -> None:
+def _check_parts(op: TiledLoopOp) -> None:
     axes = op.result_axes.get_values()
     if not len(op.results) == len(op.parts) == len(axes):
-        raise VerifyException("forall.tiles: each result has a part and an axis")
+        raise VerifyException("tiled.loop: each result has a part and an axis")
     for result, part, axis in zip(op.results, op.parts, axes, strict=True):
         _check_axis(axis, result)
         shape = list(shape_of_tensor(part))
         shape[axis] *= op.times
         if result.type != tensor_type(element_of(part), shape):
-            raise VerifyException(f"forall.tiles: {result.type} is not made of {part.type}")
+            raise VerifyException(f"tiled.loop: {result.type} is not made of {part.type}")
 
 
-FORALL = Dialect("forall", [ForallOp, YieldOp])
+TILED = Dialect("tiled", [TiledLoopOp, YieldOp])

@@ -16,6 +16,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
+
 
 class Kind(Enum):
     """The memory that a buffer is a part of."""
@@ -133,8 +135,9 @@ class Loop:
 
     calls: those of the first iteration. count: of iterations. further: for each subview of each
     call, how many elements of its buffer it lies further in the next iteration. own: buffers for
-    what calls of an iteration hand on. threads: in how many parts these are, one for each thread
-    that does whole iterations. If it is 1, all threads share each call of each iteration.
+    what calls of an iteration hand on, which do not move. threads: in how many parts these are, one
+    for each thread that does whole iterations. If it is 1, all threads share each call of each
+    iteration.
     """
 
     calls: tuple[Call, ...]
@@ -142,6 +145,12 @@ class Loop:
     further: tuple[tuple[int, ...], ...]
     own: frozenset[Buffer]
     threads: int = 1
+
+    def __post_init__(self) -> None:
+        for call, further in zip(self.calls, self.further, strict=True):
+            for at, distance in zip(call.subviews, further, strict=True):
+                if distance and at.buffer in self.own:
+                    raise CompilerBug("what an iteration hands on moves with it")
 
     @property
     def is_private(self) -> bool:

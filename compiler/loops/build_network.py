@@ -8,7 +8,7 @@ Where threads have to wait for each other, `barriers.py` says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -277,11 +277,17 @@ class _NetworkWriter:
         )
 
     def _step(self, step: AnyStep) -> None:
-        if isinstance(step, Loop):
-            self._loop(step)
+        """A step, behind a barrier if it depends on a step since the last one."""
+        if isinstance(step, Loop) and step.count == 1:
+            for call in step.iteration(0):
+                self._step(call)
             return
-        self._separate(step)
-        if isinstance(step, Halo):
+        inside = barriers_within(step) if isinstance(step, Loop) else frozenset[int]()
+        if self.barriers.stands_before(step, inside):
+            self.due.append(Barrier())
+        if isinstance(step, Loop):
+            self._loop(step, inside)
+        elif isinstance(step, Halo):
             self._frame(step)
         else:
             self._call(step)
@@ -292,14 +298,8 @@ class _NetworkWriter:
         else:
             self._kernel(kernel_of(call, self.target), [*call.operands, *call.results], call.layers)
 
-    def _loop(self, loop: Loop) -> None:
+    def _loop(self, loop: Loop, barriers: frozenset[int]) -> None:
         """All calls of the first iteration, and where the others find their memory."""
-        if loop.count == 1:
-            for call in loop.iteration(0):
-                self._step(call)
-            return
-        barriers = frozenset[int]() if loop.is_private else barriers_within(loop)
-        self._separate(loop, barriers)
         begin = len(self.due)
         for call, further in zip(loop.calls, loop.further, strict=True):
             self._call(call)
@@ -423,14 +423,6 @@ class _NetworkWriter:
         self.due.append(
             _Due(self.codes[fills.text], (halo.subview,), ("frame",), fills.computations, fills)
         )
-
-    def _separate(self, step: AnyStep, inside: Collection[int] = ()) -> None:
-        """Put a barrier before a step that depends on a step since the last one.
-
-        inside: the calls of each iteration, if it is a loop, that have one in front.
-        """
-        if self.barriers.stands_before(step, inside):
-            self.due.append(Barrier())
 
 
 def _kind(kernel: Kernel) -> str:

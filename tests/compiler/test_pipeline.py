@@ -20,6 +20,7 @@ from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation, stages
+from ncc.compiler.plan import Loop
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.weights.sources import Array
 from ncc.runtime import cpu
@@ -40,6 +41,13 @@ Flatten flat 1 1 p1 f1
 Concat cat 2 1 f1 m1 all 0=0
 InnerProduct fc 1 1 all fc 0=10 1=1 2=7400
 Softmax prob 1 1 fc prob 0=0
+"""
+
+TILES = """7767517
+3 3
+Input data 0 1 data 0=96 1=48 2=32
+Convolution a 1 1 data a 0=32 1=3 4=1 5=1 6=9216 9=1
+Convolution b 1 1 a out 0=32 1=3 4=1 6=9216
 """
 
 
@@ -194,22 +202,41 @@ def test_stamps_are_one_more_output(tmp_path: Path, threads: int) -> None:
 def test_calls_of_loops_one_by_one(tmp_path: Path) -> None:
     """Each is a step, of the kernel that the loop has; results are the same."""
     path = tmp_path / "net.param"
-    path.write_text(
-        "7767517\n2 2\nInput data 0 1 data 0=48 1=48 2=32\n"
-        "Convolution conv 1 1 data out 0=32 1=3 4=1 6=9216\n"
-    )
+    path.write_text(TILES)
     options = Options.of(random_weights=1, num_threads=2)
     whole, alone = (Compilation(path, None, options, one_by_one=one) for one in (False, True))
     loops, calls = (one.loops(*one.planned) for one in (whole, alone))
-    (loop,) = (step for step in loops.steps if step.of_iteration)
+    first, second = (step for step in loops.steps if step.of_iteration)
     counted = Counter(step.kernel for step in calls.steps)
     assert not any(step.of_iteration for step in calls.steps)
     assert {unit.name for unit in loops.units} == counted.keys()
-    for call in loop.of_iteration:
-        assert counted[call.kernel] >= loop.chunks
-    x = np.random.default_rng(0).standard_normal((32, 48, 48)).astype(np.float32)
-    first, second = (Model(artifact_of(one)).run({"data": x})["out"] for one in (whole, alone))
-    assert np.array_equal(first, second)
+    for loop in (first, second):
+        assert all(counted[call.kernel] >= loop.chunks for call in loop.of_iteration)
+    x = np.random.default_rng(0).standard_normal((32, 48, 96)).astype(np.float32)
+    wanted, found = (Model(artifact_of(one)).run({"data": x})["out"] for one in (whole, alone))
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_loops_that_threads_share(tmp_path: Path, threads: int) -> None:
+    """The same bits as of threads that do whole iterations; each loop has one stamp."""
+    path = tmp_path / "net.param"
+    path.write_text(TILES)
+    options = Options.of(random_weights=1, num_threads=threads, timestamps=True)
+    private, shared = Compilation(path, None, options), Compilation(path, None, options)
+    module, plan = shared.planned
+    loops = [step for step in plan.steps if isinstance(step, Loop)]
+    steps = [replace(step, threads=1) if step in loops else step for step in plan.steps]
+    shared.planned = module, replace(plan, steps=tuple(steps))
+    assert len(loops) == 2
+    x = np.random.default_rng(0).standard_normal((32, 48, 96)).astype(np.float32)
+    wanted = Model(artifact_of(private)).run({"data": x})
+    model = Model(artifact_of(shared))
+    for _ in range(10):
+        found = model.run({"data": x})
+        assert np.array_equal(found["out"], wanted["out"])
+        assert found[STAMPS].shape == wanted[STAMPS].shape
+        assert (np.diff(found[STAMPS]) > 0).all()
 
 
 def test_a_stopwatch_is_told_every_stage(tmp_path: Path) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 from xdsl.ir import Block
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.plan import (
     MOST_ELEMENTS,
     Buffer,
@@ -102,6 +104,14 @@ def test_an_iteration_is_calls_further_on() -> None:
         assert replace(one, buffer=own_one.buffer) == own_one
     (again, _) = loop.iteration(1)
     assert again.results[0].buffer is not held.buffer
+
+
+def test_own_memory_does_not_move() -> None:
+    """It would be another thread's, or nobody's."""
+    x, v = subview(0, 12, 1), subview(1, 12, 1)
+    for threads in (1, 2):
+        with pytest.raises(CompilerBug, match="moves"):
+            Loop((call([x], [v]),), 3, ((12, 12),), frozenset((v.buffer,)), threads)
 
 
 def test_a_plan_without_loops() -> None:

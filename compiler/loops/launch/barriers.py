@@ -68,15 +68,18 @@ class Barriers:
 
 def barriers_within(loop: Loop) -> frozenset[int]:
     """The calls in front of which one stands in each iteration; if the first, then not in front of
-    the first iteration. They are as few as possible.
+    the first iteration. They are as few as possible, and none where a loop is private.
 
     Calls that depend on one another have one between them, and one between the second and the first
     of the next iteration. Once it is said where one stands, the others follow.
     """
+    if loop.is_private:
+        return frozenset()
     touched = [Touched.by(call) for call in loop.calls]
     found = [_beginning_at(first, touched) for first in range(len(touched))]
     repeats = any(one.depends_on(one) for one in touched)
-    if len(found[0]) == 1 and not repeats and not any(map(_writes_again, loop.calls, loop.further)):
+    repeats |= any(map(_writes_again, loop.calls, loop.further))
+    if len(found[0]) == 1 and not repeats:
         return frozenset()
     return min(found, key=lambda places: (len(places), 0 not in places))
 

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.loops.build_network import NetworkLoops, build
 from ncc.compiler.loops.launch.entry import Barrier, Launch, LoopLaunch, Script
@@ -19,6 +20,7 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
+from ncc.dialects.statements import Code
 from ncc.dialects.weights.sources import Array
 from ncc.runtime.session import Model
 from tests.compiler.loops.rolled import rolled
@@ -319,3 +321,39 @@ def test_loops_give_the_same_bits(
             for _ in range(1 if threads == 1 else 15):
                 found = model.run({"input0": x})
                 assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
+
+
+def in_steps(b: Builder, x: Tensor) -> Tensor:
+    """Code that comes nine times, each time after the one before."""
+    code = Code([x], [(x.shape, f32)], 1, 9)
+    with code.lanes(x.shape[0]) as k:
+        code.results[0][k] = code.inputs[0][k] + code.results[0][k]
+    (y,) = b.code(code.operation())
+    return y
+
+
+def test_code_with_steps_is_a_loop(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Who comes from a kernel that it does not need goes on to its first step, and from the last
+    one to the next kernel.
+    """
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        r = b.loops_of(x.shape)
+        doubled = b.map(r, x[r] * 2.0)
+        return [doubled, in_steps(b, x), b.map(r, x[r] * 3.0)]
+
+    plan = make_plan(make_network([(8,)], write))
+    found = build(plan, Target.of("host"), 1)
+    assert short(found.script) == "k 9( | k ) k"
+    assert [step.kernel.split("_")[0] for step in found.steps] == ["pointwise", "code", "pointwise"]
+
+
+def test_code_with_steps_is_in_no_loop(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Nothing says what it is told in which iteration."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return b.concat([in_steps(b, b.slice(x, (8 * n,), (8,))) for n in range(3)], 0)
+
+    plan = rolled(make_plan(make_network([(24,)], write)), 0, 1, 3)
+    with pytest.raises(CompilerBug, match="steps of its own in a loop"):
+        build(plan, Target.of("host"), 1)

@@ -130,13 +130,10 @@ def test_where_iterations_wait(calls: tuple[Call, ...], places: set[int]) -> Non
 def waiting(steps: Sequence[Call | Loop]) -> list[bool]:
     """Whether a barrier stands in front of each step."""
     barriers = Barriers()
-    return [barriers.stands_before(step, inside(step)) for step in steps]
-
-
-def inside(step: Call | Loop) -> frozenset[int]:
-    if isinstance(step, Call) or step.is_private:
-        return frozenset()
-    return barriers_within(step)
+    return [
+        barriers.stands_before(step, barriers_within(step) if isinstance(step, Loop) else ())
+        for step in steps
+    ]
 
 
 def test_what_stands_in_front_of_a_loop() -> None:

@@ -97,11 +97,11 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         HoistGathers(),  # gathers join each other, or go into weights
         PackChannels(costs),
         FoldTransposes(),  # of layers, and of conversions to and from blocks
-        TileAndFuse(),  # chunks of tiles: the passes behind look at one of them
         # Sums, by the layout of their operands.
         PackVnni(target),  # int8 products in groups of four
         FoldScaleIntoWeights(few, costs),  # if there are fewer weights than image elements
         *tiles,  # products of bfloat16 for matrix tiles
+        TileAndFuse(),  # chunks of tiles: the passes behind look at one of them
         SplitReductionInHalves(costs),  # behind an operation that works channel by channel
         SplitReductionByRows(costs),  # of large images, each row where it was made
         SplitReductionForCache(target),  # cache blocking of the reduction

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
@@ -38,7 +38,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import TILE, VALID_EXTENTS
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of
+from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, pad_sides, pad_value
 from ncc.compiler.linalg.rewrite.insert import (
     erase_dead,
     generic_of,
@@ -140,12 +140,14 @@ class _Chain:
             case tensor.ExtractSliceOp():
                 along = self.along[op.source]
                 return None if op.static_offsets.get_values()[along.axis] else along
+            case tensor.PadOp():
+                along = self.along[op.source]
+                return None if any(side[along.axis] for side in pad_sides(op)) else along
         return None
 
     def _along_reads(self, op: GenericOp) -> _Along | None:
         linalg_op = LinalgOp(op)
-        plain = linalg_op.write.axes is not None and not linalg_op.computes_coordinates
-        if not plain or outs_of(op) in self.along:
+        if linalg_op.write.axes is None or linalg_op.captured or outs_of(op) in self.along:
             return None
         found = {self._along_read(linalg_op, a) for a in linalg_op.reads if a.value in self.along}
         return found.pop() if len(found) == 1 else None
@@ -160,7 +162,7 @@ class _Chain:
         factor = form.coefficient(loop)
         step, rest = divmod(along.step, factor)
         alone = not any(f.coefficient(loop) for k, f in enumerate(access.index) if k != along.axis)
-        if rest or not step or not alone:
+        if rest or not step or not alone or loop in linalg_op.indexed:
             return None
         if not self._is_first(access.value):
             apart = _reach(linalg_op, access, along.axis, loop, 1) <= factor
@@ -170,10 +172,11 @@ class _Chain:
         return _Along(axis, step)
 
     def _is_first(self, value: SSAValue) -> bool:
-        """Whether a value is what the first computation makes, under whatever shape."""
-        while isinstance(value.owner, RESHAPES):
-            value = value.owner.operands[0]
-        return value.owner is self.first
+        """Whether a value is what the first computation makes, in whatever shape or halves."""
+        source = value.owner
+        while isinstance(source, (*RESHAPES, tensor.PadOp)) or _halves(source):
+            source = source.operands[0].owner
+        return source is self.first
 
     # --- iterations -------------------------------------------------------------------------
 
@@ -202,7 +205,7 @@ class _Chain:
                     needs(op.src, found[result] // inside)
                 case tensor.ExpandShapeOp():
                     needs(op.src, size * _inside(op, axis))
-                case tensor.ExtractSliceOp():
+                case tensor.ExtractSliceOp() | tensor.PadOp():
                     needs(op.source, size)
         return found
 
@@ -230,9 +233,14 @@ class _Chain:
                     yield valid, linalg_op.extents[inner]
 
 
+def _halves(source: Operation | Block) -> TypeGuard[GenericOp]:
+    """Whether a computation makes halves of the first thing that it reads."""
+    return isinstance(source, GenericOp) and LinalgOp(source).halves
+
+
 def _goes_on(linalg_op: LinalgOp, access: TensorAccess) -> bool:
     """Whether a computation that reads a value of the chain is done while that is near."""
-    if linalg_op.separable is not None:
+    if linalg_op.separable is not None or linalg_op.halves:
         return True
     if linalg_op.is_pointwise:
         made = isinstance(access.value.owner, GenericOp)
@@ -372,6 +380,8 @@ class _Iteration:
             case tensor.ExtractSliceOp():
                 begin = list(op.static_offsets.get_values())
                 return b.slice(self.made[op.source], begin, shape)
+            case tensor.PadOp():
+                return b.pad(self.made[op.source], *pad_sides(op), pad_value(op))
         raise CompilerBug(f"{op.name} in a loop over tiles")
 
     def _generic(self, op: GenericOp, shape: Sequence[int]) -> Tensor:

@@ -101,7 +101,7 @@ class Step:
     of_iteration: tuple[Step, ...] = ()
     """The calls of each iteration, if it is a loop; its chunks are iterations."""
     own: frozenset[Buffer] = frozenset()
-    """What these hand on within one thread."""
+    """What these hand on within an iteration."""
 
     @property
     def generic_op(self) -> Kernel | None:
@@ -360,8 +360,8 @@ class _NetworkWriter:
     def _launch_loop(self, due: _DueLoop) -> tuple[LoopLaunch, Step]:
         loop, name = due.loop, f"loop_{self.loops}"
         self.loops += 1
-        own = loop.own if loop.is_private else frozenset[Buffer]()
-        apart = {buffer: buffer.bytes // loop.threads for buffer in own}
+        parts = loop.own if loop.is_private else frozenset[Buffer]()
+        apart = {buffer: buffer.bytes // loop.threads for buffer in parts}
         body: list[Launch | Barrier] = []
         steps: list[Step] = []
         for place, (call, further) in enumerate(zip(due.calls, loop.further, strict=True)):
@@ -379,7 +379,7 @@ class _NetworkWriter:
             body += [Barrier()] if place in due.barriers else []
             body.append(replace(launch, arguments=tuple(moved)))
             steps.append(step)
-        whole = Step(name, loop.layers, loop.count, (), (), tuple(steps), own)
+        whole = Step(name, loop.layers, loop.count, (), (), tuple(steps), loop.own)
         return LoopLaunch(loop.count, tuple(body), name if loop.is_private else None), whole
 
     def _launch(self, due: _Due) -> tuple[Launch, Step]:

@@ -54,8 +54,8 @@ class Work:
 def work_of(step: Step) -> Work:
     """The work of a step by all threads together.
 
-    In a loop, weights count once. What calls hand on within one thread counts nowhere: it stays in
-    a cache.
+    In a loop, weights count once. What calls hand on within an iteration counts nowhere: it stays
+    in a cache.
     """
     if step.of_iteration:
         calls = [_work(call, step.own) for call in step.of_iteration]

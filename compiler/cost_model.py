@@ -11,10 +11,28 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class GivenTiles:
+    """Tiles that every convolution takes that has some, whatever they cost.
+
+    tile: elements of a tile along an axis, as in F(tile); a window without such a form takes its
+    first one. rows: rows of tiles in a chunk, or columns; None: as many as cost least. formed:
+    whether the run transforms the weights.
+    """
+
+    tile: int
+    rows: int | None = None
+    formed: bool = False
+
+
+@dataclass(frozen=True)
 class CostModel:
     """Numbers that decide which plan is taken."""
 
     # --- Winograd's convolution ---
+    given_tiles: GivenTiles | None = None
+    """Tiles to try out; None: those that cost least."""
+    fewest_tiled_channels: int = 16
+    """Channels that a convolution in tiles reads, and makes, at the least."""
     few_summed: int = 64
     """The most channels, times taps along the depth, that F(4) for 5x5 sums: so many round by
     8e-6 of the largest result."""
@@ -47,6 +65,17 @@ class CostModel:
     """Joined phases take at most this part of the cycles of single ones where windows are one
     cell, since results are moved apart behind them. Wider windows of single phases read
     weights in strides, which is as slow."""
+    phases_apart_worth: float = 0.9
+    """Convolutions of single phases take at most this part of the cycles of one for all phases:
+    each of them reads the image."""
+    most_phases: int = 1 << 16
+    """The most phases, and elements that a window reaches: beyond, most phases have no tap, or most
+    elements of a window are none."""
+    moved_to_phase: float = 1.5
+    """Cycles of moving an element of the image to its phase."""
+    phases_worth: float = 0.75
+    """A convolution of the phases of an image takes at most this part of the cycles: the input of a
+    network is no longer read where the caller has it."""
     most_peeled_work: int = 256
     """Multiply-adds a cell of the input: beyond, a copy costs less than the kernels of four
     borders."""
@@ -56,6 +85,9 @@ class CostModel:
     fewest_trimmed_points: int = 12
     """Cells of the smallest of several parts: those of a register tile, for which weights are
     read."""
+    between_windows: float = 2.0
+    """Elements of a window that are folded in the time of writing and reading what lies between two
+    axes."""
     separate_windows_worth: float = 0.8
     """The most that is left of the cells: those of windows that overlap are read once for
     several."""

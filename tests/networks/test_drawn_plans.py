@@ -37,7 +37,13 @@ QUICK, ALL, BATCH = 6, 40, 10
 
 DRAWN: Mapping[str, Sequence[float]] = {
     "full_along_rows": (0.01, 9.0),
+    "fewest_tiled_channels": (1, 8),
+    "fewest_empty_lanes": (0.0, 1.0),
     "joined_phases_worth": (0.0, 9.0),
+    "phases_apart_worth": (0.0, 9.0),
+    "moved_to_phase": (0.0, 9.0),
+    "phases_worth": (0.0, 9.0),
+    "between_windows": (0.0, 9.0),
     "most_peeled_work": (0, 10**9),
     "most_large_groups": (1, 16),
     "most_ragged_groups": (1, 16),
@@ -73,8 +79,6 @@ MODULES: Mapping[str, Mapping[str, Sequence[float]]] = {
         "STEPS_OF_LANES": (0, 500),
     },
     "layout.transpose_factors": {"FEWEST_USES": (0, 4), "MOVES_PER_MULTIPLY_ADD": (0.0, 1.0)},
-    "convolutions.convolution": {"FEWEST_CHANNELS": (1, 8)},
-    "convolutions.tiling": {"CALLS": (0, 0, 10**6)},
     "memory.add_in_place": {"MOST_BESIDE": (0.0, 1.0)},
     "memory.plan_memory": {"LARGEST_ON_STACK": (0, 256, 1 << 18), "TRIES": (1, 3)},
 }

@@ -163,7 +163,12 @@ class _Rewrite:
         for other in others:
             other._join(self)
         outputs = sum(one.tiling.outputs for one in (self, *others))
-        size = chunk_size(replace(self.tiling, outputs=outputs), self.threads, room, self.least)
+        given = self.tiling.target.costs.given_tiles
+        if given is None or given.rows is None:
+            whole = replace(self.tiling, outputs=outputs)
+            size = chunk_size(whole, self.threads, room, self.least)
+        else:
+            size = min(given.rows, self.tiling.length)
         tiles = self.tiling.rows, self.tiling.columns
         reach = [
             n * step + more

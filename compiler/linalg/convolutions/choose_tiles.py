@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import prod
+from math import inf, prod
 
 from ncc.compiler.linalg.analysis.block_size import lanes_in
 from ncc.compiler.linalg.convolutions.chunks import chunk_size
@@ -42,9 +42,6 @@ from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.product_cycles import cycles_on_tiles, sum_cycles
 from ncc.compiler.target import Target
-
-FEWEST_CHANNELS = 16
-"""Channels that a convolution in tiles reads, and makes, at the least."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +130,11 @@ def costs_of(
     if not forms:
         return Costs(plain, direct, (), worth)
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
+    given = target.costs.given_tiles
+    if given is not None:
+        form = min(forms, key=lambda one: one.tile != given.tile)
+        tiling = Tiling(form, *sizes, formed=given.formed, halves=halves)
+        return Costs(plain, direct, ((tiling, _cost(tiling)),), inf)
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
     formed = [replace(tiling, formed=True) for tiling in tilings if _may_be_formed(tiling)]
@@ -176,7 +178,7 @@ def cycles_of(
     """
     plain = plain_cycles(outputs, inputs, cells, window, target)
     taps, axes = max(window), (window[0] > 1, window[1] > 1)
-    few = min(outputs // groups, inputs) < FEWEST_CHANNELS
+    few = min(outputs // groups, inputs) < target.costs.fewest_tiled_channels
     if few or min(window) not in (1, taps) or taps == 1:
         return plain
     rows, columns = cells

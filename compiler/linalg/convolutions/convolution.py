@@ -25,7 +25,6 @@ from ncc.compiler.linalg.analysis.linalg_op import (
 )
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.convolutions.choose_tiles import (
-    FEWEST_CHANNELS,
     Costs,
     costs_of,
     tiling_of,
@@ -108,8 +107,9 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     if [rows.steps, columns.steps] != steps or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
     depth = next((Depth(linalg_op.extents[z.image], z.taps, *z.steps) for z in slices), IMAGE)
-    if min(outputs, inputs) < FEWEST_CHANNELS:
-        return f"it has fewer than {FEWEST_CHANNELS} channels"
+    fewest = target.costs.fewest_tiled_channels
+    if min(outputs, inputs) < fewest:
+        return f"it has fewer than {fewest} channels"
     if groups and (outputs % BLOCK or inputs % BLOCK):
         return "its groups are no whole blocks of channels"
     init = start_of(op, len(found.channels))

@@ -51,14 +51,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Phases, Taken
 from ncc.dialects.weights.weight import WeightAttr
 
-WORTH_MORE = 0.9
-"""Several convolutions take at most this part of the cycles of one: each reads the image."""
-
-MOST_PHASES = 1 << 16
-"""Of strides and results beyond these no convolution is made: most phases would have no tap. Nor
-of windows with more cells, most of which would be none.
-"""
-
 
 @dataclass(frozen=True)
 class JoinPhases(LinalgPattern["_Joining"]):
@@ -72,10 +64,11 @@ class JoinPhases(LinalgPattern["_Joining"]):
         layer = TransposedConvolution.of(op)
         if layer is None:
             return None
-        if _count(layer) > MOST_PHASES:
-            return f"it has more than {MOST_PHASES} phases"
-        if layer.reach > MOST_PHASES:
-            return f"its windows reach beyond more than {MOST_PHASES} cells"
+        most = self.target.costs.most_phases
+        if _count(layer) > most:
+            return f"it has more than {most} phases"
+        if layer.reach > most:
+            return f"its windows reach beyond more than {most} elements"
         way = _best(layer, self.target)
         if isinstance(way, str):
             return way
@@ -177,7 +170,7 @@ def _best(layer: TransposedConvolution, target: Target) -> _Way | str:
     apart = _Way.apart(layer)
     if len(layer.phases) == prod(apart.strides):
         least = apart.cycles(layer, target)
-        if least <= WORTH_MORE * cycles:
+        if least <= target.costs.phases_apart_worth * cycles:
             best, cycles = apart, least
     wide = any(len(walk.taps) > 1 for walks in layer.walks for walk in walks)
     plain, worth = _plain(layer, target), 1 if wide else target.costs.joined_phases_worth

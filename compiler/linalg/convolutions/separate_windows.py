@@ -39,9 +39,6 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
-BETWEEN = 2.0
-"""What it costs to write and read what lies between two axes, in cells of a window."""
-
 _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
     arith.AddfOp: Builder.sum,
     arith.MaxnumfOp: Builder.max,
@@ -62,13 +59,13 @@ class SeparateWindows(LinalgPattern["_Separating"]):
         return _Separating.of(op)
 
     def check(self, found: _Separating) -> str | None:
-        cells, left = found.cells
+        cells, left = found.cells(self.costs)
         if left <= self.costs.separate_windows_worth * cells:
             return None
         return f"its windows of {cells} cells are too small, or overlap too little"
 
     def describe(self, found: _Separating) -> str:
-        return f"windows of {found.cells[0]} cells"
+        return f"windows of {found.cells(self.costs)[0]} cells"
 
     def rewrite(self, found: _Separating) -> None:
         left: _Separating | None = found
@@ -114,8 +111,7 @@ class _Separating:
             linalg_op, type(folded[0]), data, last, windows[last] or 0, tuple(several[:-1])
         )
 
-    @property
-    def cells(self) -> tuple[int, float]:
+    def cells(self, costs: CostModel) -> tuple[int, float]:
         """Those of a window, and as many as take the time of folding axes apart: cells are folded
         once for all windows of other axes.
         """
@@ -123,7 +119,7 @@ class _Separating:
         rows, places = shape_of(self._source), shape_of(self.linalg_op.op.results[0])
         cells = prod(extents[d] for d in self.linalg_op.reduced)
         again = prod(rows[axis] / places[axis] for axis in self.others)
-        return cells, taps * again + cells / taps + BETWEEN
+        return cells, taps * again + cells / taps + costs.between_windows
 
     @property
     def _pad(self) -> tensor.PadOp | None:

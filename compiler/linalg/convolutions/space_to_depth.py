@@ -27,7 +27,6 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import (
-    FEWEST_CHANNELS,
     cycles_of,
     plain_cycles,
     shown,
@@ -40,14 +39,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Unstrided
 from ncc.dialects.weights.weight import WeightAttr
 
-MOVED = 1.5
-"""Cycles of moving a cell of the image to its phase."""
-
-WORTH = 0.75
-"""What takes the place of a convolution has at most this part of its cycles: the input of a network
-is no longer read where the caller has it.
-"""
-
 
 @dataclass(frozen=True)
 class SpaceToDepth(LinalgPattern["_Strided"]):
@@ -58,11 +49,11 @@ class SpaceToDepth(LinalgPattern["_Strided"]):
     target: Target = AVX512
 
     def match(self, op: GenericOp) -> _Strided | str | None:
-        return _Strided.of(op)
+        return _Strided.of(op, self.target.costs.fewest_tiled_channels)
 
     def check(self, found: _Strided) -> str | None:
         phases, plain = found.cycles(self.target)
-        if phases <= WORTH * plain:
+        if phases <= self.target.costs.phases_worth * plain:
             return None
         return f"it is not worth moving the image; {_shown(phases, plain)}"
 
@@ -87,8 +78,11 @@ class _Strided:
     stride: int
 
     @staticmethod
-    def of(op: GenericOp) -> _Strided | str | None:
-        """The convolution, or why it has no phases. None for what is no convolution of an image."""
+    def of(op: GenericOp, fewest: int) -> _Strided | str | None:
+        """The convolution, or why it has no phases. None for what is no convolution of an image.
+
+        fewest: channels of a convolution in tiles.
+        """
         linalg_op = LinalgOp(op)
         found = SpatialConvolution.of(linalg_op)
         if isinstance(found, str) or len(found.windows) != 2 or len(found.channels) > 1:
@@ -106,10 +100,10 @@ class _Strided:
         if found.x.index[0].bare != found.inputs:
             return "its image has no axis of channels in front"
         split = inputs * stride**2
-        if inputs >= FEWEST_CHANNELS:
-            return f"it reads {FEWEST_CHANNELS} channels or more"
-        if split < FEWEST_CHANNELS:
-            return f"its phases are {split} channels, fewer than {FEWEST_CHANNELS}"
+        if inputs >= fewest:
+            return f"it reads {fewest} channels or more"
+        if split < fewest:
+            return f"its phases are {split} channels, fewer than {fewest}"
         return _Strided(op, found.x.value, found.w.value, stride)
 
     def cycles(self, target: Target) -> tuple[float, float]:
@@ -118,7 +112,7 @@ class _Strided:
         *_, rows, columns = shape_of(self.op.results[0])
         cells, split = (rows, columns), inputs * self.stride**2
         taps = -(-window[0] // self.stride)
-        moved = MOVED * split * prod(n + taps - 1 for n in cells)
+        moved = target.costs.moved_to_phase * split * prod(n + taps - 1 for n in cells)
         tiled = moved + cycles_of(outputs, split, cells, (taps, taps), target)
         return tiled, plain_cycles(outputs, inputs, cells, window, target)
 

@@ -1,11 +1,11 @@
-"""Small groups of channels merged: as many as fill a block become one.
+"""Small groups are joined: as many as fill a block become one group.
 
     y[g, o] += x[g * 8 + i] * w[g, o, i]      ->      y[h, o] += x[h * 16 + i] * v[h, o, i]
     z = collapse(y)                                   z = collapse(y)
 
-v has zeros where a channel meets those of other groups. So no lanes of blocks are wasted, and tiles
-can compute the sums; in a plain image, rows that are no whole vectors cost as much as the zeros do.
-Groups that are left over are a convolution of their own, joined behind the others.
+v is zero where a channel meets channels of another group. So blocks have no empty lanes, and tiles
+can compute the sums. In a plain image, rows that are no whole vectors cost as much as the zeros.
+The remaining groups become a second convolution.
 
 Needs: the linalg level before views are sunk.
 Breaks: an infinity or NaN in one channel spreads to all groups of its block.
@@ -35,7 +35,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class JoinGroups(LinalgPattern[GroupedConvolution]):
-    """Join such groups where that is cheaper; see the head of this file."""
+    """Join groups if that is cheaper; see the head of this file."""
 
     name = "join-groups"
 
@@ -51,7 +51,7 @@ class JoinGroups(LinalgPattern[GroupedConvolution]):
         return "products with zeros would cost more than rows that are no whole vectors"
 
     def rewrite(self, found: GroupedConvolution) -> None:
-        """Put the sums of joined groups, and those of what is left, in place of the collapse."""
+        """Replace the collapse by the sums of joined groups and of the remaining groups."""
         sums = found.sums
         b = builder_for(sums.linalg_op.op)
         at_once, groups = BLOCK // sums.size, sums.groups
@@ -62,7 +62,7 @@ class JoinGroups(LinalgPattern[GroupedConvolution]):
 
 
 def _part(b: Builder, convolution: GroupedConvolution, first: int, end: int, joined: int) -> Tensor:
-    """The channels of groups [first, end), of which so many are joined."""
+    """The channels of groups [first, end); `joined` groups become one."""
     sums, linalg_op = convolution.sums, convolution.linalg_op
     weights = convolution.weights_of_groups(first, end)
     x = sums.channels_of(b, first, end).value
@@ -90,8 +90,9 @@ def _part(b: Builder, convolution: GroupedConvolution, first: int, end: int, joi
 
 
 def _why_apart(convolution: GroupedConvolution) -> str | None:
-    """Why groups cannot be joined: they have to be images, and to make as many channels as they
-    read, which are a part of a block.
+    """Why groups cannot be joined.
+
+    Groups must be images, make as many channels as they read, and these must divide a block.
     """
     sums = convolution.sums
     axes, weights = convolution.linalg_op.write.axes, convolution.weights.axes
@@ -107,9 +108,9 @@ def _why_apart(convolution: GroupedConvolution) -> str | None:
 
 
 def _pays(sums: GroupedSum, target: Target) -> bool:
-    """Whether products with zeros cost less than what is left of rows beyond whole vectors.
+    """Whether products with zeros cost less than the remainders of rows that are no whole vectors.
 
-    Under a stride, rows are no vectors at all, and half of a block takes as long as all of it.
+    With a stride, rows are no vectors at all, and half a block takes as long as a whole one.
     """
     linalg_op = sums.linalg_op
     (column,) = linalg_op.write.index[-1].loops()
@@ -124,8 +125,9 @@ def _pays(sums: GroupedSum, target: Target) -> bool:
 
 
 def _along_rows(multiply_adds: int, row: int, target: Target) -> float:
-    """Cycles of so many along rows of a plain image: what a row has beyond whole vectors takes one
-    of half the length, one of a quarter, and so on.
+    """Cycles of multiply-adds along rows of a plain image.
+
+    The remainder of a row takes a vector of half the length, then of a quarter, and so on.
     """
     vectors = row // target.lanes + (row % target.lanes).bit_count()
     reached = target.costs.full_along_rows * target.core.multiply_adds

@@ -38,26 +38,30 @@ from tests.compiler.linalg.convolutions.tiled import (
     calls_of,
     check_numbers,
     generics,
+    in_tiles,
     rewritten,
 )
 from tests.crossed import crossed
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(("size", "pad"), crossed([(7, 7), (13, 13), (14, 9), (16, 12)], [0, 1]))
-def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> None:
+def test_numbers(
+    make_network: MakeNetwork, size: tuple[int, int], pad: int, always_tiled: Form
+) -> None:
     """Tiles compute the convolution, whatever they cover beyond it."""
     shape = (16, *size)
     module = make_network([shape], lambda b, x: relu(b, convolution(b, x, 32, pad=pad)))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
 @pytest.mark.parametrize(
     ("size", "pad"), crossed([(8, 8), (15, 13), (16, 11)], [(0, 0), (1, 1), (0, 1)])
 )
 def test_numbers_at_stride(
-    make_network: MakeNetwork, size: tuple[int, int], pad: tuple[int, int]
+    make_network: MakeNetwork,
+    size: tuple[int, int],
+    pad: tuple[int, int],
+    always_tiled_at_stride: Form,
 ) -> None:
     """Windows two cells apart, whatever borders lie before and behind, and what follows them."""
     shape = (20, *size)
@@ -66,20 +70,24 @@ def test_numbers_at_stride(
         x = b.pad(relu(b, x), [0, pad[0], pad[0]], [0, pad[1], pad[1]])
         return pool(b, relu(b, convolution(b, x, 24, pad=0, stride=2)))
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled_at_stride)
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
 @pytest.mark.parametrize("window", [3, 5])
-def test_groups_at_stride(make_network: MakeNetwork, window: int) -> None:
+def test_groups_at_stride(
+    make_network: MakeNetwork, window: int, always_tiled_at_stride: Form
+) -> None:
     """Groups go by the same forms, and so do windows of 5x5."""
     shape = (32, 15, 12)
     write = partial(grouped, outputs=16, window=window, stride=2)
-    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, x))), [shape])
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, write(b, x))), [shape], always_tiled_at_stride
+    )
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
-def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None:
+def test_a_residual_at_stride(
+    make_network: MakeNetwork, make_plan: Any, always_tiled_at_stride: Form
+) -> None:
     """A block that halves its image reads one tensor at both strides, and copies none."""
     shape = (16, 14, 14)
 
@@ -90,17 +98,18 @@ def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None
         return relu(b, add(b, convolution(b, y, 16), short))
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled_at_stride)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert "copy" not in names
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(
     ("size", "dilation"), crossed([(16, 16), (12, 18), (13, 7), (12, 7)], [2, 3])
 )
-def test_dilations(make_network: MakeNetwork, dilation: int, size: tuple[int, int]) -> None:
+def test_dilations(
+    make_network: MakeNetwork, dilation: int, size: tuple[int, int], always_tiled: Form
+) -> None:
     """Cells that a window sees together are tiled together, and what follows is done there."""
     shape = (16, *size)
 
@@ -111,20 +120,20 @@ def test_dilations(make_network: MakeNetwork, dilation: int, size: tuple[int, in
         o, p, q = b.loops_of(y.shape)
         return pool(b, relu(b, b.map((o, p, q), y[o, p, q] * scale[o] + x[o, p, q])))
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_dilations_of_volumes(make_network: MakeNetwork) -> None:
+def test_dilations_of_volumes(make_network: MakeNetwork, always_tiled: Form) -> None:
     """Slices have phases as images have."""
     shape = (16, 2, 9, 8)
-    check_numbers(make_network([shape], lambda b, x: relu(b, dilated(b, x, 16, 2))), [shape])
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, dilated(b, x, 16, 2))), [shape], always_tiled
+    )
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("size", [(16, 12), (13, 11)])
 def test_dilations_without_a_copy(
-    make_network: MakeNetwork, make_plan: Any, size: tuple[int, int]
+    make_network: MakeNetwork, make_plan: Any, size: tuple[int, int], always_tiled: Form
 ) -> None:
     """Phases of equal size are written where the next border is; others are copied there once."""
     shape = (16, *size)
@@ -133,7 +142,7 @@ def test_dilations_without_a_copy(
         return dilated(b, relu(b, dilated(b, relu(b, x), 16, 2)), 16, 2)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert names.count("copy") == sum(n % 2 for n in size[:1])
@@ -156,7 +165,7 @@ def test_volumes(
         return relu(b, b.map((o, z, p, q), y[o, z, p, q] * scale[o] + residual[o, z, p, q]))
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     assert image_transforms(module, always_tiled) == 2 * -(-9 // always_tiled.tile)
 
 
@@ -178,7 +187,7 @@ def test_cells_that_tiles_have_beyond_the_result(
 ) -> None:
     """What says that nobody reads them speaks of tiles along an axis, and of cells in a tile."""
     module = make_network([shape], lambda b, x: relu(b, write(b, relu(b, x))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     views = [LinalgOp(op) for op in generics(module)]
     valid_extents = [(linalg_op, *tail) for linalg_op in views for tail in linalg_op.valid_extents]
     assert valid_extents
@@ -187,21 +196,25 @@ def test_cells_that_tiles_have_beyond_the_result(
         assert 0 <= linalg_op.extents[outer] * always_tiled.tile - count < always_tiled.tile
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
 @pytest.mark.parametrize("deep", [1, 2])
-def test_volumes_at_stride(make_network: MakeNetwork, deep: int) -> None:
+def test_volumes_at_stride(
+    make_network: MakeNetwork, deep: int, always_tiled_at_stride: Form
+) -> None:
     """Rows and columns two cells apart, with slices as they come."""
     shape = (16, 4, 11, 8)
     write = partial(volume, outputs=16, strides=(deep, 2))
-    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, x))), [shape])
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, write(b, x))), [shape], always_tiled_at_stride
+    )
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_volumes_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+def test_volumes_without_a_copy(
+    make_network: MakeNetwork, make_plan: Any, always_tiled: Form
+) -> None:
     """Each slice has its border where the tiles of the next convolution read it."""
     shape = (16, 3, 8, 8)
     module = make_network([shape], lambda b, x: volume(b, relu(b, volume(b, relu(b, x), 16)), 16))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert "copy" not in names
@@ -231,7 +244,7 @@ def test_one_image_of_several(make_network: MakeNetwork, always_tiled: Form, pad
         return heads(b, x, lambda y: relu(b, y), pad=pad)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     rows = -(-(shape[1] + 2 * pad - 2) // always_tiled.tile)
     assert image_transforms(module, always_tiled) == rows
 
@@ -249,7 +262,7 @@ def test_one_image_in_several_borders(
         return b.concat([first, relu(b, convolution(b, other, 24, pad=0))], axis=0)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     assert image_transforms(module, always_tiled) == 2 * (shape[1] // always_tiled.tile)
 
 
@@ -268,12 +281,11 @@ def test_one_image_whose_border_is_not_all_read(
         return b.concat(parts, axis=0)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled_at_stride)
     assert image_transforms(module, always_tiled_at_stride) == -(-6 // always_tiled_at_stride.tile)
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_one_image_by_several_windows(make_network: MakeNetwork) -> None:
+def test_one_image_by_several_windows(make_network: MakeNetwork, always_tiled: Form) -> None:
     """Tiles of another form are others, of whatever size."""
     shape = (16, 12, 12)
 
@@ -282,7 +294,7 @@ def test_one_image_by_several_windows(make_network: MakeNetwork) -> None:
         second = relu(b, convolution(b, x, 24, pad=0, window=5))
         return b.concat([b.slice(first, [0, 0, 0], [16, 8, 8]), second], axis=0)
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
 def test_one_image_apart(make_network: MakeNetwork, always_tiled: Form) -> None:
@@ -298,26 +310,24 @@ def test_one_image_apart(make_network: MakeNetwork, always_tiled: Form) -> None:
 
     for write in (with_image, with_pool):
         module = make_network([shape], write)
-        check_numbers(module, [shape])
+        check_numbers(module, [shape], always_tiled)
         assert image_transforms(module, always_tiled) == 2 * (shape[1] // always_tiled.tile)
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("pad", [0, 2])
-def test_windows_of_five(make_network: MakeNetwork, pad: int) -> None:
+def test_windows_of_five(make_network: MakeNetwork, pad: int, always_tiled: Form) -> None:
     """Tiles compute windows of 5x5, and what follows them."""
     shape = (16, 13, 10)
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return pool(b, relu(b, convolution(b, x, 32, pad=pad, window=5)))
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("window", [3, 5])
 @pytest.mark.parametrize("joined", [False, True], ids=["groups", "joined"])
-def test_groups(make_network: MakeNetwork, window: int, joined: bool) -> None:
+def test_groups(make_network: MakeNetwork, window: int, joined: bool, always_tiled: Form) -> None:
     """Groups are summed apart and tiled together, with the scales of their channels."""
     shape = (64, 14, 11)
 
@@ -329,24 +339,24 @@ def test_groups(make_network: MakeNetwork, window: int, joined: bool) -> None:
         return relu(b, b.collapse(y, [[0, 1], [2], [3]])) if joined else y
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     tiled = [op for op in generics(module) if "separable" in op.attributes]
     assert {shape_of(op.results[0])[0] for op in tiled} == {64, 32}
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_an_operand_in_groups(make_network: MakeNetwork) -> None:
+def test_an_operand_in_groups(make_network: MakeNetwork, always_tiled: Form) -> None:
     """A tensor that is added to groups is added behind the tiles."""
     shapes = [(32, 8, 8), (2, 16, 6, 6)]
 
     def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
         return add(b, relu(b, grouped(b, x, 16, window=3)), r)
 
-    check_numbers(make_network(shapes, write), shapes)
+    check_numbers(make_network(shapes, write), shapes, always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_groups_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+def test_groups_without_a_copy(
+    make_network: MakeNetwork, make_plan: Any, always_tiled: Form
+) -> None:
     """Groups read the channels that the layer before made, and make those of the next."""
     shape = (32, 8, 8)
 
@@ -355,15 +365,14 @@ def test_groups_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> Non
         return relu(b, convolution(b, b.collapse(y, [[0, 1], [2], [3]]), 16))
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert "copy" not in names and names.count("layout") == 2
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("size", [8, 14])
-def test_numbers_of_what_follows(make_network: MakeNetwork, size: int) -> None:
+def test_numbers_of_what_follows(make_network: MakeNetwork, size: int, always_tiled: Form) -> None:
     """Scales of channels, numbers and tensors of the same shape are read on the tiles."""
     shape = (16, size, size)
 
@@ -377,7 +386,7 @@ def test_numbers_of_what_follows(make_network: MakeNetwork, size: int) -> None:
         return b.map((o, p, q), y[o, p, q] / (1.0 + exp(-y[o, p, q])))
 
     module = make_network([shape, shape], write)
-    check_numbers(module, [shape, shape])
+    check_numbers(module, [shape, shape], always_tiled)
     assert all(len(shape_of(op.results[0])) == 5 for op in generics(module)[1:])
 
 
@@ -388,15 +397,16 @@ def test_nothing_twice(
     """Three kernels a chunk, with all that follows, and not a single copy between layers."""
     shape = (16, size, size)
     module = make_network([shape], lambda b, x: block(b, block(b, relu(b, x))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     chunks = -(-size // always_tiled.tile)
     before_and_behind = 3  # the first activation, blocks of 16 in, and out
     assert len(calls_of(make_plan(module))) <= 4 * 3 * chunks + before_and_behind
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_concatenated_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+def test_concatenated_without_a_copy(
+    make_network: MakeNetwork, make_plan: Any, always_tiled: Form
+) -> None:
     """What tiles cover beyond a result is never written: its neighbour's channels are there."""
     shape = (16, 13, 13)
 
@@ -405,7 +415,7 @@ def test_concatenated_without_a_copy(make_network: MakeNetwork, make_plan: Any) 
         return b.concat([convolution(b, x, 16), relu(b, x)], axis=0)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert "copy" not in names
@@ -419,14 +429,13 @@ def test_a_pad_grows(make_network: MakeNetwork, always_tiled: Form) -> None:
         return [convolution(b, padded, 16, pad=0), relu(b, padded)]
 
     module = make_network([(16, 13, 13)], write)
-    check_numbers(module, [(16, 13, 13)])
+    check_numbers(module, [(16, 13, 13)], always_tiled)
     pads = [op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp)]
     size = -(-13 // always_tiled.tile) * always_tiled.tile + 2
     assert [shape_of(op.result) for op in pads] == [(16, size, size)]
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_a_residual_that_others_place(make_network: MakeNetwork) -> None:
+def test_a_residual_that_others_place(make_network: MakeNetwork, always_tiled: Form) -> None:
     """An operand that lives in a concatenation is added after the tiles, not copied into them."""
     shape = (16, 13, 13)
 
@@ -435,7 +444,7 @@ def test_a_residual_that_others_place(make_network: MakeNetwork) -> None:
         return [add(b, convolution(b, x, 16), r), b.concat([r, relu(b, x)], axis=0)]
 
     module = make_network([shape, shape], write)
-    check_numbers(module, [shape, shape])
+    check_numbers(module, [shape, shape], always_tiled)
     assert any(len(shape_of(op.results[0])) == 3 and len(op.inputs) == 2 for op in generics(module))
 
 
@@ -452,24 +461,26 @@ def test_a_pool_chunk_by_chunk(
     """A pool reads each chunk as soon as it is there, if each has windows of its own."""
     shape, tile = (16, *size), always_tiled.tile
     module = make_network([shape], lambda b, x: pool(b, relu(b, convolution(b, x, 32))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     rows = [min(tile, size[0] - first) for first in range(0, size[0], tile)]
     assert pooled_rows(module) == (rows if rows[-1] > 1 else [size[0]])
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_room_for_chunks(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_room_for_chunks(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, always_tiled: Form
+) -> None:
     """What the pool in front needs, and the image with its border does not."""
     monkeypatch.setattr(convolve, "chunk_size", chunk := Mock(return_value=1))
-    rewritten(make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)))
+    rewritten(
+        make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)),
+        in_tiles(always_tiled, rows=None),
+    )
     front, image = 4 * 96 * (14 * 14 + 7 * 7), 4 * 96 * 9 * 9
     room = Room(int(LITTLE_MORE * front) - image, read=image, made=0)
     chunk.assert_called_with(ANY, 1, room, 0)
 
 
-def test_chunks_of_a_network_with_too_many(
-    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_of_a_network_with_too_many(make_network: MakeNetwork) -> None:
     """They are larger, so that there are fewer."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -490,12 +501,10 @@ def test_chunks_of_a_network_with_too_many(
 def test_a_last_chunk_of_fewer_rows(
     make_network: MakeNetwork,
     always_tiled: Form,
-    monkeypatch: pytest.MonkeyPatch,
     outputs: tuple[int, ...],
     follow: Callable[[Builder, Tensor], Tensor],
 ) -> None:
     """Two rows of tiles, two more and one, whatever follows and however many read the image."""
-    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: 2)
     shape = (16, 4 * always_tiled.tile + 2, 14)
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
@@ -503,19 +512,18 @@ def test_a_last_chunk_of_fewer_rows(
         return [follow(b, convolution(b, x, n)) for n in outputs]
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled, rows=2)
     tiles = [
         shape_of(op.results[0])[-2:] for op in generics(module) if "separable" in op.attributes
     ]
     assert {rows for rows, _ in tiles if rows < 3} >= {1, 2}
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any) -> None:
+def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any, always_tiled: Form) -> None:
     """What follows a pool at each point is stored with its chunks."""
     shape = (16, 16, 16)
     module = make_network([shape], lambda b, x: relu(b, pool(b, convolution(b, relu(b, x), 16))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     chunks = len(pooled_rows(module))
     before_and_behind = 3  # the first activation, blocks of 16 in, and out
@@ -523,7 +531,6 @@ def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any) -> None:
     assert len(calls_of(make_plan(module))) <= 4 * chunks + before_and_behind
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(
     "write",
     [
@@ -535,10 +542,10 @@ def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any) -> None:
     ids=["overlap", "across chunks", "padded", "read twice"],
 )
 def test_a_pool_of_the_whole(
-    make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]
+    make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor], always_tiled: Form
 ) -> None:
     """A pool that needs rows of two chunks, or is not alone, waits for all of them."""
     shape = (16, 16, 16)
     module = make_network([shape], lambda b, x: write(b, relu(b, convolution(b, x, 16))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     assert len(pooled_rows(module)) == 1

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ncc.compiler.cost_model import CostModel, GivenTiles
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, tiling_of
 from ncc.compiler.linalg.convolutions.forms import (
     F2,
@@ -17,6 +18,7 @@ from ncc.compiler.linalg.convolutions.forms import (
     S2,
     S4,
     Form,
+    forms_of,
     lengthened,
 )
 from ncc.compiler.linalg.convolutions.tiling import Tiling
@@ -195,3 +197,15 @@ def test_the_cheaper_way_is_counted() -> None:
     for sizes in ((64, 64, (2, 2), (2, 2)), (64, 8, (32, 32), (2, 2)), (64, 64, (32, 32), (2, 3))):
         assert cycles_of(*sizes, AVX512) == plain_cycles(*sizes, AVX512)
     assert plain_cycles(3, 8, (9, 9), (2, 2), AVX512) == plain_cycles(16, 8, (9, 9), (2, 2), AVX512)
+
+
+@pytest.mark.parametrize(("tile", "formed"), [(2, False), (4, True)])
+def test_given_tiles(tile: int, formed: bool) -> None:
+    """They are taken whatever they cost, where the window has a form."""
+    target = replace(AVX512, costs=CostModel(given_tiles=GivenTiles(tile, formed=formed)))
+    for taps in (3, 5):
+        tiling = tiling_of(3, 4, 5, 6, target, taps=taps)
+        assert tiling is not None and (tiling.form.tile, tiling.formed) == (tile, formed)
+    assert tiling_of(3, 4, 5, 6, target, taps=7) is None
+    row = tiling_of(3, 4, 5, 6, target, axes=(False, True), taps=11)
+    assert row is not None and row.form == forms_of(11, 1, (False, True))[0]

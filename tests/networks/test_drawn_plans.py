@@ -59,7 +59,7 @@ DRAWN: Mapping[str, Sequence[float]] = {
     "uneven_chunks": (0.5, 3.0),
     "forming_weight": (0.0, 20.0),
     "trimmed_worth": (0.0, 1.0),
-    "fewest_trimmed_points": (0, 4),
+    "fewest_trimmed_elements": (0, 4),
     "most_blocks_in_place": (0, 1, 100),
     "times_scaled_image": (0, 1),
     "halved_times_larger": (0, 1),

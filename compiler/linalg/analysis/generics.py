@@ -1,4 +1,4 @@
-"""The function that is the network, and those of the kernels that it calls."""
+"""The function of the network, and the functions that it calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ncc.dialects.operation import ops_of
 
 
 def network_of(module: ModuleOp) -> func.FuncOp:
-    """The function that is the network: the one that nobody calls."""
+    """The function of the network: the one that no other function calls."""
     for op in module.body.block.ops:
         if isinstance(op, func.FuncOp) and op.sym_visibility is None:
             return op
@@ -20,11 +20,11 @@ def network_of(module: ModuleOp) -> func.FuncOp:
 
 
 def generics_of(block: Block) -> list[GenericOp]:
-    """The generics of a block at this moment; later rewrites do not change the list."""
+    """The generics of a block, in a list that later rewrites do not change."""
     return [op for op in ops_of(block) if isinstance(op, GenericOp)]
 
 
 def callee_of(call: func.CallOp) -> str:
-    """The name of the function that is called."""
+    """The name of the called function."""
     name: str = call.callee.root_reference.data
     return name

@@ -1,4 +1,4 @@
-"""Which algorithm a convolution uses: small windows go to Winograd's where it pays.
+"""Chooses the algorithm of each convolution: Winograd's for small windows, if it pays.
 
     %p = pad %x  low 1 high 1                         %p = pad %x  low 1 high 1 + up to 3
     %c = conv(%p, %w) outs(bias)                      %v, %m = generics of `winograd`
@@ -6,21 +6,21 @@
                                                       %e = pointwise(%t, expand %r)   on the tiles
                                                       %y = extract_slice (collapse %e)
 
-Pointwise computations that follow a convolution are rewritten on its tiles, so that they stay at
-the point that is stored. The rows of tiles, or of a single row the columns, are cut into chunks
-with generics of their own, whose results are concatenated: what a chunk makes in between fits a
-cache, and all chunks are given the same memory. A reduction over windows of rows that lie apart, as
-most pools are, is done chunk by chunk as well, while a chunk's result is still near:
+The pass rewrites pointwise operations after a convolution on its tiles, so that the kernel which
+stores an element also computes them. It cuts the rows of tiles, or the columns of a single row,
+into chunks. Each chunk has its own generics, and a concat joins their results: V and M of a chunk
+fit a cache, and all chunks use the same memory. A reduction over windows whose rows do not overlap,
+as in most pools, runs chunk by chunk, too, while the result of the chunk is still in a cache:
 
     max2x2 (slice (collapse (concat %t0, %t1, ..)))
                                         ->      concat (max2x2 (collapse %t0)), ..
 
-Convolutions of one image with the same tiles, as detectors have for boxes and classes, are computed
-side by side, chunk by chunk: its input is transformed once.
+Several convolutions of one image with the same tiles, as detectors have for boxes and classes, run
+together, chunk by chunk: they share V.
 
 Needs: the linalg level before layouts and groups.
-Breaks: the order and rounding of floating-point sums: those of normal random numbers by some 7e-6
-of the largest result where 64 channels are summed, by 1.7e-5 where 512 are.
+Breaks: the order and rounding of floating-point sums. With normal random numbers, errors are some
+7e-6 of the largest result for 64 channels, and 1.7e-5 for 512.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ from ncc.dialects.weights.weight import ConstantOp
 
 @dataclass(frozen=True)
 class ChooseConvolution(LinalgChoice[Convolution]):
-    """Rewrite the convolutions of the network that are cheaper in tiles.
+    """Rewrite the convolutions that are cheaper in tiles.
 
-    threads: how many share a chunk, which may be the larger for it.
-    halves: whether `SplitBf16` follows. Sums of tiles say then what they are to be of: float32 by
-    the forms that halves of bfloat16 would round too coarsely.
+    threads: the threads that share a chunk: more threads allow larger chunks.
+    halves: whether `SplitBf16` follows. Then the sums of tiles get a type for their products:
+    float32 for forms that would round too coarsely with halves of bfloat16.
     """
 
     name = "choose-convolution"
@@ -106,9 +106,9 @@ class ChooseConvolution(LinalgChoice[Convolution]):
 
 
 class _Rewrite:
-    """The rewriting of one convolution and of what follows it at each point.
+    """The rewrite of one convolution and its pointwise followers.
 
-    least: bytes of V and M of a chunk. factors: what sums over channels say of their products.
+    least: bytes of V and M of a chunk. factors: the type of the products of sums over channels.
     """
 
     def __init__(
@@ -125,9 +125,9 @@ class _Rewrite:
         self.builder = builder_for(convolution.op)
 
     def can_join(self, first: _Rewrite) -> bool:
-        """Whether it can be computed beside another one, further up: it reads vectors of constants.
+        """Whether it can run together with an earlier one: its other operands are constant vectors.
 
-        Not beside one with a pool, which is done chunk by chunk.
+        A convolution with a pool cannot: the pool needs its chunks.
         """
         end = reader_of(first.followers.last.results[0])
         if end is not None and LinalgOp(end).reduced and LinalgOp(end).product is None:
@@ -138,7 +138,7 @@ class _Rewrite:
         )
 
     def _operands(self) -> list[SSAValue]:
-        """What it reads besides its image and its weights."""
+        """Its operands besides the image and the weights."""
         init = self.convolution.init
         made = [op.results[0] for op in (self.convolution.op, *self.followers.ops)]
         reads = [access.value for op in self.followers.ops for access in LinalgOp(op).reads]
@@ -146,7 +146,7 @@ class _Rewrite:
         return [*start, *(value for value in reads if value not in made)]
 
     def _join(self, first: _Rewrite) -> None:
-        """Be written where another one is, and have all constants there."""
+        """Write to the builder of another one, and move the constants there."""
         self.builder = Builder(first.builder.block, self.builder.doc)
         last = first.followers.last
         for value in self._operands():
@@ -156,9 +156,9 @@ class _Rewrite:
                 self.builder.block.add_op(constant)
 
     def run(self, room: Room, others: Sequence[_Rewrite] = ()) -> None:
-        """room: what memory is left beside it.
+        """Rewrite it, and others of the same image and tiles, which share V, chunk by chunk.
 
-        others: of the same image and tiles, computed beside it, chunk by chunk, from one V.
+        room: the memory that is free at the convolution.
         """
         for other in others:
             other._join(self)
@@ -179,7 +179,7 @@ class _Rewrite:
         beside: list[list[Tensor]] = [[] for _ in others]
 
         def chunks() -> Iterator[Tensor]:
-            """Those of this one, while the others' are made beside them."""
+            """The chunks of this one; those of the others go to their lists."""
             for chunk in self.tiling.chunks(size):
                 v = self._transformed(x, together[0][1], chunk)
                 mine, *rest = (one._chunk(v, own, chunk) for one, own in together)
@@ -202,8 +202,9 @@ class _Rewrite:
         return TransformConstants.of(self.builder, self.plane, weights, self.tiling.formed)
 
     def _replace(self, chunks: Iterable[Tensor], size: int) -> None:
-        """Put chunks of so many rows of tiles, or columns, in place of all, or what pools make of
-        them.
+        """Replace the convolution and its followers by chunks, or by pools of chunks.
+
+        size: rows of tiles in a chunk, or columns.
         """
         b, dead = self.builder, [*reversed(self.followers.ops), self.convolution.op]
         made, pool = self.followers.last.results[0], None
@@ -230,7 +231,7 @@ class _Rewrite:
                 op.erase()
 
     def _pooled(self, pool: Pool, chunk: Tensor, number: int, rows: int) -> Tensor:
-        """What a pool makes of a chunk, where those before it have so many rows of tiles."""
+        """The pool of a chunk. rows: rows of tiles in each chunk before it."""
         height = self.tiling.height - number * rows * self.tiles.spans[0]
         return pool.of_chunk(self.builder, self.tiles.image(self.builder, chunk, height), number)
 
@@ -243,7 +244,7 @@ class _Rewrite:
         return transformed(self.builder, x, constants, self.plane.read(chunk.tiles))
 
     def _chunk(self, v: Tensor, constants: TransformConstants, chunk: Chunk) -> Tensor:
-        """The tiles of a chunk, by their V, with everything that follows the convolution."""
+        """The tiles of a chunk, made of V, with the followers of the convolution."""
         cells = self.tiling.height, self.tiling.width
         places = zip(cells, chunk.first, chunk.tiles, self.tiles.spans, strict=True)
         down, across = (min(n - span * k, span * count) for n, k, count, span in places)

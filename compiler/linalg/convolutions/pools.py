@@ -1,4 +1,4 @@
-"""Pools that are done chunk by chunk: reductions over windows of rows that lie apart."""
+"""Pools that run chunk by chunk: reductions over windows whose rows do not overlap."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from ncc.dialects.index_notation import Builder, Tensor
 
 @dataclass(frozen=True)
 class Pool:
-    """A reduction over windows of an image, what follows it at each point, and how many of its rows
-    a chunk of the image makes.
+    """A reduction over windows of an image, and its pointwise followers.
+
+    rows: the rows of its result that a chunk of the image makes.
     """
 
     ops: tuple[GenericOp, ...]
     rows: int
 
     def of_chunk(self, b: Builder, image: Tensor, number: int) -> Tensor:
-        """What it makes of an image that is the chunk of that number."""
+        """The pool of the chunk with that number."""
         for op in self.ops:
             channels, height, width = shape_of(op.results[0])
 
@@ -39,7 +40,7 @@ class Pool:
 
 
 def pool_of(image: SSAValue, covered: int, chunks: int) -> Pool | None:
-    """What alone reads an image, if none of its windows reads two chunks of `covered` rows."""
+    """The only reader of an image, if no window of it reads two chunks of `covered` rows."""
     op = reader_of(image)
     if chunks < 2 or op is None or not _goes_by_rows(op, image):
         return None
@@ -61,7 +62,7 @@ def pool_of(image: SSAValue, covered: int, chunks: int) -> Pool | None:
 
 
 def _goes_by_rows(op: GenericOp, image: SSAValue) -> bool:
-    """Whether rows of the result need rows of `image`, and what else is read stands still."""
+    """Whether rows of the result need rows of `image`, and other operands are read whole."""
 
     def moves(access: TensorAccess, linalg_op: LinalgOp) -> bool:
         mine = access.value is image

@@ -1,15 +1,15 @@
-"""Convolutions of few channels under a stride read the phases of their image, as channels of one.
+"""Strided convolutions of few channels read an image whose channels are phases of the old image.
 
     y[o, p, q] = init + the sum of x[i, s*p + k, s*q + l] * w[o, i, k, l]
 
     z[(i, e, f), p, q] = x[i, s*p + e, s*q + f]                  v[o, (i, e, f), k, l] =
     y[o, p, q] = init + the sum of z[c, p + k, q + l]                 w[o, i, s*k + e, s*l + f]
-                                 * v[o, c, k, l]                      or 0 behind the window
+                                 * v[o, c, k, l]                      or 0 after the window
 
-What is left has a stride of 1 and channels enough for Winograd's tiles: first layers of 11x11 at a
-stride of 4 become windows of 3x3 over 48 channels. So it is done where tiles are cheaper, together
-with moving the image. Of 7x7 at a stride of 2 there are 12 channels: tiles of these win 2 to 4 % of
-a ResNet on one thread, and lose as much on two.
+The new convolution has stride 1 and enough channels for Winograd: a first layer of 11x11 with
+stride 4 gets windows of 3x3 over 48 channels. It pays if tiles, with the copy of the image, are
+cheaper. A layer of 7x7 with stride 2 gets 12 channels only: in a ResNet, tiles of these would save
+2 to 4 % on one thread, and lose as much on two.
 
 Needs: the linalg level before algorithms of convolutions are chosen, plain images.
 Breaks: nothing by itself.
@@ -42,7 +42,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class SpaceToDepth(LinalgPattern["_Strided"]):
-    """Make channels of phases; see the head of this file."""
+    """Make phases of the image channels; see the head of this file."""
 
     name = "space-to-depth"
 
@@ -79,7 +79,7 @@ class _Strided:
 
     @staticmethod
     def of(op: GenericOp, fewest: int) -> _Strided | str | None:
-        """The convolution, or why it has no phases. None for what is no convolution of an image.
+        """The convolution, or why it has no phases. None for other operations.
 
         fewest: channels of a convolution in tiles.
         """
@@ -90,7 +90,7 @@ class _Strided:
         outputs, inputs, *window = shape_of(found.w.value)
         stride = found.windows[1].stride
         if len(window) < 2 or window[0] != window[1]:
-            return "its window is one cell, or no square"
+            return "its window is one element, or no square"
         if stride == 1:
             return "its stride is 1"
         if stride >= window[0]:
@@ -107,7 +107,7 @@ class _Strided:
         return _Strided(op, found.x.value, found.w.value, stride)
 
     def cycles(self, target: Target) -> tuple[float, float]:
-        """The cost of a convolution of phases, with moving the image, and of this one."""
+        """The cost of a convolution of phases, with the copy of the image, and of this one."""
         outputs, inputs, *window = shape_of(self.weights)
         *_, rows, columns = shape_of(self.op.results[0])
         cells, split = (rows, columns), inputs * self.stride**2
@@ -117,7 +117,7 @@ class _Strided:
         return tiled, plain_cycles(outputs, inputs, cells, window, target)
 
     def rewrite(self) -> None:
-        """Put the convolution of phases in place of it."""
+        """Replace it by the convolution of phases."""
         b = builder_for(self.op)
         weight = Unstrided(weights_of(self.weights), self.stride).weights
         channels, *window = weight.shape[1:]
@@ -131,7 +131,7 @@ class _Strided:
         replace_op(self.op, b, y)
 
     def _phases(self, b: Builder, size: tuple[int, int]) -> Tensor:
-        """So many rows and columns of each phase of the image, as channels."""
+        """The phases of the image as channels, with so many rows and columns."""
         step = self.stride
         image = _cut(b, self.x, [n * step for n in size])
         channels, (rows, columns) = image.shape[0], size
@@ -141,7 +141,7 @@ class _Strided:
 
 
 def _cut(b: Builder, x: SSAValue, size: list[int]) -> Tensor:
-    """As many rows and columns of a padded image, or of one with cells behind it."""
+    """The image with so many rows and columns, cut or padded at the end."""
     pad, low, value = x.owner, [0, 0, 0], 0.0
     if isinstance(pad, tensor.PadOp):
         x, low, value = pad.source, pad_sides(pad)[0], pad_value(pad)

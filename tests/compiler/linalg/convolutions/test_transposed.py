@@ -38,29 +38,29 @@ def test_a_cell_in_front_moves_every_phase() -> None:
 def test_as_many_cells_are_in_front_as_make_the_window_narrow() -> None:
     """Two taps of each phase meet in a window of two, not of three."""
     axis = Axis.of([EVEN, ODD])
-    assert axis == Axis(before=1, first=-1, places=((2, 0), (3, 1)))
+    assert axis == Axis(before=1, first=-1, taps=((2, 0), (3, 1)))
     assert (axis.stride, axis.window) == (2, 2)
-    assert [axis.cells(extent) for extent in (7, 8)] == [4, 5]
+    assert [axis.elements(extent) for extent in (7, 8)] == [4, 5]
 
 
 def test_a_phase_without_a_tap_has_none_in_the_window() -> None:
     """Three taps at a stride of 2; cells that no tap meets are a phase, too."""
     axis = Axis.of([Walk(2, 0, {0: 1}), Walk(2, 1, {0: 2, 1: 0})])
-    assert axis.places == ((1, -1), (2, 0))
-    assert Axis.of([Walk(3, 0, {0: 0}), Walk(3, 1, {0: 1})]).places == ((0,), (1,), (-1,))
+    assert axis.taps == ((1, -1), (2, 0))
+    assert Axis.of([Walk(3, 0, {0: 0}), Walk(3, 1, {0: 1})]).taps == ((0,), (1,), (-1,))
 
 
 def test_a_phase_by_itself_has_none_in_front() -> None:
     """Its own taps, and zeros between them."""
-    assert Axis.of_phase(EVEN) == Axis(before=0, first=-1, places=((3, 1),))
-    assert Axis.of_phase(Walk(2, 1, {0: 2, 2: 0})).places == ((2, -1, 0),)
+    assert Axis.of_phase(EVEN) == Axis(before=0, first=-1, taps=((3, 1),))
+    assert Axis.of_phase(Walk(2, 1, {0: 2, 2: 0})).taps == ((2, -1, 0),)
 
 
 def test_cells_that_see_one_cell_are_phases() -> None:
     """Of four taps around it the first is cropped; cells beyond them see nothing."""
-    axis = Axis.of_one_cell([EVEN, ODD], at=0, extent=4)
-    assert axis == Axis(before=0, first=0, places=((1,), (2,), (3,), (-1,)))
-    assert (axis.stride, axis.window, axis.cells(4)) == (4, 1, 1)
+    axis = Axis.of_one_element([EVEN, ODD], at=0, extent=4)
+    assert axis == Axis(before=0, first=0, taps=((1,), (2,), (3,), (-1,)))
+    assert (axis.stride, axis.window, axis.elements(4)) == (4, 1, 1)
 
 
 def test_reversed() -> None:

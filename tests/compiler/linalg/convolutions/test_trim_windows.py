@@ -151,7 +151,7 @@ def test_other_windows_stay(make_network: MakeNetwork, window: str) -> None:
 
     module = make_network([(4, 17, 17)], write)
     before = str(module)
-    TrimWindows(CostModel(fewest_trimmed_points=1)).apply(Context(), module)
+    TrimWindows(CostModel(fewest_trimmed_elements=1)).apply(Context(), module)
     assert str(module) == before
 
 

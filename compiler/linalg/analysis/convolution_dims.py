@@ -83,13 +83,13 @@ def _window(linalg_op: LinalgOp, dims: ContractionDims, axis: int) -> Window | N
     image, taps = form.loops() & set(dims.m), form.loops() & set(dims.k)
     if len(image) != 1 or len(taps) > 1 or form.loops() != image | taps or form.constant:
         return None
-    (cell,) = image
+    (loop,) = image
     if not taps:
-        return Window(cell, form.coefficient(cell))
+        return Window(loop, form.coefficient(loop))
     (tap,) = taps
     axes = [k for k, index in enumerate(dims.rhs.index) if index.bare == tap]
     uses = sum(tap in index.loops() for access in linalg_op.reads for index in access.index)
     if len(axes) != 1 or uses != 2:
         return None
     extent, dilation = linalg_op.extents[tap], form.coefficient(tap)
-    return Window(cell, form.coefficient(cell), tap, axes[0], extent, dilation)
+    return Window(loop, form.coefficient(loop), tap, axes[0], extent, dilation)

@@ -80,7 +80,7 @@ class ChooseConvolution(LinalgChoice[Convolution]):
         return f"by {name_of(found.tiling)}; {found.costs}"
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        beside = rooms(block)
+        free = rooms(block)
         found = [self.decide(op, decisions) for op in generics_of(block)]
         tilings = [one.tiling for one in found if one is not None]
         least = least_held(tilings, self.threads, self.target.costs.most_chunks)
@@ -91,11 +91,11 @@ class ChooseConvolution(LinalgChoice[Convolution]):
                 first = self._rewriting(convolution, least)
                 others = [
                     self._rewriting(one, least)
-                    for one in map(self.decide, convolution.beside())
+                    for one in map(self.decide, convolution.siblings())
                     if one is not None and one.has_tiles_of(convolution)
                 ]
                 others = [one for one in others if one.can_join(first)]
-                first.run(beside[inner], others)
+                first.run(free[inner], others)
                 done.update(one.convolution.op for one in others)
         if done:
             erase_dead(block)
@@ -172,7 +172,7 @@ class _Rewrite:
         tiles = self.tiling.rows, self.tiling.columns
         reach = [
             n * step + more
-            for n, step, more in zip(tiles, self.plane.steps, self.plane.beside, strict=True)
+            for n, step, more in zip(tiles, self.plane.steps, self.plane.overlap, strict=True)
         ]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
         together = [(one, one._constants()) for one in (self, *others)]
@@ -238,18 +238,18 @@ class _Rewrite:
     def _transformed(self, x: Tensor, constants: TransformConstants, chunk: Chunk) -> Tensor:
         """V of a chunk."""
         axis = self.tiling.along
-        step, beside = self.plane.steps[axis], self.plane.beside[axis]
+        step, overlap = self.plane.steps[axis], self.plane.overlap[axis]
         first, last = chunk.first[axis], chunk.first[axis] + chunk.tiles[axis]
-        x = self.builder.cut(x, x.rank - 2 + axis, step * first, step * last + beside)
+        x = self.builder.cut(x, x.rank - 2 + axis, step * first, step * last + overlap)
         return transformed(self.builder, x, constants, self.plane.read(chunk.tiles))
 
     def _chunk(self, v: Tensor, constants: TransformConstants, chunk: Chunk) -> Tensor:
         """The tiles of a chunk, made of V, with the followers of the convolution."""
-        cells = self.tiling.height, self.tiling.width
-        places = zip(cells, chunk.first, chunk.tiles, self.tiles.spans, strict=True)
-        down, across = (min(n - span * k, span * count) for n, k, count, span in places)
+        extents = self.tiling.height, self.tiling.width
+        axes = zip(extents, chunk.first, chunk.tiles, self.tiles.spans, strict=True)
+        down, across = (min(n - span * k, span * count) for n, k, count, span in axes)
         keep, phases = (down, across), self.plane.dilations
-        if self.tiles.covered == cells or any(n % d for n, d in zip(keep, phases, strict=True)):
+        if self.tiles.covered == extents or any(n % d for n, d in zip(keep, phases, strict=True)):
             down, across = (n * span for n, span in zip(chunk.tiles, self.tiles.spans, strict=True))
             keep = down, across
         init = self.convolution.init

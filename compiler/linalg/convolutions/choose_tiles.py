@@ -165,30 +165,30 @@ def shown(cycles: float) -> str:
 def cycles_of(
     outputs: int,
     inputs: int,
-    cells: Sequence[int],
+    extents: Sequence[int],
     window: Sequence[int],
     target: Target,
     groups: int = 1,
 ) -> float:
     """The cost of a convolution of an image with stride 1, in tiles if they are cheaper.
 
-    cells: rows and columns of the result. outputs: of all groups. inputs: of one group.
+    extents: rows and columns of the result. outputs: of all groups. inputs: of one group.
     """
-    plain = plain_cycles(outputs, inputs, cells, window, target)
+    plain = plain_cycles(outputs, inputs, extents, window, target)
     taps, axes = max(window), (window[0] > 1, window[1] > 1)
     few = min(outputs // groups, inputs) < target.costs.fewest_tiled_channels
     if few or min(window) not in (1, taps) or taps == 1:
         return plain
-    rows, columns = cells
+    rows, columns = extents
     tiling = tiling_of(outputs, inputs, rows, columns, target, groups, axes=axes, taps=taps)
     return plain if tiling is None else _cost(tiling)
 
 
 def plain_cycles(
-    outputs: int, inputs: int, cells: Sequence[int], window: Sequence[int], target: Target
+    outputs: int, inputs: int, extents: Sequence[int], window: Sequence[int], target: Target
 ) -> float:
     """The cost of a direct convolution, which computes whole blocks of outputs."""
-    return sum_cycles(prod(window) * lanes_in(outputs) * inputs, prod(cells), target)
+    return sum_cycles(prod(window) * lanes_in(outputs) * inputs, prod(extents), target)
 
 
 def _may_be_formed(tiling: Tiling) -> bool:

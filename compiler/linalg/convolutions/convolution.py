@@ -68,7 +68,7 @@ class Convolution:
         alike = replace(self.tiling, outputs=other.tiling.outputs) == other.tiling
         return alike and self.tiling.groups == 1
 
-    def beside(self) -> list[GenericOp]:
+    def siblings(self) -> list[GenericOp]:
         """The other generics that read its image with the same border, in any order."""
         pad, images = self.x.owner, [self.x]
         if isinstance(pad, tensor.PadOp):

@@ -181,7 +181,7 @@ class Plane:
         return rows, columns
 
     @property
-    def beside(self) -> tuple[int, int]:
+    def overlap(self) -> tuple[int, int]:
         """Elements of the input that the last tile of a row, or column, reads beyond its step."""
         pairs = zip(self.forms, self.dilations, strict=True)
         rows, columns = ((f.window + (f.parts - 2) * f.step) * d for f, d in pairs)

@@ -115,8 +115,8 @@ class Peeling:
             if not any(map(access.uses, image_loops(linalg_op))):
                 return access.value
             spans = [
-                span(access, linalg_op, axis, *cells)
-                for axis, cells in ((ROWS, rows), (COLUMNS, columns))
+                span(access, linalg_op, axis, *kept)
+                for axis, kept in ((ROWS, rows), (COLUMNS, columns))
             ]
             if access.value is self.pad.result:
                 return window_of_pad(b, self.pad, spans).value
@@ -143,13 +143,13 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
     pad = data.value.owner
     if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
         return None
-    given, cells = _input_of(pad.source), prod(shape_of(pad.source))
+    given, size = _input_of(pad.source), prod(shape_of(pad.source))
     if given is None:
         return None
     if 4 * prod(shape_of(given)) <= target.core.l1_bytes:
         return "its input fits the first-level cache, so that it is copied"
     most = target.costs.most_peeled_work
-    if prod(linalg_op.extents) > most * cells:
+    if prod(linalg_op.extents) > most * size:
         return f"it has more than {most} multiply-adds an element, so that a copy costs less"
     if not leaves_whole(pad, 0):
         return "channels are padded, too"

@@ -110,11 +110,11 @@ class _Strided:
         """The cost of a convolution of phases, with the copy of the image, and of this one."""
         outputs, inputs, *window = shape_of(self.weights)
         *_, rows, columns = shape_of(self.op.results[0])
-        cells, split = (rows, columns), inputs * self.stride**2
+        extents, split = (rows, columns), inputs * self.stride**2
         taps = -(-window[0] // self.stride)
-        moved = target.costs.moved_to_phase * split * prod(n + taps - 1 for n in cells)
-        tiled = moved + cycles_of(outputs, split, cells, (taps, taps), target)
-        return tiled, plain_cycles(outputs, inputs, cells, window, target)
+        moved = target.costs.moved_to_phase * split * prod(n + taps - 1 for n in extents)
+        tiled = moved + cycles_of(outputs, split, extents, (taps, taps), target)
+        return tiled, plain_cycles(outputs, inputs, extents, window, target)
 
     def rewrite(self) -> None:
         """Replace it by the convolution of phases."""

@@ -72,7 +72,7 @@ class Walk:
             taps[at] = step
         return Walk(stride, offset, taps)
 
-    def behind(self, before: int) -> Walk:
+    def shifted(self, before: int) -> Walk:
         """The same with so many more elements in front of the result."""
         more, offset = divmod(self.offset + before, self.stride)
         return Walk(self.stride, offset, {d - more: tap for d, tap in self.taps.items()})
@@ -108,7 +108,7 @@ class Axis:
         # The window changes only where another phase becomes the first.
         choices = sorted({0, *(stride - walk.offset for walk in walks if walk.offset)})
         before = min(choices, key=lambda more: len(_reach(walks, more)))
-        moved = [walk.behind(before) for walk in walks]
+        moved = [walk.shifted(before) for walk in walks]
         reach, taps_of = _reach(walks, before), {walk.offset: walk.taps for walk in moved}
         taps = tuple(
             tuple(taps_of.get(phase, {}).get(d, -1) for d in reach) for phase in range(stride)

@@ -114,14 +114,14 @@ def _pays(sums: GroupedSum, target: Target) -> bool:
     """
     linalg_op = sums.linalg_op
     (column,) = linalg_op.write.index[-1].loops()
-    shape, cells = shape_of(sums.weights), shape_of(linalg_op.op.results[0])[2:]
+    shape, extents = shape_of(sums.weights), shape_of(linalg_op.op.results[0])[2:]
     if sums.data.index[-1].coefficient(column) != 1:
         return True
     groups = -(-sums.groups * sums.size // BLOCK)
-    sizes = groups * BLOCK, BLOCK, cells, shape[3:]
+    sizes = groups * BLOCK, BLOCK, extents, shape[3:]
     dense = {by for form in sums.data.index[1:] for _, by in form.terms} == {1}
     joined = cycles_of(*sizes, target, groups) if dense else plain_cycles(*sizes, target)
-    return joined < _along_rows(prod(shape) * prod(cells), cells[-1], target)
+    return joined < _along_rows(prod(shape) * prod(extents), extents[-1], target)
 
 
 def _along_rows(multiply_adds: int, row: int, target: Target) -> float:

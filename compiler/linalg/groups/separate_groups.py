@@ -104,14 +104,14 @@ def _why_not_in_tiles(sums: GroupedSum, target: Target) -> str | None:
     """Why groups that are no whole blocks stay together. Tiles of several groups need whole blocks,
     so a separate convolution must be cheaper in tiles than without.
     """
-    shape, cells = shape_of(sums.weights), shape_of(sums.linalg_op.op.results[0])[2:]
+    shape, extents = shape_of(sums.weights), shape_of(sums.linalg_op.op.results[0])[2:]
     steps = {by for form in sums.data.index[1:] for _, by in form.terms}
     most = target.costs.most_ragged_groups
     if sums.groups > most:
         return f"it has more than {most} groups, of other channels than whole blocks"
-    if len(shape) != 5 or len(cells) != 2 or steps != {1}:
+    if len(shape) != 5 or len(extents) != 2 or steps != {1}:
         return "its groups are no whole blocks, and its window has no tiles"
-    sizes = shape[1], sums.size, cells, shape[3:]
+    sizes = shape[1], sums.size, extents, shape[3:]
     if cycles_of(*sizes, target) < plain_cycles(*sizes, target):
         return None
     return "its groups are no whole blocks, and tiles of one are no cheaper"

@@ -60,7 +60,7 @@ def test_matrices(form: Form) -> None:
     """A (G w * B x), summed over parts, is the correlation of x and w, for all of them that are one
     somewhere.
     """
-    cells = Plane((ONE, form)).beside[1] + form.step
+    cells = Plane((ONE, form)).overlap[1] + form.step
     reach = form.stride * (form.tile - 1) + form.taps
     assert cells >= reach
     for tap, cell in np.ndindex(form.taps, cells):
@@ -132,7 +132,7 @@ def test_rounding_along_one_axis(form: Form, data: str) -> None:
     large, on top of an offset, and where signs alternate.
     """
     draw = np.random.default_rng(5)
-    cells = Plane((ONE, form)).beside[1] + form.step
+    cells = Plane((ONE, form)).overlap[1] + form.step
     x = draw.standard_normal((64, 200, cells))
     match data:
         case "positive":

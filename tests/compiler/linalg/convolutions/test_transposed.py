@@ -30,9 +30,9 @@ EVEN, ODD = Walk(2, 0, {-1: 3, 0: 1}), Walk(2, 1, {0: 2, 1: 0})
 
 def test_a_cell_in_front_moves_every_phase() -> None:
     """The first becomes the second, and the last begins a cell of the image later."""
-    assert EVEN.behind(1) == Walk(2, 1, EVEN.taps)
-    assert ODD.behind(1) == Walk(2, 0, {-1: 2, 0: 0})
-    assert ODD.behind(2) == Walk(2, 1, {-1: 2, 0: 0})
+    assert EVEN.shifted(1) == Walk(2, 1, EVEN.taps)
+    assert ODD.shifted(1) == Walk(2, 0, {-1: 2, 0: 0})
+    assert ODD.shifted(2) == Walk(2, 1, {-1: 2, 0: 0})
 
 
 def test_as_many_cells_are_in_front_as_make_the_window_narrow() -> None:

@@ -48,7 +48,7 @@ from tests.crossed import crossed
 def test_numbers(
     make_network: MakeNetwork, size: tuple[int, int], pad: int, always_tiled: Form
 ) -> None:
-    """Tiles compute the convolution, whatever they cover beyond it."""
+    """Tiles compute the convolution, even if they cover more than its result."""
     shape = (16, *size)
     module = make_network([shape], lambda b, x: relu(b, convolution(b, x, 32, pad=pad)))
     check_numbers(module, [shape], always_tiled)
@@ -63,7 +63,7 @@ def test_numbers_at_stride(
     pad: tuple[int, int],
     always_tiled_at_stride: Form,
 ) -> None:
-    """Windows two cells apart, whatever borders lie before and behind, and what follows them."""
+    """Windows two elements apart, with any border and followers."""
     shape = (20, *size)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ def test_a_residual_at_stride(
 def test_dilations(
     make_network: MakeNetwork, dilation: int, size: tuple[int, int], always_tiled: Form
 ) -> None:
-    """Cells that a window sees together are tiled together, and what follows is done there."""
+    """Each phase has its tiles, and followers run on them."""
     shape = (16, *size)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -154,7 +154,7 @@ def test_dilations_without_a_copy(
 def test_volumes(
     make_network: MakeNetwork, always_tiled: Form, taps: int, dilation: int, deep: int
 ) -> None:
-    """Slices of a volume are tiled one by one, and summed in tiles; what follows is done there."""
+    """Each slice of a volume has its tiles, which are summed; followers run on them."""
     shape = (16, 5, 9, 10)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -185,7 +185,7 @@ def test_cells_that_tiles_have_beyond_the_result(
     shape: tuple[int, ...],
     write: Callable[[Builder, Tensor], Tensor],
 ) -> None:
-    """What says that nobody reads them speaks of tiles along an axis, and of cells in a tile."""
+    """`valid_extents` name the loop over tiles of an axis and the loop over elements of a tile."""
     module = make_network([shape], lambda b, x: relu(b, write(b, relu(b, x))))
     check_numbers(module, [shape], always_tiled)
     views = [LinalgOp(op) for op in generics(module)]
@@ -200,7 +200,7 @@ def test_cells_that_tiles_have_beyond_the_result(
 def test_volumes_at_stride(
     make_network: MakeNetwork, deep: int, always_tiled_at_stride: Form
 ) -> None:
-    """Rows and columns two cells apart, with slices as they come."""
+    """Rows and columns two elements apart, with any stride of slices."""
     shape = (16, 4, 11, 8)
     write = partial(volume, outputs=16, strides=(deep, 2))
     check_numbers(
@@ -253,7 +253,7 @@ def test_one_image_of_several(make_network: MakeNetwork, always_tiled: Form, pad
 def test_one_image_in_several_borders(
     make_network: MakeNetwork, always_tiled: Form, low: int, high: int, value: float
 ) -> None:
-    """Windows of as many cells, elsewhere or beside other numbers, are others."""
+    """Other borders, by position or value, need another V."""
     shape = (16, 12, 12)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -286,7 +286,7 @@ def test_one_image_whose_border_is_not_all_read(
 
 
 def test_one_image_by_several_windows(make_network: MakeNetwork, always_tiled: Form) -> None:
-    """Tiles of another form are others, of whatever size."""
+    """Another form needs another V, for tiles of any size."""
     shape = (16, 12, 12)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -298,7 +298,7 @@ def test_one_image_by_several_windows(make_network: MakeNetwork, always_tiled: F
 
 
 def test_one_image_apart(make_network: MakeNetwork, always_tiled: Form) -> None:
-    """What goes on with values of this run, or through a pool, stays where it is."""
+    """Convolutions with computed operands, or with a pool, stay where they are."""
     shape = (24, 12, 12)
 
     def with_image(b: Builder, x: Tensor) -> Tensor:
@@ -316,7 +316,7 @@ def test_one_image_apart(make_network: MakeNetwork, always_tiled: Form) -> None:
 
 @pytest.mark.parametrize("pad", [0, 2])
 def test_windows_of_five(make_network: MakeNetwork, pad: int, always_tiled: Form) -> None:
-    """Tiles compute windows of 5x5, and what follows them."""
+    """Tiles compute windows of 5x5, with followers."""
     shape = (16, 13, 10)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -328,7 +328,7 @@ def test_windows_of_five(make_network: MakeNetwork, pad: int, always_tiled: Form
 @pytest.mark.parametrize("window", [3, 5])
 @pytest.mark.parametrize("joined", [False, True], ids=["groups", "joined"])
 def test_groups(make_network: MakeNetwork, window: int, joined: bool, always_tiled: Form) -> None:
-    """Groups are summed apart and tiled together, with the scales of their channels."""
+    """Each group has its sums; all groups have their tiles in one tensor."""
     shape = (64, 14, 11)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -345,7 +345,7 @@ def test_groups(make_network: MakeNetwork, window: int, joined: bool, always_til
 
 
 def test_an_operand_in_groups(make_network: MakeNetwork, always_tiled: Form) -> None:
-    """A tensor that is added to groups is added behind the tiles."""
+    """A tensor that is added to groups is added after the tiles."""
     shapes = [(32, 8, 8), (2, 16, 6, 6)]
 
     def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
@@ -357,7 +357,7 @@ def test_an_operand_in_groups(make_network: MakeNetwork, always_tiled: Form) -> 
 def test_groups_without_a_copy(
     make_network: MakeNetwork, make_plan: Any, always_tiled: Form
 ) -> None:
-    """Groups read the channels that the layer before made, and make those of the next."""
+    """Groups read the channels of the layer before in place, and write those of the next layer."""
     shape = (32, 8, 8)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -407,7 +407,7 @@ def test_nothing_twice(
 def test_concatenated_without_a_copy(
     make_network: MakeNetwork, make_plan: Any, always_tiled: Form
 ) -> None:
-    """What tiles cover beyond a result is never written: its neighbour's channels are there."""
+    """Tiles write nothing beyond a result, where other channels of the concat are."""
     shape = (16, 13, 13)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -436,7 +436,7 @@ def test_a_pad_grows(make_network: MakeNetwork, always_tiled: Form) -> None:
 
 
 def test_a_residual_that_others_place(make_network: MakeNetwork, always_tiled: Form) -> None:
-    """An operand that lives in a concatenation is added after the tiles, not copied into them."""
+    """An operand that is part of a concat is added after the tiles, and not copied."""
     shape = (16, 13, 13)
 
     def write(b: Builder, x: Tensor, r: Tensor) -> list[Tensor]:
@@ -449,7 +449,7 @@ def test_a_residual_that_others_place(make_network: MakeNetwork, always_tiled: F
 
 
 def pooled_rows(module: ModuleOp) -> list[int]:
-    """Rows that each pool of a network reads."""
+    """The number of rows that each pool of a network reads."""
     pools = (op for op in generics(module) if LinalgOp(op).reduced and "mulf" not in str(op))
     return [shape_of(op.inputs[0])[1] for op in pools]
 
@@ -458,7 +458,7 @@ def pooled_rows(module: ModuleOp) -> list[int]:
 def test_a_pool_chunk_by_chunk(
     make_network: MakeNetwork, always_tiled: Form, size: tuple[int, int]
 ) -> None:
-    """A pool reads each chunk as soon as it is there, if each has windows of its own."""
+    """A pool reads chunk by chunk, if no window reads two chunks."""
     shape, tile = (16, *size), always_tiled.tile
     module = make_network([shape], lambda b, x: pool(b, relu(b, convolution(b, x, 32))))
     check_numbers(module, [shape], always_tiled)
@@ -469,7 +469,7 @@ def test_a_pool_chunk_by_chunk(
 def test_room_for_chunks(
     make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, always_tiled: Form
 ) -> None:
-    """What the pool in front needs, and the image with its border does not."""
+    """The memory that the pool before it needs, less the image with its border."""
     monkeypatch.setattr(convolve, "chunk_size", chunk := Mock(return_value=1))
     rewritten(
         make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)),
@@ -481,7 +481,7 @@ def test_room_for_chunks(
 
 
 def test_chunks_of_a_network_with_too_many(make_network: MakeNetwork) -> None:
-    """They are larger, so that there are fewer."""
+    """Chunks are larger, so that there are fewer."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         for _ in range(3):
@@ -504,7 +504,7 @@ def test_a_last_chunk_of_fewer_rows(
     outputs: tuple[int, ...],
     follow: Callable[[Builder, Tensor], Tensor],
 ) -> None:
-    """Two rows of tiles, two more and one, whatever follows and however many read the image."""
+    """Two rows of tiles, two more and one, with any follower and one or two convolutions."""
     shape = (16, 4 * always_tiled.tile + 2, 14)
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
@@ -520,7 +520,7 @@ def test_a_last_chunk_of_fewer_rows(
 
 
 def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any, always_tiled: Form) -> None:
-    """What follows a pool at each point is stored with its chunks."""
+    """Pointwise followers of a pool run in its chunks."""
     shape = (16, 16, 16)
     module = make_network([shape], lambda b, x: relu(b, pool(b, convolution(b, relu(b, x), 16))))
     check_numbers(module, [shape], always_tiled)
@@ -544,7 +544,7 @@ def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any, always_t
 def test_a_pool_of_the_whole(
     make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor], always_tiled: Form
 ) -> None:
-    """A pool that needs rows of two chunks, or is not alone, waits for all of them."""
+    """A pool whose windows read two chunks, or that has siblings, reads the whole image."""
     shape = (16, 16, 16)
     module = make_network([shape], lambda b, x: write(b, relu(b, convolution(b, x, 16))))
     check_numbers(module, [shape], always_tiled)

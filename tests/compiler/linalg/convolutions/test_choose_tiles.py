@@ -1,4 +1,4 @@
-"""Which convolutions are cut into tiles: by weights, sizes and what a core's cycles buy."""
+"""Which convolutions take tiles: by weights, sizes and cores."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def form_of(outputs: int, inputs: int, height: int, width: int, target: Target) 
 
 @ON_ALL
 def test_the_form_by_the_weights(target: Target) -> None:
-    """Large weights for few points are what F(2) saves, arithmetic for many is what F(4) does."""
+    """F(2) saves large weights if results are few, F(4) arithmetic if they are many."""
     assert form_of(64, 64, 56, 56, target) is F4
     assert form_of(128, 128, 28, 28, target) is F4
     assert form_of(500, 500, 7, 7, target) is F2
@@ -124,7 +124,7 @@ def test_volumes(target: Target) -> None:
 
 
 def test_the_form_by_the_core() -> None:
-    """Where arithmetic is cheap beside memory, weights count the more."""
+    """Where arithmetic is cheap compared with memory, weights count more."""
     one, *two = (form_of(250, 250, 14, 14, target) for target in TARGETS)
     assert (one, two) == (F4, [F2, F2])
 
@@ -185,7 +185,7 @@ def test_slow_tiles_change_nothing() -> None:
 
 @ON_ALL
 def test_direct(target: Target) -> None:
-    """Few channels or few points leave nothing to gain."""
+    """With few channels or few results there is nothing to gain."""
     assert form_of(16, 16, 14, 14, target) is None
     assert form_of(64, 64, 4, 4, target) is None
 

@@ -58,7 +58,7 @@ def along(
 def test_along_one_axis(
     make_network: MakeNetwork, taps: int, axis: int, loops: int, always_tiled: Form
 ) -> None:
-    """Windows that are a row, or a column, of any length; what follows is done on their tiles."""
+    """Windows that are a row, or a column, of any length, with followers on their tiles."""
     shape = (16, 13, 14)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ def test_dilations_along_one_axis(
 def test_a_stride_along_one_axis(
     make_network: MakeNetwork, axis: int, always_tiled_at_stride: Form
 ) -> None:
-    """Every other cell of a row, or of a column, and all rows, or columns."""
+    """Every other element of a row, or of a column, and all rows, or columns."""
     shape = (16, 14, 17)
     write = partial(along, outputs=16, taps=3, axis=axis, stride=2)
     check_numbers(
@@ -109,7 +109,7 @@ def rows_of_a_volume(b: Builder, x: Tensor) -> Tensor:
 
 
 def test_rows_of_volumes(make_network: MakeNetwork, always_tiled: Form) -> None:
-    """Parts of a window are summed beside the taps along the depth."""
+    """The sum runs over parts of a window and taps along the depth."""
     shape = (16, 3, 6, 13)
     check_numbers(
         make_network([shape], lambda b, x: relu(b, rows_of_a_volume(b, relu(b, x)))),
@@ -189,7 +189,7 @@ def test_chunks_of_columns_at_stride(
 def test_chunks_of_columns_by_windows_of_rows(
     make_network: MakeNetwork, always_tiled: Form
 ) -> None:
-    """All phases of a dilation are one row of tiles, whose columns are single cells."""
+    """All phases of a dilation are one row of tiles, whose columns have one element."""
     shape = (16, 8, 5)
     write = partial(along, outputs=16, taps=3, axis=1, dilation=4)
     check_numbers(

@@ -94,7 +94,7 @@ def on_top(b: Builder, y: Tensor, x: Tensor) -> Tensor:
 def test_what_waits_for_the_image(
     make_network: MakeNetwork, follow: Follow, always_tiled: Form
 ) -> None:
-    """It asks for more than the cell of a point, which tiles have elsewhere."""
+    """It reads other elements than its own, which have other indices in tiles."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return follow(b, relu(b, convolution(b, x, 16)), x)
@@ -104,7 +104,7 @@ def test_what_waits_for_the_image(
 
 @pytest.mark.parametrize("axis", [0, 1], ids=["a number a group", "a number a channel of each"])
 def test_groups(make_network: MakeNetwork, axis: int, always_tiled: Form) -> None:
-    """Groups are one behind the other on tiles, which have no axis for them."""
+    """Tiles have no axis for groups: their channels follow each other."""
     shape = (32, 8, 8)
 
     def write(b: Builder, x: Tensor) -> Tensor:

@@ -128,7 +128,7 @@ def test_what_is_read_elsewhere(
 def test_what_takes_every_other_cell(
     make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It reads the concat: cells of a part are not as many as it makes of them."""
+    """It reads the concat: it needs more elements of a part than it makes."""
     write = convolution(3, 1, (1, 1, 1, 1))
     module = make_network([(3, 24, 24)], lambda b, x: every_other(b, write(b, x)))
     check_peeled(module, [(3, 24, 24)])
@@ -214,7 +214,7 @@ def largest(b: Builder, x: Tensor) -> Tensor:
 
 
 def one_window(b: Builder, x: Tensor) -> Tensor:
-    """Sums that all cells have."""
+    """Sums that are the same for all elements."""
     x, w = b.pad(x, [0, 1, 1], [0, 1, 1]), b.weight(ones(16, *x.shape[:1], 98, 98))
     o, p, q, i, k, m = b.loops("o p:96 q:96 i k m")
     return b.sum((o, p, q), (i, k, m), x[i, k, m] * w[o, i, k, m])

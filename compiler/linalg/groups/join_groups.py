@@ -14,7 +14,7 @@ Breaks: an infinity or NaN in one channel spreads to all groups of its block.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import TensorAccess, shape_of
-from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
+from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, shown
 from ncc.compiler.linalg.groups.grouped_convolution import GroupedConvolution, ungrouped
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, rebuilt_without, replace_op
@@ -46,9 +46,14 @@ class JoinGroups(LinalgPattern[GroupedConvolution]):
         return found if not isinstance(found, GroupedConvolution) else _why_apart(found) or found
 
     def check(self, found: GroupedConvolution) -> str | None:
-        if _pays(found.sums, self.target):
+        joined, apart = _cycles(found.sums, self.target)
+        if joined < apart:
             return None
-        return "products with zeros would cost more than rows that are no whole vectors"
+        costs = f"as they are {shown(apart)}, joined {shown(joined)}"
+        return f"products with zeros cost more than they save; estimated cycles: {costs}"
+
+    def describe(self, found: GroupedConvolution) -> str:
+        return f"{BLOCK // found.sums.size} groups become one"
 
     def rewrite(self, found: GroupedConvolution) -> None:
         """Replace the collapse by the sums of joined groups and of the remaining groups."""
@@ -107,21 +112,21 @@ def _why_apart(convolution: GroupedConvolution) -> str | None:
     return None
 
 
-def _pays(sums: GroupedSum, target: Target) -> bool:
-    """Whether products with zeros cost less than the remainders of rows that are no whole vectors.
+def _cycles(sums: GroupedSum, target: Target) -> tuple[float, float]:
+    """The cost of joined groups, and of groups as they are, which run along rows of a plain image.
 
     With a stride, rows are no vectors at all, and half a block takes as long as a whole one.
     """
     linalg_op = sums.linalg_op
     (column,) = linalg_op.write.index[-1].loops()
     shape, extents = shape_of(sums.weights), shape_of(linalg_op.op.results[0])[2:]
-    if sums.data.index[-1].coefficient(column) != 1:
-        return True
     groups = -(-sums.groups * sums.size // BLOCK)
     sizes = groups * BLOCK, BLOCK, extents, shape[3:]
     dense = {by for form in sums.data.index[1:] for _, by in form.terms} == {1}
     joined = cycles_of(*sizes, target, groups) if dense else plain_cycles(*sizes, target)
-    return joined < _along_rows(prod(shape) * prod(extents), extents[-1], target)
+    if sums.data.index[-1].coefficient(column) != 1:
+        return joined, inf
+    return joined, _along_rows(prod(shape) * prod(extents), extents[-1], target)
 
 
 def _along_rows(multiply_adds: int, row: int, target: Target) -> float:

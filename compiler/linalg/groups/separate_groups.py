@@ -56,6 +56,9 @@ class SeparateGroups(LinalgPattern[GroupedConvolution]):
             return _why_not_in_tiles(sums, self.target)
         return _why_in_one_kernel(sums, self.target)
 
+    def describe(self, found: GroupedConvolution) -> str:
+        return f"{found.sums.groups} convolutions"
+
     def rewrite(self, found: GroupedConvolution) -> None:
         """Replace the collapse and its followers by a convolution and followers for each group."""
         collapse = found.collapse

@@ -1,15 +1,15 @@
-"""Passes that rewrite linalg operations one by one: match, check, rewrite.
+"""Passes that rewrite the computations of a network one by one: match, check, rewrite.
 
     @dataclass(frozen=True)
     class SumOverImages(LinalgPattern[Windows]):
         name = "sum-over-images"
 
-        def match(self, op): ...          # the parts of the left side; or a reason, or None
+        def match(self, op): ...          # what the left side names; a reason, or None
         def check(self, found): ...       # None, or the reason why it does not pay
-        def rewrite(self, found): ...     # writes the right side
+        def rewrite(self, found): ...     # the right side
 
 Patterns of layers have the same form (`dialects/ncnn/canonicalize/pattern.py`). A reason is a
-sentence about the operation ("its weights are computed"), which `ncc explain` prints.
+sentence about the computation ("its weights are computed") that `ncc explain` prints.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ from ncc.compiler.linalg.rewrite.insert import doc_of, erase_dead
 Found = TypeVar("Found")
 
 Reason: TypeAlias = str
-"""Why a pattern leaves an operation as it is."""
+"""Why a pattern leaves a computation as it is."""
 
 
 @dataclass(frozen=True)
 class LinalgChoice(ExplainedPass, Generic[Found]):
-    """Matches operations one by one; its own `run` rewrites them."""
+    """Matches computations one by one, and rewrites what it found in a way of its own (`run`)."""
 
     @abstractmethod
     def match(self, op: GenericOp) -> Found | Reason | None:
-        """The parts of an operation that the rewrite needs.
+        """What a rewrite needs to know of a computation.
 
-        A reason, if the operation is of the kind that the pass is for and a condition does not
-        hold; None, if it is of another kind.
+        The reason where the computation is of the kind that the pass is for, and lacks a
+        condition; None where it is of another kind.
         """
 
     def check(self, found: Found) -> Reason | None:
-        """Why a rewrite does not pay; None if it does."""
+        """Why a rewrite does not pay; None where it does."""
         return None
 
     def describe(self, found: Found) -> str:
-        """What `ncc explain` prints about a rewrite; only `ncc explain` calls it."""
+        """What `ncc explain` says of a rewrite beside its layers; asked for by nothing else."""
         return ""
 
     def decide(self, op: GenericOp, decisions: Decisions | None = None) -> Found | None:
-        """The match, if op is to be rewritten; adds the decision to the list, if there is one."""
+        """What is to be rewritten, if it is; the decision goes to the list, if there is one."""
         return self.decide_on(op, self.match(op), decisions)
 
     def decide_on(
         self, op: GenericOp, found: Found | Reason | None, decisions: Decisions | None
     ) -> Found | None:
-        """The same for a match."""
+        """The same by what was matched."""
         if found is None:
             return None
         reason = found if isinstance(found, str) else self.check(found)
@@ -70,13 +70,14 @@ class LinalgChoice(ExplainedPass, Generic[Found]):
 
 @dataclass(frozen=True)
 class LinalgPattern(LinalgChoice[Found]):
-    """One rewrite. It sees each operation of the network once, but not the operations that rewrites
-    write. At the end, operations without readers are erased.
+    """One rewrite, offered each computation once, but not those that take the place of others.
+
+    Erases what nobody reads any more.
     """
 
     @abstractmethod
     def rewrite(self, found: Found) -> None:
-        """Replace the left side by the right side."""
+        """Put the right side in place of the left one."""
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         for op in generics_of(block):

@@ -106,12 +106,13 @@ def sums_in_groups(op: GenericOp) -> LinalgOp | None:
     """The sum of products in groups, if a collapse alone reads it and makes one axis of its
     channels; None for another computation.
     """
+    reader = op.results[0].get_user_of_unique_use()
+    if not isinstance(reader, tensor.CollapseShapeOp) or groups_of(reader) != OF_GROUPS:
+        return None
     linalg_op = LinalgOp(op)
     if len(linalg_op.reads) != 2 or linalg_op.product is None or not linalg_op.may_be_rebuilt:
         return None
-    reader = op.results[0].get_user_of_unique_use()
-    collapsed = isinstance(reader, tensor.CollapseShapeOp) and groups_of(reader) == OF_GROUPS
-    return linalg_op if collapsed else None
+    return linalg_op
 
 
 def collapse_of(linalg_op: LinalgOp) -> tensor.CollapseShapeOp:

@@ -50,11 +50,11 @@ class GroupedConvolution:
             return "its weights are computed"
         start = start_of(op, 2)
         if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
-            return "it goes on from other values than a constant bias"
+            return "its sums start from other values than a constant bias"
         found = GroupedConvolution(sums, start)
         if found.weights.begins_with(sums.group) and linalg_op.write.begins_with(sums.group):
             return found
-        return "groups are not the first axis of its weights, or of its result"
+        return "the first axis of its weights, or of its result, is not its groups"
 
     @property
     def collapse(self) -> tensor.CollapseShapeOp:

@@ -1,8 +1,8 @@
-"""What the passes over computations compare with: how much less something must cost, from what size
-on it pays, and what the models of `linalg` have measured.
+"""The numbers that passes over linalg compare with: how much a rewrite must save, from what size
+on it pays, and some measured costs.
 
-A target has one (`Target.costs`), beside the core that cycles are counted for; passes without a
-target are given it. No result depends on it beyond the order of sums that plans choose.
+Each target has a `CostModel` (`Target.costs`) and a `Core`; a pass gets a target or a cost model.
+The numbers choose plans, and so the order of sums, but nothing else in a result.
 """
 
 from __future__ import annotations
@@ -11,25 +11,43 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class GivenTiles:
+    """Tiles that every convolution takes that has some, whatever they cost.
+
+    tile: elements of a tile along an axis, as in F(tile); a window without such a form takes its
+    first one. rows: rows of tiles in a chunk, or columns; None: as many as cost least. formed:
+    whether the run transforms the weights.
+    """
+
+    tile: int
+    rows: int | None = None
+    formed: bool = False
+
+
+@dataclass(frozen=True)
 class CostModel:
     """Numbers that decide which plan is taken."""
 
     # --- Winograd's convolution ---
+    given_tiles: GivenTiles | None = None
+    """Tiles to try out; None: those that cost least."""
+    fewest_tiled_channels: int = 16
+    """Channels that a convolution in tiles reads, and makes, at the least."""
     few_summed: int = 64
-    """The most channels, times taps along the depth, that F(4) for 5x5 sums: so many round by
-    8e-6 of the largest result."""
+    """The largest number of channels, times taps along the depth, for F(4) of 5x5: such sums round
+    to 8e-6 of the largest result."""
     many_weights: int = 12 << 20
-    """Bytes of transformed weights from which on the run transforms them: fewer stay in
+    """Bytes of transformed weights from which on the run may transform them: smaller ones stay in
     caches."""
     fewer_bytes: float = 0.9
-    """The run transforms weights if this part of the cycles is less than by transformed ones:
-    memory is worth the rest."""
+    """The run transforms weights if this share of the cycles is less than with transformed weights:
+    less memory is worth a few cycles."""
     row_worth: float = 0.85
-    """Tiles of windows of one row, or one column, take at most this part of the cycles of the
-    direct convolution: what they read is written into frames of its own."""
+    """Tiles for windows of one row, or one column, take at most this share of the cycles of the
+    direct convolution, because their input needs a larger border."""
     halves_worth: float = 0.97
-    """Tiles by halves take at most this part of the cycles of the direct convolution by
-    halves: the model is no finer, and V and M take memory."""
+    """Tiles with bf16x3 take at most this share of the cycles of the direct convolution with
+    bf16x3: the model is not more precise, and V and M take memory."""
     uneven_chunks: float = 0.95
     """Unequal chunks take at most this part of the cycles of equal ones: the last chunk has
     kernels of its own."""
@@ -38,24 +56,37 @@ class CostModel:
 
     # --- Other convolutions ---
     fewest_empty_lanes: float = 0.02
-    """Empty lanes of vectors along a sequence, as a share of its elements, from which on blocks of
-    channels are better."""
+    """The smallest share of empty lanes in vectors along a sequence for which blocks of channels
+    are better."""
     joined_phases_worth: float = 0.75
-    """Joined phases take at most this part of the cycles of single ones where windows are one
-    cell, since results are moved apart behind them. Wider windows of single phases read
-    weights in strides, which is as slow."""
+    """Joined phases take at most this share of the cycles of single ones if windows are one
+    element, because results are copied to their rows and columns. With larger windows, single
+    phases read weights in strides, which is as slow as the copy."""
+    phases_apart_worth: float = 0.9
+    """Convolutions of single phases take at most this share of the cycles of one for all phases:
+    each of them reads the image."""
+    most_phases: int = 1 << 16
+    """The largest number of phases, and of elements of a window for all phases. With more, most
+    phases have no tap, or most elements of a window have none."""
+    moved_to_phase: float = 1.5
+    """Cycles of moving an element of the image to its phase."""
+    phases_worth: float = 0.75
+    """A convolution of the phases of an image takes at most this share of the cycles: it cannot
+    read the input of a network in place."""
     most_peeled_work: int = 256
-    """Multiply-adds a cell of the input: beyond, a copy costs less than the kernels of four
-    borders."""
+    """Multiply-adds for each element of the input: with more, a copy costs less than the kernels of
+    four borders."""
     trimmed_worth: float = 0.8
-    """The most products that are left, of all: parts are a kernel each, of less to share a
-    load."""
-    fewest_trimmed_points: int = 12
-    """Cells of the smallest of several parts: those of a register tile, for which weights are
-    read."""
+    """The largest share of products that may be left: each part is a kernel, and shares loads
+    among fewer sums."""
+    fewest_trimmed_elements: int = 12
+    """Elements of the smallest of several parts: a register tile has so many, and reads weights
+    once for them."""
+    between_windows: float = 2.0
+    """Elements of a window that are reduced in the time of a store and a load between two axes."""
     separate_windows_worth: float = 0.8
-    """The most that is left of the cells: those of windows that overlap are read once for
-    several."""
+    """The largest share of a window's elements that may be left: windows that overlap share
+    elements in registers."""
 
     # --- Row tiles ---
     large_value: float = 0.75
@@ -68,13 +99,13 @@ class CostModel:
 
     # --- Groups ---
     full_along_rows: float = 0.75
-    """The part of a core's multiply-adds that is reached along rows of a plain image."""
+    """The share of a core's multiply-adds that sums along rows of a plain image reach."""
     most_large_groups: int = 4
-    """Groups of whole blocks that are separated, at the most: each has kernels of its own."""
+    """The largest number of groups of whole blocks to separate: each group needs kernels."""
     most_ragged_groups: int = 16
-    """Groups of other channels that are separated, at the most: they share kernels of tiles."""
+    """The largest number of other groups to separate: they share the kernels of tiles."""
     group_weights_share: float = 0.5
-    """The part of L2 that is left to weights beside what is computed with them."""
+    """The share of L2 that is left for weights."""
 
     # --- Layout ---
     bytes_per_multiply_add: float = 0.6

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.options import Options
 from ncc.dialects.ncnn.attention.attention import Attention
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer, DeconvolutionLayer
@@ -123,19 +123,21 @@ def units(op: Layer, shapes: Sequence[tuple[int, ...]], options: Options) -> flo
     if options.tiles and isinstance(op, Filtering | InnerProductOp | GemmOp | Attention):
         least = HALVES
     elif isinstance(op, ConvolutionLayer | DeconvolutionLayer) and options.opt_level >= 2:
-        least = WINOGRAD if _may_be_in_tiles(op, shapes) else 1.0
+        least = WINOGRAD if _may_be_in_tiles(op, shapes, options.target.costs) else 1.0
     return max(least, sqrt(_terms(op, shapes) / TERMS_OF_A_UNIT))
 
 
 def _may_be_in_tiles(
-    op: ConvolutionLayer | DeconvolutionLayer, shapes: Sequence[tuple[int, ...]]
+    op: ConvolutionLayer | DeconvolutionLayer,
+    shapes: Sequence[tuple[int, ...]],
+    costs: CostModel,
 ) -> bool:
     """Whether a convolution may be computed in tiles, groups joined and phases of strides apart."""
     filters = op.params(*shapes)
     if filters.channels.depthwise or prod(filters.kernel) == 1:
         return False
     phases = prod(window.stride for window in filters.windows)
-    return min(filters.num_output, filters.num_input) * phases >= FEWEST_CHANNELS
+    return min(filters.num_output, filters.num_input) * phases >= costs.fewest_tiled_channels
 
 
 def _terms(op: Layer, shapes: Sequence[tuple[int, ...]]) -> float:

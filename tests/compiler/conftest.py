@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from xdsl.context import Context
@@ -13,10 +12,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f
 from xdsl.ir import Block, Region
 
 from ncc.compiler.cost_model import CostModel
-from ncc.compiler.linalg.convolutions import choose_convolution as convolve
-from ncc.compiler.linalg.convolutions import convolution
-from ncc.compiler.linalg.convolutions.forms import F2, F4, S2, S3, S4, Form, forms_of
-from ncc.compiler.linalg.convolutions.tiling import Tiling
+from ncc.compiler.linalg.convolutions.forms import F2, F4, S2, S3, S4, Form
 from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.plan import Plan
@@ -69,25 +65,14 @@ def make_plan() -> Callable[..., Plan]:
 
 
 @pytest.fixture(params=[F2, F4], ids=["F2", "F4"])
-def always_tiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Form:
-    """Tiles pay for every convolution, in chunks of one row of tiles."""
-    return _always_by(request.param, monkeypatch)
+def always_tiled(request: pytest.FixtureRequest) -> Form:
+    """The form of tiles that all convolutions of a test take."""
+    form: Form = request.param
+    return form
 
 
 @pytest.fixture(params=[S2, S3, S4], ids=["S2", "S3", "S4"])
-def always_tiled_at_stride(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Form:
-    """The same, by a form of stride 2 for windows of 3x3."""
-    return _always_by(request.param, monkeypatch)
-
-
-def _always_by(form: Form, monkeypatch: pytest.MonkeyPatch) -> Form:
-    """Tiles pay for every convolution: by `form`, or by the first that is made for it."""
-
-    def tiling_of(*sizes: Any, taps: int, stride: int, halves: bool) -> Tiling | None:
-        forms = (form, *forms_of(taps, stride, sizes[-1]))
-        fitting = [f for f in forms if (f.taps, f.stride) == (taps, stride)]
-        return replace(Tiling(fitting[0], *sizes), halves=halves) if fitting else None
-
-    monkeypatch.setattr(convolution, "tiling_of", tiling_of)
-    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: 1)
+def always_tiled_at_stride(request: pytest.FixtureRequest) -> Form:
+    """The same, a form of stride 2 for windows of 3x3."""
+    form: Form = request.param
     return form

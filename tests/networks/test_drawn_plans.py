@@ -37,7 +37,13 @@ QUICK, ALL, BATCH = 6, 40, 10
 
 DRAWN: Mapping[str, Sequence[float]] = {
     "full_along_rows": (0.01, 9.0),
+    "fewest_tiled_channels": (1, 8),
+    "fewest_empty_lanes": (0.0, 1.0),
     "joined_phases_worth": (0.0, 9.0),
+    "phases_apart_worth": (0.0, 9.0),
+    "moved_to_phase": (0.0, 9.0),
+    "phases_worth": (0.0, 9.0),
+    "between_windows": (0.0, 9.0),
     "most_peeled_work": (0, 10**9),
     "most_large_groups": (1, 16),
     "most_ragged_groups": (1, 16),
@@ -53,7 +59,7 @@ DRAWN: Mapping[str, Sequence[float]] = {
     "uneven_chunks": (0.5, 3.0),
     "forming_weight": (0.0, 20.0),
     "trimmed_worth": (0.0, 1.0),
-    "fewest_trimmed_points": (0, 4),
+    "fewest_trimmed_elements": (0, 4),
     "most_blocks_in_place": (0, 1, 100),
     "times_scaled_image": (0, 1),
     "halved_times_larger": (0, 1),
@@ -73,10 +79,7 @@ DRAWN: Mapping[str, Sequence[float]] = {
 }
 """Numbers of the cost model, and what else they may be."""
 
-MODULES: Mapping[str, Mapping[str, Sequence[float]]] = {
-    "convolutions.convolution": {"FEWEST_CHANNELS": (1, 8)},
-    "convolutions.tiling": {"CALLS": (0, 0, 10**6)},
-}
+MODULES: Mapping[str, Mapping[str, Sequence[float]]] = {}
 """Numbers that stand beside passes in compiler/linalg, and what else they may be."""
 
 CORES = {

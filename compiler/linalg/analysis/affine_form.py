@@ -1,4 +1,4 @@
-"""Indices of the linalg level: linear forms of the loops, as affine expressions have them.
+"""Indices of linalg operations as linear forms of the loops.
 
 d0 * 2 + d3 - 1    ->    terms ((0, 2), (3, 1)), constant -1
 """
@@ -47,7 +47,7 @@ class AffineForm:
         return 0
 
     def without(self, loop: int) -> AffineForm:
-        """The form where the loop is at its first step."""
+        """The form in the first iteration of the loop."""
         return AffineForm(tuple(term for term in self.terms if term[0] != loop), self.constant)
 
     def loops(self) -> set[int]:
@@ -94,11 +94,11 @@ def linear(expr: AffineExpr) -> AffineForm:
 
 @cache
 def _one(loop: int) -> AffineForm:
-    """The form that is one loop alone. Most are."""
+    """The form that is one loop, as most are."""
     return AffineForm(((loop, 1),))
 
 
 def indexing_map(loops: int, index: Iterable[AffineForm | AffineExpr]) -> AffineMapAttr:
-    """How an operand is indexed by so many loops."""
+    """The map from loops to the indices of an operand."""
     results = (form.expression if isinstance(form, AffineForm) else form for form in index)
     return AffineMapAttr(AffineMap(loops, 0, tuple(results)))

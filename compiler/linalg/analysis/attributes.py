@@ -1,7 +1,6 @@
-"""What a `linalg.generic` says besides its loops and its body, and what rewrites must make of it.
+"""The attributes of a `linalg.generic` that passes read and write, with their types.
 
-Every attribute is read and written here, with its type. One that this file does not know means
-nothing to any pass, and keeps none from its work.
+Passes ignore attributes that this file does not list.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 """The rows of a small constant matrix."""
 
 ValidExtents: TypeAlias = tuple[tuple[int, int, int], ...]
-"""Split loops (outer, inner, n): only points with outer * extent + inner < n count."""
+"""Split loops (outer, inner, n): only iterations with outer * extent + inner < n count."""
 
 
 @dataclass(frozen=True)
 class TypedAttribute(Generic[T]):
-    """An attribute of a computation, by its name in the IR.
+    """An attribute of a generic, by its name in the IR.
 
-    names_loops: whether it speaks of nothing but the loops, so that operands may be others.
+    names_loops: whether it describes the loops alone, and stays true for other operands.
     """
 
     name: str
@@ -48,16 +47,16 @@ class TypedAttribute(Generic[T]):
     names_loops: bool = False
 
     def of(self, op: Operation) -> T | None:
-        """What op says; None if it has no such attribute."""
+        """The value that op has; None if op lacks the attribute."""
         held = op.attributes.get(self.name)
         return None if held is None else self.decode(held)
 
     def put(self, op: Operation, value: T) -> None:
-        """Let op say so."""
+        """Set the attribute of op."""
         op.attributes[self.name] = self.encode(value)
 
     def drop(self, op: Operation) -> None:
-        """Let op not say so any more, if it does."""
+        """Remove the attribute of op, if it has one."""
         op.attributes.pop(self.name, None)
 
 
@@ -101,13 +100,13 @@ def _matrices(held: Attribute) -> tuple[Matrix, Matrix]:
 VALID_EXTENTS = TypedAttribute[ValidExtents](
     "valid_extents", _extents_attribute, _extents, names_loops=True
 )
-"""The other terms of a sum are zero; the other points of a result are never read."""
+"""The other terms of a sum are zero, or nobody reads the other elements of a result."""
 
 CHANNELS = TypedAttribute[tuple[int, ...]]("channels", integers, _numbers)
-"""What a selection of channels takes of the tensor that it captures."""
+"""The channels that a gather takes from the tensor that it captures."""
 
 LANES = TypedAttribute[tuple[int, ...]]("lanes", integers, _numbers)
-"""The same in blocks: the number of a lane among those of all blocks."""
+"""The same in blocks: a lane's number among the lanes of all blocks."""
 
 SEPARABLE = TypedAttribute[tuple[Matrix, Matrix]](
     "separable", lambda both: ArrayAttr(map(_matrix_attribute, both)), _matrices
@@ -118,12 +117,12 @@ The reads of m and n come first, then the data.
 """
 
 FACTORS = TypedAttribute[Attribute]("factors", lambda kind: kind, lambda kind: kind)
-"""The type whose products it is to sum, where a choice depends on that: float32, or bfloat16 for
-the products of halves.
+"""The type of the products of a sum, if an earlier pass has chosen it: float32, or bfloat16 for
+products of halves.
 """
 
 HALVES = TypedAttribute[bool]("halves", lambda _: UnitAttr(), lambda _: True)
-"""It makes two halves of each value that it reads, as `SplitBf16` writes it."""
+"""It splits each value into two halves, as `SplitBf16` writes it."""
 
 TILE = TypedAttribute[tuple[int, ...]]("tile", integers, _numbers, names_loops=True)
 """A loop, and how many of its iterations are computed at a time, with all that follows."""
@@ -135,10 +134,10 @@ _NAMES_LOOPS = {
 
 
 def may_be_rebuilt(op: GenericOp) -> bool:
-    """Whether op can be written anew without its attributes, by other loops or another body."""
+    """Whether op keeps its meaning without attributes, with other loops or another body."""
     return not any(name in _NAMES_LOOPS for name in op.attributes)
 
 
 def may_read_elsewhere(op: GenericOp) -> bool:
-    """Whether what its attributes say stays true if op reads another value by the same loops."""
+    """Whether the attributes stay true if op reads another value in the same loops."""
     return all(_NAMES_LOOPS.get(name, True) for name in op.attributes)

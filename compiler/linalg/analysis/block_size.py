@@ -1,4 +1,4 @@
-"""How many channels lie side by side: the block that layouts, tiles and groups count in."""
+"""The number of channels in a block, for layouts, tiles and groups."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def blocks_of(channels: int) -> int:
 
 
 def lanes_in(channels: int) -> int:
-    """How many lanes these blocks have."""
+    """How many lanes the blocks of so many channels have."""
     return blocks_of(channels) * BLOCK

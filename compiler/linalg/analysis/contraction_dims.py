@@ -1,4 +1,4 @@
-"""What each loop of a contraction is for, named as MLIR's `inferContractionDims` names it.
+"""The loops of a contraction by their role, with the names of MLIR's `inferContractionDims`.
 
 c[b, m, n] += a[b, m, k] * w[b, n, k]
 """
@@ -12,7 +12,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess
 
 @dataclass(frozen=True)
 class ContractionDims:
-    """The two factors, data first, and the loops by which of them they move.
+    """The two factors, data first, and the loops by the factors that they index.
 
     batch: parallel, both. m: parallel, the data. n: parallel, the weights. k: reduced, both.
     """
@@ -26,7 +26,7 @@ class ContractionDims:
 
     @staticmethod
     def of(linalg_op: LinalgOp) -> ContractionDims | None:
-        """Those of a sum of products; None for anything else."""
+        """The dims of a sum of products; None for any other operation."""
         if linalg_op.product is None:
             return None
         lhs, rhs = (linalg_op.reads[position] for position in linalg_op.product)

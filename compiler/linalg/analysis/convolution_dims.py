@@ -1,4 +1,4 @@
-"""What each loop of a convolution is for, named as MLIR's `inferConvolutionDims` names it.
+"""The loops of a convolution by their role, with the names of MLIR's `inferConvolutionDims`.
 
 y[n, c, o, p] += x[n, c, i, stride * p + dilation * k] * w[c, o, i, k]
 
@@ -15,10 +15,11 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess
 
 @dataclass(frozen=True)
 class Window:
-    """How windows lie along an axis of the input: element `image` of the result reads
+    """The windows along an axis of the input: element `image` of the result reads element
     stride * image + dilation * tap.
 
-    image, tap: loops; tap is None where a window is one element. axis: the filter's, of the taps.
+    image, tap: loops; tap is None if a window is one element. axis: the axis of the filter that has
+    the taps.
     """
 
     image: int
@@ -38,9 +39,9 @@ class Window:
 class ConvolutionDims:
     """The two factors, and the loops; image and filter loops in the order of the input's axes.
 
-    windows: one for each axis of the input that an image's loop moves, alone or with one filter
-    loop, which is an axis of the filter and moves nothing else; None for the other axes. An axis
-    whose window is one element has its loop in `batch`, as in MLIR, and a window nevertheless.
+    windows: one for each axis of the input that an image loop indexes, alone or with a filter loop;
+    the filter loop must index one axis of the filter and nothing else. None for the other axes. If
+    a window is one element, the loop of its axis is in `batch`, as in MLIR.
     """
 
     input: TensorAccess
@@ -55,7 +56,7 @@ class ConvolutionDims:
 
     @staticmethod
     def of(linalg_op: LinalgOp) -> ConvolutionDims | None:
-        """Those of a sum of products; None for anything else."""
+        """The dims of a sum of products; None for any other operation."""
         dims = ContractionDims.of(linalg_op)
         if dims is None:
             return None
@@ -77,18 +78,18 @@ class ConvolutionDims:
 
 
 def _window(linalg_op: LinalgOp, dims: ContractionDims, axis: int) -> Window | None:
-    """How windows lie along an axis of the input."""
+    """The windows along an axis of the input; None if it has none."""
     form = dims.lhs.index[axis]
     image, taps = form.loops() & set(dims.m), form.loops() & set(dims.k)
     if len(image) != 1 or len(taps) > 1 or form.loops() != image | taps or form.constant:
         return None
-    (cell,) = image
+    (loop,) = image
     if not taps:
-        return Window(cell, form.coefficient(cell))
+        return Window(loop, form.coefficient(loop))
     (tap,) = taps
     axes = [k for k, index in enumerate(dims.rhs.index) if index.bare == tap]
     uses = sum(tap in index.loops() for access in linalg_op.reads for index in access.index)
     if len(axes) != 1 or uses != 2:
         return None
     extent, dilation = linalg_op.extents[tap], form.coefficient(tap)
-    return Window(cell, form.coefficient(cell), tap, axes[0], extent, dilation)
+    return Window(loop, form.coefficient(loop), tap, axes[0], extent, dilation)

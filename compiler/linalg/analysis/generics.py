@@ -1,4 +1,4 @@
-"""The function that is the network, and those of the kernels that it calls."""
+"""The function of the network, and the functions that it calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ncc.dialects.tiled import TiledLoopOp
 
 
 def network_of(module: ModuleOp) -> func.FuncOp:
-    """The function that is the network: the one that nobody calls."""
+    """The function of the network: the one that no other function calls."""
     for op in module.body.block.ops:
         if isinstance(op, func.FuncOp) and op.sym_visibility is None:
             return op
@@ -21,9 +21,7 @@ def network_of(module: ModuleOp) -> func.FuncOp:
 
 
 def generics_of(block: Block) -> list[GenericOp]:
-    """The generics of a block, and of loops in it, at this moment; later rewrites do not change the
-    list.
-    """
+    """The generics of a block and of its loops, in a list that later rewrites do not change."""
     return [op for op in with_bodies(block) if isinstance(op, GenericOp)]
 
 
@@ -38,6 +36,6 @@ def with_bodies(block: Block) -> list[Operation]:
 
 
 def callee_of(call: func.CallOp) -> str:
-    """The name of the function that is called."""
+    """The name of the called function."""
     name: str = call.callee.root_reference.data
     return name

@@ -33,9 +33,9 @@ from ncc.dialects.operation import operands_of, ops_of
 
 @dataclass(frozen=True)
 class _IterationSpace:
-    """What the maps and kinds of a generic say, whatever it reads.
+    """The maps and iterator types of a generic, without its operands.
 
-    `shown` has for every loop the operand and the axis that are as long as it.
+    shown: for each loop, the operand and the axis that have its extent.
     """
 
     forms: tuple[tuple[AffineForm, ...], ...]
@@ -76,7 +76,7 @@ class _IterationSpace:
 
 @dataclass(frozen=True)
 class TensorAccess:
-    """A tensor and the linear form of each of its coordinates."""
+    """A tensor and the linear form of each of its indices."""
 
     value: SSAValue
     index: tuple[AffineForm, ...]
@@ -86,12 +86,12 @@ class TensorAccess:
 
     @property
     def axes(self) -> tuple[int, ...] | None:
-        """The loops that its coordinates are, if each is one alone, and no two are the same."""
+        """The loops of its indices, if each index is one loop, and no two are the same."""
         loops = tuple(form.bare for form in self.index if form.bare is not None)
         return loops if len(set(loops)) == len(self.index) else None
 
     def begins_with(self, *loops: int) -> bool:
-        """Whether its first coordinates are these loops, which move none of the others."""
+        """Whether its first indices are these loops, which occur in no other index."""
         first, rest = self.index[: len(loops)], self.index[len(loops) :]
         alone = not any(form.coefficient(loop) for form in rest for loop in loops)
         return alone and [form.bare for form in first] == list(loops)
@@ -115,7 +115,7 @@ def _shape(kind: Attribute) -> tuple[int, ...]:
 
 
 def outs_of(op: GenericOp) -> SSAValue:
-    """The value that a generic starts from, and writes over."""
+    """The initial value of a generic, which it overwrites."""
     *_, outs = operands_of(op)
     return outs
 
@@ -144,7 +144,7 @@ def fill_number(op: FillOp) -> float:
 
 
 def uncast(value: SSAValue) -> SSAValue:
-    """What an exact conversion to a wider type was made of: itself, if it is none."""
+    """The value before exact conversions to a wider type."""
     while isinstance(value.owner, (arith.ExtSIOp, arith.ExtUIOp, arith.ExtFOp)):
         value = value.owner.operands[0]
     held = held_by(value)
@@ -175,13 +175,13 @@ class LinalgOp:
 
     @cached_property
     def reads(self) -> list[TensorAccess]:
-        """What it reads, and where."""
+        """The inputs with their indices."""
         *reads, _ = map(TensorAccess, operands_of(self.op), self._loops.forms)
         return reads
 
     @cached_property
     def write(self) -> TensorAccess:
-        """What it writes over, and where."""
+        """The output with its indices."""
         return TensorAccess(outs_of(self.op), self._loops.forms[-1])
 
     @cached_property
@@ -192,7 +192,7 @@ class LinalgOp:
 
     @cached_property
     def live(self) -> list[int]:
-        """The inputs that the body reads (others only say an extent)."""
+        """The inputs that the body reads. The others only give an extent."""
         return [i for i in range(len(self.reads)) if self.body.args[i].uses]
 
     @cached_property
@@ -227,7 +227,7 @@ class LinalgOp:
 
     @property
     def is_pointwise(self) -> bool:
-        """All loops parallel, and nothing read of `outs`."""
+        """Whether all loops are parallel and the body does not read `outs`."""
         return not self.reduced and not self.reads_outs
 
     @cached_property
@@ -238,13 +238,13 @@ class LinalgOp:
         return None if pair is None else self.positions(pair)
 
     def positions(self, values: Sequence[SSAValue]) -> tuple[int, int] | None:
-        """The inputs that two values are as they are read; None for anything else."""
+        """The positions of two inputs, given as arguments of the body; None for other values."""
         found = [v.index for v in values if isinstance(v, BlockArgument) and v.owner is self.body]
         return (found[0], found[1]) if len(values) == len(found) == 2 else None
 
     @cached_property
     def _coordinates(self) -> list[IndexOp | tensor.ExtractOp]:
-        """The operations of the body that make coordinates, or use them."""
+        """The operations of the body that compute indices, or use computed ones."""
         return [op for op in ops_of(self.body) if isinstance(op, (IndexOp, tensor.ExtractOp))]
 
     @cached_property
@@ -254,23 +254,23 @@ class LinalgOp:
 
     @cached_property
     def captured(self) -> list[SSAValue]:
-        """Tensors that the body reads at computed coordinates."""
+        """Tensors that the body reads at computed indices."""
         read = (op for op in self._coordinates if isinstance(op, tensor.ExtractOp))
         return list(dict.fromkeys(op.tensor for op in read))
 
     @property
     def computes_coordinates(self) -> bool:
-        """Whether the body reads the values of loops, or tensors where these lead it."""
+        """Whether the body reads the values of loops, or tensors at computed indices."""
         return bool(self._coordinates)
 
     @cached_property
     def valid_extents(self) -> ValidExtents:
-        """How many points of split loops count, where not all do."""
+        """How many iterations of split loops count, if not all do."""
         return attributes.VALID_EXTENTS.of(self.op) or ()
 
     @cached_property
     def channels(self) -> tuple[int, ...] | None:
-        """What a selection of channels takes of the tensor that it captures."""
+        """The channels that a gather takes from the tensor that it captures."""
         return attributes.CHANNELS.of(self.op)
 
     @cached_property
@@ -285,23 +285,24 @@ class LinalgOp:
 
     @property
     def factors(self) -> Attribute | None:
-        """The type whose products it is to sum, where a choice depends on that."""
+        """The type of its products, if an earlier pass has chosen it."""
         return attributes.FACTORS.of(self.op)
 
     @property
     def halves(self) -> bool:
-        """Whether it makes two halves of each value that it reads."""
+        """Whether it splits each value into two halves."""
         return attributes.HALVES.of(self.op) is not None
 
     @property
     def may_be_rebuilt(self) -> bool:
-        """Whether it can be written anew without its attributes, by other loops or another body."""
+        """Whether it keeps its meaning without attributes, with other loops or another body."""
         return attributes.may_be_rebuilt(self.op)
 
     @property
     def halved(self) -> tuple[TensorAccess, int]:
-        """What it makes halves of, and the axis of its blocks, which are read by pairs; a table of
-        channels is read by itself.
+        """The input that it splits into halves, and the axis of blocks, which it reads in pairs.
+
+        It does not read tables of channels in pairs.
         """
         return next(
             (access, axis)
@@ -311,7 +312,7 @@ class LinalgOp:
         )
 
     def describe(self) -> str:
-        """The computation in index notation, e.g. `y[d0,d1] += x[d0,d1*2+d2] * w[d2]`."""
+        """The operation in index notation, e.g. `y[d0,d1] += x[d0,d1*2+d2] * w[d2]`."""
 
         def form(f: AffineForm) -> str:
             parts = [f"d{d}" if c == 1 else f"d{d}*{c}" for d, c in f.terms]

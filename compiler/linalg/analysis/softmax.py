@@ -1,12 +1,12 @@
-"""Softmax among linalg operations: powers by their sum, the largest of which is 1.
+"""Softmax as linalg operations: exponentials by their sum, of which the largest is 1.
 
 m[s]    = the largest of x[s, t] over t
 e[s, t] = exp(x[s, t] - m[s])
 d[s]    = sum over t of e[s, t]
 y[s, t] = e[s, t] / d[s]
 
-Under a mask m is at least the least float, and 1 divides where d is 0: rows of nothing but -inf are
-zeros, not NaN.
+With a mask, m is at least the least finite float, and the divisor is 1 where d is 0: then rows of
+-inf become zeros, not NaN.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ EQUAL = 1
 
 @dataclass(frozen=True)
 class Shares:
-    """What a quotient of powers by their sum was made of.
+    """A softmax. powers: the exponentials.
 
-    kept: the axes of the powers that their sums have. zeros: whether 1 divides where a sum is 0.
+    kept: the axes of the exponentials that their sums have. zeros: whether the divisor is 1 where a
+    sum is 0.
     """
 
     x: SSAValue
@@ -42,7 +43,7 @@ class Shares:
 
     @staticmethod
     def of(op: GenericOp) -> Shares | None:
-        """What op divides; None of anything else than such powers by their sums."""
+        """The softmax whose quotient is op; None for any other operation."""
         over = _yielded(op)
         if not isinstance(over, arith.DivfOp):
             return None
@@ -69,16 +70,16 @@ class Shares:
 
     @property
     def least(self) -> float:
-        """What the largest is at least, as softmax writes it."""
+        """The lower bound of the largest value."""
         return LEAST if self.zeros else -inf
 
     def divisor(self, total: Scalar) -> Scalar:
-        """What divides, by a sum."""
+        """The divisor, made of a sum."""
         return divisor(total) if self.zeros else total
 
 
 def _divided(value: SSAValue) -> SSAValue | None:
-    """x of `x == 0 ? 1 : x`, by which shares of zeros are divided."""
+    """x of `x == 0 ? 1 : x`, the divisor of rows that may be all zeros."""
     chosen = value.owner
     if not isinstance(chosen, arith.SelectOp):
         return None
@@ -92,13 +93,13 @@ def _divided(value: SSAValue) -> SSAValue | None:
 
 
 def _yielded(op: GenericOp) -> Operation | Block | None:
-    """What computes a point."""
+    """The operation that computes an element."""
     last = op.regions[0].block.last_op
     return None if last is None else operands_of(last)[0].owner
 
 
 def _exponent(powers: SSAValue, kept: tuple[int, ...]) -> tuple[SSAValue, SSAValue] | None:
-    """x and m of exponentials of x - m, m the largest x at these axes: one of them is 1."""
+    """x and m of exp(x - m), where m is the largest x along the axes that are not kept."""
     if not isinstance(powers.owner, GenericOp):
         return None
     linalg_op = LinalgOp(powers.owner)
@@ -117,7 +118,7 @@ def _exponent(powers: SSAValue, kept: tuple[int, ...]) -> tuple[SSAValue, SSAVal
 
 
 def _folds(op: Operation | Block, by: type[Operation], values: SSAValue) -> bool:
-    """Whether op folds values as they are, each once."""
+    """Whether op reduces the elements of a value, each once and unchanged."""
     if not isinstance(op, GenericOp) or list(op.inputs) != [values]:
         return False
     linalg_op = LinalgOp(op)

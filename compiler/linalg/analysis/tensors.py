@@ -1,6 +1,6 @@
-"""Tensors that no computation makes: constants, and windows of other tensors.
+"""Tensors that no generic computes: constants, and views of other tensors.
 
-A pad, a concat, a slice or a reshape is memory, not work: `memory` finds where it is.
+A pad, a concat, a slice or a reshape is a place in memory and costs no work: `memory` finds it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 VIEWS = (tensor.PadOp, tensor.ConcatOp, *RESHAPES, tensor.ExtractSliceOp)
 
 OF_GROUPS = [[0, 1], [2], [3]]
-"""The axes of an image of groups by those of one of all their channels; see `groups_of`."""
+"""The collapse of (group, channel, row, column) to an image; see `groups_of`."""
 
 
 def is_constant(value: SSAValue) -> bool:
@@ -32,7 +32,7 @@ def is_constant(value: SSAValue) -> bool:
 
 
 def weights_of(value: SSAValue) -> Weights:
-    """A constant's source under the shape it has there."""
+    """The source of a constant, with the shape of the value."""
     owner = value.owner
     while isinstance(owner, RESHAPES):
         owner = owner.operands[0].owner
@@ -42,12 +42,12 @@ def weights_of(value: SSAValue) -> Weights:
 
 
 def pad_sides(op: tensor.PadOp) -> tuple[list[int], list[int]]:
-    """How many elements a pad puts in front of each axis, and behind it."""
+    """How many elements a pad adds at the start and at the end of each axis."""
     return list(op.static_low.get_values()), list(op.static_high.get_values())
 
 
 def pad_value(op: tensor.PadOp) -> float:
-    """The constant that a pad fills its border with."""
+    """The constant in the border of a pad."""
     last = op.region.block.last_op
     number = constant_number(last.operands[0]) if last is not None else None
     if number is None:

@@ -1,4 +1,4 @@
-"""How often weights are used in a run, which decides whether to work on them pays."""
+"""How often an operation uses each weight: work on weights pays if they are used often."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ncc.compiler.target import Core
 
 
 def is_large(weights: SSAValue, core: Core) -> bool:
-    """Whether a first-level cache does not hold weights of float32."""
+    """Whether float32 weights exceed the first-level cache."""
     return 4 * prod(shape_of(weights)) > core.l1_bytes
 
 
 def points_with(weights: TensorAccess, linalg_op: LinalgOp) -> int:
-    """At how many points a linalg operation uses each element of an operand."""
+    """How often a linalg operation uses each element of an operand."""
     return prod(n for d, n in enumerate(linalg_op.extents) if not weights.uses(d))
 
 
 def points_of(data: TensorAccess, linalg_op: LinalgOp) -> int:
-    """How many points of a result differ in what they read of an operand."""
+    """How many elements of a result read different parts of an operand."""
     return prod(linalg_op.extents[d] for d in linalg_op.parallel if data.uses(d))
 
 
 def positions_with(weights: SSAValue) -> int:
-    """At how many points of an image sums with the same weights are taken, in all its parts.
+    """How many elements of an image use each weight, over all sums with these weights.
 
-    What is chosen by that is the same however high the parts are.
+    An image that is computed in parts has the same number for any height of the parts.
     """
     products = 0
     for use in weights.uses:

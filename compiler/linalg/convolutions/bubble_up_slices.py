@@ -43,7 +43,7 @@ from ncc.dialects.operation import ops_of
 
 @dataclass(frozen=True)
 class BubbleUpSlices(LinalgChoice["_Sliced"]):
-    """Compute no other elements of convolutions; see the head of this file."""
+    """Slice the operands of convolutions; see the head of this file."""
 
     name = "bubble-up-slices"
 
@@ -51,7 +51,7 @@ class BubbleUpSlices(LinalgChoice["_Sliced"]):
         return _Sliced.of(op)
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        """A rewrite makes slices of operands, which are next."""
+        """Rewrite in front of each slice. A rewrite makes slices of operands, which are next."""
         left = [one for one in _slices(block) if one.result.uses][::-1]
         while left:
             op = left.pop().source.owner
@@ -67,8 +67,8 @@ def _slices(block: Block) -> list[tensor.ExtractSliceOp]:
 
 @dataclass(frozen=True)
 class _Sliced:
-    """A computation, and the slice that alone reads it. spans: what the slice keeps of each axis
-    after the channels.
+    """An operation and its only reader, a slice. spans: the part of each axis after the channels
+    that the slice keeps.
     """
 
     op: GenericOp
@@ -77,16 +77,16 @@ class _Sliced:
 
     @staticmethod
     def of(op: GenericOp) -> _Sliced | str | None:
-        """A convolution, or what follows one, in front of a slice; or why it is computed whole.
+        """A convolution or a follower with its slice, or why it is computed whole.
 
-        None for what no slice reads, and for other computations.
+        None for other operations, and if no slice reads the result.
         """
         users = (use.operation for use in op.results[0].uses)
         slices = [user for user in users if isinstance(user, tensor.ExtractSliceOp)]
         if not slices or not _follows_convolution(op):
             return None
         if not op.results[0].has_one_use():
-            return "others than the slice read it, too"
+            return "the slice is not its only reader"
         slice = slices[0]
         begin, size = slice.static_offsets.get_values(), shape_of(slice.result)
         if any(step != 1 for step in slice.static_strides.get_values()):
@@ -98,7 +98,7 @@ class _Sliced:
         return found if found._reads_values() else "the slice keeps elements that read border alone"
 
     def _spans(self, access: TensorAccess, linalg_op: LinalgOp) -> list[Span]:
-        """What is read of each axis of an operand after its channels."""
+        """The part of each axis of an operand, after the channels, that the slice needs."""
         return [span(access, linalg_op, axis, *kept) for axis, kept in enumerate(self.spans, 1)]
 
     def _reads_values(self) -> bool:
@@ -116,7 +116,7 @@ class _Sliced:
         return True
 
     def rewrite(self) -> list[tensor.ExtractSliceOp]:
-        """Put a computation of what the slice keeps in its place; the slices of operands."""
+        """Replace the slice by an operation on slices of operands; returns these."""
         b = Builder(Block())
 
         def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
@@ -134,13 +134,13 @@ class _Sliced:
 
 
 def _moves(access: TensorAccess, linalg_op: LinalgOp) -> bool:
-    """Whether other elements of the result read other elements of an operand."""
+    """Whether different elements of an image read different elements of an operand."""
     return any(map(access.uses, image_loops(linalg_op)))
 
 
 def _follows_convolution(op: GenericOp) -> bool:
-    """Whether it sums products over a window, or follows a computation that does, elementwise; each
-    is the only reader of the one before it.
+    """Whether op sums products over a window, or follows such a sum elementwise; each operation is
+    the only reader of the one before it.
     """
     left: list[GenericOp | None] = [op]
     while left:

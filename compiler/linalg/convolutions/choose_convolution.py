@@ -1,4 +1,4 @@
-"""Which algorithm a convolution uses: small windows go to Winograd's where it pays.
+"""Chooses the algorithm of each convolution: Winograd's for small windows, if it pays.
 
     %p = pad %x  low 1 high 1                         %p = pad %x  low 1 high 1 + up to 3
     %c = conv(%p, %w) outs(bias)                      %v, %m = generics of `winograd`
@@ -6,17 +6,17 @@
                                                       %e = pointwise(%t, expand %r)   on the tiles
                                                       %y = extract_slice (collapse %e)
 
-Pointwise computations that follow a convolution are rewritten on its tiles, so that they stay at
-the point that is stored. %v says how many rows of tiles, or of a single row how many columns, are
-to be computed at a time (`TILE`): as many as let fit a cache what is made in between. The loop over
-these chunks is made later, by `tile-and-fuse`.
+The pass rewrites pointwise operations after a convolution on its tiles, so that the kernel which
+stores an element also computes them. %v says how many rows of tiles, or of a single row how many
+columns, run at a time (`TILE`): so many that V and M of this chunk fit a cache. `tile-and-fuse`
+makes the loop over chunks later.
 
-Convolutions of one image with the same tiles, as detectors have for boxes and classes, are computed
-side by side: its input is transformed once.
+Several convolutions of one image with the same tiles, as detectors have for boxes and classes, run
+together: they share V.
 
 Needs: the linalg level before layouts and groups.
-Breaks: the order and rounding of floating-point sums: those of normal random numbers by some 7e-6
-of the largest result where 64 channels are summed, by 1.7e-5 where 512 are.
+Breaks: the order and rounding of floating-point sums. With normal random numbers, errors are some
+7e-6 of the largest result for 64 channels, and 1.7e-5 for 512.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from ncc.dialects.weights.weight import ConstantOp
 
 @dataclass(frozen=True)
 class ChooseConvolution(LinalgChoice[Convolution]):
-    """Rewrite the convolutions of the network that are cheaper in tiles.
+    """Rewrite the convolutions that are cheaper in tiles.
 
-    threads: how many share a chunk, which may be the larger for it.
-    halves: whether `SplitBf16` follows. Sums of tiles say then what they are to be of: float32 by
-    the forms that halves of bfloat16 would round too coarsely.
+    threads: the threads that share a chunk: more threads allow larger chunks.
+    halves: whether `SplitBf16` follows. Then the sums of tiles get a type for their products:
+    float32 for forms that would round too coarsely with halves of bfloat16.
     """
 
     name = "choose-convolution"
@@ -73,7 +73,7 @@ class ChooseConvolution(LinalgChoice[Convolution]):
         return f"by {name_of(found.tiling)}; {found.costs}"
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        beside = rooms(block)
+        free = rooms(block)
         if decisions is not None:
             for inner in generics_of(block):
                 self.decide(inner, decisions)
@@ -84,11 +84,11 @@ class ChooseConvolution(LinalgChoice[Convolution]):
                 first = self._rewriting(convolution)
                 others = [
                     self._rewriting(one)
-                    for one in map(self.decide, convolution.beside())
+                    for one in map(self.decide, convolution.siblings())
                     if one is not None and one.has_tiles_of(convolution)
                 ]
                 others = [one for one in others if one.can_join(first)]
-                first.run(beside[inner], others)
+                first.run(free[inner], others)
                 done.update(one.convolution.op for one in others)
         if done:
             erase_dead(block)
@@ -99,9 +99,9 @@ class ChooseConvolution(LinalgChoice[Convolution]):
 
 
 class _Rewrite:
-    """The rewriting of one convolution and of what follows it at each point.
+    """The rewrite of one convolution and its pointwise followers.
 
-    factors: what sums over channels say of their products.
+    factors: the type of the products of sums over channels.
     """
 
     def __init__(self, convolution: Convolution, threads: int, factors: AnyFloat | None) -> None:
@@ -115,9 +115,9 @@ class _Rewrite:
         self.builder = builder_for(convolution.op)
 
     def can_join(self, first: _Rewrite) -> bool:
-        """Whether it can be computed beside another one, further up: it reads vectors of constants.
+        """Whether it can run together with an earlier one: its other operands are constant vectors.
 
-        Not beside one with a pool, which is done chunk by chunk.
+        A convolution with a pool cannot: the pool needs its chunks.
         """
         end = reader_of(first.followers.last.results[0])
         if end is not None and LinalgOp(end).reduced and LinalgOp(end).product is None:
@@ -128,7 +128,7 @@ class _Rewrite:
         )
 
     def _operands(self) -> list[SSAValue]:
-        """What it reads besides its image and its weights."""
+        """Its operands besides the image and the weights."""
         init = self.convolution.init
         made = [op.results[0] for op in (self.convolution.op, *self.followers.ops)]
         reads = [access.value for op in self.followers.ops for access in LinalgOp(op).reads]
@@ -136,7 +136,7 @@ class _Rewrite:
         return [*start, *(value for value in reads if value not in made)]
 
     def _join(self, first: _Rewrite) -> None:
-        """Be written where another one is, and have all constants there."""
+        """Write to the builder of another one, and move the constants there."""
         self.builder = Builder(first.builder.block, self.builder.doc)
         last = first.followers.last
         for value in self._operands():
@@ -146,28 +146,33 @@ class _Rewrite:
                 self.builder.block.add_op(constant)
 
     def run(self, room: Room, others: Sequence[_Rewrite] = ()) -> None:
-        """room: what memory is left beside it.
+        """Rewrite it, and others of the same image and tiles, which share V, chunk by chunk.
 
-        others: of the same image and tiles, computed beside it from one V.
+        room: the memory that is free at the convolution.
         """
         for other in others:
             other._join(self)
         tiling, together = self.tiling, (self, *others)
-        outputs = sum(one.tiling.outputs for one in together)
-        size = chunk_size(replace(tiling, outputs=outputs), self.threads, room)
+        size = self._chunk_size(room, sum(one.tiling.outputs for one in together))
         chunk = (tiling.along, size) if size < tiling.length else None
         tiles = tiling.rows, tiling.columns
         reach = [
             n * step + more
-            for n, step, more in zip(tiles, self.plane.steps, self.plane.beside, strict=True)
+            for n, step, more in zip(tiles, self.plane.steps, self.plane.overlap, strict=True)
         ]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
         constants = [one._constants() for one in together]
-        grid = self.plane.read(tiles)
-        v = transformed(self.builder, x, constants[0], grid, chunk)
+        v = transformed(self.builder, x, constants[0], self.plane.read(tiles), chunk)
         made = [one._tiled(v, own) for one, own in zip(together, constants, strict=True)]
         for one, result in zip(together, made, strict=True):
             one._replace(result)
+
+    def _chunk_size(self, room: Room, outputs: int) -> int:
+        """Rows of tiles in a chunk, or columns, for so many output channels."""
+        given = self.tiling.target.costs.given_tiles
+        if given is None or given.rows is None:
+            return chunk_size(replace(self.tiling, outputs=outputs), self.threads, room)
+        return min(given.rows, self.tiling.length)
 
     def _constants(self) -> TransformConstants:
         weights = weights_of(self.convolution.weights)
@@ -180,7 +185,7 @@ class _Rewrite:
         return TransformConstants.of(self.builder, self.plane, weights, self.tiling.formed)
 
     def _replace(self, tiles: Tensor) -> None:
-        """Put the image that tiles make in place of the convolution and what followed it."""
+        """Replace the convolution and its followers by the image in these tiles."""
         b, dead = self.builder, [*reversed(self.followers.ops), self.convolution.op]
         result = self.tiles.image(b, tiles)
         last: Operation = dead[0]
@@ -197,7 +202,7 @@ class _Rewrite:
                 op.erase()
 
     def _tiled(self, v: Tensor, constants: TransformConstants) -> Tensor:
-        """The tiles, by their V, with everything that follows the convolution."""
+        """The tiles, made of V, with the followers of the convolution."""
         keep, covered = (self.tiling.height, self.tiling.width), self.tiles.covered
         if any(n % d for n, d in zip(keep, self.plane.dilations, strict=True)):
             keep = covered

@@ -1,31 +1,28 @@
-"""Which tiles a convolution is computed in, and whether they pay.
+"""Chooses the tiles of a convolution, if tiles pay.
 
               products a result   weights   rounding   taken
     3x3              9              1
-      F(2)           4              1.8       < 1      where results are few, so that weights decide
+      F(2)           4              1.8       < 1      where results are few and weights dominate
       F(4)           2.25           4         1        elsewhere
       F(6)           1.8            7.1     1.4 - 1.7  along rows alone, or columns
     5x5             25              1
       F(2)           9              1.4       1        where many channels are summed
       F(4)           4              2.6      up to 2   where at most `few_summed` are
 
-Rounding is told by that of F(4) for 3x3, which is as coarse as sums of many channels may be. Along
-rows alone, or columns, all of these round to 6e-6 of the largest result where 512 channels are
-summed, and have no such bound.
+The unit of rounding is that of F(4) for 3x3, the coarsest that sums of many channels may have.
+Along rows alone, or columns alone, each form rounds to 6e-6 of the largest result for 512 channels,
+so that none is excluded.
 
-By halves of bfloat16 on matrix tiles, products are many in a cycle and coarse: F(2) for 3x3 alone
-rounds finely enough in them, by 9e-6 of the largest result. It is taken where channels are many.
-All forms in float32 compete with it, and with the direct convolution by halves: F(4) is cheaper
-than this one where channels leave much of its steps empty, or threads share the unit for tiles.
+With bf16x3 arithmetic on matrix tiles, products are cheap and coarse. Only F(2) for 3x3 rounds
+finely enough: by 9e-6 of the largest result. F(4) rounds several times as coarsely. The transform
+stores V as bf16 halves, and M is a contraction on matrix tiles for each component. Direct sums on
+matrix tiles are five times as fast as in float32, so that F(2) pays from some 256 channels on, if
+the image is large compared with the weights. All forms in float32 compete with both: F(4) is
+cheaper if channels do not fill the steps of matrix tiles, or if threads share the unit for them.
 
 Weights that the run transforms take less memory, which is worth a little time.
 
-Which form is taken does not depend on how many threads there are, so that results do not.
-
-With bf16x3 arithmetic, F(4) rounds several times as coarsely as F(2). The transform stores V as
-bf16 halves, and M is a contraction on matrix tiles for each component. The direct convolution on
-matrix tiles is five times as fast as in float32, so that F(2) pays from some 256 channels on, where
-images are large beside their weights.
+The choice does not depend on the number of threads, so that results do not.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import prod
+from math import inf, prod
 
 from ncc.compiler.linalg.analysis.block_size import lanes_in
 from ncc.compiler.linalg.convolutions.chunks import chunk_size
@@ -43,17 +40,14 @@ from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.product_cycles import cycles_on_tiles, sum_cycles
 from ncc.compiler.target import Target
 
-FEWEST_CHANNELS = 16
-"""Channels that a convolution in tiles reads, and makes, at the least."""
-
 
 @dataclass(frozen=True)
 class Costs:
     """The algorithms that compete for a convolution, and their cycles.
 
-    direct: in float32. direct_on_tiles: of halves of bfloat16 on matrix tiles, where that may be.
-    tilings: Winograd's, the one that is taken first, if any is; none where no form fits the window.
-    worth: the part of the direct cycles that tiles take at most.
+    direct: in float32. direct_on_tiles: by bf16x3 on matrix tiles, if the target may use them.
+    tilings: Winograd's, the best one first; empty if no form fits the window.
+    worth: the largest share of the direct cycles that tiles may take.
     """
 
     direct: float
@@ -63,7 +57,7 @@ class Costs:
 
     @property
     def chosen(self) -> Tiling | None:
-        """The tiles that are taken; None where the convolution is cheaper as it is."""
+        """The tiles to use; None if the direct convolution is cheaper."""
         if not self.tilings:
             return None
         tiling, cycles = self.tilings[0]
@@ -95,7 +89,7 @@ def tiling_of(
     stride: int = 1,
     halves: bool = False,
 ) -> Tiling | None:
-    """The tiles of `costs_of` that are taken; None where the convolution is cheaper as it is."""
+    """The tiles that `costs_of` chooses; None if the direct convolution is cheaper."""
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
     return costs_of(*sizes, taps, stride, halves).chosen
 
@@ -115,10 +109,10 @@ def costs_of(
     stride: int = 1,
     halves: bool = False,
 ) -> Costs:
-    """What tiles cost of a convolution with windows of so many taps along each of some axes, and
-    one along others, and what the convolution costs as it is.
+    """The costs of a convolution in tiles, and without.
 
-    halves: whether sums over channels, in tiles or not, may be those of halves of bfloat16.
+    Its windows have `taps` taps along the axes that `axes` names, and one along the other.
+    halves: whether sums over channels, in tiles or not, may use bf16x3.
     """
     worth = 1.0 if axes == BOTH else target.costs.row_worth
     window, points = taps ** sum(axes) * depth.taps, height * width
@@ -133,6 +127,11 @@ def costs_of(
     if not forms:
         return Costs(plain, direct, (), worth)
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
+    given = target.costs.given_tiles
+    if given is not None:
+        form = min(forms, key=lambda one: one.tile != given.tile)
+        tiling = Tiling(form, *sizes, formed=given.formed, halves=halves)
+        return Costs(plain, direct, ((tiling, _cost(tiling)),), inf)
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
     formed = [replace(tiling, formed=True) for tiling in tilings if _may_be_formed(tiling)]
@@ -149,7 +148,7 @@ def costs_of(
 
 
 def name_of(tiling: Tiling) -> str:
-    """What tiles are called in reports."""
+    """The name of tiles in reports."""
     taps = "x".join(str(tiling.form.taps if several else 1) for several in tiling.axes)
     how = [
         " by bf16x3 on matrix tiles" * tiling.halves,
@@ -159,46 +158,47 @@ def name_of(tiling: Tiling) -> str:
 
 
 def shown(cycles: float) -> str:
-    """So many cycles, in thousands."""
+    """Cycles as text, in thousands."""
     return f"{cycles / 1e3:,.{1 if cycles < 1e4 else 0}f} k"
 
 
 def cycles_of(
     outputs: int,
     inputs: int,
-    cells: Sequence[int],
+    extents: Sequence[int],
     window: Sequence[int],
     target: Target,
     groups: int = 1,
 ) -> float:
-    """The cost of a convolution of an image, of stride 1, in tiles where these are cheaper; of
-    several groups, by the outputs of all and the inputs of one.
+    """The cost of a convolution of an image with stride 1, in tiles if they are cheaper.
+
+    extents: rows and columns of the result. outputs: of all groups. inputs: of one group.
     """
-    plain = plain_cycles(outputs, inputs, cells, window, target)
+    plain = plain_cycles(outputs, inputs, extents, window, target)
     taps, axes = max(window), (window[0] > 1, window[1] > 1)
-    few = min(outputs // groups, inputs) < FEWEST_CHANNELS
+    few = min(outputs // groups, inputs) < target.costs.fewest_tiled_channels
     if few or min(window) not in (1, taps) or taps == 1:
         return plain
-    rows, columns = cells
+    rows, columns = extents
     tiling = tiling_of(outputs, inputs, rows, columns, target, groups, axes=axes, taps=taps)
     return plain if tiling is None else _cost(tiling)
 
 
 def plain_cycles(
-    outputs: int, inputs: int, cells: Sequence[int], window: Sequence[int], target: Target
+    outputs: int, inputs: int, extents: Sequence[int], window: Sequence[int], target: Target
 ) -> float:
-    """The cost of a convolution as it is, which fills whole blocks of outputs."""
-    return sum_cycles(prod(window) * lanes_in(outputs) * inputs, prod(cells), target)
+    """The cost of a direct convolution, which computes whole blocks of outputs."""
+    return sum_cycles(prod(window) * lanes_in(outputs) * inputs, prod(extents), target)
 
 
 def _may_be_formed(tiling: Tiling) -> bool:
-    """Whether weights are many, and the run can transform them."""
+    """Whether weights are large, and the run can transform them."""
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
     return weights >= tiling.target.costs.many_weights and tiling.can_form()
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:
-    """The first that costs least."""
+    """The cheapest; of equal ones the first."""
     return min(tilings, key=_cost)
 
 

@@ -2,9 +2,9 @@
 
     y[o, q] += x[i, q * 2 + m] * w[o, i, m]    ->    y[o, r, q] += x[i, r, q * 2 + m] * w[o, i, m]
 
-So all that is done to images is done to sequences, blocks of channels first of all. Otherwise
-vectors would run along the sequence, whatever its stride and its length. Other readers of a
-sequence read a view of the image.
+Then all passes over images also work on sequences. Above all, channels can be in blocks: otherwise
+vectors would run along the sequence, even a short or a strided one. Other readers of a sequence
+read a view of the image.
 
 Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their order.
 """
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, f32
+from xdsl.dialects.builtin import AffineMapAttr, TensorType, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
@@ -44,14 +44,16 @@ from ncc.dialects.structured import PARALLEL
 
 @dataclass(frozen=True)
 class Conv1dToConv2d(LinalgChoice[tuple[TensorAccess, ...]]):
-    """Make images of the sequences of convolutions; see the head of this file."""
+    """Rewrite convolutions of sequences for images; see the head of this file."""
 
     name = "conv1d-to-conv2d"
 
     costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> tuple[TensorAccess, ...] | str | None:
-        """The operands that become images, of a convolution or of what follows one."""
+        """The operands that become images, of a convolution or of a follower."""
+        if not any(map(_is_sequence, op.inputs)):
+            return None
         linalg_op = LinalgOp(op)
         data = _convolved(linalg_op, self.costs)
         if isinstance(data, str):
@@ -66,13 +68,13 @@ class Conv1dToConv2d(LinalgChoice[tuple[TensorAccess, ...]]):
         return found
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        """Views of sequences become views of images in the same order: operands come first."""
+        """Rewrite operations in order, so that operands are images before their readers."""
         lifted = [self._lift(op, decisions) for op in ops_of(block)]
         if any(lifted):
             erase_dead(block)
 
     def _lift(self, op: Operation, decisions: Decisions | None) -> bool:
-        """Write op for images, if it reads a sequence of convolutions."""
+        """Rewrite op for images, if it reads a sequence of a convolution."""
         b = Builder(Block())
         made: Tensor | None = None
         match op:
@@ -91,19 +93,19 @@ class Conv1dToConv2d(LinalgChoice[tuple[TensorAccess, ...]]):
         return True
 
     def _feeds_convolution(self, op: tensor.PadOp) -> bool:
-        users = (use.operation for use in op.result.uses)
+        users = (use.operation for use in op.result.uses if _is_sequence(op.result))
         views = (LinalgOp(user) for user in users if isinstance(user, GenericOp))
         found = [_convolved(one, self.costs) for one in views]
         return any(isinstance(data, TensorAccess) and data.value is op.result for data in found)
 
 
 def _view(b: Builder, op: Operation) -> Tensor:
-    """A view of a sequence as one of the image."""
+    """The view op, of an image."""
     return same_view(b, op, [_image(b, op.operands[0])], behind=1)
 
 
 def _with_row(b: Builder, op: GenericOp, data: Sequence[TensorAccess]) -> Tensor:
-    """A computation with a row in its result, and in some of what it reads."""
+    """op with an axis for rows in its result and in some operands."""
     linalg_op = LinalgOp(op)
     row = AffineDimExpr(len(linalg_op.extents))
     maps: list[AffineMapAttr] = []
@@ -121,7 +123,7 @@ def _with_row(b: Builder, op: GenericOp, data: Sequence[TensorAccess]) -> Tensor
 
 
 def _start(b: Builder, value: SSAValue) -> Tensor:
-    """What sums start from, as an image."""
+    """The initial value of sums, as an image."""
     start, number = value.owner, filled_with(value)
     *outer, width = shape_of(value)
     shape = (*outer, 1, width)
@@ -138,11 +140,15 @@ def _start(b: Builder, value: SSAValue) -> Tensor:
     return _image(b, value)
 
 
-def _convolved(linalg_op: LinalgOp, costs: CostModel) -> TensorAccess | str | None:
-    """The sequence that a computation sums over, or why it stays; None for other computations.
+def _is_sequence(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and len(shape_of(value)) == 2
 
-    It sums over windows, or over the channels of each point by constants, or it writes one phase of
-    a transposed convolution.
+
+def _convolved(linalg_op: LinalgOp, costs: CostModel) -> TensorAccess | str | None:
+    """The sequence of a convolution, or why it stays; None for other operations.
+
+    The convolution sums over windows, or over channels by constants, or it writes one phase of a
+    transposed convolution.
     """
     dims = ContractionDims.of(linalg_op)
     if dims is None or len(linalg_op.live) != 2 or len(linalg_op.write.index) < 2:
@@ -164,7 +170,7 @@ def _convolved(linalg_op: LinalgOp, costs: CostModel) -> TensorAccess | str | No
 
 
 def _lifted_operands(linalg_op: LinalgOp) -> tuple[TensorAccess, ...]:
-    """The operands of a pointwise computation on a sequence, if one of them is lifted."""
+    """The operands of a pointwise operation on sequences, if one of them is lifted."""
     if not linalg_op.is_pointwise or len(linalg_op.write.axes or ()) != 2:
         return ()
     found = [access for access in linalg_op.reads if access.index == linalg_op.write.index]
@@ -172,7 +178,7 @@ def _lifted_operands(linalg_op: LinalgOp) -> tuple[TensorAccess, ...]:
 
 
 def _is_lifted(value: SSAValue) -> bool:
-    """Whether a value is the view of an image of one row."""
+    """Whether a value is a view of an image of one row."""
     op = value.owner
     if not isinstance(op, tensor.CollapseShapeOp) or shape_of(op.src)[-2:-1] != (1,):
         return False
@@ -193,5 +199,5 @@ def _sequence(b: Builder, image: Tensor) -> Tensor:
 
 
 def _rows(rank: int) -> list[list[int]]:
-    """The axes of an image with its row and its column as one."""
+    """The collapse of an image to a sequence."""
     return [*([axis] for axis in range(rank - 2)), [rank - 2, rank - 1]]

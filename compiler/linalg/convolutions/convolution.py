@@ -1,5 +1,6 @@
-"""What a convolution is that tiles can compute: by a window that is a square, a row or a column, in
-groups or not, or of slices.
+"""Recognizes convolutions that tiles can compute.
+
+Their window is a square, a row or a column. They may have groups, or sum over slices of a volume.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from ncc.compiler.linalg.analysis.linalg_op import (
 )
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.convolutions.choose_tiles import (
-    FEWEST_CHANNELS,
     Costs,
     costs_of,
     tiling_of,
@@ -45,8 +45,8 @@ class Convolution:
 
     In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, s*p+k, s*q+l] * w[g, o, i, k, l].
     With a dilation d, it is x[i, p+d*k, q+d*l].
-    Of a volume, there are slices beside: y[o, z, ..] by x[i, S*z+e*d, ..] * w[o, i, d, ..].
-    halves: whether sums by halves of bfloat16 competed.
+    A volume has slices, too: y[o, z, ..] sums x[i, S*z+e*d, ..] * w[o, i, d, ..].
+    halves: whether bf16x3 competed.
     """
 
     op: GenericOp
@@ -64,12 +64,12 @@ class Convolution:
         return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves)
 
     def has_tiles_of(self, other: Convolution) -> bool:
-        """Whether tiles of what both read are the same, channel by channel."""
+        """Whether both have the same V."""
         alike = replace(self.tiling, outputs=other.tiling.outputs) == other.tiling
         return alike and self.tiling.groups == 1
 
-    def beside(self) -> list[GenericOp]:
-        """The other computations that read its image, in the same border, in any order."""
+    def siblings(self) -> list[GenericOp]:
+        """The other generics that read its image with the same border, in any order."""
         pad, images = self.x.owner, [self.x]
         if isinstance(pad, tensor.PadOp):
             pads = [use.operation for use in pad.source.uses]
@@ -79,14 +79,14 @@ class Convolution:
 
 
 def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
-    """Whether cells of both are the same; behind them may be more than tiles of both read."""
+    """Whether both pads have the same elements, though one may have more at the end."""
     if not isinstance(one, tensor.PadOp) or pad_value(one) != pad_value(pad):
         return False
     return one.static_low == pad.static_low
 
 
 def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | str:
-    """The convolution that op is, or why it is not computed in tiles.
+    """op as a convolution, or why it is not computed in tiles.
 
     halves: whether `SplitBf16` follows.
     """
@@ -108,13 +108,14 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     if [rows.steps, columns.steps] != steps or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
     depth = next((Depth(linalg_op.extents[z.image], z.taps, *z.steps) for z in slices), IMAGE)
-    if min(outputs, inputs) < FEWEST_CHANNELS:
-        return f"it has fewer than {FEWEST_CHANNELS} channels"
+    fewest = target.costs.fewest_tiled_channels
+    if min(outputs, inputs) < fewest:
+        return f"it has fewer than {fewest} channels"
     if groups and (outputs % BLOCK or inputs % BLOCK):
         return "its groups are no whole blocks of channels"
     init = start_of(op, len(found.channels))
     if init is None:
-        return "it goes on from other values than a bias"
+        return "its sums start from other values than a bias"
     *_, height, width = shape_of(op.results[0])
     count = prod(groups)
     sizes = count * outputs, inputs, height, width, target, count, depth, dilation, axes
@@ -133,9 +134,9 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
 class SpatialConvolution:
     """A convolution of an image x, or a volume, by constant weights w[channels, inputs, taps].
 
-    channels   of the result, those of groups first
-    inputs     channels that are summed
-    windows    along the slices of a volume, along rows and columns
+    channels   loops over the channels of the result, groups first
+    inputs     the loop over the channels of a sum
+    windows    along the slices of a volume, then along rows and columns
     """
 
     x: TensorAccess
@@ -146,7 +147,7 @@ class SpatialConvolution:
 
     @staticmethod
     def of(linalg_op: LinalgOp) -> SpatialConvolution | str:
-        """The one that a computation is, or why it is none."""
+        """An operation as such a convolution, or why it is none."""
         dims = ConvolutionDims.of(linalg_op)
         if dims is None or len(linalg_op.parallel) not in (3, 4):
             return "it is no convolution over two axes, or three"
@@ -168,7 +169,10 @@ class SpatialConvolution:
 
 
 def start_of(op: GenericOp, channels: int) -> SSAValue | float | None:
-    """The numbers along that many axes of channels, or the one, that the sums start from."""
+    """The initial value of the sums: a vector or matrix of channels, or one number.
+
+    channels: how many axes the channels have.
+    """
     source = outs_of(op).owner
     if isinstance(source, GenericOp):
         linalg_op = LinalgOp(source)

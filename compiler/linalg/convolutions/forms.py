@@ -1,16 +1,17 @@
-"""Forms of Winograd's convolution, F(m, r): m results of a window of r by m + r - 1 products.
+"""Forms of Winograd's convolution, F(m, r): m + r - 1 products make m results of a window of r.
 
-Lavin & Gray's matrices ("Fast Algorithms for Convolutional Neural Networks", 2015), along one axis;
-`winograd` nests two of them. Each stands for points at which polynomials are multiplied: the more
-there are, the fewer products a result takes, and the more coarsely it is rounded.
+The matrices are those of Lavin & Gray ("Fast Algorithms for Convolutional Neural Networks", 2015),
+along one axis. They multiply polynomials at some points: with more points, a result takes fewer
+products, and rounds more coarsely.
 
-At stride 2, a convolution along an axis is the sum of one of the even cells with the even taps and
-one of the odd cells with the odd taps: F(m, r) and F(m, r-1) for 2r-1 taps. B, G and A hold the
-matrices of both, side by side, and a tile reads x[i, 2mt+k, 2mu+l] for k, l < 2(m + r) - 3. For
-windows of 3x3, 25, 49 and 81 multiplications in place of 36, 81 and 144 for m = 2, 3 and 4.
+At stride 2, a convolution along an axis is a sum of two: even elements with even taps, and odd
+elements with odd taps. So 2r-1 taps use F(m, r) and F(m, r-1). B, G and A hold the matrices of
+both, and a tile reads x[i, 2mt+k, 2mu+l] for k, l < 2(m + r) - 3. Windows of 3x3 take 25, 49 and
+81 multiplications instead of 36, 81 and 144 for m = 2, 3 and 4.
 
-Two forms are nested for a window with rows and columns. A window of a single row has F(1, 1) along
-the other axis, which multiplies by one: it rounds as one form does, which allows for more points.
+`winograd` nests two forms for a window with rows and columns. A window of a single row has F(1, 1)
+along the other axis, which multiplies by one. It rounds like one form, so that it may use more
+points.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ BOTH = (True, True)
 class Form:
     """F(m, r) along an axis: tiles of m results of windows of r, by the matrices B, G and A.
 
-    G has the rows of all parts of a window, one behind the other.
+    G has the rows of all parts of a window, part after part.
     """
 
     input: Matrix
@@ -40,41 +41,43 @@ class Form:
 
     @property
     def tile(self) -> int:
-        """Cells of a tile of the result along one axis."""
+        """Elements of a tile of the result along an axis."""
         return len(self.output)
 
     @property
     def window(self) -> int:
-        """Cells of the input that a tile is transformed from along one axis."""
+        """Elements of the input that a tile is made of, along an axis."""
         return len(self.input)
 
     @property
     def parts(self) -> int:
-        """Windows, side by side, that its window consists of; a tile reads V of so many."""
+        """How many windows its window consists of; a tile reads as many tiles of V."""
         return len(self.filter) // self.window
 
     @property
     def taps(self) -> int:
-        """Cells of the convolution's window along one axis."""
+        """Elements of the window of the convolution along an axis."""
         return len(self.filter[0])
 
     @property
     def step(self) -> int:
-        """Cells of the input from one tile to the next along one axis."""
+        """Elements of the input from one tile to the next along an axis."""
         return self.tile * self.stride
 
 
 def strided(form: Form) -> Form:
-    """F(m, r) of even cells beside F(m, r - 1) of odd cells, for a form whose last component is the
-    value at infinity: without it, without the last cell, which nothing else reads, and without the
-    last tap, the form is F(m, r - 1).
+    """F(m, r) of even elements and F(m, r - 1) of odd elements, as one form.
+
+    The last component of the form must be the value at infinity. Without it, the form is
+    F(m, r - 1): nothing else reads the last element and the last tap.
     """
     parts = [(c, phase) for c in range(form.window) for phase in (0, 1) if c + phase < form.window]
 
     def apart(matrix: Matrix) -> Matrix:
-        cells = range(2 * len(matrix[0]) - 1)
+        columns = range(2 * len(matrix[0]) - 1)
         return tuple(
-            tuple(matrix[c][k // 2] if k % 2 == phase else 0.0 for k in cells) for c, phase in parts
+            tuple(matrix[c][k // 2] if k % 2 == phase else 0.0 for k in columns)
+            for c, phase in parts
         )
 
     output = tuple(tuple(row[c] for c, _ in parts) for row in form.output)
@@ -82,8 +85,8 @@ def strided(form: Form) -> Form:
 
 
 def lengthened(form: Form, taps: int) -> Form:
-    """The same tiles for windows of more taps, in as few parts as there can be: each has as many
-    taps as a tile has cells, the last has what is left.
+    """The form for windows of more taps, in as few parts as possible: each part has as many taps as
+    a tile has elements, and the last part has the remaining ones.
     """
     parts = 1 + -(-(taps - form.taps) // form.tile)
 
@@ -97,7 +100,7 @@ def lengthened(form: Form, taps: int) -> Form:
 
 
 POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 1 / 2, -1 / 2)
-"""Where polynomials are multiplied, those of the finest rounding first."""
+"""Where polynomials are multiplied; points with the finest rounding come first."""
 
 
 def form_of(tile: int, taps: int, points: Sequence[float] = POINTS) -> Form:
@@ -127,7 +130,7 @@ def form_of(tile: int, taps: int, points: Sequence[float] = POINTS) -> Form:
 
 
 def _product(points: Sequence[float]) -> tuple[float, ...]:
-    """The coefficients of the product of all x - p, that of the highest power last."""
+    """The coefficients of the product of all x - p, with the highest power last."""
     found = [1.0]
     for p in points:
         found = [a - p * b for a, b in zip([0.0, *found], [*found, 0.0], strict=True)]
@@ -145,7 +148,7 @@ FORMS = (F2, F4, F2_5, F4_5, F2_2, F3_2, F4_2, S2, S3, S4, S2_5, S4_5)
 
 
 def forms_of(taps: int, stride: int, axes: tuple[bool, bool] = BOTH) -> list[Form]:
-    """The forms for windows of so many taps along each of some axes, and of one along others."""
+    """The forms for windows with `taps` taps along some axes, and one tap along the others."""
     if axes == BOTH:
         return [form for form in FORMS if (form.taps, form.stride) == (taps, stride)]
     found = [f for f in (*FORMS, F6, F4_4) if (f.taps, f.stride) == (taps, stride)]
@@ -155,14 +158,14 @@ def forms_of(taps: int, stride: int, axes: tuple[bool, bool] = BOTH) -> list[For
 
 @dataclass(frozen=True)
 class Plane:
-    """The forms along rows and along columns, and the distances of cells that a window sees."""
+    """The forms along rows and along columns, with the dilations of the window."""
 
     forms: tuple[Form, Form]
     dilations: tuple[int, int] = (1, 1)
 
     @cached_property
     def parts(self) -> int:
-        """Windows that a window consists of, along the axis that has several."""
+        """How many windows a window consists of, along the axis that has several."""
         return prod(form.parts for form in self.forms)
 
     @cached_property
@@ -173,18 +176,18 @@ class Plane:
 
     @property
     def steps(self) -> tuple[int, int]:
-        """Cells of the input from one row of tiles to the next, and from one column."""
+        """Elements of the input from one row of tiles to the next, and from one column."""
         rows, columns = (f.step * d for f, d in zip(self.forms, self.dilations, strict=True))
         return rows, columns
 
     @property
-    def beside(self) -> tuple[int, int]:
-        """Cells of the input that the last tile of a row reads beyond its step, and of a column."""
+    def overlap(self) -> tuple[int, int]:
+        """Elements of the input that the last tile of a row, or column, reads beyond its step."""
         pairs = zip(self.forms, self.dilations, strict=True)
         rows, columns = ((f.window + (f.parts - 2) * f.step) * d for f, d in pairs)
         return rows, columns
 
     def read(self, tiles: tuple[int, int]) -> tuple[int, int]:
-        """Rows and columns of tiles of V that so many of the result read."""
+        """Rows and columns of tiles of V that so many tiles of the result read."""
         rows, columns = (n + f.parts - 1 for n, f in zip(tiles, self.forms, strict=True))
         return rows, columns

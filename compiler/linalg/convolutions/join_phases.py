@@ -1,33 +1,33 @@
-"""Phases of a transposed convolution as convolutions: one for all of them, or one each.
+"""A transposed convolution becomes one convolution for all its phases, or one for each phase.
 
     y[o, 2p]     += x[i, p + u - 1] * w[o, i, 3 - 2u]
     y[o, 2p + 1] += x[i, p + u] * w[o, i, 2 - 2u]
                                            ->    c[o, r, q] = sum x[i, q + u - 1] * v[o, r, i, u]
                                                  y[o, 2q + r - 1] = c[o, r, q]
 
-Each phase sums the taps that meet its cells, which lie as far apart as the stride. Of few channels
-it fills a part of its blocks, or stores lane by lane; all phases together fill more, and read the
-image once. A phase that has no tap where another has one has a zero there: of the cells of the
-result, so many in front are counted as make the window of all phases the narrowest.
+A phase is the elements of the result that lie a stride apart; it sums the taps that meet them. With
+few channels, a phase does not fill its blocks, or stores lane by lane. All phases together fill
+more lanes, and read the image once. If a phase lacks a tap that another phase has, its weight is
+zero. The result gets as many elements in front as make the window of all phases narrowest.
 
     the same                               ->    c[o, p] = sum x[i, p + u - 1] * v[o, i, u]
                                                  d[o, p] = sum x[i, p + u] * t[o, i, u]
                                                  y[o, 2p], y[o, 2p + 1] = c[o, p], d[o, p]
 
-Phases are convolutions of their own where that is cheaper: none has cells in front, which are many
-of a small image, and each has a window that tiles may fit better.
+Each phase becomes a convolution if that is cheaper: then the result has no elements in front, which
+are many for a small image, and Winograd may fit the windows of single phases better.
 
     y[o, p] += x[i, p + u] * w[o, i, 2 - u]    ->    y[o, p] = sum x[i, p + u] * v[o, i, u]
 
-Where the stride is 1 there is one phase, and v is w the other way round: algorithms of convolutions
-are for both.
+With stride 1 there is one phase, and v is w reversed. Then algorithms for convolutions apply.
 
     y[o, p] += x[i, p + u - 3] * w[o, i, 3 - u]    ->    y[(o, p)] = sum x[i, 0] * w[o, i, p]
 
-Of an image of one cell, each cell of the result sees one tap and is a phase: a matrix product.
+If the image is one element, each element of the result sees one tap and is a phase: this is a
+matrix product.
 
 Needs: the linalg level before views are sunk; sequences as images.  Breaks: the order of
-floating-point sums, and what an infinite cell makes of a tap that is none.
+floating-point sums, and what an infinite element makes of a tap that is missing.
 """
 
 from __future__ import annotations
@@ -51,18 +51,10 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Phases, Taken
 from ncc.dialects.weights.weight import WeightAttr
 
-WORTH_MORE = 0.9
-"""Several convolutions take at most this part of the cycles of one: each reads the image."""
-
-MOST_PHASES = 1 << 16
-"""Of strides and results beyond these no convolution is made: most phases would have no tap. Nor
-of windows with more cells, most of which would be none.
-"""
-
 
 @dataclass(frozen=True)
 class JoinPhases(LinalgPattern["_Joining"]):
-    """Make convolutions of the phases of each such layer; see the head of this file."""
+    """Rewrite transposed convolutions as convolutions; see the head of this file."""
 
     name = "join-phases"
 
@@ -72,14 +64,17 @@ class JoinPhases(LinalgPattern["_Joining"]):
         layer = TransposedConvolution.of(op)
         if layer is None:
             return None
-        if _count(layer) > MOST_PHASES:
-            return f"it has more than {MOST_PHASES} phases"
-        if layer.reach > MOST_PHASES:
-            return f"its windows reach beyond more than {MOST_PHASES} cells"
+        most = self.target.costs.most_phases
+        if _count(layer) > most:
+            return f"it has more than {most} phases"
+        if layer.reach > most:
+            return f"its windows reach beyond more than {most} elements"
         way = _best(layer, self.target)
         if isinstance(way, str):
             return way
-        return _Joining(layer, way) if way.sees(layer) else "some of its windows see border alone"
+        return (
+            _Joining(layer, way) if way.sees(layer) else "some of its windows see the border alone"
+        )
 
     def describe(self, found: _Joining) -> str:
         return f"as {len(found.way.axes)} convolution" + "s" * (len(found.way.axes) > 1)
@@ -90,14 +85,14 @@ class JoinPhases(LinalgPattern["_Joining"]):
 
 @dataclass(frozen=True)
 class _Way:
-    """Convolutions that compute all phases: one, or one each in the order of their places.
+    """One convolution for all phases, or one for each phase in order.
 
-    axes: those of each convolution. cells: of a result of them. strides: from cell to cell of a
-    phase. before: cells in front of the result that are computed.
+    axes: the axes of each convolution. extents: those of its result. strides: from element to
+    element of a phase. before: elements in front of the result.
     """
 
     axes: tuple[tuple[Axis, ...], ...]
-    cells: tuple[int, ...]
+    extents: tuple[int, ...]
     strides: tuple[int, ...]
     before: tuple[int, ...]
 
@@ -105,25 +100,25 @@ class _Way:
     def joined(layer: TransposedConvolution) -> _Way:
         x, inner = layer.source()
         axes = tuple(
-            Axis.of_one_cell(walks, at, size) if extent == 1 < size else Axis.of(walks)
+            Axis.of_one_element(walks, at, size) if extent == 1 < size else Axis.of(walks)
             for walks, at, size, extent in zip(
                 zip(*layer.walks, strict=True), inner, layer.sizes, shape_of(x)[1:], strict=True
             )
         )
-        cells = (axis.cells(size) for axis, size in zip(axes, layer.sizes, strict=True))
+        extents = (axis.elements(size) for axis, size in zip(axes, layer.sizes, strict=True))
         strides, before = (axis.stride for axis in axes), (axis.before for axis in axes)
-        return _Way((axes,), tuple(cells), tuple(strides), tuple(before))
+        return _Way((axes,), tuple(extents), tuple(strides), tuple(before))
 
     @staticmethod
     def apart(layer: TransposedConvolution) -> _Way:
-        placed = sorted(layer.walks, key=lambda walks: [walk.place for walk in walks])
+        placed = sorted(layer.walks, key=lambda walks: [walk.offset for walk in walks])
         axes = tuple(tuple(map(Axis.of_phase, walks)) for walks in placed)
         strides = tuple(walk.stride for walk in placed[0])
-        cells = (-(-size // stride) for size, stride in zip(layer.sizes, strides, strict=True))
-        return _Way(axes, tuple(cells), strides, (0,) * len(strides))
+        extents = (-(-size // stride) for size, stride in zip(layer.sizes, strides, strict=True))
+        return _Way(axes, tuple(extents), strides, (0,) * len(strides))
 
     def sees(self, layer: TransposedConvolution) -> bool:
-        """Whether windows begin in the image: what crops leave may be all border."""
+        """Whether windows begin in the image. After a crop, they may see border alone."""
         x, inner = layer.source()
         return all(
             axis.first - offset < extent
@@ -132,13 +127,13 @@ class _Way:
         )
 
     def cycles(self, layer: TransposedConvolution, target: Target) -> float:
-        """The cost, in tiles where these are cheaper."""
+        """The cost, in tiles if they are cheaper."""
         outputs, inputs = shape_of(layer.weights)[:2]
         return sum(
             cycles_of(
                 outputs * prod(axis.stride for axis in axes),
                 inputs,
-                self.cells,
+                self.extents,
                 [axis.window for axis in axes],
                 target,
             )
@@ -148,14 +143,14 @@ class _Way:
 
 @dataclass(frozen=True)
 class _Joining:
-    """A transposed convolution, and the convolutions that take its place."""
+    """A transposed convolution, and its replacement."""
 
     layer: TransposedConvolution
     way: _Way
 
 
 def _count(layer: TransposedConvolution) -> int:
-    """How many phases one convolution would compute, those included to which no tap belongs."""
+    """How many phases one convolution would compute, including those without taps."""
     extents = shape_of(layer.source()[0])[1:]
     return prod(
         size if extent == 1 < size else walk.stride
@@ -164,7 +159,7 @@ def _count(layer: TransposedConvolution) -> int:
 
 
 def _best(layer: TransposedConvolution, target: Target) -> _Way | str:
-    """The cheapest way, or why the phases stay as they are."""
+    """The cheapest replacement, or why the phases stay as they are."""
     joined, extents = _Way.joined(layer), shape_of(layer.source()[0])[1:]
     if any(extent == 1 < size for extent, size in zip(extents, layer.sizes, strict=True)):
         return joined
@@ -177,7 +172,7 @@ def _best(layer: TransposedConvolution, target: Target) -> _Way | str:
     apart = _Way.apart(layer)
     if len(layer.phases) == prod(apart.strides):
         least = apart.cycles(layer, target)
-        if least <= WORTH_MORE * cycles:
+        if least <= target.costs.phases_apart_worth * cycles:
             best, cycles = apart, least
     wide = any(len(walk.taps) > 1 for walks in layer.walks for walk in walks)
     plain, worth = _plain(layer, target), 1 if wide else target.costs.joined_phases_worth
@@ -195,18 +190,18 @@ def _plain(layer: TransposedConvolution, target: Target) -> float:
     total = 0.0
     for walks in layer.walks:
         pairs = zip(layer.sizes, walks, strict=True)
-        cells = [-(-(size - walk.place) // walk.stride) for size, walk in pairs]
+        extents = [-(-(size - walk.offset) // walk.stride) for size, walk in pairs]
         taps = [len(walk.taps) for walk in walks]
-        total += plain_cycles(outputs, inputs, cells, taps, target)
+        total += plain_cycles(outputs, inputs, extents, taps, target)
     return total
 
 
 def _rewrite(layer: TransposedConvolution, way: _Way) -> None:
-    """Put convolutions in place of the last phase, or of what follows it at each cell."""
+    """Replace the last phase and its pointwise followers by convolutions."""
     last = layer.phases[-1]
     b = builder_for(last)
     outputs, strides = shape_of(last.results[0])[0], way.strides
-    made = [_convolution(b, layer, axes, way.cells) for axes in way.axes]
+    made = [_convolution(b, layer, axes, way.extents) for axes in way.axes]
     y, joined = b.concat(made, 0), len(made) == 1
     origins = _origins(outputs, prod(strides)) if joined else (*range(outputs),) * len(made)
     value, end = last.results[0], last
@@ -220,39 +215,39 @@ def _rewrite(layer: TransposedConvolution, way: _Way) -> None:
 
 
 def _convolution(
-    b: Builder, layer: TransposedConvolution, axes: Sequence[Axis], cells: Sequence[int]
+    b: Builder, layer: TransposedConvolution, axes: Sequence[Axis], extents: Sequence[int]
 ) -> Tensor:
     """The sums of the phases of these axes, as channels."""
-    x = _windows(b, layer, axes, cells)
+    x = _windows(b, layer, axes, extents)
     kept = weights_of(layer.weights)
     origins = _origins(kept.shape[0], prod(axis.stride for axis in axes))
     taps = axes[len(axes) + 2 - len(kept.shape) :]
-    kept = Phases(kept, tuple(axis.places for axis in taps)).weights
+    kept = Phases(kept, tuple(axis.taps for axis in taps)).weights
     wide = [axis for axis in axes if axis.window > 1]
     w = b.reshape(b.weight(WeightAttr(kept)), [*kept.shape[:2], *(a.window for a in wide)])
-    shape = (len(origins), *cells)
+    shape = (len(origins), *extents)
     if isinstance(layer.start, float):
         start = b.full(shape, layer.start)
     else:
         bias = b.weight(WeightAttr(Taken(weights_of(layer.start), origins).weights))
         start = b.spread(bias, shape, axis=0)
-    names = [f"c:{len(origins)}", *(f"y{k}:{count}" for k, count in enumerate(cells))]
+    names = [f"c:{len(origins)}", *(f"y{k}:{count}" for k, count in enumerate(extents))]
     names += [f"i:{x.shape[0]}", *(f"u{k}:{axis.window}" for k, axis in enumerate(wide))]
     c, *rest = b.loops(" ".join(names))
-    ys, i, us = rest[: len(cells)], rest[len(cells)], rest[len(cells) + 1 :]
+    ys, i, us = rest[: len(extents)], rest[len(extents)], rest[len(extents) + 1 :]
     taken = iter(us)
-    places = [y + next(taken) if axis.window > 1 else y for y, axis in zip(ys, axes, strict=True)]
-    return b.sum((c, *ys), over=(i, *us), of=x[(i, *places)] * w[(c, i, *us)], init=start)
+    index = [y + next(taken) if axis.window > 1 else y for y, axis in zip(ys, axes, strict=True)]
+    return b.sum((c, *ys), over=(i, *us), of=x[(i, *index)] * w[(c, i, *us)], init=start)
 
 
 def _windows(
-    b: Builder, layer: TransposedConvolution, axes: Sequence[Axis], cells: Sequence[int]
+    b: Builder, layer: TransposedConvolution, axes: Sequence[Axis], extents: Sequence[int]
 ) -> Tensor:
-    """The image with as much of a border as the windows of these cells cover."""
+    """The image with the border that the windows of these elements cover."""
     source, inner = layer.source()
     x = tensor_of(source)
     begin, size, low, high = [0], [x.shape[0]], [0], [0]
-    for axis, count, offset, extent in zip(axes, cells, inner, x.shape[1:], strict=True):
+    for axis, count, offset, extent in zip(axes, extents, inner, x.shape[1:], strict=True):
         first = axis.first - offset
         last = first + count - 1 + axis.window
         begin.append(max(0, first))
@@ -263,12 +258,12 @@ def _windows(
 
 
 def _origins(channels: int, phases: int) -> tuple[int, ...]:
-    """The channel that each is a phase of, those of a channel side by side."""
+    """The channel of each phase, if the phases of a channel are neighbours."""
     return tuple(n // phases for n in range(channels * phases))
 
 
 def _followers(op: GenericOp) -> Iterator[GenericOp]:
-    """What is computed at each cell behind op, of its channel and numbers of that."""
+    """The pointwise operations after op that read its result and vectors of channels."""
     value = op.results[0]
     for after in following(op):
         linalg_op = LinalgOp(after)
@@ -285,7 +280,7 @@ def _followers(op: GenericOp) -> Iterator[GenericOp]:
 def _on_phases(
     b: Builder, op: GenericOp, value: SSAValue, y: Tensor, origins: tuple[int, ...]
 ) -> Tensor:
-    """What follows a transposed convolution, of the phases of its channels."""
+    """A follower, applied to y, whose channels are phases of channels."""
 
     def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
         if access.value is value:
@@ -296,14 +291,14 @@ def _on_phases(
 
 
 def _apart(b: Builder, y: Tensor, strides: Sequence[int], joined: bool) -> Tensor:
-    """Phases that are channels, where their cells lie.
+    """Moves the elements of phases, which are channels of y, to their rows and columns.
 
-    joined: whether those of a channel are side by side, or else all channels of a phase.
+    joined: whether the phases of a channel are neighbours, or else the channels of a phase.
     """
     outputs, (rows, columns) = y.shape[0] // prod(strides), strides
     order = [outputs, rows, columns] if joined else [rows, columns, outputs]
     parts = b.expand(y, [[0, 1, 2], [3], [4]], [*order, *y.shape[1:]])
     o, p, row, q, column = b.loops_of((outputs, y.shape[1], rows, y.shape[2], columns))
     channel = (o, row, column) if joined else (row, column, o)
-    cells = b.map((o, p, row, q, column), parts[(*channel, p, q)])
-    return b.collapse(cells, [[0], [1, 2], [3, 4]])
+    moved = b.map((o, p, row, q, column), parts[(*channel, p, q)])
+    return b.collapse(moved, [[0], [1, 2], [3, 4]])

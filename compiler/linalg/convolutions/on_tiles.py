@@ -1,4 +1,4 @@
-"""What follows a convolution at each point, done on its tiles.
+"""The pointwise operations after a convolution, on its tiles.
 
 %c = conv(%x, %w)                           %t = tiles of the convolution
 %y = pointwise(%c, %r)             ->       %e = pointwise(%t, expand %r)
@@ -28,8 +28,8 @@ from ncc.dialects.structured import PARALLEL
 
 
 class TiledImage:
-    """The result of a convolution in tiles: (outputs, rows, m, columns, m), or with slices behind
-    the outputs.
+    """The result of a convolution in tiles: (outputs, rows, m, columns, m), or for volumes
+    (outputs, slices, rows, m, columns, m).
     """
 
     def __init__(self, convolution: Convolution) -> None:
@@ -40,25 +40,25 @@ class TiledImage:
         self.slices = list(shape_of(convolution.op.results[0])[1:-2]) if not self.grouped else []
 
     def axes(self) -> list[list[int]]:
-        """The axes of tiles by those of an image, or of a volume."""
+        """The collapse of tiles to an image, or to a volume."""
         row, parts = 1 + len(self.slices), 2 if self.tiling.plane.dilations == (1, 1) else 3
         rows, columns = (list(range(n, n + parts)) for n in (row, row + parts))
         return [*([axis] for axis in range(row)), rows, columns]
 
     def image(self, b: Builder, tiles: Tensor) -> Tensor:
-        """What the tiles hold of the result, of each slice."""
+        """The image in whole tiles, of each slice."""
         image = b.collapse(tiles, self.axes())
         size = [*image.shape[:-2], self.tiling.height, self.tiling.width]
         return b.slice(image, [0] * image.rank, size)
 
     def by_channel(self, b: Builder, value: SSAValue) -> Tensor:
-        """A number a channel, those of several groups one behind the other."""
+        """A vector with an element for each channel, made of one for each channel of each group."""
         vector = tensor_of(value)
         return b.collapse(vector, [[0, 1]]) if self.grouped else vector
 
 
 class Followers:
-    """The pointwise computations behind a convolution that can be done on its tiles, in order."""
+    """The pointwise operations after a convolution that can run on its tiles, in order."""
 
     def __init__(self, convolution: Convolution) -> None:
         self.convolution = convolution.op
@@ -67,7 +67,7 @@ class Followers:
         self.last: Operation = self.ops[-1] if self.ops else convolution.op
 
     def on_tiles(self, b: Builder, y: Tensor) -> Tensor:
-        """What they make of the tiles, which are y."""
+        """The followers, applied to the tiles y."""
         value: SSAValue = self.convolution.results[0]
         for op in self.ops:
             y = self._one(b, op, value, y)
@@ -112,9 +112,9 @@ class Followers:
         return by_channel or not self.tiles.grouped or not any(form.terms for form in access.index)
 
     def _cover(self, value: SSAValue, before: Operation) -> tuple[SSAValue, list[int]] | None:
-        """A tensor with room for whole tiles that holds `value`, and where it begins there.
+        """A tensor with room for whole tiles that contains `value`, and the offset of `value`.
 
-        The value itself stands for one that can be padded: nothing else decides where it lives.
+        It is the value itself, if no view has fixed its memory yet, so that it can be padded.
         """
         shape, begin = shape_of(value), [0] * len(shape_of(value))
         if shape[-2:] == self.tiles.covered:
@@ -129,7 +129,7 @@ class Followers:
         return (value, begin) if _is_free(value) else None
 
     def _one(self, b: Builder, op: GenericOp, value: SSAValue, y: Tensor) -> Tensor:
-        """One of them, whose input `value` is y."""
+        """One follower, applied to y in place of `value`."""
         linalg_op = LinalgOp(op)
         channels = self._channels(linalg_op)
         operands: list[SSAValue] = []
@@ -154,7 +154,7 @@ class Followers:
         """A tensor in the tiles of y."""
         cover = self._cover(value, self.last)
         if cover is None:
-            raise CompilerBug(f"{op.name} was not to be done on tiles")
+            raise CompilerBug(f"{op.name} cannot run on tiles")
         source, begin = cover
         held = tensor_of(source)
         if source is value:
@@ -164,17 +164,17 @@ class Followers:
         return b.expand(held, self.tiles.axes(), y.shape).value
 
     def _channels(self, linalg_op: LinalgOp) -> tuple[AffineForm, ...]:
-        """The channels of a result that goes on from the convolution's, those of groups too."""
+        """The indices of the channels of a follower's result, with those of groups."""
         return linalg_op.write.index[: -2 - len(self.tiles.slices)]
 
     def _spatial(self, linalg_op: LinalgOp) -> list[int]:
-        """The other loops of it."""
+        """The other loops of a follower."""
         forms = linalg_op.write.index[-2 - len(self.tiles.slices) :]
         return [form.bare for form in forms if form.bare is not None]
 
 
 def _is_free(value: SSAValue) -> bool:
-    """Whether a value is computed, here or on tiles, and no view decides where it lives."""
+    """Whether a generic computes a value, here or on tiles, and no view has fixed its memory."""
     owners = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
     if any(isinstance(use.operation, owners) for use in value.uses):
         return False
@@ -185,6 +185,6 @@ def _is_free(value: SSAValue) -> bool:
 
 
 def _moved_by_channel(index: Sequence[AffineForm], loops: int) -> AffineMapAttr:
-    """The index of an operand that only the channel moves, which is the first loop on tiles."""
+    """The map of an operand that only the channel indexes, which is the first loop on tiles."""
     forms = (AffineForm.of({0: sum(c for _, c in form.terms)}, form.constant) for form in index)
     return indexing_map(loops, forms)

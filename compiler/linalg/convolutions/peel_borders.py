@@ -1,15 +1,15 @@
-"""Convolutions of a network's input in place: only the cells at its border read padded copies.
+"""Convolutions read the network's input in place; only elements at the border read padded copies.
 
     %p = pad %x                    %i = relu(conv(%x))                       the inside
     %c = conv(%p)          ->      %l = relu(conv(pad (first columns of %x)))
     %y = relu(%c)                  %t = relu(conv(pad (first rows of %x)))
                                    %y = concat rows (%t, concat columns (%l, %i))
 
-What a kernel makes is written into the frame that its reader wants. But an input lies where the
-caller has it: to pad it is to copy it, and only the few cells beside the border need that.
+A kernel can write its result into memory that has room for the border. But the caller owns the
+input: to pad it means to copy it, and only the few elements near the border need that.
 
-Where the convolution is cut into strips, the inside of each strip reads the input in place. Its
-kernel prefetches one row ahead.
+If the convolution is cut into strips, the inside of each strip reads the input in place. Its kernel
+prefetches one row ahead.
 
 Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums
 where a part gets another layout or schedule than the whole would have.
@@ -53,12 +53,12 @@ from ncc.dialects.index_notation import Builder, Tensor
 
 @dataclass(frozen=True)
 class PeelBorders(LinalgPattern["Peeling"]):
-    """Compute the borders of convolutions of inputs apart; see the head of this file.
+    """Compute the borders of convolutions of inputs separately; see the head of this file.
 
-    Inputs that fit the target's first-level cache are copied. A strip of a larger one is not:
-    however few its rows are, they come from as far away.
+    Inputs that fit the target's first-level cache are copied. Strips of larger inputs are not, even
+    small ones: they come from memory.
 
-    halves: whether `SplitBf16` follows, which copies cells of large windows, with their border.
+    halves: whether `SplitBf16` follows, which copies the elements of large windows with the border.
     """
 
     name = "peel-borders"
@@ -75,7 +75,7 @@ class PeelBorders(LinalgPattern["Peeling"]):
 
 @dataclass
 class Peeling:
-    """A convolution of a padded input and what follows it in place.
+    """A convolution of a padded input and its followers.
 
     inside: the rows and the columns of the result that read no border.
     """
@@ -85,14 +85,14 @@ class Peeling:
     inside: tuple[Span, Span]
 
     def rewrite(self) -> None:
-        """Put the parts and their concat in place of the last operation."""
+        """Replace the last operation by the concat of all parts."""
         last = self.operations[-1]
         _, height, width = shape_of(last.results[0])
         b = Builder(Block())
         replace_op(last, b, self._around(b, ROWS, (0, height), (0, width)))
 
     def _around(self, b: Builder, axis: int, rows: Span, columns: Span) -> Tensor:
-        """A box of the result, cut where the inside begins and ends along an axis and behind."""
+        """A box of the result, cut at the ends of the inside along an axis and the later axes."""
         if axis > COLUMNS:
             return self._part(b, rows, columns)
         whole, inside = (rows, columns)[axis - ROWS], self.inside[axis - ROWS]
@@ -106,7 +106,7 @@ class Peeling:
         return b.concat([*before, middle, *behind], axis)
 
     def _part(self, b: Builder, rows: Span, columns: Span) -> Tensor:
-        """A box of the last result, by itself."""
+        """The operations for one box of the last result."""
         made: dict[SSAValue, Tensor] = {}
 
         def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
@@ -115,8 +115,8 @@ class Peeling:
             if not any(map(access.uses, image_loops(linalg_op))):
                 return access.value
             spans = [
-                span(access, linalg_op, axis, *cells)
-                for axis, cells in ((ROWS, rows), (COLUMNS, columns))
+                span(access, linalg_op, axis, *kept)
+                for axis, kept in ((ROWS, rows), (COLUMNS, columns))
             ]
             if access.value is self.pad.result:
                 return window_of_pad(b, self.pad, spans).value
@@ -130,8 +130,8 @@ class Peeling:
 
 
 def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str | None:
-    """The convolution of a padded input that op is, or why its borders stay. None for what reads no
-    padded input.
+    """op as a convolution of a padded input, or why its borders stay. None if it reads no padded
+    input.
 
     halves: see `PeelBorders`.
     """
@@ -143,20 +143,20 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
     pad = data.value.owner
     if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
         return None
-    given, cells = _input_of(pad.source), prod(shape_of(pad.source))
+    given, size = _input_of(pad.source), prod(shape_of(pad.source))
     if given is None:
         return None
     if 4 * prod(shape_of(given)) <= target.core.l1_bytes:
         return "its input fits the first-level cache, so that it is copied"
     most = target.costs.most_peeled_work
-    if prod(linalg_op.extents) > most * cells:
-        return f"it has more than {most} multiply-adds a cell, so that a copy costs less"
+    if prod(linalg_op.extents) > most * size:
+        return f"it has more than {most} multiply-adds an element, so that a copy costs less"
     if not leaves_whole(pad, 0):
-        return "channels are padded, too"
-    # Fewer channels than a block are computed along rows, of which peeling takes the first cells.
+        return "its channels are padded, too"
+    # Sums of fewer channels than a block run along rows, and peeling would make these shorter.
     channels = linalg_op.write.index[0].bare
     if channels not in dims.n or linalg_op.extents[channels] < BLOCK:
-        return f"it makes fewer than {BLOCK} channels, or none apart"
+        return f"it makes fewer than {BLOCK} channels, or its weights do not index them"
     if not moves_with_image(data, linalg_op):
         return "its windows do not move with the image"
     along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}
@@ -176,7 +176,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
 
 
 def _input_of(value: SSAValue) -> BlockArgument | None:
-    """The network's input that a value is, or is a window of: it lies where the caller has it."""
+    """The network's input, if a value is that input or a window of it."""
     owner = value.owner
     if isinstance(owner, tensor.ExtractSliceOp):
         return _input_of(owner.source)
@@ -184,7 +184,7 @@ def _input_of(value: SSAValue) -> BlockArgument | None:
 
 
 def _inside(data: TensorAccess, linalg_op: LinalgOp, pad: tensor.PadOp, axis: int) -> Span:
-    """The cells of the result along an axis that read none of the border."""
+    """The elements of the result along an axis that read no border."""
     extent = shape_of(linalg_op.op.results[0])[axis]
     low, own = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
     step = span(data, linalg_op, axis, 1, 2)[0]

@@ -1,14 +1,13 @@
-"""Large windows of a maximum, a minimum or a sum, an axis at a time.
+"""Maxima, minima and sums over large windows are reduced along one axis after the other.
 
     %p = pad %x by 2                                  %p = pad %x by 2 along rows
     y[c, u, v] = max over k, m of             ->      t[c, u, v] = max over m of p[c, u, v + m]
                  p[c, u + k, v + m]                   %q = pad %t by 2 along columns
                                                       y[c, u, v] = max over k of q[c, u + k, v]
 
-A window of 13 x 13 has 169 cells, those of both axes are 26. What a pad holds is of use along one
-axis only where its maximum, or its sum, is itself again; else all of it is read.
-
-Spatial pyramid pooling has such windows.
+A window of 13 x 13 has 169 elements; both axes together have 26. Spatial pyramid pooling has such
+windows. A border can follow the first reduction only if its reduction is the same number again; or
+else the first reduction reads the whole border.
 
 Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums.
 """
@@ -39,20 +38,17 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
-BETWEEN = 2.0
-"""What it costs to write and read what lies between two axes, in cells of a window."""
-
 _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
     arith.AddfOp: Builder.sum,
     arith.MaxnumfOp: Builder.max,
     arith.MinnumfOp: Builder.min,
 }
-"""How a builder folds by an operation."""
+"""The builder's method for a reduction by an operation."""
 
 
 @dataclass(frozen=True)
 class SeparateWindows(LinalgPattern["_Separating"]):
-    """Fold such windows along one axis after the other; see the head of this file."""
+    """Reduce windows along one axis after the other; see the head of this file."""
 
     name = "separate-windows"
 
@@ -62,13 +58,13 @@ class SeparateWindows(LinalgPattern["_Separating"]):
         return _Separating.of(op)
 
     def check(self, found: _Separating) -> str | None:
-        cells, left = found.cells
-        if left <= self.costs.separate_windows_worth * cells:
+        elements, left = found.elements(self.costs)
+        if left <= self.costs.separate_windows_worth * elements:
             return None
-        return f"its windows of {cells} cells are too small, or overlap too little"
+        return f"its windows of {elements} elements are too small, or overlap too little"
 
     def describe(self, found: _Separating) -> str:
-        return f"windows of {found.cells[0]} cells"
+        return f"windows of {found.elements(self.costs)[0]} elements"
 
     def rewrite(self, found: _Separating) -> None:
         left: _Separating | None = found
@@ -78,10 +74,10 @@ class SeparateWindows(LinalgPattern["_Separating"]):
 
 @dataclass(frozen=True)
 class _Separating:
-    """A fold over windows, what it reads, and its last axis with several cells of a window, by the
-    loop over these.
+    """A reduction over windows. axis: the last axis along which windows have several elements.
+    taps: the loop over these.
 
-    others: the axes before it of which that is so, too.
+    others: the earlier axes with several elements.
     """
 
     linalg_op: LinalgOp
@@ -93,7 +89,7 @@ class _Separating:
 
     @staticmethod
     def of(op: GenericOp) -> _Separating | str | None:
-        """The fold, or why it stays. None for what folds no windows along several axes."""
+        """The reduction, or why it stays. None if its windows lie along fewer than two axes."""
         linalg_op = LinalgOp(op)
         plain = linalg_op.reduced and linalg_op.may_be_rebuilt
         folded = linalg_op.combiner if plain else None
@@ -108,26 +104,26 @@ class _Separating:
         if element_of(data.value) != f32:
             return "it is not of float32"
         if not isinstance(outs_of(op).owner, FillOp):
-            return "it goes on from other values than one number"
+            return "its initial value is no single number"
         last = several[-1]
         return _Separating(
             linalg_op, type(folded[0]), data, last, windows[last] or 0, tuple(several[:-1])
         )
 
-    @property
-    def cells(self) -> tuple[int, float]:
-        """Those of a window, and as many as take the time of folding axes apart: cells are folded
-        once for all windows of other axes.
+    def elements(self, costs: CostModel) -> tuple[int, float]:
+        """The elements of a window, and how many take as long as reductions along single axes.
+
+        A reduction along one axis serves all windows of the other axes.
         """
         extents, taps = self.linalg_op.extents, self.linalg_op.extents[self.taps]
-        rows, places = shape_of(self._source), shape_of(self.linalg_op.op.results[0])
-        cells = prod(extents[d] for d in self.linalg_op.reduced)
-        again = prod(rows[axis] / places[axis] for axis in self.others)
-        return cells, taps * again + cells / taps + BETWEEN
+        read, written = shape_of(self._source), shape_of(self.linalg_op.op.results[0])
+        every = prod(extents[d] for d in self.linalg_op.reduced)
+        again = prod(read[axis] / written[axis] for axis in self.others)
+        return every, taps * again + every / taps + costs.between_windows
 
     @property
     def _pad(self) -> tensor.PadOp | None:
-        """The pad of what is read, if what it holds is itself where it is folded."""
+        """The pad of the input, if the reduction of its border is the same number."""
         pad = self.data.value.owner
         if not isinstance(pad, tensor.PadOp):
             return None
@@ -135,11 +131,11 @@ class _Separating:
 
     @property
     def _source(self) -> SSAValue:
-        """What is read, without such a pad."""
+        """The input without such a pad."""
         return self.data.value if self._pad is None else self._pad.source
 
     def rewrite(self) -> GenericOp:
-        """Put both folds in place of it; the second, which may have several axes left."""
+        """Replace it by two reductions; returns the second, which may have several axes left."""
         linalg_op, op = self.linalg_op, self.linalg_op.op
         b = builder_for(op)
         between = self._along_the_axis(b)
@@ -163,12 +159,12 @@ class _Separating:
 
     @property
     def _column(self) -> int:
-        """The loop over the result's cells along the axis."""
+        """The loop over the result along the axis."""
         (column,) = self.data.index[self.axis].loops() - {self.taps}
         return column
 
     def _along_the_axis(self, b: Builder) -> Tensor:
-        """The fold of each row along the axis, in the border that the others have."""
+        """The reduction along the axis, with the border of the other axes."""
         x, axis, form = tensor_of(self._source), self.axis, self.data.index[self.axis]
         pad = self._pad
         low, high = ([0] * x.rank, [0] * x.rank) if pad is None else pad_sides(pad)
@@ -189,8 +185,9 @@ class _Separating:
 
 
 def _windows(linalg_op: LinalgOp, data: TensorAccess) -> list[int | None]:
-    """The loop over several cells of a window along each axis, where all axes of the result are
-    those of what is read; none where windows do not lie so.
+    """For each axis, the loop over the elements of a window, or None if a window has one element.
+
+    An empty list, if the axes of the result are not those of the input.
     """
     axes, found = linalg_op.write.axes, list[int | None]()
     if axes is None or len(axes) != len(data.index):

@@ -1,15 +1,15 @@
-"""Convolutions of few channels under a stride read the phases of their image, as channels of one.
+"""Strided convolutions of few channels read an image whose channels are phases of the old image.
 
     y[o, p, q] = init + the sum of x[i, s*p + k, s*q + l] * w[o, i, k, l]
 
     z[(i, e, f), p, q] = x[i, s*p + e, s*q + f]                  v[o, (i, e, f), k, l] =
     y[o, p, q] = init + the sum of z[c, p + k, q + l]                 w[o, i, s*k + e, s*l + f]
-                                 * v[o, c, k, l]                      or 0 behind the window
+                                 * v[o, c, k, l]                      or 0 after the window
 
-What is left has a stride of 1 and channels enough for Winograd's tiles: first layers of 11x11 at a
-stride of 4 become windows of 3x3 over 48 channels. So it is done where tiles are cheaper, together
-with moving the image. Of 7x7 at a stride of 2 there are 12 channels: tiles of these win 2 to 4 % of
-a ResNet on one thread, and lose as much on two.
+The new convolution has stride 1 and enough channels for Winograd: a first layer of 11x11 with
+stride 4 gets windows of 3x3 over 48 channels. It pays if tiles, with the copy of the image, are
+cheaper. A layer of 7x7 with stride 2 gets 12 channels only: in a ResNet, tiles of these would save
+2 to 4 % on one thread, and lose as much on two.
 
 Needs: the linalg level before algorithms of convolutions are chosen, plain images.
 Breaks: nothing by itself.
@@ -27,7 +27,6 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import (
-    FEWEST_CHANNELS,
     cycles_of,
     plain_cycles,
     shown,
@@ -40,31 +39,23 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Unstrided
 from ncc.dialects.weights.weight import WeightAttr
 
-MOVED = 1.5
-"""Cycles of moving a cell of the image to its phase."""
-
-WORTH = 0.75
-"""What takes the place of a convolution has at most this part of its cycles: the input of a network
-is no longer read where the caller has it.
-"""
-
 
 @dataclass(frozen=True)
 class SpaceToDepth(LinalgPattern["_Strided"]):
-    """Make channels of phases; see the head of this file."""
+    """Make phases of the image channels; see the head of this file."""
 
     name = "space-to-depth"
 
     target: Target = AVX512
 
     def match(self, op: GenericOp) -> _Strided | str | None:
-        return _Strided.of(op)
+        return _Strided.of(op, self.target.costs.fewest_tiled_channels)
 
     def check(self, found: _Strided) -> str | None:
         phases, plain = found.cycles(self.target)
-        if phases <= WORTH * plain:
+        if phases <= self.target.costs.phases_worth * plain:
             return None
-        return f"it is not worth moving the image; {_shown(phases, plain)}"
+        return f"a copy of the image does not pay; {_shown(phases, plain)}"
 
     def describe(self, found: _Strided) -> str:
         return _shown(*found.cycles(self.target))
@@ -87,8 +78,11 @@ class _Strided:
     stride: int
 
     @staticmethod
-    def of(op: GenericOp) -> _Strided | str | None:
-        """The convolution, or why it has no phases. None for what is no convolution of an image."""
+    def of(op: GenericOp, fewest: int) -> _Strided | str | None:
+        """The convolution, or why it has no phases. None for other operations.
+
+        fewest: channels of a convolution in tiles.
+        """
         linalg_op = LinalgOp(op)
         found = SpatialConvolution.of(linalg_op)
         if isinstance(found, str) or len(found.windows) != 2 or len(found.channels) > 1:
@@ -96,34 +90,34 @@ class _Strided:
         outputs, inputs, *window = shape_of(found.w.value)
         stride = found.windows[1].stride
         if len(window) < 2 or window[0] != window[1]:
-            return "its window is one cell, or no square"
+            return "its window is one element, or no square"
         if stride == 1:
             return "its stride is 1"
         if stride >= window[0]:
             return "its stride is not less than its window"
         if {one.steps for one in found.windows} != {(stride, 1)} or start_of(op, 1) is None:
-            return "it has a dilation, or goes on from other values than a bias"
+            return "it has a dilation, or its sums start from other values than a bias"
         if found.x.index[0].bare != found.inputs:
             return "its image has no axis of channels in front"
         split = inputs * stride**2
-        if inputs >= FEWEST_CHANNELS:
-            return f"it reads {FEWEST_CHANNELS} channels or more"
-        if split < FEWEST_CHANNELS:
-            return f"its phases are {split} channels, fewer than {FEWEST_CHANNELS}"
+        if inputs >= fewest:
+            return f"it reads {fewest} channels or more"
+        if split < fewest:
+            return f"its phases are {split} channels, fewer than {fewest}"
         return _Strided(op, found.x.value, found.w.value, stride)
 
     def cycles(self, target: Target) -> tuple[float, float]:
-        """The cost of a convolution of phases, with moving the image, and of this one."""
+        """The cost of a convolution of phases, with the copy of the image, and of this one."""
         outputs, inputs, *window = shape_of(self.weights)
         *_, rows, columns = shape_of(self.op.results[0])
-        cells, split = (rows, columns), inputs * self.stride**2
+        extents, split = (rows, columns), inputs * self.stride**2
         taps = -(-window[0] // self.stride)
-        moved = MOVED * split * prod(n + taps - 1 for n in cells)
-        tiled = moved + cycles_of(outputs, split, cells, (taps, taps), target)
-        return tiled, plain_cycles(outputs, inputs, cells, window, target)
+        moved = target.costs.moved_to_phase * split * prod(n + taps - 1 for n in extents)
+        tiled = moved + cycles_of(outputs, split, extents, (taps, taps), target)
+        return tiled, plain_cycles(outputs, inputs, extents, window, target)
 
     def rewrite(self) -> None:
-        """Put the convolution of phases in place of it."""
+        """Replace it by the convolution of phases."""
         b = builder_for(self.op)
         weight = Unstrided(weights_of(self.weights), self.stride).weights
         channels, *window = weight.shape[1:]
@@ -137,7 +131,7 @@ class _Strided:
         replace_op(self.op, b, y)
 
     def _phases(self, b: Builder, size: tuple[int, int]) -> Tensor:
-        """So many rows and columns of each phase of the image, as channels."""
+        """The phases of the image as channels, with so many rows and columns."""
         step = self.stride
         image = _cut(b, self.x, [n * step for n in size])
         channels, (rows, columns) = image.shape[0], size
@@ -147,7 +141,7 @@ class _Strided:
 
 
 def _cut(b: Builder, x: SSAValue, size: list[int]) -> Tensor:
-    """As many rows and columns of a padded image, or of one with cells behind it."""
+    """The image with so many rows and columns, cut or padded at the end."""
     pad, low, value = x.owner, [0, 0, 0], 0.0
     if isinstance(pad, tensor.PadOp):
         x, low, value = pad.source, pad_sides(pad)[0], pad_value(pad)

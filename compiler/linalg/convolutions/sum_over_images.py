@@ -1,17 +1,15 @@
-"""Windows that see all of an image wherever they lie, as sums over the image.
+"""Sums over windows become sums over the image, if each window sees all of it.
 
     %p = pad %x by 15
     y[c, u, v] = the sum over k, m of        ->      y[c, u, v] = the sum over i, j of
         p[c, u + k, v + m] * w[c, k, m]                  x[c, i, j] * w[c, i - u + 15, j - v + 15]
 
-A window of 31 x 31 on an image of 14 x 14 has 961 cells, 196 of which lie in the image: each cell
-of the result is computed by others of them. Depthwise convolutions have such windows. Along an axis
-where some of them see less than all of the image, windows stay.
-
-A depthwise convolution of 31 x 31 on 14 x 14 takes a fifth of its time then.
+On an image of 14 x 14, a window of 31 x 31 has 961 taps, of which 196 meet the image: different
+ones for each element of the result. Depthwise convolutions have such windows; this one takes a
+fifth of its time. If some windows see less than the whole image along an axis, the axis stays.
 
 Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums,
-and what an infinite weight makes of a border of zeros.
+and the NaN of an infinite weight times a zero of the border.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 @dataclass(frozen=True)
 class SumOverImages(LinalgPattern["_Windows"]):
-    """Sum over the cells of an image where a window has more; see the head of this file."""
+    """Sum over the image if windows are larger; see the head of this file."""
 
     name = "sum-over-images"
 
@@ -58,7 +56,7 @@ class _Windows:
 
     @staticmethod
     def of(op: GenericOp) -> _Windows | str | None:
-        """The convolution, or why its windows stay. None for what is no sum over windows."""
+        """The convolution, or why its windows stay. None for other operations."""
         linalg_op = LinalgOp(op)
         dims = ConvolutionDims.of(linalg_op)
         if dims is None or not linalg_op.may_be_rebuilt:
@@ -85,7 +83,7 @@ class _Windows:
         return _Windows(linalg_op, data, weights, pad, axes)
 
     def rewrite(self) -> None:
-        """Put the sum over the image in place of it."""
+        """Replace it by the sum over the image."""
         linalg_op, op = self.linalg_op, self.linalg_op.op
         b = builder_for(op)
         low, high = pad_sides(self.pad)
@@ -94,7 +92,7 @@ class _Windows:
         seen = {one.tap: (one, low[k]) for k, one in self.axes.items()}
 
         def of_weights(form: AffineForm) -> AffineForm:
-            """The tap through which a cell of the result sees one of the image."""
+            """The tap by which an element of the result sees one of the image."""
             if form.bare is None or form.bare not in seen:
                 return form
             window, before = seen[form.bare]

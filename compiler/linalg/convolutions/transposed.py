@@ -1,12 +1,12 @@
-"""Transposed convolutions as layers expand them: a sum for each phase, which goes on from another.
+"""Recognizes transposed convolutions as layers lower them: each phase adds to the result.
 
-    y[o, 2p]     += x[i, p + u - 1] * w[o, i, 3 - 2u]      walk: place 0, taps {-1: 3, 0: 1}
-    y[o, 2p + 1] += x[i, p + u] * w[o, i, 2 - 2u]          walk: place 1, taps {0: 2, 1: 0}
+    y[o, 2p]     += x[i, p + u - 1] * w[o, i, 3 - 2u]      walk: offset 0, taps {-1: 3, 0: 1}
+    y[o, 2p + 1] += x[i, p + u] * w[o, i, 2 - 2u]          walk: offset 1, taps {0: 2, 1: 0}
 
-    window of both, from cell p - 1 on                     axis: ((3, 1, -1), (-1, 2, 0))
-    the same with a cell in front of the result            axis: ((2, 0), (3, 1))
+    window of both, from element p - 1 on                  axis: ((3, 1, -1), (-1, 2, 0))
+    the same with an element in front of the result        axis: ((2, 0), (3, 1))
 
-A phase are the cells that lie as far apart as the stride (here 2); it sums the taps that meet them.
+A phase is the elements that lie a stride apart (here 2); it sums the taps that meet them.
 """
 
 from __future__ import annotations
@@ -34,56 +34,57 @@ from ncc.dialects.element import element_of
 
 @dataclass(frozen=True)
 class Walk:
-    """How a phase walks an axis: cell stride * q + place takes tap `taps[d]` from cell q + d."""
+    """A phase along an axis: element stride * q + offset reads element q + d by tap `taps[d]`."""
 
     stride: int
-    place: int
+    offset: int
     taps: Mapping[int, int]
 
     @staticmethod
     def of(
         linalg_op: LinalgOp, data: TensorAccess, weights: TensorAccess, axis: int, along: int | None
     ) -> Walk | None:
-        """That along an axis of the image, to the end of the result; along: the axis of the weights
-        that has its taps.
+        """The phase along an axis of the image. along: the axis of the weights with its taps.
+
+        None if it does not cover each element at its offset, to the end of the result.
         """
         out, read = linalg_op.write.index[axis], data.index[axis]
-        cells = out.loops()
-        sums = read.loops() - cells
-        if len(cells) != 1 or len(sums) > 1 or not sums <= set(linalg_op.reduced):
+        image = out.loops()
+        sums = read.loops() - image
+        if len(image) != 1 or len(sums) > 1 or not sums <= set(linalg_op.reduced):
             return None
-        (cell,) = cells
+        (loop,) = image
         extent = shape_of(linalg_op.op.results[0])[axis]
-        # One cell alone lies at the same place for any stride.
-        stride, place = 1 if extent == 1 else out.coefficient(cell), out.constant
-        if read.coefficient(cell) != 1 or not 0 <= place < stride:
+        # A single element has the same offset for any stride.
+        stride, offset = 1 if extent == 1 else out.coefficient(loop), out.constant
+        if read.coefficient(loop) != 1 or not 0 <= offset < stride:
             return None
-        if linalg_op.extents[cell] != len(range(place, extent, stride)):
+        if linalg_op.extents[loop] != len(range(offset, extent, stride)):
             return None
         tap = None if along is None else weights.index[along]
         if tap is not None and tap.loops() != sums:
             return None
         taps: dict[int, int] = {}
-        count = prod(linalg_op.extents[loop] for loop in sums)
+        count = prod(linalg_op.extents[d] for d in sums)
         for u in range(count):
-            at = read.constant + sum(u * read.coefficient(loop) for loop in sums)
-            step = 0 if tap is None else tap.constant + sum(u * tap.coefficient(s) for s in sums)
+            at = read.constant + sum(u * read.coefficient(d) for d in sums)
+            step = 0 if tap is None else tap.constant + sum(u * tap.coefficient(d) for d in sums)
             taps[at] = step
-        return Walk(stride, place, taps)
+        return Walk(stride, offset, taps)
 
-    def behind(self, before: int) -> Walk:
-        """The same if so many more cells of the result lie in front."""
-        more, place = divmod(self.place + before, self.stride)
-        return Walk(self.stride, place, {d - more: tap for d, tap in self.taps.items()})
+    def shifted(self, before: int) -> Walk:
+        """The same with so many more elements in front of the result."""
+        more, offset = divmod(self.offset + before, self.stride)
+        return Walk(self.stride, offset, {d - more: tap for d, tap in self.taps.items()})
 
     @cached_property
     def ends(self) -> tuple[int, int]:
-        """The first and the last cell that is read."""
+        """The first and the last d."""
         return min(self.taps), max(self.taps)
 
     @property
     def is_reversed(self) -> bool:
-        """Whether later cells of the image are multiplied by earlier taps."""
+        """Whether later elements of the image are multiplied by earlier taps."""
         taps = [self.taps[d] for d in sorted(self.taps)]
         return taps != sorted(taps)
 
@@ -92,27 +93,27 @@ class Walk:
 class Axis:
     """All phases of an axis, in one window.
 
-    before: cells in front of the result that are counted with it. first: where the window of its
-    cell 0 begins. places: the tap of each phase at each place of the window, -1 where it has none.
+    before: elements in front of the result. first: the first element of the window of element 0.
+    taps: for each phase, the tap of each element of the window, -1 where it has none.
     """
 
     before: int
     first: int
-    places: tuple[tuple[int, ...], ...]
+    taps: tuple[tuple[int, ...], ...]
 
     @staticmethod
     def of(walks: Sequence[Walk]) -> Axis:
-        """By as many cells in front as make the window the narrowest."""
+        """With as many elements in front as make the window narrowest."""
         stride = walks[0].stride
-        # One more in front changes the window where a phase becomes the first.
-        choices = sorted({0, *(stride - walk.place for walk in walks if walk.place)})
-        before = min(choices, key=lambda cells: len(_reach(walks, cells)))
-        moved = [walk.behind(before) for walk in walks]
-        reach, taps_of = _reach(walks, before), {walk.place: walk.taps for walk in moved}
-        places = tuple(
+        # The window changes only where another phase becomes the first.
+        choices = sorted({0, *(stride - walk.offset for walk in walks if walk.offset)})
+        before = min(choices, key=lambda more: len(_reach(walks, more)))
+        moved = [walk.shifted(before) for walk in walks]
+        reach, taps_of = _reach(walks, before), {walk.offset: walk.taps for walk in moved}
+        taps = tuple(
             tuple(taps_of.get(phase, {}).get(d, -1) for d in reach) for phase in range(stride)
         )
-        return Axis(before, reach.start, places)
+        return Axis(before, reach.start, taps)
 
     @staticmethod
     def of_phase(walk: Walk) -> Axis:
@@ -121,40 +122,38 @@ class Axis:
         return Axis(0, min(walk.taps), (tuple(walk.taps.get(d, -1) for d in reach),))
 
     @staticmethod
-    def of_one_cell(walks: Sequence[Walk], at: int, extent: int) -> Axis:
-        """Where the image is one cell, `at`: each cell of the result, of so many, is a phase."""
+    def of_one_element(walks: Sequence[Walk], at: int, extent: int) -> Axis:
+        """For an image of one element, at index `at`: each element of the result is a phase."""
         stride = walks[0].stride
-        taps_of = {walk.place: walk.taps for walk in walks}
-        cells = (divmod(cell, stride) for cell in range(extent))
-        return Axis(0, at, tuple((taps_of.get(place, {}).get(at - q, -1),) for q, place in cells))
+        taps_of = {walk.offset: walk.taps for walk in walks}
+        split = (divmod(n, stride) for n in range(extent))
+        return Axis(0, at, tuple((taps_of.get(phase, {}).get(at - q, -1),) for q, phase in split))
 
     @property
     def stride(self) -> int:
-        return len(self.places)
+        return len(self.taps)
 
     @property
     def window(self) -> int:
-        return len(self.places[0])
+        return len(self.taps[0])
 
-    def cells(self, extent: int) -> int:
-        """How many of each phase there are for so many of the result."""
+    def elements(self, extent: int) -> int:
+        """How many elements each phase has, for a result of some extent."""
         return -(-(extent + self.before) // self.stride)
 
 
 def _reach(walks: Sequence[Walk], before: int = 0) -> range:
-    """The cells of the image that any of these phases reads, counted from its cell 0, if so many
-    more cells of the result lie in front.
-    """
-    more = [(walk.place + before) // walk.stride for walk in walks]
+    """The d of all phases, with so many more elements in front of the result."""
+    more = [(walk.offset + before) // walk.stride for walk in walks]
     first, last = zip(*(walk.ends for walk in walks), strict=True)
     return range(min(map(sub, first, more)), max(map(sub, last, more)) + 1)
 
 
 @dataclass(frozen=True)
 class TransposedConvolution:
-    """The phases of a transposed convolution, each of which goes on from the one before.
+    """The phases of a transposed convolution; each adds to the result of the one before.
 
-    walks: of each phase, one an axis of the image. start: what the sums of the first start from.
+    walks: for each phase, one for each axis of the image. start: the initial value of the first.
     """
 
     phases: tuple[GenericOp, ...]
@@ -165,7 +164,7 @@ class TransposedConvolution:
 
     @staticmethod
     def of(op: GenericOp) -> TransposedConvolution | None:
-        """The one whose first phase op is."""
+        """The transposed convolution whose first phase is op."""
         start = start_of(op, 1)
         if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
             return None
@@ -186,16 +185,16 @@ class TransposedConvolution:
 
     @property
     def sizes(self) -> list[int]:
-        """Cells of the result along each axis of the image."""
+        """The extents of the result along the axes of the image."""
         return list(shape_of(self.phases[-1].results[0])[1:])
 
     @property
     def reach(self) -> int:
-        """The cells of a window of all phases."""
+        """The elements of a window for all phases."""
         return prod(len(_reach(walks)) for walks in zip(*self.walks, strict=True))
 
     def source(self) -> tuple[SSAValue, list[int]]:
-        """The image without a border, and how wide that is in front."""
+        """The image without its border, and the width of the border at the start of each axis."""
         pad = self.image.owner
         if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0 and _is_around(pad):
             return pad.source, pad_sides(pad)[0][1:]
@@ -203,7 +202,7 @@ class TransposedConvolution:
 
 
 def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
-    """The image and the weights of a sum of products over windows, and how it walks its axes."""
+    """The image, the weights and the walks of a phase; None for other operations."""
     linalg_op = LinalgOp(op)
     dims = ContractionDims.of(linalg_op)
     if dims is None or not linalg_op.may_be_rebuilt:
@@ -233,25 +232,25 @@ def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
 
 
 def _are_all(phases: Sequence[tuple[Walk, ...]]) -> bool:
-    """Whether there is exactly one phase for each pair of a walk along rows and one along columns,
-    so that the axes can be treated one by one.
+    """Whether each walk along rows has one phase with each walk along columns, and no more, so that
+    the axes are independent.
     """
-    ways = [{walk.place: walk for walk in walks}.values() for walks in zip(*phases, strict=True)]
+    ways = [{walk.offset: walk for walk in walks}.values() for walks in zip(*phases, strict=True)]
     if any(len({walk.stride for walk in walks}) > 1 for walks in ways):
         return False
     found, every = (
-        {tuple(walk.place for walk in walks): walks for walks in both}
+        {tuple(walk.offset for walk in walks): walks for walks in both}
         for both in (phases, product(*ways))
     )
     return len(found) == len(phases) and found == every
 
 
 def _next(op: GenericOp) -> GenericOp | None:
-    """The phase that goes on from what this one leaves."""
+    """The phase that adds to the result of this one."""
     after = reader_of(op.results[0])
     return after if after is not None and outs_of(after) is op.results[0] else None
 
 
 def _is_around(pad: tensor.PadOp) -> bool:
-    """Whether a pad has a border of the image, and adds no channels."""
+    """Whether a pad adds rows and columns, and no channels."""
     return leaves_whole(pad, 0) and min(map(min, pad_sides(pad))) >= 0

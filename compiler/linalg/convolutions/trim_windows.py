@@ -1,24 +1,25 @@
-"""Windows that reach beyond the image, without what they see there.
+"""Convolutions leave out products with the border, if windows reach far beyond the image.
 
-    %p = pad %x by 12              %a = conv(rows and columns that the first cells see, their taps)
+    %p = pad %x by 12              %a = conv(rows and columns of %x, by some of the taps)
     %y = relu(conv(%p))    ->      ...
                                    %y = concat rows (concat columns (relu %a, ..), ..)
 
-With a dilation of 12 on an image of 17 x 17, a window of 3 x 3 has 2.5 cells in the image: along an
-axis, the first cells see it through two of their taps, those amid through one. Cells that see the
-image through the same taps are computed together, by these taps, and read it where it lies.
-So do slices of a volume where they are few, as late in a network. Rows and columns are cut both or
-neither, for tiles take windows as they are; where all cells see the same taps, nothing is cut.
+With a dilation of 12 on an image of 17 x 17, on average 2.5 taps of a 3 x 3 window meet the image.
+Along an axis, the first elements see the image through two of their taps, the middle ones through
+one. The pass computes elements that see the image through the same taps together, by these taps
+alone, from the image in place. It cuts slices of a volume, too, which are few late in a network. It
+cuts both rows and columns or neither, because tiles need square windows. If all elements see the
+same taps, there is nothing to cut.
 
-Cells that see nothing, as the outer ones of a 1 x 1 window with padding, are what their sums start
-from, and what follows makes of that. They are always parts of their own:
+Elements that see nothing, such as the outer ones of a 1 x 1 window with padding, are the initial
+value of their sums, with the followers applied. They are always separate parts:
 
     %p = pad %x by 1               %b = relu(spread %bias)
     %c = conv1x1(%p)       ->      %c = conv1x1(%x)
     %y = relu(%c)                  %y = concat rows (%b, concat columns (%b, relu %c, %b), %b)
 
 Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums,
-and what an infinite weight makes of a border of zeros.
+and the NaN of an infinite weight times a zero of the border.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class TrimWindows(LinalgPattern["_Trimming"]):
-    """Leave out products with zeros of borders where they are many; see the head of this file."""
+    """Leave out products with zeros of the border, if they are many; see the head of this file."""
 
     name = "trim-windows"
 
@@ -70,16 +71,16 @@ class TrimWindows(LinalgPattern["_Trimming"]):
 
 
 BLIND: Span = (0, 0)
-"""The taps of cells that see nothing of the image."""
+"""The taps of elements that see nothing of the image."""
 
 
 @dataclass(frozen=True)
 class _Run:
-    """Neighbouring cells of the result along an axis, and the taps through which they are computed:
-    all those that see the image, none where none does.
+    """Neighbouring elements of the result along an axis, and the taps through which they see the
+    image; `BLIND` if they see nothing.
     """
 
-    cells: Span
+    elements: Span
     taps: Span
 
     @property
@@ -88,14 +89,14 @@ class _Run:
 
     @property
     def count(self) -> int:
-        return self.cells[1] - self.cells[0]
+        return self.elements[1] - self.elements[0]
 
 
 @dataclass(frozen=True)
 class _Axis:
-    """Where windows lie along an axis: tap k of cell p sees stride * p + dilation * k - low.
+    """The windows along an axis: tap k of element p sees element stride * p + dilation * k - low.
 
-    extent: cells of the image.
+    extent: that of the image. runs: all elements of the result, in order.
     """
 
     window: Window
@@ -104,63 +105,63 @@ class _Axis:
     runs: tuple[_Run, ...]
 
     @staticmethod
-    def of(window: Window, cells: int, low: int, extent: int) -> _Axis:
-        """Those of so many cells of the result."""
-        (step, dilation), count = window.steps, window.taps
-        # A tap sees the image from the first cell that has it there to the last.
-        sides = [side - dilation * tap for tap in range(count) for side in (low, low + extent)]
-        edges = sorted({0, cells, *(min(max(0, -(-side // step)), cells) for side in sides)})
+    def of(window: Window, count: int, low: int, extent: int) -> _Axis:
+        """The axis for a result of `count` elements."""
+        (step, dilation), taps = window.steps, window.taps
+        # Each tap sees the image for one range of elements.
+        sides = [side - dilation * tap for tap in range(taps) for side in (low, low + extent)]
+        edges = sorted({0, count, *(min(max(0, -(-side // step)), count) for side in sides)})
         runs: list[_Run] = []
-        for p, behind in pairwise(edges):
+        for p, end in pairwise(edges):
             first = max(0, -((step * p - low) // dilation))
-            last = min(count, (extent - 1 + low - step * p) // dilation + 1)
+            last = min(taps, (extent - 1 + low - step * p) // dilation + 1)
             seen = (first, last) if first < last else BLIND
             if runs and runs[-1].taps == seen:
-                runs[-1] = _Run((runs[-1].cells[0], behind), seen)
+                runs[-1] = _Run((runs[-1].elements[0], end), seen)
             else:
-                runs.append(_Run((p, behind), seen))
+                runs.append(_Run((p, end), seen))
         return _Axis(window, low, extent, tuple(runs))
 
     @property
-    def cells(self) -> int:
-        """Those of the result."""
-        return self.runs[-1].cells[1]
+    def count(self) -> int:
+        """The extent of the result."""
+        return self.runs[-1].elements[1]
 
     @property
     def seeing(self) -> tuple[_Run, ...]:
-        """Those that see something of the image."""
+        """The runs that see something of the image."""
         return tuple(run for run in self.runs if not run.is_blind)
 
     def seen(self, run: _Run) -> Span:
-        """The cells that a run's windows cover, counted from the first of the image."""
+        """The elements that the windows of a run cover; element 0 is the first of the image."""
         step, dilation = self.window.steps
-        first = step * run.cells[0] + dilation * run.taps[0]
-        last = step * (run.cells[1] - 1) + dilation * (run.taps[1] - 1)
+        first = step * run.elements[0] + dilation * run.taps[0]
+        last = step * (run.elements[1] - 1) + dilation * (run.taps[1] - 1)
         return first - self.low, last - self.low + 1
 
     def products(self) -> int:
         return sum(run.count * (run.taps[1] - run.taps[0]) for run in self.runs)
 
     def margins(self) -> Span:
-        """How far they reach beyond the image, in front of it and behind."""
+        """How far the windows of runs reach beyond the start and the end of the image."""
         seen = [self.seen(run) for run in self.seeing]
         front = max((-first for first, _ in seen), default=0)
         return max(0, front), max(0, max((last for _, last in seen), default=0) - self.extent)
 
     def joined(self) -> _Axis:
-        """The same with neighbours that see the image in one run, by all taps."""
+        """The axis with neighbouring runs that see the image joined; they have all taps."""
         runs: list[_Run] = []
         for run in self.runs:
             if runs and not (runs[-1].is_blind or run.is_blind):
-                runs[-1] = _Run((runs[-1].cells[0], run.cells[1]), (0, self.window.taps))
+                runs[-1] = _Run((runs[-1].elements[0], run.elements[1]), (0, self.window.taps))
             else:
                 runs.append(run)
         return replace(self, runs=tuple(runs))
 
 
 def _cheapest(axes: Sequence[_Axis], costs: CostModel) -> tuple[_Axis, ...] | None:
-    """The axes, cut for the fewest products where that is worth it, else only where cells see
-    nothing; None where all products are left.
+    """The axes, cut for the fewest products if that pays, or else only around elements that see
+    nothing; None if all products are left.
     """
     slices = len(axes) - 2
     plain, *choices = (
@@ -174,7 +175,7 @@ def _cheapest(axes: Sequence[_Axis], costs: CostModel) -> tuple[_Axis, ...] | No
     best = min(large, key=_products, default=plain)
     if _products(best) > costs.trimmed_worth * _products(plain):
         best = plain
-    every = prod(axis.cells * axis.window.taps for axis in axes)
+    every = prod(axis.count * axis.window.taps for axis in axes)
     return best if _products(best) < every else None
 
 
@@ -183,16 +184,16 @@ def _products(axes: Sequence[_Axis]) -> int:
 
 
 def _are_large(axes: Sequence[_Axis], costs: CostModel) -> bool:
-    """Whether parts that see the image, if there are several, have cells enough."""
+    """Whether parts that see the image, if there are several, have enough elements."""
     if all(len(axis.seeing) < 2 for axis in axes):
         return True
     least = prod(min((run.count for run in axis.seeing), default=0) for axis in axes)
-    return least >= costs.fewest_trimmed_points
+    return least >= costs.fewest_trimmed_elements
 
 
 @dataclass(frozen=True)
 class _Trimming:
-    """A convolution of a padded image, what follows it in place, and where its windows lie."""
+    """A convolution of a padded image, with its followers and its windows along each axis."""
 
     operations: tuple[GenericOp, ...]
     pad: tensor.PadOp
@@ -201,7 +202,7 @@ class _Trimming:
 
     @staticmethod
     def of(op: GenericOp, costs: CostModel) -> _Trimming | str | None:
-        """The convolution, or why its windows stay. None for what is none of a padded image."""
+        """The convolution, or why its windows stay. None for other operations."""
         linalg_op = LinalgOp(op)
         dims = ConvolutionDims.of(linalg_op)
         if dims is None or not linalg_op.reduced or not is_space(linalg_op, stands_or_moves):
@@ -220,23 +221,23 @@ class _Trimming:
         sizes = shape_of(op.results[0])[1:]
         cut = _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)), costs)
         if cut is None:
-            return "its windows see so little of the border that parts do not pay"
+            return "its windows see too little border for parts to pay"
         operations = (op, *following(op))
         if not _products(cut) and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
-            # A number by itself is no value in memory, as sums read it.
-            return "all of its windows see border alone"
+            # A fill is no value in memory, as later sums need one.
+            return "all of its windows see the border alone"
         return _Trimming(operations, pad, weights.value, cut)
 
     def rewrite(self) -> None:
-        """Put the parts and their concat in place of the last operation."""
+        """Replace the last operation by the concat of all parts."""
         b = Builder(Block())
         low, high = zip((0, 0), *(axis.margins() for axis in self.axes), strict=True)
         image = b.pad(tensor_of(self.pad.source), low, high)
 
         def concat_op(*runs: _Run) -> Tensor:
-            """What these runs of the first axes make, of all cells of the other axes."""
+            """The result for runs of the first axes, and all elements of the other axes."""
             if runs and runs[-1].is_blind:
-                others = (_Run((0, axis.cells), BLIND) for axis in self.axes[len(runs) :])
+                others = (_Run((0, axis.count), BLIND) for axis in self.axes[len(runs) :])
                 return self._part(b, image, [*runs, *others])
             if len(runs) == len(self.axes):
                 return self._part(b, image, runs)
@@ -246,7 +247,7 @@ class _Trimming:
         replace_op(self.operations[-1], b, concat_op())
 
     def _part(self, b: Builder, image: Tensor, runs: Sequence[_Run]) -> Tensor:
-        """A box of the last result, by the taps through which it sees the image, if it does."""
+        """A box of the last result, computed by the taps through which it sees the image."""
         made: dict[SSAValue, Tensor] = {}
 
         def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
@@ -266,7 +267,7 @@ class _Trimming:
                 return b.weight(WeightAttr(kept)).value
             if not any(map(access.uses, image_loops(linalg_op))):
                 return access.value
-            return window_of(b, tensor_of(access.value), [run.cells for run in runs]).value
+            return window_of(b, tensor_of(access.value), [run.elements for run in runs]).value
 
         for op in self.operations:
             shape = (shape_of(op.results[0])[0], *(run.count for run in runs))

@@ -7,42 +7,47 @@ Convolutional Neural Networks", 2015):
     M[o, a, b, t, u] = sum over i of V[i, a, b, t, u] * U[a, b, o, i]              U = G w G^T
     Y[o, t, r, u, s] = init[o] + sum over a, b of A[r, a] * A[s, b] * M[o, a, b, t, u]
 
-For windows of 3x3 and m = 4, 36 multiplications a tile and pair of channels in place of 144, by
-weights of four times the size; for m = 2, 16 in place of 36, by weights of 16/9 of the size. For
-windows of 5x5, 36 in place of 100 by weights of 36/25 for m = 2, and 64 in place of 400 by weights
-of 64/25 for m = 4. Y is the result once (t, r) and (u, s) are collapsed and what the tiles cover
-beyond it is cut off. In groups of channels, all of V are made as above, and a group g sums
-V[g*I + i, ..] * U[a, b, g, o, i].
+For each tile and pair of channels:
 
-Of a volume, each slice is transformed once, for all taps along the depth:
+    window   m   multiplications   instead of   weights grow by
+    3x3      4         36             144            4
+    3x3      2         16              36           16/9
+    5x5      4         64             400           64/25
+    5x5      2         36             100           36/25
+
+A collapse of (t, r) and (u, s) makes the result of Y, and a slice cuts off the elements beyond it.
+In groups of channels, V is the same, and group g sums V[g*I + i, ..] * U[a, b, g, o, i].
+
+In a volume, each slice is transformed once, for all taps along the depth:
 
     M[o, a, b, z, t, u] = sum over i, d of V[i, a, b, s*z + e*d, t, u] * U[a, b, o, i, d]
 
-With a dilation of d, cells that are d apart are an image of their own, a phase (e, f) of d * d, and
-so are results. Tiles of all phases lie side by side:
+With a dilation of d, elements that are d apart form a separate image, one of d * d phases (e, f).
+So do results. The tiles of all phases are neighbours:
 
     V[i, a, b, (t, e), (u, f)] = sum over k, l of B[a, k] * B[b, l] * x[i, d*(mt+k)+e, d*(mu+l)+f]
     Y[o, t, r, e, u, s, f] = the same sum of M[o, a, b, (t, e), (u, f)]
 
-Windows of one row, or of one column, have tiles of one: F(1, 1) along the other axis multiplies by
-one. Along an axis alone a form rounds by the square root of what it does along both. So there are
-forms of more points for these windows, and long ones: where F(m, r) has r >= m, a window of more
-than r taps is several that are m apart, whose tiles are those of V, m apart as well:
+Windows of one row, or of one column, use F(1, 1) along the other axis, which multiplies by one. A
+form along one axis rounds by the square root of its rounding along both axes. So these windows may
+use forms with more points. They may also be longer: if r >= m in F(m, r), a window of more than r
+taps consists of several windows that are m apart. Their tiles in V are m apart, too:
 
     M[o, b, u] = sum over i, n of V[i, b, u+n] * U[n, b, o, i]       U[n] = G w[mn : mn + m, or + r]
 
-Winograd is three exact generics and not an attribute of a convolution: each of them can be
-evaluated, packed, placed and fused like any other. Only the emitter of the transforms
-(`loops/emit/transform.py`) knows that their matrices are small.
+Winograd is three exact generics and not an attribute of a convolution, so that other passes can
+pack and fuse them, and plan their memory, as they do for any generic. Only the emitter of the
+transforms (`loops/emit/transform.py`) knows that their matrices are small.
 
 V says how many rows of tiles are computed at a time, so that what they hand on stays in L2, and a
 pool reads them there (`fusion/tile_and_fuse.py`). Where there is a single row of tiles, as in a
 sequence, these are columns.
 
 ncc does not use Strassen's algorithm for matrix products. It would need seven products instead of
-eight. But it adds the weights of other channels to those of a channel and subtracts them again, so
-its rounding depends on them: by up to 2e-4 of the largest value of a quiet channel, where blocks of
-weights have unequal scale. No scaling mends that, and weights would take 7/4 of the memory.
+eight. But it adds the weights of other channels to those of a channel and subtracts them again.
+So errors depend on other channels: they reach 2e-4 of the largest value of a channel with small
+weights, if blocks of weights have unequal scale. Scaling cannot prevent that, and weights would
+take 7/4 of the memory.
 """
 
 from __future__ import annotations
@@ -66,8 +71,8 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class Depth:
-    """How slices of a volume are summed: slice z of the result reads stride * z + dilation * d, for
-    `taps` numbers d. An image is one slice.
+    """The windows along the depth of a volume: slice z of the result reads slices
+    stride * z + dilation * d for d < taps. An image is one slice.
     """
 
     slices: int = 1
@@ -77,7 +82,7 @@ class Depth:
 
     @property
     def reach(self) -> int:
-        """Slices from the first to the last that are read."""
+        """How many slices lie between the first and the last one read, with both."""
         return self.stride * (self.slices - 1) + self.dilation * (self.taps - 1) + 1
 
 
@@ -86,9 +91,9 @@ IMAGE = Depth()
 
 @dataclass(frozen=True)
 class TransformConstants:
-    """The matrices and the weights as values of the linalg level, matrices by axis.
+    """The matrices of each axis, and the weights, as tensors.
 
-    filter: of weights that are left for the sum over channels to transform.
+    filter: the matrix by which the sum over channels transforms weights; None if they already are.
     """
 
     plane: Plane
@@ -99,10 +104,10 @@ class TransformConstants:
 
     @staticmethod
     def of(b: Builder, plane: Plane, weights: Weights, formed: bool = False) -> TransformConstants:
-        """For weights (outputs, inputs, r, r), (groups, outputs, inputs, r, r), or of a volume
+        """For weights (outputs, inputs, r, r), (groups, outputs, inputs, r, r), or, for a volume,
         (outputs, inputs, depth, r, r).
 
-        formed: whether to leave them as they are, (outputs, inputs, r, r).
+        formed: whether the run transforms weights (outputs, inputs, r, r).
         """
         rows, columns = plane.forms
 
@@ -127,10 +132,9 @@ def transformed(
     grid: tuple[int, int],
     chunk: tuple[int, int] | None = None,
 ) -> Tensor:
-    """V of x (inputs, height, width), which `grid` rows and columns of tiles need not cover; of a
-    volume (inputs, depth, height, width), V of each slice.
-
-    chunk: the axis along which tiles are computed in chunks, and how many there are in one.
+    """V of an image (inputs, height, width), or of each slice of a volume (inputs, depth, height,
+    width). grid: rows and columns of tiles, which need not cover it. chunk: the axis along which
+    tiles run in chunks, and the tiles of one chunk.
     """
     rows, columns = grid
     plane = constants.plane
@@ -159,7 +163,7 @@ def transformed(
 
 
 def _phases(rank: int) -> list[list[int]]:
-    """The last four axes in pairs: tiles of a row and their phases, then of a column."""
+    """The collapse of the last four axes: rows of tiles with their phases, then columns."""
     return [*([axis] for axis in range(rank - 4)), [rank - 4, rank - 3], [rank - 2, rank - 1]]
 
 
@@ -172,13 +176,13 @@ def tiled(
     depth: Depth,
     factors: AnyFloat | None = None,
 ) -> Tensor:
-    """The convolution in tiles of what V was made of.
+    """The convolution in tiles, made of V.
 
-    keep: rows and columns of the result that somebody reads, of all phases as many.
+    keep: rows and columns of the result that have readers, as many in each phase.
     depth: `IMAGE`, or that of a volume.
-    factors: what products over channels shall be of (`View.factors`), where that is said.
-    The result is (outputs, rows, m, columns, m), where outputs are those of all groups, or
-    (outputs, slices, rows, m, columns, m); phases, if there are several, come behind each m.
+    factors: the type of products over channels (`LinalgOp.factors`); None leaves it open.
+    The result is (outputs, rows, m, columns, m), with the outputs of all groups, or
+    (outputs, slices, rows, m, columns, m). An axis for phases follows each m, if there are several.
     """
     plane, volume = constants.plane, v.rank > 5
     if constants.filter is not None:
@@ -201,7 +205,7 @@ def tiled(
 def _transformed_back(
     b: Builder, product: Tensor, constants: TransformConstants, init: Tensor | float
 ) -> Tensor:
-    """Y of M, on top of what the convolution starts from."""
+    """Y of M, plus the initial value of the convolution."""
     plane = constants.plane
     slices, apart = product.shape[3:-2], plane.dilations != (1, 1)
     rows, columns = (n // d for n, d in zip(product.shape[-2:], plane.dilations, strict=True))
@@ -226,7 +230,7 @@ def _transformed_back(
 
 
 def _formed(b: Builder, v: Tensor, weights: Tensor, matrix: Tensor) -> Tensor:
-    """M by weights that the sum transforms, of an image or of the one slice of a volume."""
+    """M, with weights that the sum transforms, for an image or one slice of a volume."""
     o, p, q, *z, t, u, i, k, m = b.loops(f"o p q {'z' if v.rank > 5 else ''} t u i k m")
     weight = matrix[p, k] * (matrix[q, m] * weights[o, i, k, m])
     return b.sum((o, p, q, *z, t, u), (i, k, m), weight * v[(i, p, q, *z, t, u)])
@@ -239,7 +243,7 @@ def _summed(
     depth: Depth | None,
     factors: AnyFloat | None,
 ) -> Tensor:
-    """M, of all groups, or of the slices of a volume; a sum over the parts of a window, too."""
+    """M for all groups, or for the slices of a volume; sums over parts of a window, too."""
     plane, weights = constants.plane, constants.weights
     grouped = depth is None and weights.rank > 4
     (window, wide), (rows, columns) = (
@@ -276,6 +280,6 @@ def _summed(
 
 
 def _mark(result: Tensor, matrices: Sequence[Matrix]) -> None:
-    """Say that it is a transform by these matrices, of rows and of columns."""
+    """Mark a result as a transform by these matrices, of rows and of columns."""
     rows, columns = matrices
     SEPARABLE.put(generic_of(result), (rows, columns))

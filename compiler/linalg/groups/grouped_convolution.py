@@ -1,16 +1,16 @@
-"""Grouped convolutions: each group sums over channels of its own, a collapse joins what they make.
+"""Grouped convolutions: each group sums over its own channels, and a collapse joins the results.
 
 y[g, o] += x[g * size + i] * w[g, o, i]
 z = collapse(y)
 
-What becomes of a grouped convolution depends on its groups:
+Four passes rewrite grouped convolutions:
 
-part_groups.py makes blocks of groups where a group makes one channel. repeat_groups.py repeats a
-channel that is a group of its own and makes several. join_groups.py joins groups of 2, 4 or 8
-channels into a block, with zeros in their weights, where tiles or whole vectors win more than the
-zeros cost. separate_groups.py makes a convolution of each group where groups are few and large and
-their weights together leave L2, or where they are ragged, because tiles can compute them only in
-that way.
+- part_groups.py: each group makes one channel. Groups become the axis that is in blocks.
+- repeat_groups.py: each group has one channel and makes several. The channel is repeated.
+- join_groups.py: groups have 2, 4 or 8 channels. Several of them become a block, with zeros in the
+  weights, if tiles or whole vectors save more than the zeros cost.
+- separate_groups.py: groups are few, large, and their weights together do not fit L2. Each group
+  becomes a convolution. So do groups that are no whole blocks, if they are cheaper in tiles.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class GroupedConvolution:
-    """Such sums with constant weights, and what they start from."""
+    """Sums in groups with constant weights, and their initial values."""
 
     sums: GroupedSum
     start: SSAValue | float
 
     @staticmethod
     def of(op: GenericOp) -> GroupedConvolution | str | None:
-        """The convolution, or why its groups stay. None for what sums over no groups."""
+        """The convolution, or why its groups stay. None for any other computation."""
         linalg_op = sums_in_groups(op)
         sums = None if linalg_op is None else GroupedSum.of(linalg_op)
         if linalg_op is None or sums is None:
@@ -50,15 +50,15 @@ class GroupedConvolution:
             return "its weights are computed"
         start = start_of(op, 2)
         if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
-            return "it goes on from other values than a constant bias"
+            return "its sums start from other values than a constant bias"
         found = GroupedConvolution(sums, start)
         if found.weights.begins_with(sums.group) and linalg_op.write.begins_with(sums.group):
             return found
-        return "groups are not the first axis of its weights, or of its result"
+        return "the first axis of its weights, or of its result, is not its groups"
 
     @property
     def collapse(self) -> tensor.CollapseShapeOp:
-        """What joins the channels of all groups."""
+        """The collapse that joins the channels of all groups."""
         return collapse_of(self.linalg_op)
 
     @property
@@ -72,14 +72,13 @@ class GroupedConvolution:
         return next(one for one in self.linalg_op.reads if one.value is self.sums.weights)
 
     def weights_of_groups(self, first: int, end: int) -> Weights:
-        """The weights of some of the groups, these as the first axis."""
+        """The weights of groups [first, end), with the groups as first axis."""
         return _of_groups(self.sums.weights, first, end)
 
     def start_of_groups(self, b: Builder, first: int, end: int, shape: tuple[int, ...]) -> Tensor:
-        """What the sums of some of the groups start from.
+        """The initial values of the sums of groups [first, end).
 
-        shape: what these sums have, (channels, ..), or (groups, channels, row, column) where their
-        channels are two axes.
+        shape: that of these sums: (channels, ..) or (groups, channels, row, column).
         """
         if isinstance(self.start, float):
             return b.full(shape, self.start)
@@ -92,14 +91,14 @@ class GroupedConvolution:
 
 
 def _of_groups(constant: SSAValue, first: int, end: int) -> Weights:
-    """What a constant holds of some groups, its first axis."""
+    """Groups [first, end) of a constant, whose first axis are the groups."""
     kept = weights_of(constant)
     whole = (first, end) == (0, kept.shape[0])
     return kept if whole else Taken(kept, tuple(range(first, end))).weights
 
 
 def ungrouped(b: Builder, x: Tensor) -> Tensor:
-    """(groups, channels of one, ..) as (channels of all, ..)."""
+    """(groups, channels of a group, ..) as (channels, ..)."""
     return b.collapse(x, [[0, 1], *([axis] for axis in range(2, x.rank))])
 
 
@@ -107,12 +106,13 @@ def sums_in_groups(op: GenericOp) -> LinalgOp | None:
     """The sum of products in groups, if a collapse alone reads it and makes one axis of its
     channels; None for another computation.
     """
+    reader = op.results[0].get_user_of_unique_use()
+    if not isinstance(reader, tensor.CollapseShapeOp) or groups_of(reader) != OF_GROUPS:
+        return None
     linalg_op = LinalgOp(op)
     if len(linalg_op.reads) != 2 or linalg_op.product is None or not linalg_op.may_be_rebuilt:
         return None
-    reader = op.results[0].get_user_of_unique_use()
-    collapsed = isinstance(reader, tensor.CollapseShapeOp) and groups_of(reader) == OF_GROUPS
-    return linalg_op if collapsed else None
+    return linalg_op
 
 
 def collapse_of(linalg_op: LinalgOp) -> tensor.CollapseShapeOp:

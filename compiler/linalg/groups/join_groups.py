@@ -1,11 +1,11 @@
-"""Small groups of channels merged: as many as fill a block become one.
+"""Small groups are joined: as many as fill a block become one group.
 
     y[g, o] += x[g * 8 + i] * w[g, o, i]      ->      y[h, o] += x[h * 16 + i] * v[h, o, i]
     z = collapse(y)                                   z = collapse(y)
 
-v has zeros where a channel meets those of other groups. So no lanes of blocks are wasted, and tiles
-can compute the sums; in a plain image, rows that are no whole vectors cost as much as the zeros do.
-Groups that are left over are a convolution of their own, joined behind the others.
+v is zero where a channel meets channels of another group. So blocks have no empty lanes, and tiles
+can compute the sums. In a plain image, rows that are no whole vectors cost as much as the zeros.
+The remaining groups become a second convolution.
 
 Needs: the linalg level before views are sunk.
 Breaks: an infinity or NaN in one channel spreads to all groups of its block.
@@ -14,7 +14,7 @@ Breaks: an infinity or NaN in one channel spreads to all groups of its block.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import TensorAccess, shape_of
-from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
+from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, shown
 from ncc.compiler.linalg.groups.grouped_convolution import GroupedConvolution, ungrouped
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, rebuilt_without, replace_op
@@ -35,7 +35,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class JoinGroups(LinalgPattern[GroupedConvolution]):
-    """Join such groups where that is cheaper; see the head of this file."""
+    """Join groups if that is cheaper; see the head of this file."""
 
     name = "join-groups"
 
@@ -46,12 +46,17 @@ class JoinGroups(LinalgPattern[GroupedConvolution]):
         return found if not isinstance(found, GroupedConvolution) else _why_apart(found) or found
 
     def check(self, found: GroupedConvolution) -> str | None:
-        if _pays(found.sums, self.target):
+        joined, apart = _cycles(found.sums, self.target)
+        if joined < apart:
             return None
-        return "products with zeros would cost more than rows that are no whole vectors"
+        costs = f"as they are {shown(apart)}, joined {shown(joined)}"
+        return f"products with zeros cost more than they save; estimated cycles: {costs}"
+
+    def describe(self, found: GroupedConvolution) -> str:
+        return f"{BLOCK // found.sums.size} groups become one"
 
     def rewrite(self, found: GroupedConvolution) -> None:
-        """Put the sums of joined groups, and those of what is left, in place of the collapse."""
+        """Replace the collapse by the sums of joined groups and of the remaining groups."""
         sums = found.sums
         b = builder_for(sums.linalg_op.op)
         at_once, groups = BLOCK // sums.size, sums.groups
@@ -62,7 +67,7 @@ class JoinGroups(LinalgPattern[GroupedConvolution]):
 
 
 def _part(b: Builder, convolution: GroupedConvolution, first: int, end: int, joined: int) -> Tensor:
-    """The channels of groups [first, end), of which so many are joined."""
+    """The channels of groups [first, end); `joined` groups become one."""
     sums, linalg_op = convolution.sums, convolution.linalg_op
     weights = convolution.weights_of_groups(first, end)
     x = sums.channels_of(b, first, end).value
@@ -90,8 +95,9 @@ def _part(b: Builder, convolution: GroupedConvolution, first: int, end: int, joi
 
 
 def _why_apart(convolution: GroupedConvolution) -> str | None:
-    """Why groups cannot be joined: they have to be images, and to make as many channels as they
-    read, which are a part of a block.
+    """Why groups cannot be joined.
+
+    Groups must be images, make as many channels as they read, and these must divide a block.
     """
     sums = convolution.sums
     axes, weights = convolution.linalg_op.write.axes, convolution.weights.axes
@@ -106,26 +112,27 @@ def _why_apart(convolution: GroupedConvolution) -> str | None:
     return None
 
 
-def _pays(sums: GroupedSum, target: Target) -> bool:
-    """Whether products with zeros cost less than what is left of rows beyond whole vectors.
+def _cycles(sums: GroupedSum, target: Target) -> tuple[float, float]:
+    """The cost of joined groups, and of groups as they are, which run along rows of a plain image.
 
-    Under a stride, rows are no vectors at all, and half of a block takes as long as all of it.
+    With a stride, rows are no vectors at all, and half a block takes as long as a whole one.
     """
     linalg_op = sums.linalg_op
     (column,) = linalg_op.write.index[-1].loops()
-    shape, cells = shape_of(sums.weights), shape_of(linalg_op.op.results[0])[2:]
-    if sums.data.index[-1].coefficient(column) != 1:
-        return True
+    shape, extents = shape_of(sums.weights), shape_of(linalg_op.op.results[0])[2:]
     groups = -(-sums.groups * sums.size // BLOCK)
-    sizes = groups * BLOCK, BLOCK, cells, shape[3:]
+    sizes = groups * BLOCK, BLOCK, extents, shape[3:]
     dense = {by for form in sums.data.index[1:] for _, by in form.terms} == {1}
     joined = cycles_of(*sizes, target, groups) if dense else plain_cycles(*sizes, target)
-    return joined < _along_rows(prod(shape) * prod(cells), cells[-1], target)
+    if sums.data.index[-1].coefficient(column) != 1:
+        return joined, inf
+    return joined, _along_rows(prod(shape) * prod(extents), extents[-1], target)
 
 
 def _along_rows(multiply_adds: int, row: int, target: Target) -> float:
-    """Cycles of so many along rows of a plain image: what a row has beyond whole vectors takes one
-    of half the length, one of a quarter, and so on.
+    """Cycles of multiply-adds along rows of a plain image.
+
+    The remainder of a row takes a vector of half the length, then of a quarter, and so on.
     """
     vectors = row // target.lanes + (row % target.lanes).bit_count()
     reached = target.costs.full_along_rows * target.core.multiply_adds

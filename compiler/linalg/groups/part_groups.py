@@ -1,9 +1,9 @@
-"""Groups of few channels that make one channel each, transposed so that groups are neighbours.
+"""Groups of few channels that make one channel each: a transpose makes the groups an axis.
 
     y[g] += x[g * 2 + i] * w[g, i]       ->      t[g, i] = x[g * 2 + i],  y[g] += t[g, i] * w[g, i]
 
-Then groups are in blocks, as the channels of a depthwise convolution are: a vector of results adds
-products with whole vectors of t. Otherwise vectors would run along a row, whatever its stride.
+Then groups are in blocks, as the channels of a depthwise convolution are, and sums load whole
+vectors of t. Otherwise vectors would run along rows, even along short and strided ones.
 
 Needs: the linalg level, before `pack`.  Breaks: nothing; sums keep their order.
 """
@@ -30,7 +30,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 
 @dataclass(frozen=True)
 class PartGroups(LinalgChoice[GroupedSum]):
-    """Part the channels of every such group; see the head of this file."""
+    """Split the channels into groups and channels of a group; see the head of this file."""
 
     name = "part-groups"
 
@@ -46,7 +46,7 @@ class PartGroups(LinalgChoice[GroupedSum]):
         return f"its groups have {BLOCK} channels or more" if found.size >= BLOCK else found
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        """Sums that read the same groups share what is made of them."""
+        """Rewrite all sums; those that read the same groups share one transpose."""
         made: Made = {}
         for op in generics_of(block):
             found = self.decide(op, decisions)
@@ -57,7 +57,7 @@ class PartGroups(LinalgChoice[GroupedSum]):
 
 
 def _parted(b: Builder, value: SSAValue, count: int) -> Tensor:
-    """A value with its channels as (group, channel of it); what is padded is so afterwards."""
+    """A value with the axis of channels as (group, channel of the group); pads follow it."""
     owner = value.owner
     if isinstance(owner, tensor.PadOp) and leaves_whole(owner, 0):
         return same_view(b, owner, [_parted(b, owner.source, count)], behind=len(shape_of(value)))

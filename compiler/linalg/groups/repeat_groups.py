@@ -1,9 +1,9 @@
-"""Depthwise convolutions with a channel multiplier, as ones without: channels are repeated.
+"""Depthwise convolutions with a channel multiplier repeat channels instead.
 
     y[g, o] += x[g] * w[g, o]        ->        t[c] = x[c / 2],  y[c] += t[c] * w[c]
 
-Repeated channels are in blocks, as those of other depthwise convolutions are. To repeat a channel
-costs little beside the window that is summed for each.
+Repeated channels are in blocks, as in other depthwise convolutions. A copy of a channel costs
+little, compared with the sum over a window for each element.
 
 Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their order.
 """
@@ -38,7 +38,7 @@ from ncc.dialects.index_notation import Builder
 
 @dataclass(frozen=True)
 class RepeatGroups(LinalgPattern["_Repeating"]):
-    """Repeat the channels of every such group; see the head of this file."""
+    """Repeat the channel of each group; see the head of this file."""
 
     name = "repeat-groups"
 
@@ -53,8 +53,8 @@ class RepeatGroups(LinalgPattern["_Repeating"]):
 
 @dataclass(frozen=True)
 class _Repeating:
-    """A convolution in groups, what it reads, the loop over what a group makes, and what its sums
-    start from.
+    """A grouped convolution. output: the loop over the channels that a group makes. start: the
+    initial value of the sums.
     """
 
     linalg_op: LinalgOp
@@ -64,7 +64,7 @@ class _Repeating:
 
     @staticmethod
     def of(op: GenericOp, most_channels: int) -> _Repeating | str | None:
-        """The convolution, or why it stays. None for what makes one channel of a group."""
+        """The convolution, or why it stays. None if its groups make one channel."""
         linalg_op = sums_in_groups(op)
         dims = None if linalg_op is None else ContractionDims.of(linalg_op)
         if linalg_op is None or dims is None:
@@ -83,16 +83,16 @@ class _Repeating:
         if channels > most_channels:
             return f"it makes more than {most_channels} channels"
         if not _is_computed(data.value):
-            return "it reads an input of the network, which is in no blocks"
+            return "it reads an input of the network, which is not in blocks"
         start = start_of(op, 2)
         if start is None:
-            return "it goes on from other values than a bias"
+            return "its sums start from other values than a bias"
         if {element_of(value) for value in op.operands} != {f32}:
             return "it is not of float32"
         return _Repeating(linalg_op, data, output, start)
 
     def rewrite(self) -> None:
-        """Put the convolution of repeated channels in place of the collapse."""
+        """Replace the collapse by a convolution of repeated channels."""
         linalg_op, b = self.linalg_op, builder_for(self.linalg_op.op)
         collapse = collapse_of(linalg_op)
         shape = shape_of(collapse.result)
@@ -112,13 +112,13 @@ class _Repeating:
         replace_op(collapse, b, made)
 
     def _repeated(self, b: Builder, channels: int) -> SSAValue:
-        """The data, each channel as often as its group makes one."""
+        """The data, with each channel once for each channel that its group makes."""
         count = self.linalg_op.extents[self.output]
         return select_inside(b, self.data.value, [n // count for n in range(channels)]).value
 
 
 def _reads_one_channel(linalg_op: LinalgOp, data: TensorAccess, group: int) -> bool:
-    """Whether a group reads the channel of its number, of an image."""
+    """Whether group g reads channel g of an image, and no other."""
     if len(data.index) != 3 or any(form.coefficient(group) for form in data.index[1:]):
         return False
     channel = data.index[0]
@@ -127,8 +127,9 @@ def _reads_one_channel(linalg_op: LinalgOp, data: TensorAccess, group: int) -> b
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """Whether a run computes the value, and so can have it in blocks. An input of the network is
-    plain: windows of it are summed along its rows.
+    """Whether the network computes the value, so that it can be in blocks.
+
+    An input of the network is plain: sums over its windows run along rows.
     """
     owner = value.owner
     return (

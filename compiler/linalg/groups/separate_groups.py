@@ -1,11 +1,11 @@
-"""A few large groups, or ragged ones, as convolutions of their own.
+"""Each group becomes a convolution, if groups are few and large, or no whole blocks.
 
     y[g, o] += x[g * I + i] * w[g, o, i]      ->      y_g[o] += x_g[i] * w_g[o, i]
     z = relu(collapse(y))                             z = concat(relu(y_0), relu(y_1))
 
-The whole image is computed with the weights of one group before the next: these stay in L2 where
-those of all groups do not, and tiles of one group take less memory. Groups that are no whole blocks
-of channels can only be computed in tiles that way.
+The convolution of one group runs over the whole image before the next one starts. So the weights of
+one group stay in L2 where those of all groups do not, and tiles take less memory. Groups that are
+no whole blocks of channels have tiles only as separate convolutions.
 
 Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their order.
 """
@@ -38,7 +38,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class SeparateGroups(LinalgPattern[GroupedConvolution]):
-    """Compute such groups one after the other; see the head of this file."""
+    """Compute groups one after the other; see the head of this file."""
 
     name = "separate-groups"
 
@@ -56,8 +56,11 @@ class SeparateGroups(LinalgPattern[GroupedConvolution]):
             return _why_not_in_tiles(sums, self.target)
         return _why_in_one_kernel(sums, self.target)
 
+    def describe(self, found: GroupedConvolution) -> str:
+        return f"{found.sums.groups} convolutions"
+
     def rewrite(self, found: GroupedConvolution) -> None:
-        """Put the convolutions, and what follows each, in place of the last that follows them."""
+        """Replace the collapse and its followers by a convolution and followers for each group."""
         collapse = found.collapse
         followers = list(_following(collapse))
         last = followers[-1] if followers else collapse
@@ -91,7 +94,7 @@ def _convolution(b: Builder, convolution: GroupedConvolution, group: int) -> Ten
 
 
 def _why_in_one_kernel(sums: GroupedSum, target: Target) -> str | None:
-    """Why groups of whole blocks stay together: they are many, or their weights stay in L2."""
+    """Why groups of whole blocks stay together."""
     most, l2_bytes = target.costs.most_large_groups, target.core.l2_bytes
     if sums.groups > most:
         return f"it has more than {most} groups"
@@ -101,17 +104,17 @@ def _why_in_one_kernel(sums: GroupedSum, target: Target) -> str | None:
 
 
 def _why_not_in_tiles(sums: GroupedSum, target: Target) -> str | None:
-    """Why ragged groups stay together: each would have to be cheaper in tiles, which know of groups
-    in whole blocks only.
+    """Why groups that are no whole blocks stay together. Tiles of several groups need whole blocks,
+    so a separate convolution must be cheaper in tiles than without.
     """
-    shape, cells = shape_of(sums.weights), shape_of(sums.linalg_op.op.results[0])[2:]
+    shape, extents = shape_of(sums.weights), shape_of(sums.linalg_op.op.results[0])[2:]
     steps = {by for form in sums.data.index[1:] for _, by in form.terms}
     most = target.costs.most_ragged_groups
     if sums.groups > most:
-        return f"it has more than {most} groups, of other channels than whole blocks"
-    if len(shape) != 5 or len(cells) != 2 or steps != {1}:
+        return f"it has more than {most} groups, which are no whole blocks"
+    if len(shape) != 5 or len(extents) != 2 or steps != {1}:
         return "its groups are no whole blocks, and its window has no tiles"
-    sizes = shape[1], sums.size, cells, shape[3:]
+    sizes = shape[1], sums.size, extents, shape[3:]
     if cycles_of(*sizes, target) < plain_cycles(*sizes, target):
         return None
     return "its groups are no whole blocks, and tiles of one are no cheaper"
@@ -142,8 +145,8 @@ def _following(collapse: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
 
 
 def _channel_of(access: TensorAccess, linalg_op: LinalgOp) -> bool | None:
-    """Whether an operand moves with the channel of the result, along its first axis and no other;
-    None where it moves otherwise.
+    """Whether the channel of the result indexes the first axis of an operand, and no other axis;
+    None if it indexes the operand in another way.
     """
     channel = linalg_op.write.index[0].bare
     if channel is None or not access.uses(channel):
@@ -153,7 +156,7 @@ def _channel_of(access: TensorAccess, linalg_op: LinalgOp) -> bool | None:
 
 
 def _of_group(b: Builder, op: GenericOp, value: SSAValue, y: Tensor, group: int) -> Tensor:
-    """What a follower makes of the channels of one group, which are y."""
+    """A follower, applied to y, the channels of one group."""
 
     def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
         if access.value is value:

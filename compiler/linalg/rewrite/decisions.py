@@ -1,6 +1,6 @@
-"""What passes decided about the computations of a network, and why: for `ncc explain`.
+"""The decisions of passes about linalg operations, with reasons, for `ncc explain`.
 
-A compilation collects none of it: it runs passes without a list, and then no text is made.
+A compilation collects no decisions: it runs passes without a list, and they make no text.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from ncc.compiler.linalg.analysis.generics import network_of
 
 @dataclass(frozen=True)
 class Decision:
-    """A pass rewrote a computation, or found what it looks for and left it.
+    """A pass rewrote an operation, or left one that it could have rewritten.
 
-    layers: those that the computation is part of, as its `doc` names them. reason: why the pass
-    left it; of one that it rewrote, what the pass made of it, where there is more to tell than its
-    docstring does.
+    layers: the layers that the operation is part of, as its `doc` names them. reason: why the pass
+    left it; if the pass rewrote it, what the docstring of the pass does not tell.
     """
 
     pass_name: str
@@ -46,7 +45,7 @@ Decisions: TypeAlias = "list[Decision]"
 
 @dataclass(frozen=True)
 class ExplainedPass(ModulePass):
-    """A pass over the computations of a network that can tell what it decided."""
+    """A pass over a network that can tell its decisions."""
 
     @abstractmethod
     def run(self, block: Block, decisions: Decisions | None) -> None:
@@ -56,7 +55,7 @@ class ExplainedPass(ModulePass):
         self.run(network_of(op).body.block, None)
 
     def explain(self, module: ModuleOp) -> Decisions:
-        """Rewrite a network, and tell what was decided, each decision once."""
+        """Rewrite a network; the decisions, each once."""
         decisions: Decisions = []
         self.run(network_of(module).body.block, decisions)
         return list(dict.fromkeys(decisions))

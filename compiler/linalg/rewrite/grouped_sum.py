@@ -1,4 +1,4 @@
-"""Sums over the channels of groups, which read a channel as group * size + channel of the group."""
+"""Sums over the channels of a group, which read channel group * size + channel of the group."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
 Made: TypeAlias = dict[tuple[SSAValue, int], SSAValue]
-"""What was made of values with groups of so many channels: once, however many sums read it."""
+"""What was made of a value, for groups of some size; several sums may read it."""
 
 
 @dataclass(frozen=True)
 class GroupedSum:
-    """y[g] += x[g * size + i] * w: the operand that x is, w, and the loops g and i."""
+    """y[g] += x[g * size + i] * w: the position of x, the weights w, and the loops g and i."""
 
     linalg_op: LinalgOp
     position: int
@@ -32,7 +32,7 @@ class GroupedSum:
 
     @staticmethod
     def of(linalg_op: LinalgOp) -> GroupedSum | None:
-        """The sum, if it is one whose groups of several channels lie one behind the other."""
+        """The sum, if its groups have several channels and follow each other."""
         pair = linalg_op.product
         if pair is None:
             return None
@@ -55,7 +55,7 @@ class GroupedSum:
 
     @property
     def data(self) -> TensorAccess:
-        """What is summed over."""
+        """How the sum reads x."""
         return self.linalg_op.reads[self.position]
 
     @property
@@ -69,7 +69,7 @@ class GroupedSum:
         return self.linalg_op.extents[self.group]
 
     def channels_of(self, b: Builder, first: int, end: int) -> Tensor:
-        """What some of the groups read, with padding of their own where there is one."""
+        """What groups [first, end) read; if x is padded, the pad of their channels."""
         value, size = self.data.value, self.size
         pad = value.owner
         if not isinstance(pad, tensor.PadOp) or not leaves_whole(pad, 0):
@@ -83,7 +83,7 @@ class GroupedSum:
         make: Callable[[Builder, SSAValue, int], Tensor],
         lead: Index,
     ) -> None:
-        """Let the sum read what `make` makes of the data, at `lead` instead of its channels."""
+        """Let the sum read what `make` makes of x, with `lead` as index instead of the channel."""
         op, key = self.linalg_op.op, (self.data.value, self.size)
         if key not in made:
             b = Builder(Block(), "layout")

@@ -1,4 +1,4 @@
-"""What rewrites of a block share: putting in what a builder made, erasing what nobody reads."""
+"""What rewrites share: insertion of what a builder wrote, and erasure of dead operations."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ncc.dialects.structured import generic
 from ncc.dialects.tiled import TiledLoopOp
 
 Index: TypeAlias = Sequence[AffineForm | AffineExpr]
-"""The coordinates that an operand is read at."""
+"""The indices at which an operand is read."""
 
 
 def builder_for(op: GenericOp) -> Builder:
-    """A builder of what takes the place of a computation, for the same layers."""
+    """A builder for the replacement of an operation, with the same layers."""
     return Builder(Block(), doc_of(op))
 
 
 def move_before(b: Builder, before: Operation) -> None:
-    """Put what a builder wrote in front of an operation."""
+    """Insert what a builder wrote before an operation."""
     parent = before.parent_block()
     for op in ops_of(b.block):
         b.block.detach_op(op)
@@ -39,7 +39,7 @@ def move_before(b: Builder, before: Operation) -> None:
 
 
 def move_after(b: Builder, value: SSAValue) -> None:
-    """Put what a builder wrote behind what makes a value; for an argument, in front of all."""
+    """Insert what a builder wrote after the owner of a value; for an argument, at the start."""
     if isinstance(value.owner, Operation):
         ops, parent = ops_of(b.block), value.owner.parent_block()
         for op in ops:
@@ -53,14 +53,14 @@ def move_after(b: Builder, value: SSAValue) -> None:
 
 
 def replace_op(op: Operation, b: Builder, made: Tensor) -> None:
-    """Put what a builder wrote in front of op, and a tensor of that in place of its result."""
+    """Insert what a builder wrote before op, and replace the result of op by a tensor of it."""
     move_before(b, op)
     made.value.name_hint = op.results[0].name_hint
     op.results[0].replace_all_uses_with(made.value)
 
 
 def read_instead(op: GenericOp, position: int, value: SSAValue, index: Index) -> None:
-    """Let op read another value at other coordinates, for one of its operands."""
+    """Replace an operand of op, and its index."""
     op.operands[position] = value
     maps = list(op.indexing_maps.data)
     maps[position] = indexing_map(maps[position].data.num_dims, index)
@@ -75,7 +75,7 @@ def rebuilt(
     maps: Sequence[AffineMapAttr] | None = None,
     kinds: Sequence[IteratorTypeAttr] | None = None,
 ) -> Tensor:
-    """What op computes, of other operands; maps, kinds: where its loops are others, too."""
+    """op with other operands. maps, kinds: the maps and iterator types, if they change, too."""
     indexing = op.indexing_maps if maps is None else ArrayAttr(maps)
     iterators = op.iterator_types if kinds is None else ArrayAttr(kinds)
     new = generic(inputs, outs.value, indexing, iterators, copied(op.body), op.doc)
@@ -91,9 +91,9 @@ def rebuilt_without(
     write: Sequence[AffineForm],
     outs: Tensor,
 ) -> Tensor:
-    """The same without one of its loops, which neither an operand nor the result has any more.
+    """op with other operands and without one of its loops, which no index uses.
 
-    Loops behind it have a number less, which indices that are given have not yet.
+    reads, write: the indices before the later loops are renumbered.
     """
     loops = len(op.iterator_types)
 
@@ -111,8 +111,10 @@ def rebuilt_without(
 def hold_as(
     value: SSAValue, element: Attribute, operations_of: Callable[[SSAValue], Sequence[Operation]]
 ) -> None:
-    """Let a number in a body be held as another type. operations_of: what makes the number of it,
-    the last one of them, for all that read it.
+    """Change the type of a value in a body.
+
+    operations_of: the operations that compute the old value from the new one. All readers of the
+    old value read the result of the last one.
     """
     readers = list(value.uses)
     held = Rewriter.replace_value_with_new_type(value, element)
@@ -125,12 +127,12 @@ def hold_as(
 
 
 def tensor_of(value: SSAValue) -> Tensor:
-    """A value as the builder's tensor."""
+    """A value as a tensor of the builder."""
     return Tensor(value, shape_of(value))
 
 
 def generic_of(made: Tensor) -> GenericOp:
-    """The computation that a builder made a tensor by."""
+    """The generic that makes a tensor."""
     op = made.value.owner
     if not isinstance(op, GenericOp):
         raise CompilerBug(f"{made.value} is not computed")
@@ -138,12 +140,12 @@ def generic_of(made: Tensor) -> GenericOp:
 
 
 def doc_of(op: GenericOp) -> str:
-    """The layers that a computation is part of, as a builder's doc."""
+    """The layers that an operation is part of, as the doc of a builder."""
     return "" if op.doc is None else op.doc.data
 
 
 def erase_dead(block: Block) -> None:
-    """Erase the operations whose results nobody reads, those of loops too."""
+    """Erase the operations whose results have no readers, those of loops too."""
     for op in reversed(ops_of(block)):
         if op.results and all([result.first_use is None for result in op.results]):
             block.erase_op(op)

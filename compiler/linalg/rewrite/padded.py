@@ -1,4 +1,4 @@
-"""Images with room behind them, for tiles that reach beyond a result."""
+"""Images with padding at the end, for tiles that reach beyond a result."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ncc.dialects.index_notation import Builder
 
 
 def padded(value: SSAValue, *extents: int) -> SSAValue:
-    """`value`, made at least so long along its last axes by cells behind it: an image
-    (channels, height, width) by rows and columns, or by columns alone.
+    """`value`, padded at the end of its last axes to at least these extents: rows and columns of an
+    image (channels, height, width), or columns alone.
 
-    Where the value is padded already that pad grows, and others who read it read a slice.
+    If the value is a pad, that pad grows, and its other readers read a slice.
     """
     shape = shape_of(value)
     ends = zip(shape[len(shape) - len(extents) :], extents, strict=True)

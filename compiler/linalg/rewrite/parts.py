@@ -1,4 +1,4 @@
-"""A computation on a part of its result: the same computation, on parts of what it reads."""
+"""A part of a result: the same operation, on parts of its operands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS, COLUMNS = 1, 2
 """The axes of an image in (channels, height, width)."""
 
 Span: TypeAlias = tuple[int, int]
-"""Cells [first, last) along an axis."""
+"""Elements [first, last) along an axis."""
 
 
 def part(
@@ -28,7 +28,7 @@ def part(
     shape: Sequence[int],
     operand: Callable[[TensorAccess, LinalgOp], SSAValue],
 ) -> Tensor:
-    """The computation with a result of that shape, on what `operand` says instead of each read."""
+    """op with a result of that shape; `operand` replaces each operand."""
     linalg_op = LinalgOp(op)
     inputs = [operand(access, linalg_op) for access in linalg_op.reads]
     return rebuilt(b, op, inputs, start(b, op, shape, operand))
@@ -40,7 +40,7 @@ def start(
     shape: Sequence[int],
     operand: Callable[[TensorAccess, LinalgOp], SSAValue],
 ) -> Tensor:
-    """What the computation starts from, in that shape."""
+    """The initial value of the operation, in that shape."""
     first, element = outs_of(op).owner, element_of(op.results[0])
     if isinstance(first, GenericOp):
         return part(b, first, shape, operand)
@@ -57,14 +57,14 @@ def is_space(linalg_op: LinalgOp, moves: Callable[[TensorAccess, LinalgOp], bool
     """Whether the result is an image or a volume (channels, depth, height, width) that can be
     computed in parts.
 
-    moves: whether a part of the result needs a part of an operand, or all of one that stands still;
-    so it must be for what the computation starts from, too.
+    moves: whether a part of the result reads a part of an operand, or the whole of an operand that
+    is the same for all parts. It must hold for the initial value, too.
     """
     return len(linalg_op.write.index) in (3, 4) and has_parts(linalg_op, moves)
 
 
 def has_parts(linalg_op: LinalgOp, moves: Callable[[TensorAccess, LinalgOp], bool]) -> bool:
-    """The same of a result with any number of axes behind its channels, as a sequence has one."""
+    """The same for a result with any number of axes after its channels."""
     if linalg_op.write.axes is None or linalg_op.computes_coordinates:
         return False
     if not linalg_op.may_be_rebuilt:
@@ -85,18 +85,18 @@ def image_loops(linalg_op: LinalgOp) -> list[int]:
 
 
 def stands_or_moves(access: TensorAccess, linalg_op: LinalgOp) -> bool:
-    """Whether an operand is read whole for every part of the image, or moves with it."""
+    """Whether each part of the image reads the whole operand, or a part of it."""
     return not any(map(access.uses, image_loops(linalg_op))) or moves_with_image(access, linalg_op)
 
 
 def moves_with_image(access: TensorAccess, linalg_op: LinalgOp) -> bool:
-    """Whether slices, rows and columns of an operand move with the result's, and forwards."""
+    """Whether later slices, rows and columns of the result read later ones of the operand."""
     loops = image_loops(linalg_op)
     if len(access.index) != 1 + len(loops) or is_constant(access.value):
         return False
     if access.index[0].loops() & set(loops):
         return False
-    # Without a constant no factor is negative: all cells that are read are there.
+    # Without a constant no factor is negative: all indices are inside.
     return all(
         form.loops() & set(loops) == {loop} and not form.constant
         for form, loop in zip(access.index[1:], loops, strict=True)
@@ -104,7 +104,7 @@ def moves_with_image(access: TensorAccess, linalg_op: LinalgOp) -> bool:
 
 
 def following(op: GenericOp) -> Iterator[GenericOp]:
-    """The pointwise computations behind op, each of which alone reads the one before, in place."""
+    """The pointwise operations after op; each is the only reader of the one before it."""
     while (use := op.results[0].get_unique_use()) is not None:
         user = use.operation
         if not isinstance(user, GenericOp) or outs_of(user) is op.results[0]:
@@ -119,13 +119,13 @@ def following(op: GenericOp) -> Iterator[GenericOp]:
 
 
 def window_of(b: Builder, x: Tensor, spans: Sequence[Span]) -> Tensor:
-    """Those slices, rows and columns of an image or a volume."""
+    """Some slices, rows and columns of an image or a volume."""
     size = [last - first for first, last in spans]
     return b.slice(x, [0, *(first for first, _ in spans)], [x.shape[0], *size])
 
 
 def window_of_pad(b: Builder, pad: tensor.PadOp, spans: Sequence[Span]) -> Tensor:
-    """A window of a padded value, which is padded where it reaches beyond the value."""
+    """A window of a pad: it is padded where it reaches beyond the source."""
     source = tensor_of(pad.source)
     kept: list[Span] = []
     low, high = ([side[0]] for side in pad_sides(pad))
@@ -139,9 +139,9 @@ def window_of_pad(b: Builder, pad: tensor.PadOp, spans: Sequence[Span]) -> Tenso
 
 
 def span(access: TensorAccess, linalg_op: LinalgOp, axis: int, first: int, last: int) -> Span:
-    """The window of an operand that cells [first, last) of the result read, along an axis.
+    """The span of an operand that elements [first, last) of the result read, along an axis.
 
-    The constant of the index counts from its begin.
+    It begins with the constant of the index left out.
     """
     loop, form = linalg_op.write.index[axis].bare, access.index[axis]
     others = sum(f * (linalg_op.extents[d] - 1) for d, f in form.terms if d != loop)
@@ -150,7 +150,7 @@ def span(access: TensorAccess, linalg_op: LinalgOp, axis: int, first: int, last:
 
 
 def no_window_is_border(access: TensorAccess, linalg_op: LinalgOp, axis: int) -> bool:
-    """Whether all cells of the result along an axis read more of an operand than its padding."""
+    """Whether each element of the result along an axis reads more of an operand than padding."""
     pad = access.value.owner
     if not isinstance(pad, tensor.PadOp):
         return True
@@ -159,8 +159,9 @@ def no_window_is_border(access: TensorAccess, linalg_op: LinalgOp, axis: int) ->
 
 
 def inside_pad(first: int, last: int, before: int, extent: int) -> tuple[int, int, int, int]:
-    """Cells [first, last) along an axis of a padded value: those of the value, [begin, end), and
-    how many of the border lie in front and behind. before, extent: the padding, and the value's.
+    """Elements [first, last) along an axis of a pad: elements [begin, end) of the source, and how
+    many of the padding lie before and after them. before, extent: the low padding, and the extent
+    of the source.
     """
     begin, end = max(0, first - before), min(extent, last - before)
     return begin, end, begin - (first - before), (last - before) - end

@@ -1,9 +1,9 @@
-"""How pads, concats, slices and reshapes of a value carry a rewrite of it.
+"""Pads, concats, slices and reshapes of a value that a rewrite replaces.
 
-    pad(x) by rows and columns         ->    pad(x in blocks) by rows and columns, none of lanes
+    pad(x) by rows and columns         ->    pad(x in blocks) by rows and columns, not by lanes
 
-A view that leaves an axis whole is the same view of whatever has other elements along that axis, or
-another axis beside it: some channels, blocks of channels, halves, images of one row.
+If a view does not change an axis, that axis may become another one, or two axes: some channels,
+blocks of channels, halves, images of one row. The view stays the same along the other axes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def leaves_whole(op: Operation, axis: int) -> bool:
-    """Whether a pad, a concat or a slice shows an axis of what it reads as it is."""
+    """Whether a pad, a concat or a slice leaves an axis of its operands as it is."""
     if isinstance(op, tensor.PadOp):
         return not any(side[axis] for side in pad_sides(op))
     whole = shape_of(op.results[0])[axis]
@@ -38,17 +38,18 @@ def same_view(
     behind: int | None = None,
     block: int = 1,
 ) -> Tensor:
-    """The view that op is, of other operands, along the same axes.
+    """The view op, applied to other operands.
 
-    behind: how many axes lie behind one that they have, and those of op have not. block: how many
-    elements of the first axis are one of theirs. Where op leaves an axis whole, any extent will do.
+    behind: the operands have one more axis than those of op; so many axes follow it. block: one
+    element of their first axis stands for so many of op's. Axes that op leaves whole may have any
+    extent.
     """
     x, own = operands[0], shape_of(op.operands[0])
     more = None if behind is None else len(own) - behind
     at = [axis + (more is not None and axis >= more) for axis in range(len(own))]
 
     def widened(numbers: Sequence[T], between: T) -> list[T]:
-        """What is said of the axes of op, and of the one that it does not have."""
+        """Numbers for the axes of the operands: those of op, and one for the axis that it lacks."""
         if more is None:
             return list(numbers)
         return [*numbers[:more], between, *numbers[more:]]
@@ -81,7 +82,7 @@ def same_view(
 
 
 def neighbours(parts: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Neighbouring axes in groups of these lengths."""
+    """The axes in order, in groups as long as the parts."""
     groups: list[list[int]] = []
     for part in parts:
         first = sum(map(len, groups))

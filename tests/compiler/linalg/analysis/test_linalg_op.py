@@ -61,7 +61,7 @@ def test_the_data_of_a_product_come_first(linalg_op: ViewOf) -> None:
 
 
 def test_what_is_folded(linalg_op: ViewOf) -> None:
-    """The operation beside the accumulator; a map has none, and reads nothing of its result."""
+    """The operation with the accumulator; a map has none, and does not read its result."""
 
     def largest(b: Builder, x: Tensor) -> Tensor:
         r, c = b.loops_of(x.shape)

@@ -1,4 +1,4 @@
-"""Convolutions of the cells that are read: the same numbers by fewer products, and what stays."""
+"""Convolutions compute only the elements that a slice keeps: the same numbers, and what stays."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ IMAGE, VOLUME = (4, 12, 13), (4, 5, 8, 9)
 
 
 def all_but(b: Builder, x: Tensor, front: int, behind: int) -> Tensor:
-    """x without so many cells in front and behind of each axis but its channels."""
+    """x without the first and the last elements of each axis, except channels."""
     begin, others = [0, *[front] * (x.rank - 1)], x.shape[1:]
     return b.slice(x, begin, [x.shape[0], *(n - front - behind for n in others)])
 
 
 def after_two(b: Builder, x: Tensor) -> Tensor:
-    """Of two convolutions, the cells for which none of the first reads a border."""
+    """Two convolutions, and a slice of the elements that depend on no border."""
     return all_but(b, convolution(b, relu(b, convolution(b, x, 6)), 8), 2, 2)
 
 
@@ -65,7 +65,7 @@ def residual(b: Builder, x: Tensor) -> Tensor:
 def test_numbers(
     make_network: MakeNetwork, shape: tuple[int, ...], write: Write, cells: list[int]
 ) -> None:
-    """The same, of no other cells."""
+    """The same numbers, and no other elements."""
     module = make_network([shape], write)
     x = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
     (whole,) = evaluate(network_of(module), x, dtype=np.float64)
@@ -79,7 +79,7 @@ def test_numbers(
 
 
 def test_pads_are_shrunk(make_network: MakeNetwork) -> None:
-    """Nobody reads a border that is not read, nor a slice of a padded value."""
+    """The pad of the image shrinks; no slice of a pad is left."""
     module = make_network([IMAGE], lambda b, x: all_but(b, convolution(b, x, 8, pad=2), 0, 2))
     BubbleUpSlices().apply(Context(), module)
     views = [op for op in network_of(module).body.block.ops if op.name.startswith("tensor.")]
@@ -109,7 +109,7 @@ def largest(b: Builder, x: Tensor) -> Tensor:
     ids=["pointwise", "no window", "no sum", "turned", "every other", "border"],
 )
 def test_what_stays(make_network: MakeNetwork, write: Write, reasons: list[str]) -> None:
-    """What is no convolution, or follows none point by point; what reads a border alone."""
+    """Other operations, followers that are not pointwise, and slices that read the border alone."""
     module = make_network([IMAGE], write)
     text = str(module)
     assert [one.reason for one in BubbleUpSlices().explain(module)] == reasons
@@ -117,7 +117,7 @@ def test_what_stays(make_network: MakeNetwork, write: Write, reasons: list[str])
 
 
 def test_marked_computations_stay(make_network: MakeNetwork) -> None:
-    """What attributes say holds of the whole."""
+    """Attributes describe the whole operation."""
     module = marked(make_network([IMAGE], lambda b, x: all_but(b, convolution(b, x, 8), 0, 2)))
     text = str(module)
     BubbleUpSlices().apply(Context(), module)
@@ -141,7 +141,7 @@ Crop last 1 1 i y -23309=1,2 -23310=1,-4 -23311=1,1
 
 @pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
 def test_compiled(tmp_path: Path, target: str) -> None:
-    """The numbers of -O1, which computes all cells; the same bits for any number of threads."""
+    """The numbers of -O1, which slices no operand; the same bits for any number of threads."""
     param = tmp_path / "net.param"
     param.write_text(NETWORK)
     x = np.random.default_rng(3).standard_normal((20, 61)).astype(np.float32)

@@ -35,48 +35,56 @@ from tests.compiler.linalg.convolutions.tiled import (
     calls_of,
     check_numbers,
     generics,
+    in_tiles,
     rewritten,
 )
 from tests.crossed import crossed
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(("size", "pad"), crossed([(7, 7), (13, 13), (14, 9), (16, 12)], [0, 1]))
-def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> None:
-    """Tiles compute the convolution, whatever they cover beyond it."""
+def test_numbers(
+    make_network: MakeNetwork, size: tuple[int, int], pad: int, always_tiled: Form
+) -> None:
+    """Tiles compute the convolution, even if they cover more than its result."""
     shape = (16, *size)
     module = make_network([shape], lambda b, x: relu(b, convolution(b, x, 32, pad=pad)))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
 @pytest.mark.parametrize(
     ("size", "pad"), crossed([(8, 8), (15, 13), (16, 11)], [(0, 0), (1, 1), (0, 1)])
 )
 def test_numbers_at_stride(
-    make_network: MakeNetwork, size: tuple[int, int], pad: tuple[int, int]
+    make_network: MakeNetwork,
+    size: tuple[int, int],
+    pad: tuple[int, int],
+    always_tiled_at_stride: Form,
 ) -> None:
-    """Windows two cells apart, whatever borders lie before and behind, and what follows them."""
+    """Windows two elements apart, with any border and followers."""
     shape = (20, *size)
 
     def write(b: Builder, x: Tensor) -> Tensor:
         x = b.pad(relu(b, x), [0, pad[0], pad[0]], [0, pad[1], pad[1]])
         return pool(b, relu(b, convolution(b, x, 24, pad=0, stride=2)))
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled_at_stride)
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
 @pytest.mark.parametrize("window", [3, 5])
-def test_groups_at_stride(make_network: MakeNetwork, window: int) -> None:
+def test_groups_at_stride(
+    make_network: MakeNetwork, window: int, always_tiled_at_stride: Form
+) -> None:
     """Groups go by the same forms, and so do windows of 5x5."""
     shape = (32, 15, 12)
     write = partial(grouped, outputs=16, window=window, stride=2)
-    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, x))), [shape])
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, write(b, x))), [shape], always_tiled_at_stride
+    )
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
-def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None:
+def test_a_residual_at_stride(
+    make_network: MakeNetwork, make_plan: Any, always_tiled_at_stride: Form
+) -> None:
     """A block that halves its image reads one tensor at both strides, and copies none."""
     shape = (16, 14, 14)
 
@@ -87,18 +95,19 @@ def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None
         return relu(b, add(b, convolution(b, y, 16), short))
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled_at_stride)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert "copy" not in names
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(
     ("size", "dilation"), crossed([(16, 16), (12, 18), (13, 7), (12, 7)], [2, 3])
 )
-def test_dilations(make_network: MakeNetwork, dilation: int, size: tuple[int, int]) -> None:
-    """Cells that a window sees together are tiled together, and what follows is done there."""
+def test_dilations(
+    make_network: MakeNetwork, dilation: int, size: tuple[int, int], always_tiled: Form
+) -> None:
+    """Each phase has its tiles, and followers run on them."""
     shape = (16, *size)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -108,20 +117,20 @@ def test_dilations(make_network: MakeNetwork, dilation: int, size: tuple[int, in
         o, p, q = b.loops_of(y.shape)
         return pool(b, relu(b, b.map((o, p, q), y[o, p, q] * scale[o] + x[o, p, q])))
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_dilations_of_volumes(make_network: MakeNetwork) -> None:
+def test_dilations_of_volumes(make_network: MakeNetwork, always_tiled: Form) -> None:
     """Slices have phases as images have."""
     shape = (16, 2, 9, 8)
-    check_numbers(make_network([shape], lambda b, x: relu(b, dilated(b, x, 16, 2))), [shape])
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, dilated(b, x, 16, 2))), [shape], always_tiled
+    )
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("size", [(16, 12), (13, 11)])
 def test_dilations_without_a_copy(
-    make_network: MakeNetwork, make_plan: Any, size: tuple[int, int]
+    make_network: MakeNetwork, make_plan: Any, size: tuple[int, int], always_tiled: Form
 ) -> None:
     """Phases of equal size are written where the next border is; others are copied there once."""
     shape = (16, *size)
@@ -130,7 +139,7 @@ def test_dilations_without_a_copy(
         return dilated(b, relu(b, dilated(b, relu(b, x), 16, 2)), 16, 2)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert names.count("copy") == sum(n % 2 for n in size[:1])
@@ -142,7 +151,7 @@ def test_dilations_without_a_copy(
 def test_volumes(
     make_network: MakeNetwork, always_tiled: Form, taps: int, dilation: int, deep: int
 ) -> None:
-    """Slices of a volume are tiled one by one, and summed in tiles; what follows is done there."""
+    """Each slice of a volume has its tiles, which are summed; followers run on them."""
     shape = (16, 5, 9, 10)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -153,7 +162,7 @@ def test_volumes(
         return relu(b, b.map((o, z, p, q), y[o, z, p, q] * scale[o] + residual[o, z, p, q]))
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     assert image_transforms(module, always_tiled) == 2 * -(-9 // always_tiled.tile)
 
 
@@ -173,9 +182,9 @@ def test_cells_that_tiles_have_beyond_the_result(
     shape: tuple[int, ...],
     write: Callable[[Builder, Tensor], Tensor],
 ) -> None:
-    """What says that nobody reads them speaks of tiles along an axis, and of cells in a tile."""
+    """`valid_extents` name the loop over tiles of an axis and the loop over elements of a tile."""
     module = make_network([shape], lambda b, x: relu(b, write(b, relu(b, x))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     views = [LinalgOp(op) for op in generics(module)]
     valid_extents = [(linalg_op, *tail) for linalg_op in views for tail in linalg_op.valid_extents]
     assert valid_extents
@@ -184,21 +193,25 @@ def test_cells_that_tiles_have_beyond_the_result(
         assert 0 <= linalg_op.extents[outer] * always_tiled.tile - count < always_tiled.tile
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
 @pytest.mark.parametrize("deep", [1, 2])
-def test_volumes_at_stride(make_network: MakeNetwork, deep: int) -> None:
-    """Rows and columns two cells apart, with slices as they come."""
+def test_volumes_at_stride(
+    make_network: MakeNetwork, deep: int, always_tiled_at_stride: Form
+) -> None:
+    """Rows and columns two elements apart, with any stride of slices."""
     shape = (16, 4, 11, 8)
     write = partial(volume, outputs=16, strides=(deep, 2))
-    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, x))), [shape])
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, write(b, x))), [shape], always_tiled_at_stride
+    )
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_volumes_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+def test_volumes_without_a_copy(
+    make_network: MakeNetwork, make_plan: Any, always_tiled: Form
+) -> None:
     """Each slice has its border where the tiles of the next convolution read it."""
     shape = (16, 3, 8, 8)
     module = make_network([shape], lambda b, x: volume(b, relu(b, volume(b, relu(b, x), 16)), 16))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert "copy" not in names
@@ -228,7 +241,7 @@ def test_one_image_of_several(make_network: MakeNetwork, always_tiled: Form, pad
         return heads(b, x, lambda y: relu(b, y), pad=pad)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     rows = -(-(shape[1] + 2 * pad - 2) // always_tiled.tile)
     assert image_transforms(module, always_tiled) == rows
 
@@ -237,7 +250,7 @@ def test_one_image_of_several(make_network: MakeNetwork, always_tiled: Form, pad
 def test_one_image_in_several_borders(
     make_network: MakeNetwork, always_tiled: Form, low: int, high: int, value: float
 ) -> None:
-    """Windows of as many cells, elsewhere or beside other numbers, are others."""
+    """Other borders, by position or value, need another V."""
     shape = (16, 12, 12)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -246,7 +259,7 @@ def test_one_image_in_several_borders(
         return b.concat([first, relu(b, convolution(b, other, 24, pad=0))], axis=0)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     assert image_transforms(module, always_tiled) == 2 * (shape[1] // always_tiled.tile)
 
 
@@ -265,13 +278,12 @@ def test_one_image_whose_border_is_not_all_read(
         return b.concat(parts, axis=0)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled_at_stride)
     assert image_transforms(module, always_tiled_at_stride) == -(-6 // always_tiled_at_stride.tile)
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_one_image_by_several_windows(make_network: MakeNetwork) -> None:
-    """Tiles of another form are others, of whatever size."""
+def test_one_image_by_several_windows(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """Another form needs another V, for tiles of any size."""
     shape = (16, 12, 12)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -279,11 +291,11 @@ def test_one_image_by_several_windows(make_network: MakeNetwork) -> None:
         second = relu(b, convolution(b, x, 24, pad=0, window=5))
         return b.concat([b.slice(first, [0, 0, 0], [16, 8, 8]), second], axis=0)
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
 def test_one_image_apart(make_network: MakeNetwork, always_tiled: Form) -> None:
-    """What goes on with values of this run, or through a pool, stays where it is."""
+    """Convolutions with computed operands, or with a pool, stay where they are."""
     shape = (24, 12, 12)
 
     def with_image(b: Builder, x: Tensor) -> Tensor:
@@ -295,27 +307,25 @@ def test_one_image_apart(make_network: MakeNetwork, always_tiled: Form) -> None:
 
     for write in (with_image, with_pool):
         module = make_network([shape], write)
-        check_numbers(module, [shape])
+        check_numbers(module, [shape], always_tiled)
         assert image_transforms(module, always_tiled) == 2 * (shape[1] // always_tiled.tile)
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("pad", [0, 2])
-def test_windows_of_five(make_network: MakeNetwork, pad: int) -> None:
-    """Tiles compute windows of 5x5, and what follows them."""
+def test_windows_of_five(make_network: MakeNetwork, pad: int, always_tiled: Form) -> None:
+    """Tiles compute windows of 5x5, with followers."""
     shape = (16, 13, 10)
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return pool(b, relu(b, convolution(b, x, 32, pad=pad, window=5)))
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("window", [3, 5])
 @pytest.mark.parametrize("joined", [False, True], ids=["groups", "joined"])
-def test_groups(make_network: MakeNetwork, window: int, joined: bool) -> None:
-    """Groups are summed apart and tiled together, with the scales of their channels."""
+def test_groups(make_network: MakeNetwork, window: int, joined: bool, always_tiled: Form) -> None:
+    """Each group has its sums; all groups have their tiles in one tensor."""
     shape = (64, 14, 11)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -326,25 +336,25 @@ def test_groups(make_network: MakeNetwork, window: int, joined: bool) -> None:
         return relu(b, b.collapse(y, [[0, 1], [2], [3]])) if joined else y
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     tiled = [op for op in generics(module) if "separable" in op.attributes]
     assert {shape_of(op.results[0])[0] for op in tiled} == {64, 32}
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_an_operand_in_groups(make_network: MakeNetwork) -> None:
-    """A tensor that is added to groups is added behind the tiles."""
+def test_an_operand_in_groups(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """A tensor that is added to groups is added after the tiles."""
     shapes = [(32, 8, 8), (2, 16, 6, 6)]
 
     def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
         return add(b, relu(b, grouped(b, x, 16, window=3)), r)
 
-    check_numbers(make_network(shapes, write), shapes)
+    check_numbers(make_network(shapes, write), shapes, always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_groups_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
-    """Groups read the channels that the layer before made, and make those of the next."""
+def test_groups_without_a_copy(
+    make_network: MakeNetwork, make_plan: Any, always_tiled: Form
+) -> None:
+    """Groups read the channels of the layer before in place, and write those of the next layer."""
     shape = (32, 8, 8)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -352,15 +362,14 @@ def test_groups_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> Non
         return relu(b, convolution(b, b.collapse(y, [[0, 1], [2], [3]]), 16))
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert "copy" not in names and names.count("layout") == 2
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("size", [8, 14])
-def test_numbers_of_what_follows(make_network: MakeNetwork, size: int) -> None:
+def test_numbers_of_what_follows(make_network: MakeNetwork, size: int, always_tiled: Form) -> None:
     """Scales of channels, numbers and tensors of the same shape are read on the tiles."""
     shape = (16, size, size)
 
@@ -374,7 +383,7 @@ def test_numbers_of_what_follows(make_network: MakeNetwork, size: int) -> None:
         return b.map((o, p, q), y[o, p, q] / (1.0 + exp(-y[o, p, q])))
 
     module = make_network([shape, shape], write)
-    check_numbers(module, [shape, shape])
+    check_numbers(module, [shape, shape], always_tiled)
     assert all(len(shape_of(op.results[0])) == 5 for op in generics(module)[1:])
 
 
@@ -385,16 +394,17 @@ def test_nothing_twice(
     """Three kernels a chunk, with all that follows, and not a single copy between layers."""
     shape = (16, size, size)
     module = make_network([shape], lambda b, x: block(b, block(b, relu(b, x))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     chunks = -(-size // always_tiled.tile)
     before_and_behind = 3  # the first activation, blocks of 16 in, and out
     assert len(calls_of(make_plan(module))) <= 4 * 3 * chunks + before_and_behind
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_concatenated_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
-    """What tiles cover beyond a result is never written: its neighbour's channels are there."""
+def test_concatenated_without_a_copy(
+    make_network: MakeNetwork, make_plan: Any, always_tiled: Form
+) -> None:
+    """Tiles write nothing beyond a result, where other channels of the concat are."""
     shape = (16, 13, 13)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -402,7 +412,7 @@ def test_concatenated_without_a_copy(make_network: MakeNetwork, make_plan: Any) 
         return b.concat([convolution(b, x, 16), relu(b, x)], axis=0)
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert "copy" not in names
@@ -416,15 +426,14 @@ def test_a_pad_grows(make_network: MakeNetwork, always_tiled: Form) -> None:
         return [convolution(b, padded, 16, pad=0), relu(b, padded)]
 
     module = make_network([(16, 13, 13)], write)
-    check_numbers(module, [(16, 13, 13)])
+    check_numbers(module, [(16, 13, 13)], always_tiled)
     pads = [op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp)]
     size = -(-13 // always_tiled.tile) * always_tiled.tile + 2
     assert [shape_of(op.result) for op in pads] == [(16, size, size)]
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_a_residual_that_others_place(make_network: MakeNetwork) -> None:
-    """An operand that lives in a concatenation is added after the tiles, not copied into them."""
+def test_a_residual_that_others_place(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """An operand that is part of a concat is added after the tiles, and not copied."""
     shape = (16, 13, 13)
 
     def write(b: Builder, x: Tensor, r: Tensor) -> list[Tensor]:
@@ -432,12 +441,12 @@ def test_a_residual_that_others_place(make_network: MakeNetwork) -> None:
         return [add(b, convolution(b, x, 16), r), b.concat([r, relu(b, x)], axis=0)]
 
     module = make_network([shape, shape], write)
-    check_numbers(module, [shape, shape])
+    check_numbers(module, [shape, shape], always_tiled)
     assert any(len(shape_of(op.results[0])) == 3 and len(op.inputs) == 2 for op in generics(module))
 
 
 def pooled_rows(module: ModuleOp) -> list[int]:
-    """Rows that each pool of a network reads."""
+    """The number of rows that each pool of a network reads."""
     pools = (op for op in generics(module) if LinalgOp(op).reduced and "mulf" not in str(op))
     return [shape_of(op.inputs[0])[1] for op in pools]
 
@@ -446,19 +455,23 @@ def pooled_rows(module: ModuleOp) -> list[int]:
 def test_a_pool_chunk_by_chunk(
     make_network: MakeNetwork, always_tiled: Form, size: tuple[int, int]
 ) -> None:
-    """A pool reads each chunk as soon as it is there, if each has windows of its own."""
+    """A pool reads chunk by chunk, if no window reads two chunks."""
     shape, tile = (16, *size), always_tiled.tile
     module = make_network([shape], lambda b, x: pool(b, relu(b, convolution(b, x, 32))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     rows = [min(tile, size[0] - first) for first in range(0, size[0], tile)]
     assert pooled_rows(module) == (rows if rows[-1] > 1 else [size[0]])
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_room_for_chunks(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the pool in front needs, and the image with its border does not."""
+def test_room_for_chunks(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, always_tiled: Form
+) -> None:
+    """The memory that the pool before it needs, less the image with its border."""
     monkeypatch.setattr(convolve, "chunk_size", chunk := Mock(return_value=1))
-    rewritten(make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)))
+    rewritten(
+        make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)),
+        in_tiles(always_tiled, rows=None),
+    )
     front, image = 4 * 96 * (14 * 14 + 7 * 7), 4 * 96 * 9 * 9
     room = Room(int(LITTLE_MORE * front) - image, read=image, made=0)
     chunk.assert_called_with(ANY, 1, room)
@@ -469,12 +482,10 @@ def test_room_for_chunks(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPa
 def test_a_last_chunk_of_fewer_rows(
     make_network: MakeNetwork,
     always_tiled: Form,
-    monkeypatch: pytest.MonkeyPatch,
     outputs: tuple[int, ...],
     follow: Callable[[Builder, Tensor], Tensor],
 ) -> None:
-    """Two rows of tiles, two more and one, whatever follows and however many read the image."""
-    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: 2)
+    """Two rows of tiles, two more and one, with any follower and one or two convolutions."""
     shape = (16, 4 * always_tiled.tile + 2, 14)
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
@@ -482,19 +493,18 @@ def test_a_last_chunk_of_fewer_rows(
         return [follow(b, convolution(b, x, n)) for n in outputs]
 
     module = make_network([shape], write)
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled, rows=2)
     tiles = [
         shape_of(op.results[0])[-2:] for op in generics(module) if "separable" in op.attributes
     ]
     assert {rows for rows, _ in tiles if rows < 3} >= {1, 2}
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any) -> None:
-    """What follows a pool at each point is stored with its chunks."""
+def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any, always_tiled: Form) -> None:
+    """Pointwise followers of a pool run in its chunks."""
     shape = (16, 16, 16)
     module = make_network([shape], lambda b, x: relu(b, pool(b, convolution(b, relu(b, x), 16))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     chunks = len(pooled_rows(module))
     before_and_behind = 3  # the first activation, blocks of 16 in, and out
@@ -502,7 +512,6 @@ def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any) -> None:
     assert len(calls_of(make_plan(module))) <= 4 * chunks + before_and_behind
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(
     "write",
     [
@@ -514,10 +523,10 @@ def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any) -> None:
     ids=["overlap", "across chunks", "padded", "read twice"],
 )
 def test_a_pool_of_the_whole(
-    make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]
+    make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor], always_tiled: Form
 ) -> None:
-    """A pool that needs rows of two chunks, or is not alone, waits for all of them."""
+    """A pool whose windows read two chunks, or that has siblings, reads the whole image."""
     shape = (16, 16, 16)
     module = make_network([shape], lambda b, x: write(b, relu(b, convolution(b, x, 16))))
-    check_numbers(module, [shape])
+    check_numbers(module, [shape], always_tiled)
     assert len(pooled_rows(module)) == 1

@@ -1,4 +1,4 @@
-"""Which convolutions are cut into tiles: by weights, sizes and what a core's cycles buy."""
+"""Which convolutions take tiles: by weights, sizes and cores."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ncc.compiler.cost_model import CostModel, GivenTiles
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, tiling_of
 from ncc.compiler.linalg.convolutions.forms import (
     F2,
@@ -17,6 +18,7 @@ from ncc.compiler.linalg.convolutions.forms import (
     S2,
     S4,
     Form,
+    forms_of,
     lengthened,
 )
 from ncc.compiler.linalg.convolutions.tiling import Tiling
@@ -34,7 +36,7 @@ def form_of(outputs: int, inputs: int, height: int, width: int, target: Target) 
 
 @ON_ALL
 def test_the_form_by_the_weights(target: Target) -> None:
-    """Large weights for few points are what F(2) saves, arithmetic for many is what F(4) does."""
+    """F(2) saves large weights if results are few, F(4) arithmetic if they are many."""
     assert form_of(64, 64, 56, 56, target) is F4
     assert form_of(128, 128, 28, 28, target) is F4
     assert form_of(500, 500, 7, 7, target) is F2
@@ -122,7 +124,7 @@ def test_volumes(target: Target) -> None:
 
 
 def test_the_form_by_the_core() -> None:
-    """Where arithmetic is cheap beside memory, weights count the more."""
+    """Where arithmetic is cheap compared with memory, weights count more."""
     one, *two = (form_of(250, 250, 14, 14, target) for target in TARGETS)
     assert (one, two) == (F4, [F2, F2])
 
@@ -183,7 +185,7 @@ def test_slow_tiles_change_nothing() -> None:
 
 @ON_ALL
 def test_direct(target: Target) -> None:
-    """Few channels or few points leave nothing to gain."""
+    """With few channels or few results there is nothing to gain."""
     assert form_of(16, 16, 14, 14, target) is None
     assert form_of(64, 64, 4, 4, target) is None
 
@@ -195,3 +197,15 @@ def test_the_cheaper_way_is_counted() -> None:
     for sizes in ((64, 64, (2, 2), (2, 2)), (64, 8, (32, 32), (2, 2)), (64, 64, (32, 32), (2, 3))):
         assert cycles_of(*sizes, AVX512) == plain_cycles(*sizes, AVX512)
     assert plain_cycles(3, 8, (9, 9), (2, 2), AVX512) == plain_cycles(16, 8, (9, 9), (2, 2), AVX512)
+
+
+@pytest.mark.parametrize(("tile", "formed"), [(2, False), (4, True)])
+def test_given_tiles(tile: int, formed: bool) -> None:
+    """They are taken whatever they cost, where the window has a form."""
+    target = replace(AVX512, costs=CostModel(given_tiles=GivenTiles(tile, formed=formed)))
+    for taps in (3, 5):
+        tiling = tiling_of(3, 4, 5, 6, target, taps=taps)
+        assert tiling is not None and (tiling.form.tile, tiling.formed) == (tile, formed)
+    assert tiling_of(3, 4, 5, 6, target, taps=7) is None
+    row = tiling_of(3, 4, 5, 6, target, axes=(False, True), taps=11)
+    assert row is not None and row.form == forms_of(11, 1, (False, True))[0]

@@ -27,7 +27,7 @@ MakeNetwork = Callable[..., ModuleOp]
 
 
 def convolve(b: Builder, x: Tensor, outputs: int, stride: int, stream: int) -> Tensor:
-    """A padded convolution of a sequence over three cells."""
+    """A padded convolution of a sequence with three taps."""
     x = b.pad(x, [0, 1], [0, 1])
     width = (x.shape[1] - 3) // stride + 1
     w = b.weight(WeightAttr(Weights((outputs, x.shape[0], 3), Random(7, stream, 0.2))))
@@ -38,7 +38,7 @@ def convolve(b: Builder, x: Tensor, outputs: int, stride: int, stream: int) -> T
 
 
 def residual(b: Builder, x: Tensor) -> Tensor:
-    """Two convolutions, the second of what the first is at each point, and both together."""
+    """Two convolutions, an activation between them, and the sum of both."""
     y = convolve(b, x, 32, 2, 0)
     at = b.loops_of(y.shape)
     y = b.map(at, maximum(y[at], 0.0))
@@ -83,7 +83,7 @@ def test_matrices_stay(make_network: MakeNetwork) -> None:
 
 
 def test_points_are_lifted_where_constants_sum_their_channels(make_network: MakeNetwork) -> None:
-    """As in a convolution of one cell; two factors that a run makes are matrices."""
+    """As in a convolution with one tap; a product of two computed factors is one of matrices."""
 
     def sums(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
         w = b.weight(WeightAttr(Weights((24, 20), Random(7, 0, 0.2))))
@@ -101,7 +101,7 @@ def test_points_are_lifted_where_constants_sum_their_channels(make_network: Make
 
 
 def test_full_vectors_stay(make_network: MakeNetwork) -> None:
-    """Points are not lifted where their sequence fills its vectors."""
+    """They are not, if the sequence fills its vectors."""
 
     def sums(b: Builder, x: Tensor) -> Tensor:
         w = b.weight(WeightAttr(Weights((24, 20), Random(7, 0, 0.2))))

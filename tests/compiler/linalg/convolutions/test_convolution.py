@@ -53,20 +53,20 @@ def later_slices(b: Builder, x: Tensor) -> Tensor:
     return b.sum((o, z, p, q), (i, k, m), x[i, z + 1, p + k, q + m] * w[o, i, k, m])
 
 
-def of_positive(b: Builder, cells: Tensor) -> Tensor:
-    """A number for each channel that something is made of at each cell."""
-    bias = weights(b, cells.shape[:1], 1)
-    o, p, q = b.loops_of(cells.shape)
+def of_positive(b: Builder, image: Tensor) -> Tensor:
+    """A number for each channel, spread over the image."""
+    bias = weights(b, image.shape[:1], 1)
+    o, p, q = b.loops_of(image.shape)
     return b.map((o, p, q), maximum(bias[o], 0.0))
 
 
-def of_rows(b: Builder, cells: Tensor) -> Tensor:
+def of_rows(b: Builder, image: Tensor) -> Tensor:
     """A number for each row."""
-    return b.spread(weights(b, cells.shape[1:2], 1), cells.shape, axis=1)
+    return b.spread(weights(b, image.shape[1:2], 1), image.shape, axis=1)
 
 
 def on_top(b: Builder, x: Tensor, start: Callable[[Builder, Tensor], Tensor]) -> Tensor:
-    """A convolution whose sums go on from what is made of cells of its image."""
+    """A convolution with an initial value that depends on its image."""
     w = weights(b, (64, 64, 3, 3))
     inside = start(b, b.slice(x, [0, 1, 1], [64, 26, 26]))
     o, p, q, i, k, m = b.loops("o p:26 q:26 i k m")
@@ -101,7 +101,7 @@ def upside_down(b: Builder, x: Tensor) -> Tensor:
 
 
 def of_each_cell(b: Builder, x: Tensor) -> Tensor:
-    """Sums of channels by weights of each cell's own."""
+    """Sums over channels with other weights for each element."""
     x = b.slice(x, [0] * 3, [x.shape[0], 3, 3])
     w = weights(b, (64, *x.shape))
     o, p, q, i = b.loops("o p q i")

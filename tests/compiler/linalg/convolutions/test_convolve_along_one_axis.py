@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from xdsl.context import Context
 
-from ncc.compiler.linalg.convolutions import choose_convolution as convolve
 from ncc.compiler.linalg.convolutions.forms import Form
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import pool, weights
@@ -52,26 +53,26 @@ def along(
     return b.sum((o, p, q), (i, *ks), data * w[(o, i, *ks)], bias)
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("axis", [1, 2])
 @pytest.mark.parametrize(("taps", "loops"), crossed([2, 3, 4, 5, 7, 9, 11], [1, 2]))
-def test_along_one_axis(make_network: MakeNetwork, taps: int, axis: int, loops: int) -> None:
-    """Windows that are a row, or a column, of any length; what follows is done on their tiles."""
+def test_along_one_axis(
+    make_network: MakeNetwork, taps: int, axis: int, loops: int, always_tiled: Form
+) -> None:
+    """Windows that are a row, or a column, of any length, with followers on their tiles."""
     shape = (16, 13, 14)
 
     def write(b: Builder, x: Tensor) -> Tensor:
         y = relu(b, along(b, relu(b, x), 16, taps, axis, loops=loops))
         return add(b, along(b, y, 16, taps, 3 - axis, loops=loops), x)
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("taps", [3, 7])
 @pytest.mark.parametrize("dilation", [2, 5])
 @pytest.mark.parametrize("axis", [1, 2])
 def test_dilations_along_one_axis(
-    make_network: MakeNetwork, taps: int, dilation: int, axis: int
+    make_network: MakeNetwork, taps: int, dilation: int, axis: int, always_tiled: Form
 ) -> None:
     """Phases are those of the axis that has a dilation."""
     shape = (16, 10, 40) if axis == 2 else (16, 33, 6)
@@ -80,16 +81,21 @@ def test_dilations_along_one_axis(
         y = relu(b, along(b, relu(b, x), 16, taps, axis, dilation=dilation))
         return pool(b, relu(b, add(b, along(b, y, 16, taps, axis, dilation=dilation), x)))
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
 @pytest.mark.parametrize("axis", [1, 2])
-def test_a_stride_along_one_axis(make_network: MakeNetwork, axis: int) -> None:
-    """Every other cell of a row, or of a column, and all rows, or columns."""
+def test_a_stride_along_one_axis(
+    make_network: MakeNetwork, axis: int, always_tiled_at_stride: Form
+) -> None:
+    """Every other element of a row, or of a column, and all rows, or columns."""
     shape = (16, 14, 17)
     write = partial(along, outputs=16, taps=3, axis=axis, stride=2)
-    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, relu(b, x)))), [shape])
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, write(b, relu(b, x)))),
+        [shape],
+        always_tiled_at_stride,
+    )
 
 
 def rows_of_a_volume(b: Builder, x: Tensor) -> Tensor:
@@ -102,17 +108,17 @@ def rows_of_a_volume(b: Builder, x: Tensor) -> Tensor:
     return b.sum((o, z, p, q), (i, d, k, m), x[i, z + d, p + k, q + m] * w[o, i, d, k, m], bias)
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_rows_of_volumes(make_network: MakeNetwork) -> None:
-    """Parts of a window are summed beside the taps along the depth."""
+def test_rows_of_volumes(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """The sum runs over parts of a window and taps along the depth."""
     shape = (16, 3, 6, 13)
     check_numbers(
-        make_network([shape], lambda b, x: relu(b, rows_of_a_volume(b, relu(b, x)))), [shape]
+        make_network([shape], lambda b, x: relu(b, rows_of_a_volume(b, relu(b, x)))),
+        [shape],
+        always_tiled,
     )
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_rows_in_groups(make_network: MakeNetwork) -> None:
+def test_rows_in_groups(make_network: MakeNetwork, always_tiled: Form) -> None:
     """A long window in groups: each group sums its channels and all parts."""
     shape = (32, 9, 12)
 
@@ -122,7 +128,7 @@ def test_rows_in_groups(make_network: MakeNetwork) -> None:
         g, o, p, q, i, m = b.loops("g o p:9 q:12 i m")
         return b.sum((g, o, p, q), (i, m), x[g * 16 + i, p, q + m] * w[g, o, i, m])
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
 def residual(b: Builder, x: Tensor, taps: int, dilation: int) -> Tensor:
@@ -132,23 +138,21 @@ def residual(b: Builder, x: Tensor, taps: int, dilation: int) -> Tensor:
     return relu(b, add(b, along(b, y, x.shape[0], taps, 2, dilation=dilation), x))
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("taps, dilation", [(3, 1), (7, 1), (3, 4), (7, 3)])
 @pytest.mark.parametrize("width", [12, 41])
 def test_chunks_of_columns(
     make_network: MakeNetwork,
-    monkeypatch: pytest.MonkeyPatch,
     width: int,
     taps: int,
     dilation: int,
     size: int,
+    always_tiled: Form,
 ) -> None:
     """One row of tiles is cut along it, with what follows; the last chunk is what is left."""
-    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: size)
     shape = (16, 1, width)
     write = partial(residual, taps=taps, dilation=dilation)
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled, size)
 
 
 def row(b: Builder, x: Tensor, outputs: int, seed: int) -> Tensor:
@@ -158,8 +162,7 @@ def row(b: Builder, x: Tensor, outputs: int, seed: int) -> Tensor:
     return b.sum((o, p, q), (i, k), x[i, p, q + k] * w[o, i, k])
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_chunks_of_columns_side_by_side(make_network: MakeNetwork) -> None:
+def test_chunks_of_columns_side_by_side(make_network: MakeNetwork, always_tiled: Form) -> None:
     """Two convolutions of one sequence are computed chunk by chunk from one V."""
     shape = (16, 1, 41)
 
@@ -167,31 +170,40 @@ def test_chunks_of_columns_side_by_side(make_network: MakeNetwork) -> None:
         x = relu(b, b.pad(x, [0, 0, 1], [0, 0, 1]))
         return [relu(b, row(b, x, 32, 1)), row(b, x, 16, 2)]
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
-def test_chunks_of_columns_at_stride(make_network: MakeNetwork) -> None:
+def test_chunks_of_columns_at_stride(
+    make_network: MakeNetwork, always_tiled_at_stride: Form
+) -> None:
     """The same, where tiles of the input are two steps apart."""
     shape = (16, 1, 37)
     write = partial(along, outputs=16, taps=3, axis=2, stride=2)
-    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, relu(b, x)))), [shape])
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, write(b, relu(b, x)))),
+        [shape],
+        always_tiled_at_stride,
+    )
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_chunks_of_columns_by_windows_of_rows(make_network: MakeNetwork) -> None:
-    """All phases of a dilation are one row of tiles, whose columns are single cells."""
+def test_chunks_of_columns_by_windows_of_rows(
+    make_network: MakeNetwork, always_tiled: Form
+) -> None:
+    """All phases of a dilation are one row of tiles, whose columns have one element."""
     shape = (16, 8, 5)
     write = partial(along, outputs=16, taps=3, axis=1, dilation=4)
-    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, relu(b, x)))), [shape])
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, write(b, relu(b, x)))), [shape], always_tiled
+    )
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_chunks_of_columns_of_volumes(make_network: MakeNetwork) -> None:
+def test_chunks_of_columns_of_volumes(make_network: MakeNetwork, always_tiled: Form) -> None:
     """Each slice has one row of tiles."""
     shape = (16, 3, 1, 30)
     check_numbers(
-        make_network([shape], lambda b, x: relu(b, rows_of_a_volume(b, relu(b, x)))), [shape]
+        make_network([shape], lambda b, x: relu(b, rows_of_a_volume(b, relu(b, x)))),
+        [shape],
+        always_tiled,
     )
 
 
@@ -203,6 +215,8 @@ def test_chunks_of_columns_without_a_copy(
     shape = (16, 1, 41)
     chunks = -(-shape[-1] // (always_tiled.tile * dilation))
     module = make_network([shape], partial(residual, taps=taps, dilation=dilation))
-    before_and_behind = 2
+    check_numbers(module, [shape], always_tiled)
+    PackChannels().apply(Context(), module)
+    before_and_behind = 3  # the first activation, blocks of 16 in, and out
     assert chunks > 2
     assert len(calls_of(make_plan(module))) <= 2 * 3 * chunks + before_and_behind

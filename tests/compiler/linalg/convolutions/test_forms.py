@@ -32,10 +32,10 @@ ALONG_ONE_AXIS = pytest.mark.parametrize("form", [*FORMS, F6, F4_4, *LONG], ids=
 
 
 def by_parts(form: Form, x: np.ndarray[Any, Any], dtype: type) -> np.ndarray[Any, Any]:
-    """V of the tile that x begins with, and of those behind it that the tile's result reads."""
-    places = form.step * np.arange(form.parts)[:, None] + np.arange(form.window)
+    """V of the first tile of x, and of the later tiles that its result reads."""
+    index = form.step * np.arange(form.parts)[:, None] + np.arange(form.window)
     v: np.ndarray[Any, Any] = np.einsum(
-        "ak,...nk->...na", np.array(form.input, dtype), x[..., places]
+        "ak,...nk->...na", np.array(form.input, dtype), x[..., index]
     )
     return v
 
@@ -60,11 +60,11 @@ def test_matrices(form: Form) -> None:
     """A (G w * B x), summed over parts, is the correlation of x and w, for all of them that are one
     somewhere.
     """
-    cells = Plane((ONE, form)).beside[1] + form.step
+    read = Plane((ONE, form)).overlap[1] + form.step
     reach = form.stride * (form.tile - 1) + form.taps
-    assert cells >= reach
-    for tap, cell in np.ndindex(form.taps, cells):
-        w, x = np.eye(form.taps)[tap], np.eye(cells)[cell]
+    assert read >= reach
+    for tap, cell in np.ndindex(form.taps, read):
+        w, x = np.eye(form.taps)[tap], np.eye(read)[cell]
         u = (np.array(form.filter) @ w).reshape(form.parts, form.window)
         product = np.sum(u * by_parts(form, x, np.float64), axis=0)
         found = np.array(form.output) @ product
@@ -77,14 +77,14 @@ def test_matrices(form: Form) -> None:
     [(F4_4, 5, 2), (F4_4, 7, 2), (F4_4, 8, 2), (F4_4, 9, 3), (F4_5, 9, 2), (F4_5, 13, 3)],
 )
 def test_parts_of_a_long_window(form: Form, taps: int, parts: int) -> None:
-    """As few as cover it, of as many taps as a tile has cells; the last may have more."""
+    """As few as cover it, with as many taps as a tile has elements; the last may have more."""
     longer = lengthened(form, taps)
     assert (longer.taps, longer.parts, longer.window) == (taps, parts, form.window)
     assert (longer.tile, longer.step) == (form.tile, form.step)
 
 
 def test_forms_by_the_window() -> None:
-    """Squares have their own forms, rows and columns those of more points, and of parts."""
+    """Squares have other forms than rows and columns, which may have more points, and parts."""
     tiles = {
         taps: [(form.tile, form.parts) for form in forms_of(taps, 1, (False, True))]
         for taps in (1, 3, 4, 5, 7, 9)
@@ -105,7 +105,7 @@ def test_forms_by_the_window() -> None:
     ("taps", "tile", "components"), [(3, 2, 5), (3, 3, 7), (3, 4, 9), (5, 2, 7), (5, 4, 11)]
 )
 def test_components_at_stride_2(taps: int, tile: int, components: int) -> None:
-    """F(m, r) takes m + r - 1 multiplications, and so much F(m, r - 1) beside it."""
+    """F(m, r) takes m + r - 1 multiplications, and F(m, r - 1) one less."""
     (form,) = (f for f in FORMS if (f.taps, f.tile, f.stride) == (taps, tile, 2))
     assert len(form.input) == len(form.filter) == len(form.output[0]) == form.window == components
 
@@ -116,8 +116,8 @@ def test_rounding(form: Form) -> None:
     draw = np.random.default_rng(3)
     x = draw.standard_normal((64, 100, form.window, form.window)).astype(np.float32)
     w = (draw.standard_normal((64, form.taps, form.taps)) / form.taps / 8).astype(np.float32)
-    places = form.stride * np.arange(form.tile)[:, None] + np.arange(form.taps)
-    windows = x[:, :, places[:, None, :, None], places[None, :, None, :]]
+    index = form.stride * np.arange(form.tile)[:, None] + np.arange(form.taps)
+    windows = x[:, :, index[:, None, :, None], index[None, :, None, :]]
     want = np.einsum("inpqkl,ikl->npq", windows.astype(np.float64), w.astype(np.float64))
     b, g, a = (np.array(m, np.float32) for m in (form.input, form.filter, form.output))
     products = (b @ x @ b.T) * (g @ w @ g.T)[:, None]
@@ -128,12 +128,12 @@ def test_rounding(form: Form) -> None:
 @ALONG_ONE_AXIS
 @pytest.mark.parametrize("data", ["normal", "positive", "spikes", "offset", "turns"])
 def test_rounding_along_one_axis(form: Form, data: str) -> None:
-    """Those of more points stay within 1e-5, too, also where single values are a thousand times as
+    """Forms of more points stay within 1e-5, too, even if single values are a thousand times as
     large, on top of an offset, and where signs alternate.
     """
     draw = np.random.default_rng(5)
-    cells = Plane((ONE, form)).beside[1] + form.step
-    x = draw.standard_normal((64, 200, cells))
+    read = Plane((ONE, form)).overlap[1] + form.step
+    x = draw.standard_normal((64, 200, read))
     match data:
         case "positive":
             x = np.maximum(x, 0)
@@ -142,11 +142,11 @@ def test_rounding_along_one_axis(form: Form, data: str) -> None:
         case "offset":
             x += 5
         case "turns":
-            x = 0.1 * x + 5 * (-1.0) ** np.arange(cells)
+            x = 0.1 * x + 5 * (-1.0) ** np.arange(read)
     x = x.astype(np.float32)
     w = draw.standard_normal((64, form.taps)).astype(np.float32)
-    places = form.stride * np.arange(form.tile)[:, None] + np.arange(form.taps)
-    want = np.einsum("ntrk,nk->tr", x[..., places].astype(np.float64), w.astype(np.float64))
+    index = form.stride * np.arange(form.tile)[:, None] + np.arange(form.taps)
+    want = np.einsum("ntrk,nk->tr", x[..., index].astype(np.float64), w.astype(np.float64))
     u = (np.array(form.filter) @ w.T.astype(np.float64)).astype(np.float32)
     v = by_parts(form, x, np.float32)
     parts = u.reshape(form.parts, form.window, 64)

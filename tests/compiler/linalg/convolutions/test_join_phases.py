@@ -68,7 +68,7 @@ def test_images(tmp_path: Path, outputs: int, taps: int, params: str) -> None:
     ],
 )
 def test_each_of_its_own(tmp_path: Path, taps: int, params: str) -> None:
-    """Phases in tiles, of as many cells or not, with numbers of their channels behind them."""
+    """Phases in tiles, of equal size or not, with followers that read vectors of channels."""
     text = IMAGE.replace("0=20", "0=64").replace("6=120", "6=384")
     text = text.format(kind="Deconvolution", outputs=64, params=f"{params} 6={64 * taps * 64}")
     compare(tmp_path, text, (6, 8, 12), "avx512")
@@ -89,7 +89,7 @@ def test_each_of_its_own(tmp_path: Path, taps: int, params: str) -> None:
 def test_few_cells(
     tmp_path: Path, outputs: int, taps: int, params: str, shape: tuple[int, ...]
 ) -> None:
-    """Of an axis of one cell, each cell of the result is a phase."""
+    """Along an axis of one element, each element of the result is a phase."""
     text = IMAGE.format(
         kind="Deconvolution", outputs=outputs, params=f"{params} 6={20 * taps * outputs}"
     )

@@ -8,6 +8,7 @@ import pytest
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from tests.compiler.linalg.computations import add, relu
@@ -74,7 +75,6 @@ def on_top(b: Builder, y: Tensor, x: Tensor) -> Tensor:
     return b.sum((o, p, q), (i,), x[i, p, q] * w[o, i], y)
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(
     "follow",
     [
@@ -91,19 +91,20 @@ def on_top(b: Builder, y: Tensor, x: Tensor) -> Tensor:
     ],
     ids=lambda follow: follow.__name__,
 )
-def test_what_waits_for_the_image(make_network: MakeNetwork, follow: Follow) -> None:
-    """It asks for more than the cell of a point, which tiles have elsewhere."""
+def test_what_waits_for_the_image(
+    make_network: MakeNetwork, follow: Follow, always_tiled: Form
+) -> None:
+    """It reads other elements than its own, which have other indices in tiles."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return follow(b, relu(b, convolution(b, x, 16)), x)
 
-    check_numbers(make_network([SHAPE], write), [SHAPE])
+    check_numbers(make_network([SHAPE], write), [SHAPE], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("axis", [0, 1], ids=["a number a group", "a number a channel of each"])
-def test_groups(make_network: MakeNetwork, axis: int) -> None:
-    """Groups are one behind the other on tiles, which have no axis for them."""
+def test_groups(make_network: MakeNetwork, axis: int, always_tiled: Form) -> None:
+    """Tiles have no axis for groups: their channels follow each other."""
     shape = (32, 8, 8)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -112,11 +113,10 @@ def test_groups(make_network: MakeNetwork, axis: int) -> None:
         at = b.loops_of(y.shape)
         return relu(b, b.map(at, y[at] * scales[at[axis]]))
 
-    check_numbers(make_network([shape], write), [shape])
+    check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
-@pytest.mark.usefixtures("always_tiled")
-def test_a_residual_that_is_padded_later(make_network: MakeNetwork) -> None:
+def test_a_residual_that_is_padded_later(make_network: MakeNetwork, always_tiled: Form) -> None:
     """Its frame has room for whole tiles, but is not there when they are summed."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -127,7 +127,7 @@ def test_a_residual_that_is_padded_later(make_network: MakeNetwork) -> None:
         return add(b, y, convolution(b, other, 16))
 
     module = make_network([SHAPE], write)
-    check_numbers(module, [SHAPE])
+    check_numbers(module, [SHAPE], always_tiled)
     known: set[SSAValue] = set(network_of(module).body.block.args)
     for op in network_of(module).body.block.ops:
         assert known.issuperset(op.operands)

@@ -68,7 +68,7 @@ Write = Callable[[Builder, Tensor], Tensor]
 
 
 def window(size: int, step: int = 1, border: float = -1.0, power: bool = False) -> Write:
-    """A maximum of windows of so many cells along both axes, or a sum of them or their squares."""
+    """A maximum over windows of this size, or a sum of elements or of their squares."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         x = b.pad(x, (0, 2, 2), (0, 2, 2), border)
@@ -95,7 +95,7 @@ def window(size: int, step: int = 1, border: float = -1.0, power: bool = False) 
     ],
 )
 def test_which_windows(make_network: Callable[..., ModuleOp], write: Write, steps: int) -> None:
-    """Large ones that overlap, of cells as they are."""
+    """Large windows that overlap, whose elements are reduced unchanged."""
     assert len(after(make_network([(16, 16, 16)], write), SeparateWindows())) == steps
 
 
@@ -167,5 +167,5 @@ def gone_on_with(b: Builder, x: Tensor) -> Tensor:
     ],
 )  # fmt: skip
 def test_other_folds_stay(make_network: Callable[..., ModuleOp], write: Write) -> None:
-    """What is folded is no cell, by no other operation, or no window lies beside each result."""
+    """The body is another one, or windows do not move with the result."""
     assert len(after(make_network([(16, 16, 16)], write), SeparateWindows())) == 1

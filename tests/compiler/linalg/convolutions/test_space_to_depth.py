@@ -28,7 +28,7 @@ def strided(
     wide: int | None = None,
     border: float = 0.0,
 ) -> Write:
-    """A convolution of an image padded by so many cells, with a bias; `wide` where windows have
+    """A convolution of a padded image, with a bias; `wide` if windows have
     another width.
     """
 

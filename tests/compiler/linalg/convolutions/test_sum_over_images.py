@@ -72,7 +72,7 @@ def test_numbers(
     write: Callable[[Builder, Tensor], Tensor],
     left: int,
 ) -> None:
-    """Along each axis that all windows see whole there is a product for each cell, no border."""
+    """Along each axis that all windows see, there is a product for each element, and no border."""
     module = make_network([(CHANNELS, *shape)], write)
     assert products(module, SumOverImages()) == left
     assert products(module, PackChannels()) == left
@@ -97,14 +97,14 @@ def test_nothing_is_padded(make_network: MakeNetwork) -> None:
 def test_stays(
     make_network: MakeNetwork, shape: Pair, write: Callable[[Builder, Tensor], Tensor]
 ) -> None:
-    """What does not see all of the image everywhere, or something beside it."""
+    """Windows that see less than the whole image, or no border."""
     module = make_network([(CHANNELS, *shape)], write)
     before = products(module)
     assert products(module, SumOverImages()) == before
 
 
 def test_channels_that_are_summed_stay(make_network: MakeNetwork) -> None:
-    """Each cell would have a matrix of its own."""
+    """Each element would have another matrix."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         x = b.pad(x, [0, 1, 1], [0, 1, 1])

@@ -1,4 +1,4 @@
-"""Phases of transposed convolutions: which taps meet the cells of each, in which window."""
+"""Phases of transposed convolutions: the taps of each phase, and the window of all."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ Phase = Callable[[Builder, Tensor, Tensor, Tensor | float], Tensor]
 """What sums a phase of x by weights, on top of others."""
 
 EVEN, ODD = Walk(2, 0, {-1: 3, 0: 1}), Walk(2, 1, {0: 2, 1: 0})
-"""Four taps at a stride of 2, one cell cropped."""
+"""Four taps at a stride of 2, one element cropped."""
 
 
 def test_a_cell_in_front_moves_every_phase() -> None:
-    """The first becomes the second, and the last begins a cell of the image later."""
-    assert EVEN.behind(1) == Walk(2, 1, EVEN.taps)
-    assert ODD.behind(1) == Walk(2, 0, {-1: 2, 0: 0})
-    assert ODD.behind(2) == Walk(2, 1, {-1: 2, 0: 0})
+    """The first becomes the second, and the last begins an element of the image later."""
+    assert EVEN.shifted(1) == Walk(2, 1, EVEN.taps)
+    assert ODD.shifted(1) == Walk(2, 0, {-1: 2, 0: 0})
+    assert ODD.shifted(2) == Walk(2, 1, {-1: 2, 0: 0})
 
 
 def test_as_many_cells_are_in_front_as_make_the_window_narrow() -> None:
     """Two taps of each phase meet in a window of two, not of three."""
     axis = Axis.of([EVEN, ODD])
-    assert axis == Axis(before=1, first=-1, places=((2, 0), (3, 1)))
+    assert axis == Axis(before=1, first=-1, taps=((2, 0), (3, 1)))
     assert (axis.stride, axis.window) == (2, 2)
-    assert [axis.cells(extent) for extent in (7, 8)] == [4, 5]
+    assert [axis.elements(extent) for extent in (7, 8)] == [4, 5]
 
 
 def test_a_phase_without_a_tap_has_none_in_the_window() -> None:
-    """Three taps at a stride of 2; cells that no tap meets are a phase, too."""
+    """Three taps at a stride of 2; elements that no tap meets are a phase, too."""
     axis = Axis.of([Walk(2, 0, {0: 1}), Walk(2, 1, {0: 2, 1: 0})])
-    assert axis.places == ((1, -1), (2, 0))
-    assert Axis.of([Walk(3, 0, {0: 0}), Walk(3, 1, {0: 1})]).places == ((0,), (1,), (-1,))
+    assert axis.taps == ((1, -1), (2, 0))
+    assert Axis.of([Walk(3, 0, {0: 0}), Walk(3, 1, {0: 1})]).taps == ((0,), (1,), (-1,))
 
 
 def test_a_phase_by_itself_has_none_in_front() -> None:
     """Its own taps, and zeros between them."""
-    assert Axis.of_phase(EVEN) == Axis(before=0, first=-1, places=((3, 1),))
-    assert Axis.of_phase(Walk(2, 1, {0: 2, 2: 0})).places == ((2, -1, 0),)
+    assert Axis.of_phase(EVEN) == Axis(before=0, first=-1, taps=((3, 1),))
+    assert Axis.of_phase(Walk(2, 1, {0: 2, 2: 0})).taps == ((2, -1, 0),)
 
 
 def test_cells_that_see_one_cell_are_phases() -> None:
-    """Of four taps around it the first is cropped; cells beyond them see nothing."""
-    axis = Axis.of_one_cell([EVEN, ODD], at=0, extent=4)
-    assert axis == Axis(before=0, first=0, places=((1,), (2,), (3,), (-1,)))
-    assert (axis.stride, axis.window, axis.cells(4)) == (4, 1, 1)
+    """The first of four taps is cropped; elements beyond them see nothing."""
+    axis = Axis.of_one_element([EVEN, ODD], at=0, extent=4)
+    assert axis == Axis(before=0, first=0, taps=((1,), (2,), (3,), (-1,)))
+    assert (axis.stride, axis.window, axis.elements(4)) == (4, 1, 1)
 
 
 def test_reversed() -> None:
-    """Later cells by earlier taps, as a transposed convolution has them and another one has not."""
+    """Later elements by earlier taps, as in transposed convolutions and in no other."""
     assert EVEN.is_reversed and ODD.is_reversed
     assert not Walk(1, 0, {-1: 0, 0: 1, 1: 2}).is_reversed
     assert not Walk(1, 0, {0: 0}).is_reversed
@@ -106,7 +106,7 @@ def joined(
     image: Callable[[Builder, Tensor], Tensor] = lambda _, x: x,
     taps: Callable[[Builder], Tensor] = lambda b: weights(b, (2, 16, 4, 4)),
 ) -> bool:
-    """Whether phases of 12 x 12 cells become one convolution, of the same numbers."""
+    """Whether phases of 12 x 12 elements become one convolution, of the same numbers."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         x, w = image(b, x), taps(b)
@@ -204,7 +204,7 @@ def skewed(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -
 
 
 def taps_of_two_loops(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
-    """Some cells by two taps each."""
+    """Some elements by two taps each."""
     o, p, q, i, t, u, v = b.loops("o:2 p:6 q:6 i t:2 u:2 v:2")
     of = x[i, p + t + u, q + v] * w[o, i, t * 2 + u, tap(v, column)]
     return b.sum((o, p * 2 + row, q * 2 + column), (i, t, u, v), of, y)
@@ -242,7 +242,7 @@ def test_no_windows(
     shape: Sequence[int],
     taps: Sequence[int],
 ) -> None:
-    """Sums over anything but windows of an image, each cell by a tap of its own, stay."""
+    """Sums stay unless they are over windows of an image, with another tap for each element."""
     phases = [partial(write, row=row, column=column) for row, column in PLACES]
     assert not joined(make_network, phases, shape=shape, taps=lambda b: weights(b, taps))
 
@@ -266,7 +266,7 @@ def test_windows_that_begin_elsewhere(
 
 
 def test_weights_of_the_run(make_network: Callable[..., ModuleOp]) -> None:
-    """Their places are known when they are packed, and not before."""
+    """The packing of weights fixes their order, and nothing before it."""
     assert not joined(make_network, ALL, taps=lambda b: relu(b, weights(b, (2, 16, 4, 4))))
 
 

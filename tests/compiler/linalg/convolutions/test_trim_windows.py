@@ -151,7 +151,7 @@ def test_other_windows_stay(make_network: MakeNetwork, window: str) -> None:
 
     module = make_network([(4, 17, 17)], write)
     before = str(module)
-    TrimWindows(CostModel(fewest_trimmed_points=1)).apply(Context(), module)
+    TrimWindows(CostModel(fewest_trimmed_elements=1)).apply(Context(), module)
     assert str(module) == before
 
 
@@ -189,7 +189,7 @@ def test_what_stays(
     sides: Sides,
     border: float,
 ) -> None:
-    """Borders that are no zeros, few products to save, parts of few cells."""
+    """Borders that are no zeros, few products to save, parts of few elements."""
     module = make_network([(3, *shape)], convolution(window, dilation, 1, sides, border))
     text = str(module)
     TrimWindows().apply(Context(), module)
@@ -226,7 +226,7 @@ def one_weight_for_all_taps(b: Builder, x: Tensor) -> Tensor:
 
 
 def one_row(b: Builder, x: Tensor) -> Tensor:
-    """All cells read the same elements."""
+    """All results read the same elements."""
     i, k = b.loops("i:3 k:17")
     x, w = b.pad(b.map((i, k), x[i, 0, k]), [0, 1], [0, 1]), whole_numbers(b, 4, 3, 19)
     o, p, q, i, k = b.loops("o p:17 q:17 i k")
@@ -298,7 +298,7 @@ def test_what_says_more_of_itself_stays(make_network: MakeNetwork) -> None:
 def test_taps_that_are_seen_together_and_alone(
     make_network: MakeNetwork, side: int, halo: tuple[int, int]
 ) -> None:
-    """At stride 2 nothing lies between the cells of two taps, and a blind one between these and
+    """At stride 2 nothing lies between the elements of two taps, and a blind one between these and
     those of the third. So the border is as wide as the former ask for.
     """
     sides = (side, 10, side, 10)
@@ -315,7 +315,7 @@ def test_taps_that_are_seen_together_and_alone(
 
 
 def test_border_of_what_sees(make_network: MakeNetwork) -> None:
-    """Where parts would be small, cells that see something keep the border that they see."""
+    """If parts would be small, elements that see something keep the border that they see."""
     module = make_network([(3, 10, 12)], convolution((3, 3), 1, 1, (4, 3, 2, 5)))
     x = [np.random.default_rng(1).standard_normal((3, 10, 12)).astype(np.float32)]
     (before,) = evaluate(network_of(module), x, dtype=np.float64)
@@ -342,7 +342,7 @@ def test_border_of_what_sees(make_network: MakeNetwork) -> None:
 def test_slices(
     make_network: MakeNetwork, shape: tuple[int, int, int], taps: int, parts: int, left: int
 ) -> None:
-    """Few slices are cut alone, and rows and columns keep their border; those that all cells see
+    """Few slices are cut alone, and rows and columns keep their border; those that all elements see
     alike are trimmed whatever becomes of the others. Taps that are one have no loop.
     """
 
@@ -411,7 +411,7 @@ def test_compiled(tmp_path: Path, target: str) -> None:
 
 @pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
 def test_compiled_blind(tmp_path: Path, target: str) -> None:
-    """What cells are that see nothing: of one channel's start, with and without what follows."""
+    """Elements that see nothing have the initial value of their channel, with any followers."""
     param = tmp_path / "net.param"
     param.write_text(BLIND)
     x = np.random.default_rng(3).standard_normal((24, 7, 9)).astype(np.float32)
@@ -433,11 +433,11 @@ Input data 0 1 data 0=1 1=1 2=8
 Convolution far 1 1 data far 0=16 1=2 2=2 4=1 6=512
 Convolution next 1 1 far next 0=8 1=1 5=1 6=128
 """
-"""Two taps, two cells apart, on both sides of the only cell."""
+"""Two taps, two elements apart, on both sides of the only element."""
 
 
 def test_compiled_where_nothing_is_seen(tmp_path: Path) -> None:
-    """Zeros of a convolution whose cells see nothing are computed, and sums can read them."""
+    """Zeros of a convolution that sees nothing are a computed tensor, which sums can read."""
     param = tmp_path / "net.param"
     param.write_text(NOTHING_SEEN)
     x = np.full((8, 1, 1), 2.0, np.float32)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import prod
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from xdsl.parser import Parser
 
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.convolutions import convolution
 from ncc.compiler.linalg.convolutions.forms import (
     F2,
     F4,
@@ -24,7 +21,6 @@ from ncc.compiler.linalg.convolutions.forms import (
     ONE,
     Form,
 )
-from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.weights.derived import Blocked, Transformed
 from ncc.dialects.weights.sources import Random, Weights
@@ -70,16 +66,9 @@ def test_transformed_weights_are_text() -> None:
 
 
 @pytest.mark.parametrize("form", [F2, F4], ids=["F2", "F4"])
-def test_weights_left_to_the_run(
-    make_network: Callable[..., ModuleOp], monkeypatch: pytest.MonkeyPatch, form: Form
-) -> None:
+def test_weights_left_to_the_run(make_network: Callable[..., ModuleOp], form: Form) -> None:
     """The sum over channels transforms them: the same numbers, by weights as in the file."""
-
-    def tiling_of(*sizes: Any, taps: int, stride: int, halves: bool) -> Tiling:
-        return replace(Tiling(form, *sizes), formed=True, halves=halves)
-
-    monkeypatch.setattr(convolution, "tiling_of", tiling_of)
     module = make_network([(16, 9, 10)], block)
-    check_numbers(module, [(16, 9, 10)])
+    check_numbers(module, [(16, 9, 10)], form, rows=None, formed=True)
     held = [op.results[0] for op in network_of(module).body.block.ops if isinstance(op, ConstantOp)]
     assert max(prod(shape_of(value)) for value in held) == 16 * 16 * 3 * 3

@@ -1,4 +1,4 @@
-"""What is taken for a convolution in groups, and what only looks like one."""
+"""Which operations are grouped convolutions, and which only look like one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def of_weights_by_output(b: Builder, x: Tensor) -> Tensor:
 
 
 def of_turned_channels(b: Builder, x: Tensor) -> Tensor:
-    """Channels of one group lie apart, as behind a shuffle."""
+    """Channels of a group are not neighbours, as after a shuffle."""
     w = weights(b, GROUPS, OUTPUTS, INPUTS, 3, 3)
     g, o, p, q, i, k, m = b.loops("g o p:7 q:7 i k m")
     return b.sum((g, o, p, q), (i, k, m), x[i * GROUPS + g, p + k, q + m] * w[g, o, i, k, m])
@@ -85,7 +85,7 @@ def test_groups(
 
 
 def test_channels_read_twice(make_network: MakeNetwork) -> None:
-    """What is read beside the concat has to stay in groups."""
+    """If the sums have another reader than the collapse, they stay in groups."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         y = plain(b, x)

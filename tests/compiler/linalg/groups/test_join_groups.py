@@ -1,4 +1,4 @@
-"""Groups of few channels, several as one: the same numbers, where that is cheaper."""
+"""Several groups of few channels become one: the same numbers, if that is cheaper."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def whole(b: Builder, x: Tensor, w: Tensor) -> Tensor:
 
 
 def channels_in_front(b: Builder, x: Tensor, w: Tensor) -> Tensor:
-    """Channels that are not there stay beside those that are."""
+    """Padded channels are split with the others."""
     return sums(b, b.pad(b.cut(x, 0, 0, 18), [14, 0, 0], [0, 0, 0]), w)
 
 
@@ -72,7 +72,7 @@ def several_channels(b: Builder, x: Tensor, w: Tensor) -> Tensor:
 
 
 def rows_of_groups(b: Builder, x: Tensor, w: Tensor) -> Tensor:
-    """What is no image of channels that groups make."""
+    """A result whose first axis are not the groups."""
     p, g, q, i, m = b.loops("p:5 g:16 q:4 i:2 m:3")
     return b.sum((p, g, q), over=(i, m), of=x[g * 2 + i, p, q + m] * w[g, i, m])
 
@@ -93,7 +93,7 @@ def rows_of_groups(b: Builder, x: Tensor, w: Tensor) -> Tensor:
     ],
 )
 def test_which_are_parted(make_network: MakeNetwork, write: Any, reason: str | None) -> None:
-    """What is read twice moves once; the numbers stay the same."""
+    """Two readers share one transpose; the numbers stay the same."""
     module = make_network(SHAPES, write)
     told = PartGroups().explain(make_network(SHAPES, write))
     assert {one.reason for one in told} == ({reason} if reason is not None else set())
@@ -111,7 +111,7 @@ ReLU last 1 1 wide out
 
 @pytest.mark.parametrize("bias", [0, 1])
 def test_a_transposed_convolution(tmp_path: Path, bias: int) -> None:
-    """In blocks of groups, two channels each, it gives what the layers' definitions give."""
+    """In blocks of groups with two channels each, the numbers are those of the definition."""
     param = tmp_path / "net.param"
     param.write_text(NETWORK.format(bias=bias))
     x = np.random.default_rng(2).standard_normal((64, 5, 7)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""A few large groups: the same numbers, each with its own weights and what follows."""
+"""A few large groups: the same numbers; each group has its weights and followers."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_only_channels_are_joined(
     make_network: Callable[..., ModuleOp],
     inputs: int,
 ) -> None:
-    """Groups whose cells become one axis as well stay as they are, and so does what is given."""
+    """Groups stay if the collapse also joins rows and columns; so does an input in groups."""
 
     def joined(b: Builder, x: Tensor) -> Tensor:
         return b.collapse(in_groups(b, relu(b, x), inputs), [[0, 1], [2], [3]])
@@ -203,7 +203,7 @@ FOLLOWERS: dict[str, tuple[Shape, Callable[[Builder, Tensor, Tensor], Tensor], b
         False,
     ),
 }
-"""What is read behind a concat of 32 x 7 x 7: the other operand, and whether each group does it."""
+"""Followers of a collapse of 32 x 7 x 7: the other operand, and whether each group gets one."""
 
 
 def every(b: Builder, of: Callable[..., Scalar], into: Tensor | None = None) -> Tensor:
@@ -220,7 +220,7 @@ def summed(b: Builder, z: Tensor) -> Tensor:
 def test_what_follows_a_group_is_done_by_it(
     make_network: Callable[..., ModuleOp], name: str
 ) -> None:
-    """Where it reads of each operand what is of the same channel, or the same for all."""
+    """If it reads the same channel of each operand, or the same elements for all channels."""
     other, follow, follows = FOLLOWERS[name]
 
     def write(b: Builder, x: Tensor, t: Tensor) -> Tensor:

@@ -24,8 +24,8 @@ def grouped(b: Builder, x: Tensor, groups: int, size: int, step: int | None = No
     """y[g, o, p] += x[g * step + i, p] * w[g, o, i]"""
     w = b.weight(ones(groups, 5, size))
     g, o, p, i = b.loops("g o p i")
-    place = g * (size if step is None else step) + i
-    return LinalgOp(generic_of(b.sum((g, o, p), (i,), x[place, p] * w[g, o, i])))
+    channel = g * (size if step is None else step) + i
+    return LinalgOp(generic_of(b.sum((g, o, p), (i,), x[channel, p] * w[g, o, i])))
 
 
 def test_groups_one_behind_the_other() -> None:
@@ -48,7 +48,7 @@ def test_channels_that_are_no_groups(channels: int, groups: int, size: int, step
 
 
 def test_loops_that_walk_more_than_channels() -> None:
-    """A group that is at another place of the image, too, is no part of a concat image."""
+    """A group that also moves along rows is no group of channels alone."""
     b, x = image(12, 9)
     w = b.weight(ones(3, 4))
     g, p, i = b.loops("g p:7 i")
@@ -78,7 +78,7 @@ def test_groups_have_their_own_padding() -> None:
 
 
 def test_what_is_made_of_an_image_is_made_once() -> None:
-    """However many sums read it; each reads it at the place that is given for its channels."""
+    """Several sums share the new operand; each reads it at the given index."""
     b, x = image(12, 7)
     sums = [GroupedSum.of(grouped(b, x, 3, 4)) for _ in range(2)]
     made: Made = {}

@@ -1,4 +1,4 @@
-"""What rewrites share: where what a builder made is put, and what is erased behind it."""
+"""Insertion of what a builder wrote, and erasure of dead operations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def names_of(block: Block) -> list[str]:
 
 
 def test_what_was_written_keeps_its_order() -> None:
-    """In front of an operation, and behind a value."""
+    """Before an operation, and after a value."""
     fresh = ["tensor.empty", "arith.constant", "linalg.fill"]
     for behind in (False, True):
         b, x = block_of(4)
@@ -93,7 +93,7 @@ def test_an_operand_is_read_elsewhere() -> None:
 
 
 def test_a_computation_without_one_of_its_loops() -> None:
-    """Loops behind it move up by one; the body and the kinds of the others stay."""
+    """Later loops move up by one; the body and the kinds of the other loops stay."""
     b, _ = block_of(4)
     x, row = b.empty((3, 1, 5)), b.empty((3, 5))
     c, y, z = b.loops_of(x.shape)

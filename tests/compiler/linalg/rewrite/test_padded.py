@@ -1,4 +1,4 @@
-"""Room behind an image: how much, and who else reads it."""
+"""Padding at the end of an image: how much, and its other readers."""
 
 from __future__ import annotations
 

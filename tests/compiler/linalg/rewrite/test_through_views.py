@@ -128,5 +128,5 @@ def test_what_is_no_view_is_a_bug(op_of: OpOf) -> None:
 
 
 def test_neighbouring_axes() -> None:
-    """One behind the other; a group of none is none."""
+    """Neighbouring axes; a group may be empty."""
     assert neighbours([[3], [4, 5], []]) == [[0], [1, 2], []]

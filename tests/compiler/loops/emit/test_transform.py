@@ -23,6 +23,7 @@ from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import convolution
+from tests.compiler.linalg.convolutions.tiled import in_tiles
 from tests.compiler.loops.emit.tiled import FLOATS, block, check
 from tests.crossed import crossed
 
@@ -63,79 +64,119 @@ def transforms(kernels: list[Kernel]) -> list[Kernel]:
     return [kernel for kernel in kernels if kernel.matrices is not None]
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(("target", "layout"), crossed(FLOATS, ["blocks", "plain"]))
 def test_along_one_axis(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
     target: Target,
     layout: str,
+    always_tiled: Form,
 ) -> None:
     """Windows that are a column, in parts, and a row, with phases: a matrix that is a one."""
     shapes = [(16, 13, 22), (32, 9, 16)]
     pack = layout == "blocks"
-    kernels = check(make_network, run_networks, shapes, target, pack=pack, write=along_one_axis)
+    kernels = check(
+        make_network,
+        run_networks,
+        shapes,
+        target,
+        pack=pack,
+        write=along_one_axis,
+        tiles=in_tiles(always_tiled),
+    )
     ones = [m for kernel in transforms(kernels) for m in kernel.matrices or () if m == ((1.0,),)]
     assert len(ones) == len(transforms(kernels)) > 0
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(("target", "layout"), crossed(FLOATS, ["blocks", "plain"]))
 def test_rows_of_a_partial_tile(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
     target: Target,
     layout: str,
+    always_tiled: Form,
 ) -> None:
     """Vectors along a row of tiles of one column, the last of which is no whole vector, where the
     last tile has rows that nobody reads.
     """
     shapes = [(16, 7, 11), (16, 7, 19), (16, 9, 7)]
     pack = layout == "blocks"
-    kernels = check(make_network, run_networks, shapes, target, pack=pack, write=down_a_column)
+    kernels = check(
+        make_network,
+        run_networks,
+        shapes,
+        target,
+        pack=pack,
+        write=down_a_column,
+        tiles=in_tiles(always_tiled),
+    )
     assert any(kernel.valid_extents for kernel in transforms(kernels))
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 def test_on_every_target(
-    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    target: Target,
+    always_tiled: Form,
 ) -> None:
     """Whole and partial tiles, bias, activations and a residual, in blocks of channels."""
     shapes = [(16, 13, 14)]
-    kernels = transforms(check(make_network, run_networks, shapes, target))
+    kernels = transforms(
+        check(make_network, run_networks, shapes, target, tiles=in_tiles(always_tiled))
+    )
     assert kernels
     for kernel in kernels:
         schedule = choose(kernel, target)
         assert schedule.lane is not None and schedule.vector == target.lanes
 
 
-@pytest.mark.usefixtures("always_tiled_at_stride")
 @pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 def test_at_stride_2(
-    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    target: Target,
+    always_tiled_at_stride: Form,
 ) -> None:
     """Whole and partial tiles, of images of odd sizes, in blocks that need not be full."""
     shapes = [(20, 13, 15)]
-    assert transforms(check(make_network, run_networks, shapes, target, write=bf16_split))
+    assert transforms(
+        check(
+            make_network,
+            run_networks,
+            shapes,
+            target,
+            write=bf16_split,
+            tiles=in_tiles(always_tiled_at_stride),
+        )
+    )
 
 
-@pytest.mark.usefixtures("always_tiled")
 def test_plain_layout(
-    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], always_tiled: Form
 ) -> None:
     """Where channels are not in blocks there is no lane: slow, and right."""
-    kernels = transforms(check(make_network, run_networks, [(16, 13, 5)], FLOATS[0], pack=False))
+    kernels = transforms(
+        check(
+            make_network,
+            run_networks,
+            [(16, 13, 5)],
+            FLOATS[0],
+            pack=False,
+            tiles=in_tiles(always_tiled),
+        )
+    )
     assert kernels
     assert all(choose(kernel, FLOATS[0]).lane is None for kernel in kernels)
 
 
-@pytest.mark.usefixtures("always_tiled")
 def test_channels_that_fill_no_block(
-    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], always_tiled: Form
 ) -> None:
     """The rest of a block is computed on and never read."""
-    assert transforms(check(make_network, run_networks, [(20, 13, 8)], FLOATS[0]))
+    assert transforms(
+        check(make_network, run_networks, [(20, 13, 8)], FLOATS[0], tiles=in_tiles(always_tiled))
+    )
 
 
 def test_rows_stay_in_registers(
@@ -145,7 +186,7 @@ def test_rows_stay_in_registers(
 ) -> None:
     """All columns of a row of results at once, and some registers for what is being added."""
     module = make_network([(16, 8, 8)], block)
-    ChooseConvolution().apply(Context(), module)
+    ChooseConvolution(in_tiles(always_tiled)).apply(Context(), module)
     PackChannels().apply(Context(), module)
     for kernel in transforms(kernels_of(module)):
         (_, rows), _ = choose(kernel, AVX512).tile
@@ -163,7 +204,7 @@ def test_layers_share_kernels(
         return convolution(b, x, 16)
 
     module = make_network([(16, 16, 16)], write)
-    ChooseConvolution().apply(Context(), module)
+    ChooseConvolution(in_tiles(always_tiled)).apply(Context(), module)
     PackChannels().apply(Context(), module)
     found = transforms(kernels_of(module))
     assert len(found) == 2 * 16 // always_tiled.tile

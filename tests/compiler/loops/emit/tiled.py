@@ -41,10 +41,14 @@ def check(
     shapes: Sequence[tuple[int, ...]],
     target: Target,
     *,
+    tiles: Target,
     pack: bool = True,
     write: Callable[[Builder, Tensor], Tensor] = block,
 ) -> list[Kernel]:
-    """Run a block of each shape, judge it in double precision; the kernels that ran."""
+    """Run a block of each shape, judge it in double precision; the kernels that ran.
+
+    tiles: the target that convolutions are chosen for.
+    """
     draw = np.random.default_rng(2)
     networks: list[tuple[ModuleOp, list[Array]]] = []
     expected: list[Array] = []
@@ -52,7 +56,7 @@ def check(
         module = make_network([shape], write)
         arrays = [draw.standard_normal(shape).astype(np.float32)]
         expected += evaluate(network_of(module), arrays, dtype=np.float64)
-        ChooseConvolution().apply(Context(), module)
+        ChooseConvolution(tiles).apply(Context(), module)
         if pack:
             PackChannels().apply(Context(), module)
         networks.append((module, arrays))

@@ -19,7 +19,6 @@ from ncc.compiler import passes
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.driver import objects
 from ncc.compiler.driver.assemble import artifact_of
-from ncc.compiler.linalg.convolutions import choose_convolution as convolve
 from ncc.compiler.linalg.convolutions.forms import F2, Form
 from ncc.compiler.linalg.data_types.split_bf16 import SplitBf16
 from ncc.compiler.linalg.fusion import fusion_groups as find_groups
@@ -42,6 +41,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime import cpu
 from tests.compiler import software_tiles
+from tests.compiler.linalg.convolutions.tiled import in_tiles
 from tests.compiler.tile_cores import FAST, SLOW
 
 Make: TypeAlias = Callable[..., Any]
@@ -479,17 +479,16 @@ def test_components(
     tmp_path: Path,
     compiled: Compile,
     always_tiled: Form,
-    monkeypatch: pytest.MonkeyPatch,
     rows: int,
 ) -> None:
     """Tiles of Winograd's are products of halves, component by component: their transforms store
     the halves, in chunks of any number of rows.
     """
-    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: rows)
     param = tmp_path / "net.param"
     param.write_text(WINOGRAD)
     layers = 4  # one behind the other, at most
-    model = checked(param, compiled, layers * 1e-5)
+    target = in_tiles(always_tiled, rows, target=FAST)
+    model = checked(param, partial(compiled, target=target), layers * 1e-5)
     steps = [layers for _, layers in model.artifact.info["steps"]]
     for name in ("first", "apart", "row", "small", "deep"):
         assert [name, "halves"] in steps

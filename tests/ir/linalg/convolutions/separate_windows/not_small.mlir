@@ -1,5 +1,5 @@
 // passes: separate-windows
-// refused: separate-windows pool: its windows of 9 cells are too small, or overlap too little
+// refused: separate-windows pool: its windows of 9 elements are too small, or overlap too little
 builtin.module {
   func.func @network(%x: tensor<16x7x8xf32>) -> (tensor<16x7x8xf32>) {
     %least = arith.constant -3.0e+38 : f32

@@ -41,10 +41,6 @@ from ncc.dialects.weights.narrow import narrowed
 from ncc.dialects.weights.sources import LOOKED_AT, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
-POINTS = 49
-"""So many share a weight at most: an image of 7 x 7, in three or four tiles, is no slower, and its
-weights take half the memory."""
-
 
 @dataclass(frozen=True)
 class NarrowWeights(WeightPattern["_Narrow"]):
@@ -60,8 +56,9 @@ class NarrowWeights(WeightPattern["_Narrow"]):
             return None
         if not is_large(weights, self.target.core):
             return None
+        most = self.target.costs.most_points_of_float16
         for use in uses:
-            if (reason := _why_wide(use.operation, use.index)) is not None:
+            if (reason := _why_wide(use.operation, use.index, most)) is not None:
                 return reason
         narrow = narrowed(op.value.data)
         if narrow is None:
@@ -98,14 +95,14 @@ def _uses(value: SSAValue) -> Iterator[Use]:
             yield use
 
 
-def _why_wide(op: Operation, position: int) -> str | None:
+def _why_wide(op: Operation, position: int, most: int) -> str | None:
     """Why an operation reads an operand in float32; None where it sums products with each weight
     at few points, or takes rows of them.
     """
     if isinstance(op, GenericOp) and (linalg_op := LinalgOp(op)).separable is None:
         if position in (linalg_op.product or ()) and linalg_op.reduced:
-            few = points_with(linalg_op.reads[position], linalg_op) <= POINTS
-            return None if few else f"more than {POINTS} points share each of its weights"
+            few = points_with(linalg_op.reads[position], linalg_op) <= most
+            return None if few else f"more than {most} points share each of its weights"
     return None if _streams(op, position) else "its weights are more than factors of sums"
 
 

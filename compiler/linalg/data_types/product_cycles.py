@@ -33,9 +33,6 @@ LINE = 64
 NUMBER_BYTES = 4
 """Bytes of a float32, and of its two halves."""
 
-FULL = 0.85
-"""The part of a core's peak of multiply-adds that contractions reach when nothing stalls them."""
-
 HALVING = 3.0
 """Cycles that a line takes longer where it is written as halves, and one of sums that comes through
 the memory of tiles."""
@@ -44,7 +41,8 @@ the memory of tiles."""
 def multiply_adds(target: Target, halves: bool = False) -> float:
     """What contractions reach in a cycle."""
     core = target.core
-    return core.tile_multiply_adds if halves else FULL * core.multiply_adds * target.lanes
+    reached = target.costs.reached_multiply_adds * core.multiply_adds * target.lanes
+    return core.tile_multiply_adds if halves else reached
 
 
 def on_tiles(outputs: int, inputs: int) -> tuple[int, int]:
@@ -90,7 +88,8 @@ def cycles_in_blocks(
 
     outputs, inputs: of a group. taps: products of an input and an output at a point.
     """
-    folded = BLOCK // times_folded(outputs, inputs) if target.folds else BLOCK
+    times = times_folded(outputs, inputs, target.costs.fewest_folded) if target.folds else 1
+    folded = BLOCK // times
     lanes = lanes_in(outputs) - BLOCK + folded
     return sum_cycles(groups * taps * lanes * inputs, points, target)
 

@@ -52,6 +52,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.attributes import FACTORS
 from ncc.compiler.linalg.analysis.block_size import BLOCK
@@ -71,15 +72,6 @@ from ncc.dialects.scalar import Scalar, convert
 from ncc.dialects.weights.derived import Bf16Pairs, Blocked, OfRows
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
-
-FEWEST_ROWS = 8
-"""Points that are worth it: a tile of fewer rows takes no less time."""
-
-FILLED = 0.4
-"""The part of the numbers of a window's row, at the least, that are no zeros beside it."""
-
-FEWEST_PRODUCTS = 32
-"""Products that are worth halving a number of a group."""
 
 
 @dataclass(frozen=True)
@@ -233,13 +225,15 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
     if not valid_extents <= set(sums):
         return "it clips a loop"
     count, are_cells = plain.shape[inputs], channels is Channels.CELLS
-    if not (fills_a_step(count) if are_cells else count >= STEP):
+    costs = target.costs
+    if not (fills_a_step(count, costs) if are_cells else count >= STEP):
         return f"it sums fewer than {STEP} channels"
     groups = 1 if group is None else linalg_op.extents[group]
-    if group is not None and prod(plain.shape) // groups // plain.shape[inputs] < FEWEST_PRODUCTS:
-        return f"numbers of a group are in fewer than {FEWEST_PRODUCTS} products"
-    if points_of(data, linalg_op) < FEWEST_ROWS * groups:
-        return f"it has fewer than {FEWEST_ROWS} points"
+    products = prod(plain.shape) // groups // plain.shape[inputs]
+    if group is not None and products < costs.fewest_bf16_products:
+        return f"numbers of a group are in {products} products only"
+    if points_of(data, linalg_op) < costs.fewest_bf16_points * groups:
+        return f"it has fewer than {costs.fewest_bf16_points} points"
     components = prod(
         linalg_op.extents[d] for d in linalg_op.parallel if d in axes and data.uses(d)
     )
@@ -249,9 +243,9 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
     )
 
 
-def fills_a_step(numbers: int) -> bool:
+def fills_a_step(numbers: int, costs: CostModel) -> bool:
     """Whether so many numbers of a row of a window, channel by channel, are worth a step."""
-    return numbers >= FILLED * STEP
+    return numbers >= costs.filled_step * STEP
 
 
 def _channels(

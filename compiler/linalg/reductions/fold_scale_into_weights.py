@@ -31,11 +31,6 @@ from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 
-FEW_OUTPUTS = 32
-"""Outputs that vectors multiply sooner than an image is scaled and tiles multiply: 16 and 24 take
-0.4 to 0.75 of that time, 40 as long.
-"""
-
 
 @dataclass(frozen=True)
 class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.softmax import Shares
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
@@ -30,9 +31,6 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
 from ncc.dialects.statements import Code
-
-LEAST_ROW, LEAST_COLUMNS = 48, 64
-"""The fewest cells of a row, and the fewest columns beside one another, that fill vectors well."""
 
 CELLS, MOST_ROWS = 1024, 8
 """How many cells a turn takes, in whole rows, and how many rows at most. It has several, so that
@@ -52,14 +50,18 @@ class FuseSoftmax(LinalgPattern["_Softmax"]):
 
     name = "fuse-softmax"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: GenericOp) -> _Softmax | str | None:
         return _match(op)
 
     def check(self, found: _Softmax) -> str | None:
         _, extent, behind = found.extents
         if behind == 1:
-            return f"rows have fewer than {LEAST_ROW} cells" if extent < LEAST_ROW else None
-        return f"there are fewer than {LEAST_COLUMNS} columns" if behind < LEAST_COLUMNS else None
+            few = extent < self.costs.fewest_softmax_row
+            return f"rows of {extent} elements do not fill vectors well" if few else None
+        few = behind < self.costs.fewest_softmax_columns
+        return f"{behind} columns do not fill vectors well" if few else None
 
     def rewrite(self, found: _Softmax) -> None:
         _rewrite(found.op, found.shares, found.extents)

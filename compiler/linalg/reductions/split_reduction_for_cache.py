@@ -39,9 +39,6 @@ POINTS, CHANNELS = 12, 2 * BLOCK
 once for so many channels.
 """
 
-FORESEEN = 4
-"""How many times faster neighbours in memory are read than what lies apart: they are prefetched."""
-
 
 @dataclass(frozen=True)
 class SplitReductionForCache(LinalgPattern["_Sum"]):
@@ -146,7 +143,7 @@ def _parts(linalg_op: LinalgOp, target: Target) -> int:
         return 1 if w <= stays else parts_of(w, by_points, y, room, worth)
     if min(x, w) <= stays:
         return 1
-    parts = parts_of(min(x, w), min(by_points, by_vectors), y, room, FORESEEN * worth)
+    parts = parts_of(min(x, w), min(by_points, by_vectors), y, room, costs.prefetched_worth * worth)
     return max(parts, _parts_of_vectors(linalg_op, alone[0], target))
 
 

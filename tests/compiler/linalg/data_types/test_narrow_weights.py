@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, f16, f32
 import ncc
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.data_types.narrow_weights import POINTS, NarrowWeights
+from ncc.compiler.linalg.data_types.narrow_weights import NarrowWeights
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.target import AVX2, AVX512, BASELINE, TWO_UNITS, Target
@@ -35,6 +35,7 @@ from tests.runnable import NAMES
 Array: TypeAlias = np.ndarray[Any, Any]
 Read: TypeAlias = Callable[..., list[list[Any]]]
 
+POINTS = AVX512.costs.most_points_of_float16
 INPUTS = 256
 """So many that even a block of weights is more than a first-level cache holds by 64 lines."""
 

@@ -49,7 +49,7 @@ _Concat: TypeAlias = tensor.ConcatOp | tensor.CollapseShapeOp
 
 @dataclass(frozen=True)
 class AlignChannels(Choice[_Concat, _Concat]):
-    """Let groups and parts of concats begin with blocks; see the head of this file."""
+    """Let groups of channels, and parts of concats, begin with a block."""
 
     name = "align-channels"
 
@@ -111,7 +111,7 @@ class _AlignGroups(LinalgChoice[GroupedSum]):
 
 
 def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
-    """A value with groups of so many channels filled up."""
+    """A value whose groups of so many channels are filled up to whole blocks."""
     groups = range(0, shape_of(value)[0], size)
     channels = [
         first + min(channel, size - 1) for first in groups for channel in range(lanes_in(size))
@@ -131,7 +131,7 @@ def _has_ragged_parts(concat_op: _Concat, axes: PackedAxes) -> bool:
 
 
 def _align_concat(concat_op: _Concat) -> None:
-    """Let the readers of a concat read a selection of all of its channels."""
+    """Let the readers of a concat read a gather of all of its channels."""
     value = concat_op.result
     uses = [use for use in value.uses if not isinstance(use.operation, tensor.ExtractOp)]
     b = Builder(Block(), "layout")

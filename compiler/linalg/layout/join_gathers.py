@@ -45,7 +45,7 @@ from ncc.dialects.operation import ops_of
 
 @dataclass(frozen=True)
 class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
-    """Write every such concat anew; see the head of this file."""
+    """Join the sources of gathers in place of the gathers."""
 
     name = "join-gathers"
 
@@ -76,7 +76,7 @@ class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
 
 
 def _selection(value: SSAValue) -> LinalgOp | None:
-    """The selection that a value is."""
+    """The gather that makes a value."""
     owner = value.owner
     linalg_op = LinalgOp(owner) if isinstance(owner, GenericOp) else None
     return linalg_op if linalg_op is not None and linalg_op.channels is not None else None
@@ -89,10 +89,10 @@ def _reader(extract: object) -> GenericOp | None:
 
 
 def _has_few_parts(op: tensor.ConcatOp, most: int) -> bool:
-    """Whether a concat would be put together of few values.
+    """Whether a concat would join few values.
 
-    A concat among them has one part at least, and may hold all concats before it: no more are
-    looked at than it takes.
+    A concat among them has at least one part, and may hold all concats before it: the search ends
+    as soon as there are too many.
     """
     count, waiting = 0, _joined(op)
     while waiting and count + len(waiting) <= most:
@@ -105,7 +105,7 @@ def _has_few_parts(op: tensor.ConcatOp, most: int) -> bool:
 
 
 def _joined(op: tensor.ConcatOp) -> list[SSAValue]:
-    """What a concat joins, or what that is selected from."""
+    """The values that a concat joins, or the sources of those that are gathers."""
     sources = [_selection(value) for value in op.inputs]
     return [
         value if source is None else source.captured[0]
@@ -114,7 +114,7 @@ def _joined(op: tensor.ConcatOp) -> list[SSAValue]:
 
 
 def _join(op: tensor.ConcatOp) -> None:
-    """Join what is selected, and let its readers select of that."""
+    """Join the sources of gathers, and let the readers gather from that."""
     values: list[SSAValue] = []
     places: list[int] = []
     first = 0
@@ -136,21 +136,21 @@ def _join(op: tensor.ConcatOp) -> None:
 
 
 def _selections(value: SSAValue) -> list[GenericOp]:
-    """What reads a value at computed coordinates."""
+    """The operations that read a value at computed indices."""
     found = dict.fromkeys(_reader(use.operation) for use in value.uses)
     return [reader for reader in found if reader is not None]
 
 
 def _channels(op: GenericOp) -> tuple[int, ...]:
-    """What a selection takes."""
+    """The channels that a gather takes."""
     channels = LinalgOp(op).channels
     if channels is None:
-        raise CompilerBug("no selection of channels")
+        raise CompilerBug("no gather of channels")
     return channels
 
 
 def _select_anew(op: GenericOp, value: SSAValue, channels: Sequence[int]) -> None:
-    """Let other channels of a value stand for what a selection takes."""
+    """Put a gather of other channels in place of one."""
     b = builder_for(op)
     replace_op(op, b, select(b, value, channels))
 
@@ -159,10 +159,10 @@ def _select_anew(op: GenericOp, value: SSAValue, channels: Sequence[int]) -> Non
 
 
 def _sort_parts(block: Block) -> None:
-    """Make the channels of parts in the order in which they are taken.
+    """Make the channels of parts in the order in which readers take them.
 
-    What one selection takes lies side by side then. It costs nothing where it is the order of a
-    sum's weights.
+    The channels of one gather then lie side by side. It costs nothing where weights of a sum change
+    their order.
     """
     taken: dict[GenericOp, list[int]] = {}
     for op in ops_of(block):
@@ -183,8 +183,8 @@ def _sort_parts(block: Block) -> None:
 
 
 def _reads(concat_op: SSAValue, first: int) -> Iterator[tuple[GenericOp, int]]:
-    """The selections of a concat, and of concats that it is part of, each with the number that the
-    channel `first` of this one has there.
+    """The gathers from a concat, and from concats that it is part of, each with the index of this
+    one's channel `first` there.
     """
     for reader in _selections(concat_op):
         yield reader, first
@@ -200,7 +200,7 @@ def _sort_part(
     reads: Sequence[tuple[GenericOp, int]],
     taken: dict[GenericOp, list[int]],
 ) -> None:
-    """Sort the channels of one part by who takes them first, and note what is taken instead."""
+    """Sort the channels of one part by their first reader, and note what readers take instead."""
     value = op.inputs[position]
     count = shape_of(value)[0]
     if not is_free(value, count) or is_constant(value):

@@ -44,7 +44,7 @@ from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 @dataclass(frozen=True)
 class NarrowWeights(WeightPattern["_Narrow"]):
-    """Have the sums of the network read weights of float16; see the head of this file."""
+    """Let sums of few points read weights of float16 as such."""
 
     name = "narrow-weights"
 
@@ -87,7 +87,7 @@ class _Narrow:
 
 
 def _uses(value: SSAValue) -> Iterator[Use]:
-    """Who reads a value, or what it is under another shape."""
+    """All uses of a value, also under other shapes."""
     for use in value.uses:
         if isinstance(use.operation, RESHAPES):
             yield from _uses(use.operation.results[0])
@@ -119,14 +119,14 @@ def _streams(op: Operation, position: int) -> bool:
 
 
 def _is_of_rows(op: tensor.ExtractOp) -> bool:
-    """Whether elements are taken of rows, side by side, and not as a selection of channels."""
+    """Whether an operation reads rows, of elements side by side, and gathers no channels."""
     taker = op.parent_op()
     alone = isinstance(taker, GenericOp) and may_be_rebuilt(taker)
     return alone and isinstance(op.indices[-1].owner, IndexOp)
 
 
 def _is_multiplied(use: Use) -> bool:
-    """Whether what is loaded of memory is a factor of products in all lanes, and nothing else."""
+    """Whether a loaded element is a factor of products in all lanes, and nothing else."""
     load = use.operation
     if not isinstance(load, memref.LoadOp) or not isinstance(load.parent_op(), LanesOp):
         return False
@@ -134,13 +134,13 @@ def _is_multiplied(use: Use) -> bool:
 
 
 def _signals(weights: Weights) -> bool:
-    """Whether there is a signaling NaN, which widening makes a quiet one, as sums do anyway."""
+    """Whether there is a signaling NaN: widening would make it quiet, as sums do anyway."""
     parts = (part.array().view(np.uint16) for part in weights.parts(LOOKED_AT))
     return any(bool(((bits & 0x7E00 == 0x7C00) & (bits & 0x1FF != 0)).any()) for bits in parts)
 
 
 def _retype_shapes(value: SSAValue) -> None:
-    """Let what a value is under other shapes be float16."""
+    """Let reshapes of a value be float16."""
     for use in list(value.uses):
         if isinstance(use.operation, RESHAPES):
             made = use.operation.results[0]
@@ -149,7 +149,7 @@ def _retype_shapes(value: SSAValue) -> None:
 
 
 def _widen(argument: SSAValue) -> None:
-    """Let an element in a body, or those that it loads of memory, be float16 that is widened."""
+    """Widen an element of a body, or elements that it loads, from float16."""
     if isinstance(argument.type, MemRefType):
         kind = MemRefType(f16, argument.type.get_shape())
         memory = Rewriter.replace_value_with_new_type(argument, kind)

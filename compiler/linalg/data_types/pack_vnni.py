@@ -77,7 +77,7 @@ QUAD = 4
 
 @dataclass(frozen=True)
 class PackVnni(LinalgChoice["Split"]):
-    """Split a reduced loop of every int8 contraction that allows it."""
+    """Split a reduced loop of int8 contractions in groups of four, for dot-product instructions."""
 
     name = "pack-vnni"
 
@@ -158,7 +158,7 @@ def _has_lanes(linalg_op: LinalgOp, weights: TensorAccess) -> bool:
 
 
 def _walks_neighbours(linalg_op: LinalgOp, loop: int, place: AffineForm) -> bool:
-    """Whether a loop does nothing but walk neighbours at a place of the data, and weights."""
+    """Whether a loop only walks neighbours along one axis of the data, and an axis of weights."""
     moved = [form for access in linalg_op.reads for form in access.index if form.coefficient(loop)]
     return place.coefficient(loop) == 1 and len(moved) == 2 and loop not in linalg_op.indexed
 
@@ -176,7 +176,7 @@ def _is_int8(value: SSAValue) -> bool:
 
 
 class _Quads:
-    """Rewrites contractions; what several of them read is made once."""
+    """Rewrites contractions; makes an operand once for all that read it."""
 
     def __init__(self) -> None:
         self.weights: dict[tuple[SSAValue, int], SSAValue] = {}
@@ -222,7 +222,7 @@ class _Quads:
         return self.weights[weights, axis]
 
     def read_unsigned(self, op: GenericOp, found: Split) -> None:
-        """Read the data as numbers without a sign, 128 more, and start from what that adds."""
+        """Read the data as unsigned numbers, 128 more, and start from minus what that adds."""
         data, linalg_op, b = op.operands[found.data], LinalgOp(op), builder_for(op)
         weights = linalg_op.reads[found.weights]
         loops = [form.bare for form in weights.index]
@@ -264,8 +264,8 @@ class _Quads:
 
 
 def _has_points(linalg_op: LinalgOp, found: Split) -> bool:
-    """Whether several points read the same weights: where one does, it waits for them, and a sum
-    more for the signs costs nothing.
+    """Whether several points read the same weights: a single one waits for them, so that one more
+    sum, for the signs, costs nothing.
     """
     data, weights = linalg_op.reads[found.data], linalg_op.reads[found.weights]
     return any(

@@ -32,12 +32,12 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 
 MOST_INTERLEAVED = 8
-"""The most neighbours that a kernel interleaves, or takes apart, in registers."""
+"""The most channels that a kernel interleaves, or takes apart, in registers."""
 
 
 @dataclass(frozen=True)
 class SplitTransposes(LinalgChoice["_Split"]):
-    """Split every such move that is a kernel of its own; see the head of this file."""
+    """Split transposes that would move elements one by one."""
 
     name = "split-transposes"
 

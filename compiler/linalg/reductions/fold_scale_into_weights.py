@@ -1,12 +1,12 @@
-"""Factors of what a contraction sums, taken into its weights.
+"""Multiplies the weights of a contraction by the factors of its data.
 
     m[i, p] = a[i, p] * s[i]                         v[o, i] = w[o, i] * s[i]
     r[o, p] = sum over i of m[i, p] * w[o, i]   ->   r[o, p] = sum over i of a[i, p] * v[o, i]
 
-The factors are of this run, as those of squeeze-and-excite are; constant ones are folded long
-before. A pass over the weights takes the place of one over the image, where that is the smaller.
-Matrix tiles want constant weights: with them it is left to contractions of few outputs, which take
-less time without tiles than to scale the image.
+A run computes the factors, as those of squeeze-and-excite; constant factors were folded long
+before. A kernel over the weights replaces one over the image, where the weights are smaller. Matrix
+tiles need constant weights. With tiles, the pass takes only contractions of few outputs, which take
+less time without tiles than it takes to scale the image.
 
 Needs: the linalg level before groups, weights as they are streamed.  Breaks: nothing; products
 are rounded in another order.
@@ -34,7 +34,7 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 
 @dataclass(frozen=True)
 class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
-    """Multiply weights instead of what they are multiplied with; see the head of this file."""
+    """Multiply weights by factors of a run, instead of the data of a contraction."""
 
     name = "fold-scale-into-weights"
 
@@ -61,9 +61,9 @@ class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
 
 @dataclass(frozen=True)
 class _Scaled:
-    """A contraction of data that another computation scales, and the positions of data and weights.
+    """A contraction of data that another operation scales, and the positions of data and weights.
 
-    source, factors: what is scaled, by what. axes: of the weights that the factors' axes are.
+    source: the data before they are scaled. axes: those of the weights for the axes of factors.
     """
 
     contraction: GenericOp

@@ -1,14 +1,14 @@
-"""Softmax by one walk over what it reads, some rows or columns of it at a time.
+"""Computes softmax in one pass over its operand, some rows or columns at a time.
 
     m[s]    = the largest of x[s, t] over t          for a few s, which stay in a first-level cache:
     e[s, t] = exp(x[s, t] - m[s])              ->      m[s], e[s, t], d[s] as on the left
     d[s]    = sum over t of e[s, t]                    y[s, t] = e[s, t] * (1 / d[s])
     y[s, t] = e[s, t] / d[s]
 
-Four computations, one after the other, read or write the whole tensor six times; where it is
-large, they wait for memory. Lanes of vectors run along t where it is the last axis, else along the
-axes behind it. Short rows, and few columns, stay four computations: they would not fill vectors
-here, and the kernels of those take several of them together.
+Four operations, one after the other, read or write the whole tensor six times; where it is large,
+they wait for memory. Lanes of vectors run along t where it is the last axis, else along the axes
+behind it. Short rows, and few columns, stay four operations: here they would not fill vectors, and
+the four kernels take several of them together.
 
 Needs: the linalg level before layouts and groups.  Breaks: nothing; sums are added in another
 order, and quotients are rounded twice.
@@ -32,21 +32,21 @@ from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
 from ncc.dialects.statements import Code
 
-CELLS, MOST_ROWS = 1024, 8
-"""How many cells a turn takes, in whole rows, and how many rows at most. It has several, so that
-the next one is read while the lanes of one are combined.
+ELEMENTS, MOST_ROWS = 1024, 8
+"""Elements of an iteration, in whole rows, and the most rows. It has several, so that it reads the
+next row while it combines the lanes of one.
 """
 
 COLUMNS = 512
-"""The most columns of a turn: their maxima and sums stay in a first-level cache."""
+"""The most columns of an iteration: their maxima and sums stay in a first-level cache."""
 
 ALIGNED = 16
-"""The columns of a turn are a multiple of these."""
+"""The columns of an iteration are a multiple of this."""
 
 
 @dataclass(frozen=True)
 class FuseSoftmax(LinalgPattern["_Softmax"]):
-    """Compute shares by one walk; see the head of this file."""
+    """Compute softmax in one pass over its operand."""
 
     name = "fuse-softmax"
 
@@ -69,9 +69,7 @@ class FuseSoftmax(LinalgPattern["_Softmax"]):
 
 @dataclass(frozen=True)
 class _Softmax:
-    """A computation of shares, what they are of, and the extents before, along and behind the axes
-    that are summed.
-    """
+    """The quotients of a softmax, and the extents before, along and behind the summed axes."""
 
     op: GenericOp
     shares: Shares
@@ -79,7 +77,7 @@ class _Softmax:
 
 
 def _match(op: GenericOp) -> _Softmax | str | None:
-    """The softmax whose shares op makes, or why it stays. None where op makes no shares."""
+    """The softmax whose quotients op makes, or why it stays. None where op makes none."""
     found = Shares.of(op)
     if found is None:
         return None
@@ -126,9 +124,9 @@ def _rewrite(op: GenericOp, found: Shares, folded: tuple[int, int, int]) -> None
 
 
 def _rows(x: Tensor, found: Shares) -> Code:
-    """Shares of each row, some rows side by side."""
+    """Softmax of each row, several rows in an iteration."""
     rows, extent = x.shape
-    together = min(max(1, CELLS // extent), MOST_ROWS, rows)
+    together = min(max(1, ELEMENTS // extent), MOST_ROWS, rows)
     code = Code([x], [(x.shape, f32)], iterations=-(-rows // together))
     first = code.iteration * together
     count = code.minimum(rows - first, together) if rows % together else together
@@ -153,7 +151,7 @@ def _rows(x: Tensor, found: Shares) -> Code:
 
 
 def _columns(x: Tensor, found: Shares) -> Code:
-    """Shares of each column, many columns side by side."""
+    """Softmax of each column, many columns in an iteration."""
     outer, extent, columns = x.shape
     pieces = -(-columns // COLUMNS)
     wide = min(columns, -(-columns // (pieces * ALIGNED)) * ALIGNED)

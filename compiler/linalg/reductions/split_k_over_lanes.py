@@ -39,7 +39,7 @@ MOST_TIMES = 4
 
 @dataclass(frozen=True)
 class SplitKOverLanes(WeightPattern["_Fold"]):
-    """Fold the weights of all such sums; see the head of this file."""
+    """Take several inputs at once in lanes of the last block that no output fills."""
 
     name = "split-k-over-lanes"
 
@@ -121,7 +121,7 @@ def _is_sum(use: Use, source: Blocked, fewest: int) -> bool:
 
 
 def _is_read_in_place(value: SSAValue) -> bool:
-    """Whether it is a selection of lanes that its reader reads where they lie, one by one."""
+    """Whether it is a gather of lanes that its reader reads in place, one by one."""
     linalg_op = LinalgOp(value.owner) if isinstance(value.owner, GenericOp) else None
     if linalg_op is None or linalg_op.lanes is None:
         return False

@@ -51,7 +51,7 @@ class Channels(Enum):
     GROUPS = auto()  # (groups, blocks, points .., 16)
     ROWS = auto()  # (points .., channels)
     PLANES = auto()  # (channels, points ..)
-    CELLS = auto()  # the same, of fewer channels than a step sums over
+    WINDOW_ROWS = auto()  # the same, with fewer channels than a step sums over
 
 
 class Bf16Values:
@@ -64,7 +64,7 @@ class Bf16Values:
         """The halves of a value of `count` channels, or of `groups` times as many.
 
         They are (steps, points .., 2, 32), or (groups, steps, ..) where the value has groups as an
-        axis, or, for `CELLS`, (rows .., 2, numbers of a row and 32 more).
+        axis, or, for `WINDOW_ROWS`, (rows .., 2, numbers of a row and 32 more).
         """
         if channels is Channels.BLOCKS and count % STEP == 0:
             count, groups = groups * count, 1
@@ -81,8 +81,8 @@ class Bf16Values:
                     made = _of_rows(b, x)
                 case Channels.PLANES:
                     made = _of_planes(b, x)
-                case Channels.CELLS:
-                    made = _of_cells(b, value)
+                case Channels.WINDOW_ROWS:
+                    made = _of_window_rows(b, value)
             move_after(b, value)
             self.made[key] = made
         return self.made[key]
@@ -217,18 +217,18 @@ def _of_planes(b: Builder, x: Tensor) -> Tensor:
     return b.map([step, *image, which, c], _half(value, b.index(which)))
 
 
-def _of_cells(b: Builder, value: SSAValue) -> Tensor:
-    """The halves of (channels, rows .., columns), cell by cell, in the borders that they are in."""
+def _of_window_rows(b: Builder, value: SSAValue) -> Tensor:
+    """The halves of (channels, rows .., columns), channels innermost, with the image's borders."""
     pad, x = value.owner, tensor_of(value)
     low, high = [0] * x.rank, [0] * x.rank
     if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0.0 and leaves_whole(pad, 0):
         x, (low, high) = tensor_of(pad.source), pad_sides(pad)
     channels, *rows, columns = x.shape
     c, *image = b.loops_of(x.shape)
-    cells = b.map([*image, c], x[[c, *image]])
-    cells = b.collapse(cells, [*([k] for k in range(len(rows))), [len(rows), len(rows) + 1]])
-    *image, which, place = b.loops_of((*rows, 2, columns * channels))
-    halves = b.map([*image, which, place], _half(cells[[*image, place]], b.index(which)))
+    elements = b.map([*image, c], x[[c, *image]])
+    elements = b.collapse(elements, [*([k] for k in range(len(rows))), [len(rows), len(rows) + 1]])
+    *image, which, number = b.loops_of((*rows, 2, columns * channels))
+    halves = b.map([*image, which, number], _half(elements[[*image, number]], b.index(which)))
     before, behind = low[-1] * channels, high[-1] * channels + STEP
     return b.pad(halves, [*low[1:-1], 0, before], [*high[1:-1], 0, behind])
 

@@ -157,10 +157,10 @@ def _has_lanes(linalg_op: LinalgOp, weights: TensorAccess) -> bool:
     return lane is not None and weights.uses(lane) and linalg_op.extents[lane] % BLOCK == 0
 
 
-def _walks_neighbours(linalg_op: LinalgOp, loop: int, place: AffineForm) -> bool:
+def _walks_neighbours(linalg_op: LinalgOp, loop: int, form: AffineForm) -> bool:
     """Whether a loop only walks neighbours along one axis of the data, and an axis of weights."""
-    moved = [form for access in linalg_op.reads for form in access.index if form.coefficient(loop)]
-    return place.coefficient(loop) == 1 and len(moved) == 2 and loop not in linalg_op.indexed
+    moved = [one for access in linalg_op.reads for one in access.index if one.coefficient(loop)]
+    return form.coefficient(loop) == 1 and len(moved) == 2 and loop not in linalg_op.indexed
 
 
 def _needs_no_tail(linalg_op: LinalgOp, loop: int, weights: SSAValue) -> bool:
@@ -186,13 +186,13 @@ class _Quads:
         """Make two loops of one, the inner one over four neighbours."""
         maps = [m.data for m in op.indexing_maps.data]
         count = maps[0].num_dims
-        quads, place = AffineDimExpr(found.loop), AffineDimExpr(count)
+        quads, inner = AffineDimExpr(found.loop), AffineDimExpr(count)
         loops = [AffineDimExpr(d) for d in range(count)]
-        loops[found.loop] = quads * QUAD + place  # type: ignore[call-overload]
+        loops[found.loop] = quads * QUAD + inner  # type: ignore[call-overload]
         changed: list[AffineMapAttr] = []
         for position, affine in enumerate(maps):
             if position == found.weights:
-                results = (*affine.results, place)
+                results = (*affine.results, inner)
             else:
                 results = tuple(e.replace_dims_and_symbols(loops, []) for e in affine.results)
             changed.append(indexing_map(count + 1, results))
@@ -229,8 +229,8 @@ class _Quads:
         kept = tuple(axis for axis, loop in enumerate(loops) if loop in linalg_op.parallel)
         surplus = b.weight(WeightAttr(Surplus(weights_of(weights.value), kept).weights))
         at = b.loops_of(shape_of(op.results[0]))
-        place = {form.bare: axis for form, axis in zip(linalg_op.write.index, at, strict=True)}
-        begin = surplus[tuple(place[loops[axis]] for axis in kept)]
+        index_of = {form.bare: axis for form, axis in zip(linalg_op.write.index, at, strict=True)}
+        begin = surplus[tuple(index_of[loops[axis]] for axis in kept)]
         if filled_with(outs_of(op)) != 0:
             begin = tensor_of(outs_of(op))[at] + begin
         start = b.map(at, begin)

@@ -53,7 +53,7 @@ class _Fusing:
 
     @staticmethod
     def of(op: GenericOp) -> _Fusing | str | None:
-        """Both, or why the first has memory of its own. None for what is not pointwise."""
+        """Both, or why the first has memory of its own. None for other operations."""
         if not may_be_rebuilt(op) or not _is_by_points(op):
             return None
         user = reader_of(op.results[0])

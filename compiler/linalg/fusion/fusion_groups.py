@@ -76,7 +76,7 @@ def find_groups(block: Block, most: int = CostModel.most_in_epilogue) -> list[Gr
         if isinstance(op, _MEMORY):
             continue
         if not isinstance(op, GenericOp | FillOp | CodeOp):
-            raise CompilerBug(f"{op.name} has no place in the linalg level")
+            raise CompilerBug(f"{op.name} is no operation of the linalg level")
         if is_initial(op) or _is_inside(op):
             continue
         host: Group | str = ""

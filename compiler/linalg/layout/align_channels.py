@@ -59,7 +59,7 @@ class AlignChannels(Choice[_Concat, _Concat]):
         return self._match(op, PackedAxes())
 
     def _match(self, op: _Concat, axes: PackedAxes) -> _Concat | str | None:
-        """The same with what is known of the network."""
+        """The same, with the axes that are known already."""
         shape, most = shape_of(op.result), self.costs.most_gathered_channels
         if len(shape) != 3 or element_of(op.result) != f32 or not _has_ragged_parts(op, axes):
             return None

@@ -114,8 +114,8 @@ def _shuffled(op: tensor.CollapseShapeOp, most: int) -> _Selection | str | None:
         return "it moves rows or columns, too"
     if shape_of(op.result)[0] > most:
         return f"it has more than {most} channels"
-    places = product(*(range(move.shape[axis]) for axis in groups[0]))
-    channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in places]
+    elements = product(*(range(move.shape[axis]) for axis in groups[0]))
+    channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in elements]
     return _Selection(source, tuple(channels), doc_of(op.src.owner))
 
 
@@ -180,10 +180,10 @@ def lanes_of(extents: Sequence[int], channels: Sequence[int]) -> list[int]:
 
     extents: how many channels each part has.
     """
-    place: list[int] = []
+    lane_of: list[int] = []
     first = 0
     for extent in extents:
-        place += range(first, first + extent)
+        lane_of += range(first, first + extent)
         first += lanes_in(extent)
-    lanes = [place[channel] for channel in channels]
+    lanes = [lane_of[channel] for channel in channels]
     return lanes + lanes[-1:] * (-len(lanes) % BLOCK)

@@ -116,7 +116,7 @@ def _joined(op: tensor.ConcatOp) -> list[SSAValue]:
 def _join(op: tensor.ConcatOp) -> None:
     """Join the sources of gathers, and let the readers gather from that."""
     values: list[SSAValue] = []
-    places: list[int] = []
+    new: list[int] = []
     first = 0
     for value in op.inputs:
         source = _selection(value) if value.has_one_use() else None
@@ -125,14 +125,14 @@ def _join(op: tensor.ConcatOp) -> None:
         else:
             channels, (made,) = source.channels, source.captured
         values.append(made)
-        places += [first + channel for channel in channels]
+        new += [first + channel for channel in channels]
         first += shape_of(made)[0]
     b = Builder(Block())
     concat_op = b.concat([tensor_of(value) for value in values], 0).value
     concat_op.name_hint = op.result.name_hint
     move_after(b, op.result)
     for reader in _selections(op.result):
-        _select_anew(reader, concat_op, [places[channel] for channel in _channels(reader)])
+        _select_anew(reader, concat_op, [new[channel] for channel in _channels(reader)])
 
 
 def _selections(value: SSAValue) -> list[GenericOp]:
@@ -213,11 +213,11 @@ def _sort_part(
     order = sorted(range(count), key=lambda channel: first_taken.get(channel, count))
     if order == list(range(count)):
         return
-    place = {channel: new for new, channel in enumerate(order)}
+    moved_to = {channel: new for new, channel in enumerate(order)}
     for reader, first in reads:
         channels = taken.get(reader, _channels(reader))
         inside = range(first, first + count)
-        taken[reader] = [first + place[c - first] if c in inside else c for c in channels]
+        taken[reader] = [first + moved_to[c - first] if c in inside else c for c in channels]
     b = Builder(Block())
     op.operands[position] = select(b, value, order).value
     move_before(b, op)

@@ -39,7 +39,7 @@ def _join(pads: Sequence[tensor.PadOp]) -> None:
     """One pad in front of the first, as wide as the widest on each side, and slices of it."""
     first, b = pads[0], Builder(Block())
     lows, highs = zip(*map(pad_sides, pads), strict=True)
-    low, high = ([max(cells) for cells in zip(*sides, strict=True)] for sides in (lows, highs))
+    low, high = ([max(one) for one in zip(*sides, strict=True)] for sides in (lows, highs))
     whole = b.pad(tensor_of(first.source), low, high, pad_value(first))
     move_before(b, first)
     for op, before in zip(pads, lows, strict=True):

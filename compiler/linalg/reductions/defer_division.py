@@ -69,7 +69,7 @@ class _Dividing:
         position = next((p for p in pair if linalg_op.reads[p].value is shares), None)
         if position is None:
             return "its quotients are no factor of the sums"
-        loops = [linalg_op.reads[position].index[place].bare for place in found.kept]
+        loops = [linalg_op.reads[position].index[axis].bare for axis in found.kept]
         axis_of = {form.bare: axis for axis, form in enumerate(linalg_op.write.index)}
         if None in loops or not all(loop in axis_of for loop in loops):
             return "sums add quotients with several divisors"

@@ -150,11 +150,11 @@ def _axes(
 ) -> tuple[int, ...] | None:
     """The axis of the weights that each axis of the factors moves with; None if one has none."""
     axis_of = {form.bare: axis for axis, form in enumerate(weights.index)}
-    place_of = {form.bare: place for place, form in enumerate(scaling.write.index)}
+    scaled_axis_of = {form.bare: axis for axis, form in enumerate(scaling.write.index)}
     axes: list[int] = []
     for form in factors.index:
-        place = place_of.get(form.bare)
-        loop = None if form.bare is None or place is None else data.index[place].bare
+        axis = scaled_axis_of.get(form.bare)
+        loop = None if form.bare is None or axis is None else data.index[axis].bare
         if loop is None or loop not in linalg_op.reduced or loop not in axis_of:
             return None
         axes.append(axis_of[loop])

@@ -133,12 +133,12 @@ def _rows(x: Tensor, found: Shares) -> Code:
     source, shares = code.inputs[0], code.results[0]
     largest, factor = code.scratch((together,)), code.scratch((together,))
     with code.range(count) as row:
-        cells = source.part(first + row)
-        largest[row] = code.largest(extent, lambda k: cells[k], found.least)
+        elements = source.part(first + row)
+        largest[row] = code.largest(extent, lambda k: elements[k], found.least)
     with code.range(count) as row:
-        cells, powers, most = source.part(first + row), shares.part(first + row), largest[row]
+        elements, powers, most = source.part(first + row), shares.part(first + row), largest[row]
         with code.lanes(extent) as k:
-            powers[k] = code.exp(cells[k] - most)
+            powers[k] = code.exp(elements[k] - most)
     with code.range(count) as row:
         powers = shares.part(first + row)
         total = code.sum(extent, lambda k: powers[k])

@@ -79,7 +79,7 @@ class _Sum:
 
     @staticmethod
     def of(op: GenericOp, target: Target) -> _Sum | str | None:
-        """The contraction that is worth cutting, or why it is not. None for what is none."""
+        """The contraction, if it is worth cutting, or why not. None for other operations."""
         linalg_op = LinalgOp(op)
         if (
             linalg_op.product is None
@@ -122,7 +122,7 @@ def _axis(access: TensorAccess, loop: int) -> int | None:
 
 
 def _parts(linalg_op: LinalgOp, target: Target) -> int:
-    """In how many parts to sum; 1 where what is read again stays near by itself."""
+    """The number of parts; 1 where operands that are read again stay in the cache anyway."""
     l2_bytes, costs = target.core.l2_bytes, target.costs
     stays, worth = costs.operand_share * l2_bytes, costs.parts_worth
     lane = linalg_op.write.index[-1].bare

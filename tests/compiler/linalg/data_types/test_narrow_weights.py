@@ -28,6 +28,7 @@ from ncc.dialects.scalar import clamp, to_index
 from ncc.dialects.statements import Code
 from ncc.dialects.weights.stored import Encoding
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import crossed
 from tests.runnable import NAMES
@@ -89,9 +90,20 @@ def test_other_weights_stay(read: Read, weight: WeightAttr) -> None:
     assert read(product(weight), (1, weight.shape[1])) == [[f32, f32]]
 
 
-def test_many_points_stay(read: Read) -> None:
+def test_many_points_stay(read: Read, make_network: Callable[..., ModuleOp]) -> None:
     """Each few of them would widen all weights again."""
-    assert read(product(drawn(4, INPUTS, 16)), (POINTS + 1, INPUTS)) == [[f32, f32]]
+    write, shape = product(drawn(4, INPUTS, 16)), (POINTS + 1, INPUTS)
+    assert read(write, shape) == [[f32, f32]]
+    [reason] = reasons(NarrowWeights(), make_network([shape], write))
+    assert reason == f"more than {POINTS} points share each of its weights"
+
+
+def test_the_reason_is_that_of_the_weights(make_network: Callable[..., ModuleOp]) -> None:
+    """They have other numbers; of small ones there is nothing to tell."""
+    others, few = drawn(4, INPUTS, 16, scale=0.1), drawn(1, SMALL, 16)
+    module = make_network([(1, INPUTS)], product(others))
+    assert reasons(NarrowWeights(), module) == ["its weights are not all float16"]
+    assert not NarrowWeights().explain(make_network([(1, SMALL)], product(few)))
 
 
 def test_no_instruction(read: Read) -> None:

@@ -15,6 +15,7 @@ from ncc.compiler.linalg.layout.gather_channels import GatherChannels, lanes_of
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import pointwise_convolution
+from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -89,6 +90,8 @@ def test_nothing_else_is_a_selection(make_network: MakeNetwork) -> None:
         ]
 
     assert selected(make_network([(16, 6, 6)], write)) == (0, 0)
+    told = reasons(GatherChannels(), make_network([(16, 6, 6)], write))
+    assert told == ["it moves rows or columns, too"]
 
 
 def test_rows_that_become_an_image_are_no_selection(make_network: MakeNetwork) -> None:

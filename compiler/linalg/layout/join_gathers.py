@@ -55,8 +55,11 @@ class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
         axes = PackedAxes()
         if not joins_channels(op, axes):
             return None
-        if not any(_selection(value) for value in op.inputs if value.has_one_use()):
+        gathers = [value for value in op.inputs if _selection(value) is not None]
+        if not gathers:
             return None
+        if not any(value.has_one_use() for value in gathers):
+            return "others read the gathers that it joins, too"
         by_gathers = all(_reader(use.operation) for use in op.result.uses)
         if not by_gathers or not is_selected(op.result, axes):
             return "others than gathers of channels read it"

@@ -98,8 +98,11 @@ def test_what_somebody_else_reads(make_network: MakeNetwork, other: str) -> None
         ]
 
     module = make_network([(16, 3, 2), (16, 3, 2)], write)
-    told = ["others than gathers of channels read it"] if other == "concat" else []
-    assert reasons(JoinGathers(), module) == told
+    reader = {
+        "concat": "others than gathers of channels read it",
+        "part": "others read the gathers that it joins, too",
+    }
+    assert reasons(JoinGathers(), module) == [reader[other]]
     assert concats(module) == [(False, False), (True, False)]
 
 

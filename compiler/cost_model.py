@@ -161,6 +161,19 @@ class CostModel:
     times_scaled_image: int = 2
     """How many times as large as the weights the image must be: weights come from memory, and
     the image from a cache."""
+    prefetched_worth: int = 4
+    """How many times faster elements that lie side by side are read than others: they are
+    prefetched."""
+    few_outputs_on_tiles: int = 32
+    """Outputs that vectors multiply sooner than an image is scaled and tiles multiply: 16 and 24
+    take 0.4 to 0.75 of that time, 40 as long."""
+    fewest_folded: int = 8
+    """Inputs of a sum that takes several of them at once, and its points: with fewer, sums wait for
+    themselves."""
+    fewest_softmax_row: int = 48
+    """Elements of a row that fill vectors well in a fused softmax."""
+    fewest_softmax_columns: int = 64
+    """Columns side by side that do."""
     most_blocks_in_place: int = 8
     """Blocks of results for which every lane is read: with more of them, tables are read more
     often than a selection would be."""
@@ -189,3 +202,17 @@ class CostModel:
     # --- bf16x3 ---
     bf16_parts_worth: int = 2
     """How many times the traffic of sums in parts the traffic of whole sums is."""
+    fewest_bf16_points: int = 8
+    """Points of a sum on matrix tiles: a tile of fewer rows takes no less time."""
+    filled_step: float = 0.4
+    """The part of a step along the row of a window, at the least, that is no padding with zeros."""
+    fewest_bf16_products: int = 32
+    """Products of a number of a group that are worth splitting it."""
+
+    # --- Other data types ---
+    reached_multiply_adds: float = 0.85
+    """The part of a core's peak of multiply-adds that contractions reach when nothing stalls
+    them."""
+    most_points_of_float16: int = 49
+    """Points that share a weight of float16: an image of 7 x 7, in three or four tiles, is no
+    slower, and its weights take half the memory."""

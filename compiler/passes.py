@@ -47,7 +47,7 @@ from ncc.compiler.linalg.layout.join_gathers import JoinGathers
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.layout.transpose_factors import TransposeFactors
 from ncc.compiler.linalg.reductions.defer_division import DeferDivision
-from ncc.compiler.linalg.reductions.fold_scale_into_weights import FEW_OUTPUTS, FoldScaleIntoWeights
+from ncc.compiler.linalg.reductions.fold_scale_into_weights import FoldScaleIntoWeights
 from ncc.compiler.linalg.reductions.fuse_softmax import FuseSoftmax
 from ncc.compiler.linalg.reductions.hoist_reductions import HoistReductions
 from ncc.compiler.linalg.reductions.split_k_over_lanes import SplitKOverLanes
@@ -64,7 +64,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         return [ConvertNcnnToLinalg(), FormFusionGroups(epilogues=False)]
     target, threads = options.target, options.num_threads
     costs = target.costs
-    few = FEW_OUTPUTS if options.tiles else None
+    few = costs.few_outputs_on_tiles if options.tiles else None
     tiles = [SplitBf16(target)] if options.tiles else []
     fixed = [QuantizeWeights(target)] if options.tiles else []
     return [
@@ -77,7 +77,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         JoinGroups(target),  # of fewer channels than a block has
         SeparateGroups(target),  # a few large groups become convolutions of their own
         DeferDivision(),  # while the quotient is still next to its sum
-        FuseSoftmax(),  # other softmax, while its four operations are still together
+        FuseSoftmax(costs),  # other softmax, while its four operations are still together
         HoistElementwise(),  # in front of reshapes and concats, next to the producer
         HoistReductions(),  # next to the last operand, so that one value stays alive
         SeparateWindows(costs),  # of maxima and sums, one axis at a time

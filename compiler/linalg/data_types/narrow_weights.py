@@ -41,14 +41,10 @@ from ncc.dialects.weights.narrow import narrowed
 from ncc.dialects.weights.sources import LOOKED_AT, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
-POINTS = 49
-"""So many share a weight at most: an image of 7 x 7, in three or four tiles, is no slower, and its
-weights take half the memory."""
-
 
 @dataclass(frozen=True)
 class NarrowWeights(WeightPattern["_Narrow"]):
-    """Have the sums of the network read weights of float16; see the head of this file."""
+    """Let sums of few points read weights of float16 as such."""
 
     name = "narrow-weights"
 
@@ -60,8 +56,9 @@ class NarrowWeights(WeightPattern["_Narrow"]):
             return None
         if not is_large(weights, self.target.core):
             return None
+        most = self.target.costs.most_points_of_float16
         for use in uses:
-            if (reason := _why_wide(use.operation, use.index)) is not None:
+            if (reason := _why_wide(use.operation, use.index, most)) is not None:
                 return reason
         narrow = narrowed(op.value.data)
         if narrow is None:
@@ -90,7 +87,7 @@ class _Narrow:
 
 
 def _uses(value: SSAValue) -> Iterator[Use]:
-    """Who reads a value, or what it is under another shape."""
+    """All uses of a value, also under other shapes."""
     for use in value.uses:
         if isinstance(use.operation, RESHAPES):
             yield from _uses(use.operation.results[0])
@@ -98,14 +95,14 @@ def _uses(value: SSAValue) -> Iterator[Use]:
             yield use
 
 
-def _why_wide(op: Operation, position: int) -> str | None:
+def _why_wide(op: Operation, position: int, most: int) -> str | None:
     """Why an operation reads an operand in float32; None where it sums products with each weight
     at few points, or takes rows of them.
     """
     if isinstance(op, GenericOp) and (linalg_op := LinalgOp(op)).separable is None:
         if position in (linalg_op.product or ()) and linalg_op.reduced:
-            few = points_with(linalg_op.reads[position], linalg_op) <= POINTS
-            return None if few else f"more than {POINTS} points share each of its weights"
+            few = points_with(linalg_op.reads[position], linalg_op) <= most
+            return None if few else f"more than {most} points share each of its weights"
     return None if _streams(op, position) else "its weights are more than factors of sums"
 
 
@@ -122,14 +119,14 @@ def _streams(op: Operation, position: int) -> bool:
 
 
 def _is_of_rows(op: tensor.ExtractOp) -> bool:
-    """Whether elements are taken of rows, side by side, and not as a selection of channels."""
+    """Whether an operation reads rows, of elements side by side, and gathers no channels."""
     taker = op.parent_op()
     alone = isinstance(taker, GenericOp) and may_be_rebuilt(taker)
     return alone and isinstance(op.indices[-1].owner, IndexOp)
 
 
 def _is_multiplied(use: Use) -> bool:
-    """Whether what is loaded of memory is a factor of products in all lanes, and nothing else."""
+    """Whether a loaded element is a factor of products in all lanes, and nothing else."""
     load = use.operation
     if not isinstance(load, memref.LoadOp) or not isinstance(load.parent_op(), LanesOp):
         return False
@@ -137,13 +134,13 @@ def _is_multiplied(use: Use) -> bool:
 
 
 def _signals(weights: Weights) -> bool:
-    """Whether there is a signaling NaN, which widening makes a quiet one, as sums do anyway."""
+    """Whether there is a signaling NaN: widening would make it quiet, as sums do anyway."""
     parts = (part.array().view(np.uint16) for part in weights.parts(LOOKED_AT))
     return any(bool(((bits & 0x7E00 == 0x7C00) & (bits & 0x1FF != 0)).any()) for bits in parts)
 
 
 def _retype_shapes(value: SSAValue) -> None:
-    """Let what a value is under other shapes be float16."""
+    """Let reshapes of a value be float16."""
     for use in list(value.uses):
         if isinstance(use.operation, RESHAPES):
             made = use.operation.results[0]
@@ -152,7 +149,7 @@ def _retype_shapes(value: SSAValue) -> None:
 
 
 def _widen(argument: SSAValue) -> None:
-    """Let an element in a body, or those that it loads of memory, be float16 that is widened."""
+    """Widen an element of a body, or elements that it loads, from float16."""
     if isinstance(argument.type, MemRefType):
         kind = MemRefType(f16, argument.type.get_shape())
         memory = Rewriter.replace_value_with_new_type(argument, kind)

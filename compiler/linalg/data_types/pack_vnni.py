@@ -77,7 +77,7 @@ QUAD = 4
 
 @dataclass(frozen=True)
 class PackVnni(LinalgChoice["Split"]):
-    """Split a reduced loop of every int8 contraction that allows it."""
+    """Split a reduced loop of int8 contractions in groups of four, for dot-product instructions."""
 
     name = "pack-vnni"
 
@@ -157,10 +157,10 @@ def _has_lanes(linalg_op: LinalgOp, weights: TensorAccess) -> bool:
     return lane is not None and weights.uses(lane) and linalg_op.extents[lane] % BLOCK == 0
 
 
-def _walks_neighbours(linalg_op: LinalgOp, loop: int, place: AffineForm) -> bool:
-    """Whether a loop does nothing but walk neighbours at a place of the data, and weights."""
-    moved = [form for access in linalg_op.reads for form in access.index if form.coefficient(loop)]
-    return place.coefficient(loop) == 1 and len(moved) == 2 and loop not in linalg_op.indexed
+def _walks_neighbours(linalg_op: LinalgOp, loop: int, form: AffineForm) -> bool:
+    """Whether a loop only walks neighbours along one axis of the data, and an axis of weights."""
+    moved = [one for access in linalg_op.reads for one in access.index if one.coefficient(loop)]
+    return form.coefficient(loop) == 1 and len(moved) == 2 and loop not in linalg_op.indexed
 
 
 def _needs_no_tail(linalg_op: LinalgOp, loop: int, weights: SSAValue) -> bool:
@@ -176,7 +176,7 @@ def _is_int8(value: SSAValue) -> bool:
 
 
 class _Quads:
-    """Rewrites contractions; what several of them read is made once."""
+    """Rewrites contractions; makes an operand once for all that read it."""
 
     def __init__(self) -> None:
         self.weights: dict[tuple[SSAValue, int], SSAValue] = {}
@@ -186,13 +186,13 @@ class _Quads:
         """Make two loops of one, the inner one over four neighbours."""
         maps = [m.data for m in op.indexing_maps.data]
         count = maps[0].num_dims
-        quads, place = AffineDimExpr(found.loop), AffineDimExpr(count)
+        quads, inner = AffineDimExpr(found.loop), AffineDimExpr(count)
         loops = [AffineDimExpr(d) for d in range(count)]
-        loops[found.loop] = quads * QUAD + place  # type: ignore[call-overload]
+        loops[found.loop] = quads * QUAD + inner  # type: ignore[call-overload]
         changed: list[AffineMapAttr] = []
         for position, affine in enumerate(maps):
             if position == found.weights:
-                results = (*affine.results, place)
+                results = (*affine.results, inner)
             else:
                 results = tuple(e.replace_dims_and_symbols(loops, []) for e in affine.results)
             changed.append(indexing_map(count + 1, results))
@@ -222,15 +222,15 @@ class _Quads:
         return self.weights[weights, axis]
 
     def read_unsigned(self, op: GenericOp, found: Split) -> None:
-        """Read the data as numbers without a sign, 128 more, and start from what that adds."""
+        """Read the data as unsigned numbers, 128 more, and start from minus what that adds."""
         data, linalg_op, b = op.operands[found.data], LinalgOp(op), builder_for(op)
         weights = linalg_op.reads[found.weights]
         loops = [form.bare for form in weights.index]
         kept = tuple(axis for axis, loop in enumerate(loops) if loop in linalg_op.parallel)
         surplus = b.weight(WeightAttr(Surplus(weights_of(weights.value), kept).weights))
         at = b.loops_of(shape_of(op.results[0]))
-        place = {form.bare: axis for form, axis in zip(linalg_op.write.index, at, strict=True)}
-        begin = surplus[tuple(place[loops[axis]] for axis in kept)]
+        index_of = {form.bare: axis for form, axis in zip(linalg_op.write.index, at, strict=True)}
+        begin = surplus[tuple(index_of[loops[axis]] for axis in kept)]
         if filled_with(outs_of(op)) != 0:
             begin = tensor_of(outs_of(op))[at] + begin
         start = b.map(at, begin)
@@ -264,8 +264,8 @@ class _Quads:
 
 
 def _has_points(linalg_op: LinalgOp, found: Split) -> bool:
-    """Whether several points read the same weights: where one does, it waits for them, and a sum
-    more for the signs costs nothing.
+    """Whether several points read the same weights: a single one waits for them, so that one more
+    sum, for the signs, costs nothing.
     """
     data, weights = linalg_op.reads[found.data], linalg_op.reads[found.weights]
     return any(

@@ -55,7 +55,7 @@ MOST_UNEVEN, MOST_UNEVEN_SHORT = 1 << 8, 1 << 4
 
 @dataclass(frozen=True)
 class QuantizeWeights(WeightPattern["_Quantized"]):
-    """Have sums of products with one vector read fixed-point weights; see the head of this file."""
+    """Let products of a matrix and one vector read fixed-point weights."""
 
     name = "quantize-weights"
 
@@ -97,7 +97,7 @@ class _Quantized:
 class _Sum:
     """A sum of products of weights with one vector.
 
-    rows: the axes of the weights that are axes of the result, and those of the result that they are
+    rows: each axis of the weights that is one of the result, and that axis of the result
     """
 
     op: GenericOp
@@ -125,7 +125,7 @@ class _Sum:
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """Those of the weights that say which row it is."""
+        """The axes of the weights that number its rows."""
         return tuple(axis for axis, _ in self.rows)
 
     def rewrite(self, source: Weights, short: bool) -> None:
@@ -144,7 +144,7 @@ class _Sum:
         )
 
     def _sums(self, b: Builder, operands: list[Tensor]) -> Tensor:
-        """z, from nothing, of operands one of which holds fractions."""
+        """z, from zero, of operands one of which holds fractions."""
         zeros = b.full(shape_of(self.op.results[0]), 0.0)
         sums = rebuilt(b, self.op, [operand.value for operand in operands], zeros)
         weight = generic_of(sums).body.block.args[self.weights]

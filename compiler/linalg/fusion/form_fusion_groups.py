@@ -37,7 +37,7 @@ from ncc.dialects.tiled import TiledLoopOp
 
 @dataclass(frozen=True)
 class FormFusionGroups(ExplainedPass):
-    """Outline every group of the network's function; see the head of this file."""
+    """Form groups of operations that become one kernel each."""
 
     name = "form-fusion-groups"
 
@@ -102,7 +102,7 @@ def _outline(home: Block, group: Group, name: str) -> None:
 
 
 def _rename_operands(op: Operation, renamed: Mapping[SSAValue, SSAValue]) -> None:
-    """Let an operation, and those inside of it, read other values."""
+    """Replace operands of an operation, and of those inside of it."""
     for inner in op.walk():
         for index, operand in enumerate(operands_of(inner)):
             if operand in renamed:
@@ -110,7 +110,7 @@ def _rename_operands(op: Operation, renamed: Mapping[SSAValue, SSAValue]) -> Non
 
 
 def _local_operations(operations: Iterable[Operation]) -> list[Operation]:
-    """What every kernel makes for itself: shapes of results, scalar constants, and fills."""
+    """The operations that every kernel repeats: empty tensors, scalar constants, and fills."""
     found: dict[Operation, None] = {}
     for op in operations:
         for operand in operands_of(op):

@@ -64,12 +64,12 @@ class Group:
 
     @property
     def value(self) -> Operation:
-        """What computes the element that is stored, whole or in bf16 parts."""
+        """The operation that computes the stored element, whole or in bf16 parts."""
         return self.epilogue[-1] if self.epilogue else self.anchor
 
     @property
     def results(self) -> list[SSAValue]:
-        """What others read."""
+        """The values that other kernels read."""
         values: list[SSAValue] = list(self.value.results)
         if self.halves is None:
             return values
@@ -85,7 +85,7 @@ def find_groups(block: Block, most: int = CostModel.most_in_epilogue) -> list[Gr
         if isinstance(op, _MEMORY):
             continue
         if not isinstance(op, GenericOp | FillOp | CodeOp):
-            raise CompilerBug(f"{op.name} has no place in the linalg level")
+            raise CompilerBug(f"{op.name} is no operation of the linalg level")
         if is_initial(op) or _is_inside(op):
             continue
         host: Group | str = ""
@@ -128,7 +128,7 @@ def is_initial(op: Operation) -> bool:
 
 
 def _is_inside(op: Operation) -> bool:
-    """Whether op is a selection of elements in a row, which its reader finds where they lie."""
+    """Whether op gathers from a row of elements, which its reader does in place."""
     if not isinstance(op, GenericOp):
         return False
     linalg_op = LinalgOp(op)
@@ -136,7 +136,7 @@ def _is_inside(op: Operation) -> bool:
 
 
 def _selection_of(op: Operation) -> GenericOp | None:
-    """The selection whose elements an accumulation reads where they lie."""
+    """The gather that an accumulation does in place."""
     for operand in operands_of(op):
         if isinstance(operand.owner, GenericOp) and _is_inside(operand.owner):
             return operand.owner
@@ -144,7 +144,7 @@ def _selection_of(op: Operation) -> GenericOp | None:
 
 
 def _accumulates_whole(user: Operation) -> bool:
-    """Whether a generic starts from `outs` and writes every point of it."""
+    """Whether a generic starts from `outs` and writes every element of it."""
     if not isinstance(user, GenericOp):
         return False
     linalg_op = LinalgOp(user)
@@ -152,7 +152,7 @@ def _accumulates_whole(user: Operation) -> bool:
 
 
 def _writes_whole(linalg_op: LinalgOp) -> bool:
-    """Whether each point of the result is written by one point of the parallel loops."""
+    """Whether one iteration of the parallel loops writes each element of the result."""
     return all(form.bare is not None for form in linalg_op.write.index)
 
 
@@ -197,7 +197,7 @@ def _why_apart(linalg_op: LinalgOp, position: int, group: Group, most: int) -> s
 
 
 def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
-    """The block of zeros that completes the last pair of blocks of the value, if there is one."""
+    """The pad with zeros that completes the last pair of blocks of the value, if there is one."""
     access, axis = LinalgOp(halves).halved
     pad = access.value.owner
     if not isinstance(pad, tensor.PadOp) or not pad.result.has_one_use():
@@ -209,14 +209,14 @@ def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
 
 
 def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
-    """The group whose value op reads to make halves of it, if it can store them itself."""
+    """The group whose value op splits in bf16 parts, if that kernel can store them."""
     (access, _), pads = LinalgOp(op).halved, _pads_of(op)
     group = result_of.get(pads[0].source if pads else access.value)
     if group is None or group.halves is not None or not isinstance(group.anchor, GenericOp):
         return None
     anchor = LinalgOp(group.anchor)
     goes_on = isinstance(outs_of(group.anchor).owner, GenericOp | Block) and not group.initial
-    asks_where = anchor.indexed and anchor.lanes is None  # lanes are known without
+    asks_where = anchor.indexed and anchor.lanes is None  # a gather's lanes need no loop number
     if goes_on or asks_where or not _writes_whole(anchor):
         return None
     return group if len(access.index) == len(anchor.write.index) else None

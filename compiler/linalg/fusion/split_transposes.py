@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from ncc.compiler.linalg.analysis.attributes import may_be_rebuilt
 from ncc.compiler.linalg.analysis.generics import generics_of
@@ -32,12 +32,12 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 
 MOST_INTERLEAVED = 8
-"""The most neighbours that a kernel interleaves, or takes apart, in registers."""
+"""The most channels that a kernel interleaves, or takes apart, in registers."""
 
 
 @dataclass(frozen=True)
 class SplitTransposes(LinalgChoice["_Split"]):
-    """Split every such move that is a kernel of its own; see the head of this file."""
+    """Split transposes that would move elements one by one."""
 
     name = "split-transposes"
 
@@ -48,12 +48,13 @@ class SplitTransposes(LinalgChoice["_Split"]):
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         matched = {op: self.match(op) for op in generics_of(block)}
-        if not any(matched.values()):
-            return
-        kernels = {group.anchor for group in find_groups(block, self.target.costs.most_in_epilogue)}
+        kernels: set[Operation] = set()
+        if any(isinstance(split, _Split) for split in matched.values()):
+            groups = find_groups(block, self.target.costs.most_in_epilogue)
+            kernels |= {group.anchor for group in groups}
         for op, split in matched.items():
             if isinstance(split, _Split) and op not in kernels:
-                split = "a sum stores its result so"
+                split = "a kernel computes it with its operand, or its reader"
             found = self.decide_on(op, split, decisions)
             if found is not None:
                 found.rewrite()

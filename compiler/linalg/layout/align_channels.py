@@ -49,7 +49,7 @@ _Concat: TypeAlias = tensor.ConcatOp | tensor.CollapseShapeOp
 
 @dataclass(frozen=True)
 class AlignChannels(Choice[_Concat, _Concat]):
-    """Let groups and parts of concats begin with blocks; see the head of this file."""
+    """Let groups of channels, and parts of concats, begin with a block."""
 
     name = "align-channels"
 
@@ -59,7 +59,7 @@ class AlignChannels(Choice[_Concat, _Concat]):
         return self._match(op, PackedAxes())
 
     def _match(self, op: _Concat, axes: PackedAxes) -> _Concat | str | None:
-        """The same with what is known of the network."""
+        """The same, with the axes that are known already."""
         shape, most = shape_of(op.result), self.costs.most_gathered_channels
         if len(shape) != 3 or element_of(op.result) != f32 or not _has_ragged_parts(op, axes):
             return None
@@ -111,7 +111,7 @@ class _AlignGroups(LinalgChoice[GroupedSum]):
 
 
 def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
-    """A value with groups of so many channels filled up."""
+    """A value whose groups of so many channels are filled up to whole blocks."""
     groups = range(0, shape_of(value)[0], size)
     channels = [
         first + min(channel, size - 1) for first in groups for channel in range(lanes_in(size))
@@ -131,7 +131,7 @@ def _has_ragged_parts(concat_op: _Concat, axes: PackedAxes) -> bool:
 
 
 def _align_concat(concat_op: _Concat) -> None:
-    """Let the readers of a concat read a selection of all of its channels."""
+    """Let the readers of a concat read a gather of all of its channels."""
     value = concat_op.result
     uses = [use for use in value.uses if not isinstance(use.operation, tensor.ExtractOp)]
     b = Builder(Block(), "layout")

@@ -46,7 +46,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 
 @dataclass(frozen=True)
 class GatherChannels(Choice[tensor.CollapseShapeOp, "_Selection"]):
-    """Write every shuffle of a concat's channels, and the slices of it, as selections."""
+    """Write shuffles of a concat's channels, and slices of them, as gathers."""
 
     name = "gather-channels"
 
@@ -91,7 +91,7 @@ def _result(op: Operation) -> SSAValue | None:
 
 
 def _shuffled(op: tensor.CollapseShapeOp, most: int) -> _Selection | str | None:
-    """The channels that a collapsed move of a concat takes, if it leaves images as they are."""
+    """The channels that a collapsed transpose of a concat takes, if images stay as they are."""
     if not isinstance(op.src.owner, GenericOp):
         return None
     move, groups = Move.of(op.src.owner), groups_of(op)
@@ -114,14 +114,14 @@ def _shuffled(op: tensor.CollapseShapeOp, most: int) -> _Selection | str | None:
         return "it moves rows or columns, too"
     if shape_of(op.result)[0] > most:
         return f"it has more than {most} channels"
-    places = product(*(range(move.shape[axis]) for axis in groups[0]))
-    channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in places]
+    elements = product(*(range(move.shape[axis]) for axis in groups[0]))
+    channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in elements]
     return _Selection(source, tuple(channels), doc_of(op.src.owner))
 
 
 def _is_concat(value: SSAValue) -> bool:
-    """Whether a value is put together of channels: of several values, of computed groups, or of
-    sums for this reader, whose weights can be in any order.
+    """Whether a value has channels of several values, of computed groups, or of sums for this
+    reader, whose weights can be in any order.
     """
     match value.owner:
         case tensor.ConcatOp() as op:
@@ -136,7 +136,7 @@ def _is_concat(value: SSAValue) -> bool:
 
 
 def _sliced(op: Operation, found: dict[SSAValue, _Selection]) -> _Selection | None:
-    """Some of the channels of a selection."""
+    """A slice of the channels of a gather."""
     if not isinstance(op, tensor.ExtractSliceOp) or op.source not in found:
         return None
     whole, shape = found[op.source], shape_of(op.result)
@@ -157,9 +157,7 @@ def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
 
 
 def select_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
-    """The same; of a value that is padded along other axes only, what is inside is selected, and
-    padded afterwards.
-    """
+    """The same; where a value is padded along other axes only, the gather is inside of the pad."""
     owner = value.owner
     if isinstance(owner, tensor.PadOp) and leaves_whole(owner, 0):
         return same_view(b, owner, [select_inside(b, owner.source, channels)])
@@ -178,14 +176,14 @@ def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
 
 
 def lanes_of(extents: Sequence[int], channels: Sequence[int]) -> list[int]:
-    """Where channels of parts in blocks are, one behind the other; the last fills its block up.
+    """The lanes of channels of parts in blocks; the last channel fills its block up.
 
     extents: how many channels each part has.
     """
-    place: list[int] = []
+    lane_of: list[int] = []
     first = 0
     for extent in extents:
-        place += range(first, first + extent)
+        lane_of += range(first, first + extent)
         first += lanes_in(extent)
-    lanes = [place[channel] for channel in channels]
+    lanes = [lane_of[channel] for channel in channels]
     return lanes + lanes[-1:] * (-len(lanes) % BLOCK)

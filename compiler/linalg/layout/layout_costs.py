@@ -40,7 +40,7 @@ def costs_of(linalg_op: LinalgOp, packing: Packing, model: CostModel) -> tuple[f
 
 
 def _plain_sum(linalg_op: LinalgOp, model: CostModel) -> float:
-    """Multiply-adds that one of a sum costs more among plain values than in blocks."""
+    """Additional multiply-adds for each one of a sum, on plain values instead of blocks."""
     dims, last = ContractionDims.of(linalg_op), linalg_op.write.index[-1].bare
     if dims is not None and not dims.m:
         return model.steps_by_a_vector
@@ -57,7 +57,7 @@ def _plain_sum(linalg_op: LinalgOp, model: CostModel) -> float:
 
 
 def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp], model: CostModel) -> float:
-    """Bytes that can be moved in the time of each of these reads of plain values."""
+    """Bytes that can be moved in the time of one of these reads of plain values."""
     along = linalg_op.write.index[-1].bare
     if along is not None and all(_reads_row(linalg_op, read, along) for read in reads):
         extent = linalg_op.extents[along]
@@ -67,7 +67,7 @@ def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp], model: CostMode
 
 
 def _reads_row(linalg_op: LinalgOp, read: ExtractOp, along: int) -> bool:
-    """Whether neighbours along a loop, whose number leads nowhere else, are read side by side."""
+    """Whether iterations of a loop, whose number has no other use, read elements side by side."""
     numbers = [
         op
         for op in ops_of(linalg_op.body)
@@ -82,7 +82,7 @@ def _reads_row(linalg_op: LinalgOp, read: ExtractOp, along: int) -> bool:
 
 
 def _gathers(linalg_op: LinalgOp, reads: Sequence[ExtractOp]) -> bool:
-    """Whether vectors along the rows of a plain result are read at places of their own."""
+    """Whether vectors along the rows of a plain result read at computed indices."""
     along = linalg_op.write.index[-1].bare
     if along is None or along in linalg_op.indexed or linalg_op.reduced:
         return False
@@ -90,31 +90,30 @@ def _gathers(linalg_op: LinalgOp, reads: Sequence[ExtractOp]) -> bool:
 
 
 def _lies_along(factor: TensorAccess, last: int) -> bool:
-    """Whether a factor is no constant, and read by rows as the product is written."""
+    """Whether a factor is computed, and its rows lie along those of the result."""
     return not is_constant(factor.value) and factor.index[-1].bare == last
 
 
 def _along_a_row(extent: int) -> float:
-    """Multiply-adds that a window costs more along a plain row than in blocks.
+    """Additional multiply-adds for each one of a window along a plain row, instead of in blocks.
 
-    What a row has beyond whole vectors takes one of half the length, one of a quarter, and so on.
+    The rest of a row behind whole vectors takes a vector of half the length, one of a quarter, and
+    so on.
     """
     vectors = extent // BLOCK + (extent % BLOCK).bit_count()
     return 2.5 * vectors * BLOCK / extent - 2.0
 
 
 def _along_points(linalg_op: LinalgOp, data: TensorAccess) -> float:
-    """Multiply-adds that a sum over channels costs more along plain rows than in blocks, where the
-    last vector of a row overlaps the one before.
-    """
-    row = _points_in_turn(linalg_op, data)
+    """The same for a sum over channels; the last vector of a row overlaps the one before."""
+    row = _elements_in_a_row(linalg_op, data)
     vector = min(BLOCK, 1 << row.bit_length() - 1)
     return 1.5 * -(-row // vector) * BLOCK / row - 1.0
 
 
-def _points_in_turn(linalg_op: LinalgOp, data: TensorAccess) -> int:
-    """Points side by side in the result whose data lie so, too: those of a row, or of several
-    where these follow one another.
+def _elements_in_a_row(linalg_op: LinalgOp, data: TensorAccess) -> int:
+    """Elements side by side in the result and in the data: those of a row, or of several rows that
+    follow one another.
     """
     loops, shape = [form.bare for form in reversed(linalg_op.write.index)], shape_of(data.value)
     points, whole = 1, True
@@ -127,14 +126,14 @@ def _points_in_turn(linalg_op: LinalgOp, data: TensorAccess) -> int:
 
 
 def _summed_row(linalg_op: LinalgOp) -> int:
-    """Cells side by side in all that is read which are summed to one, as an image's in its mean."""
+    """Elements side by side in each operand that are in one sum, as an image in its mean."""
     reads = (linalg_op.reads[position] for position in linalg_op.live)
     summed = [access for access in reads if any(map(access.uses, linalg_op.reduced))]
     return min((_row_of(linalg_op, access) for access in summed), default=1)
 
 
 def _row_of(linalg_op: LinalgOp, access: TensorAccess) -> int:
-    """Cells side by side in what is read that its innermost loops, all reduced ones, walk."""
+    """Elements side by side in an operand that its innermost loops, all reduced ones, walk."""
     row = 1
     for form, extent in zip(reversed(access.index), reversed(shape_of(access.value)), strict=True):
         if form.bare not in linalg_op.reduced or linalg_op.extents[form.bare] != extent:
@@ -144,9 +143,7 @@ def _row_of(linalg_op: LinalgOp, access: TensorAccess) -> int:
 
 
 def _along_a_summed_row(extent: int, model: CostModel) -> float:
-    """Multiply-adds that it costs more to sum a plain row in one vector, and its lanes at the end,
-    than in blocks.
-    """
+    """The same for a sum along a plain row, which adds lanes at the end."""
     return (blocks_of(extent) + model.steps_of_lanes) * BLOCK / extent - 1.0
 
 

@@ -117,7 +117,7 @@ class _Packer:
     # --- values in the other layout ---------------------------------------------------------
 
     def _as_plain(self, value: SSAValue, before: Operation) -> SSAValue:
-        """A value as it was, unpacked once for all that read it so."""
+        """A plain value, unpacked once for all readers."""
         if value not in self.packed:
             return value
         if value not in self.plain:
@@ -240,7 +240,7 @@ class _Packer:
         return self.weights[key]
 
     def _outs(self, op: GenericOp, shape: Sequence[int]) -> SSAValue:
-        """What the computation starts from, in blocks."""
+        """The initial value of an operation, in blocks."""
         value = outs_of(op)
         if value in self.packed:
             return self.packed[value]

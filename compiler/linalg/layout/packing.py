@@ -92,7 +92,7 @@ def packing_of(linalg_op: LinalgOp, axes: PackedAxes) -> Packing | str:
 
 
 def _operands(linalg_op: LinalgOp) -> tuple[list[TensorAccess], list[TensorAccess]]:
-    """What is read of constants, and what of data."""
+    """The constants that an operation reads, and its data."""
     reads = [linalg_op.reads[position] for position in linalg_op.live]
     constants = [access for access in reads if is_constant(access.value)]
     return constants, [access for access in reads if not is_constant(access.value)]
@@ -126,10 +126,10 @@ def _read_along(
         return None
     if uses[0] == axis:
         return PackedRead.PACKED
-    # What is turned has its channels side by side: a block of them is a vector.
+    # A transpose reads channels side by side: a block of them is a vector.
     last = len(access.index) - 1
-    turned = linalg_op.is_pointwise and uses[0] == last and linalg_op.extents[lane] % BLOCK == 0
-    return PackedRead.PLAIN if turned else None
+    transposes = linalg_op.is_pointwise and uses[0] == last and linalg_op.extents[lane] % BLOCK == 0
+    return PackedRead.PLAIN if transposes else None
 
 
 def _summed_in_blocks(linalg_op: LinalgOp, access: TensorAccess, axes: PackedAxes) -> int | None:
@@ -151,7 +151,7 @@ def _summed_in_blocks(linalg_op: LinalgOp, access: TensorAccess, axes: PackedAxe
 
 
 def _splits_beside(linalg_op: LinalgOp, access: TensorAccess, loop: int) -> bool:
-    """Whether what is read beside an operand can be where a loop is split.
+    """Whether the other operands can be read where a loop is split.
 
     Weights are put in blocks and rounded up as well. Weights that are data are not: where the loop
     is rounded up, they would be read past their end.

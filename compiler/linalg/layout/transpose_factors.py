@@ -55,7 +55,7 @@ FEW = BLOCK // 2
 
 @dataclass(frozen=True)
 class TransposeFactors(LinalgChoice["_Factor"]):
-    """Transpose every factor that lies across its product; see the head of this file."""
+    """Transpose computed factors that lie across their products."""
 
     name = "transpose-factors"
 
@@ -183,13 +183,13 @@ def _transpose_result(linalg_op: LinalgOp, row: int) -> GenericOp:
     results = (write.data.results[axis] for axis in order)
     maps = [*reads, indexing_map(write.data.num_dims, results)]
     at, number = b.loops_of(shape), filled_with(outs_of(op))
-    turned = [at[axis] for axis in order]
+    across = [at[axis] for axis in order]
     if number is None:
-        start = b.map(turned, tensor_of(outs_of(op))[at])
+        start = b.map(across, tensor_of(outs_of(op))[at])
     else:
         start = b.full([shape[axis] for axis in order], number)
     sums = rebuilt(b, op, op.inputs, start, maps)
-    replace_op(op, b, b.map(at, sums[turned]))
+    replace_op(op, b, b.map(at, sums[across]))
     Rewriter.erase_op(op)
     return generic_of(sums)
 

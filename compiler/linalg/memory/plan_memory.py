@@ -1,9 +1,9 @@
-"""The static memory plan: the steps in order, and an offset in one arena for every buffer.
+"""Plans memory statically: the steps in order, and an offset in one arena for every buffer.
 
-A step is the call of a kernel, or fills the halo of a padded value: the border, which its producer
-does not write. A buffer lives from the first step that writes it to the last step that reads it.
-Large scratch memory of a kernel is a buffer that lives for one step. The plan takes buffers one by
-one, the largest first, and puts each into the lowest gap among the buffers that are alive at the
+A step calls a kernel, or fills the halo of a padded value: the border, which the producer of the
+value does not write. A buffer lives from the first step that writes it to the last step that reads
+it. Large scratch memory of a kernel is a buffer that lives for one step. The plan takes buffers one
+by one, the largest first, and puts each into the lowest gap among the buffers that are alive at the
 same time.
 
 Successive buffers with the same size and the same halos share an offset, if the arena need not
@@ -61,7 +61,7 @@ _Lifetime: TypeAlias = tuple[int, int]
 """The first and the last step that touch a buffer."""
 
 _Span: TypeAlias = tuple[int, int, int, int]
-"""The begin and the end of a buffer that has its offset, and its lifetime."""
+"""The begin and the end of a buffer in the arena, and its lifetime."""
 
 
 def plan(
@@ -130,7 +130,7 @@ class _Steps:
                 yield from halos.pop(buffer, [])
             yield step
         if halos:
-            raise CompilerBug("a padded value that nobody writes")
+            raise CompilerBug("no kernel writes a padded value")
 
     def _call(self, op: func.CallOp) -> Call:
         operands = tuple(self.placement.subviews[value] for value in op.operands)
@@ -141,7 +141,7 @@ class _Steps:
 
 
 def _scratch(function: func.FuncOp, most_on_stack: int) -> tuple[Subview | None, ...]:
-    """Where the scratch memory of a kernel is: on the stack (None), or in the arena if it is large.
+    """The scratch memory of a kernel: subviews of the arena, or None for the stack.
 
     Iterations may run at the same time, so that each has its own on the stack of its thread.
     """

@@ -36,13 +36,10 @@ from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 MOST_TIMES = 4
 """Inputs that are multiplied at once: more leave more to add up than they save."""
 
-LEAST_INPUTS, LEAST_POINTS = 8, 8
-"""Inputs of a sum that is worth it, and points: of fewer, sums wait for themselves."""
-
 
 @dataclass(frozen=True)
 class SplitKOverLanes(WeightPattern["_Fold"]):
-    """Fold the weights of all such sums; see the head of this file."""
+    """Take several inputs at once in lanes of the last block that no output fills."""
 
     name = "split-k-over-lanes"
 
@@ -57,10 +54,11 @@ class SplitKOverLanes(WeightPattern["_Fold"]):
         inputs, outputs = (source.of.shape[axis] for axis in source.axes)
         if outputs % BLOCK == 0:
             return None
-        times = times_folded(outputs, inputs)
+        fewest = self.target.costs.fewest_folded
+        times = times_folded(outputs, inputs, fewest)
         if times == 1:
             return f"no two of {inputs} inputs share lanes with {outputs % BLOCK} outputs"
-        if not all(_is_sum(use, source) for use in uses):
+        if not all(_is_sum(use, source, fewest) for use in uses):
             return "it is no sum over blocks of channels, or one of few points"
         return _Fold(op, times)
 
@@ -80,10 +78,12 @@ class _Fold:
     times: int
 
 
-def times_folded(outputs: int, inputs: int) -> int:
-    """How many inputs share a vector in the last block of outputs; 1 where each takes its own."""
+def times_folded(outputs: int, inputs: int, fewest: int) -> int:
+    """How many inputs, if there are a few, share a vector in the last block of outputs; 1 where
+    each takes its own.
+    """
     left = outputs % BLOCK
-    if not left or inputs < LEAST_INPUTS:
+    if not left or inputs < fewest:
         return 1
     times = 1
     while times < MOST_TIMES and left * times * 2 <= BLOCK and inputs % (times * 2) == 0:
@@ -91,7 +91,7 @@ def times_folded(outputs: int, inputs: int) -> int:
     return times
 
 
-def _is_sum(use: Use, source: Blocked) -> bool:
+def _is_sum(use: Use, source: Blocked, fewest: int) -> bool:
     """Whether it is a sum of products with data in blocks, whose lanes are outputs."""
     op = use.operation
     linalg_op = LinalgOp(op) if isinstance(op, GenericOp) else None
@@ -116,12 +116,12 @@ def _is_sum(use: Use, source: Blocked) -> bool:
     along = data.index[-1].bare == within and shape_of(data.value)[-1] == BLOCK
     apart = not data.uses(outputs) and not data.uses(lane)
     stored = outputs in write and write[-1] == lane
-    floats = element_of(data.value) == f32 and points_of(data, linalg_op) >= LEAST_POINTS
+    floats = element_of(data.value) == f32 and points_of(data, linalg_op) >= fewest
     return summed and along and apart and stored and floats
 
 
 def _is_read_in_place(value: SSAValue) -> bool:
-    """Whether it is a selection of lanes that its reader reads where they lie, one by one."""
+    """Whether it is a gather of lanes that its reader reads in place, one by one."""
     linalg_op = LinalgOp(value.owner) if isinstance(value.owner, GenericOp) else None
     if linalg_op is None or linalg_op.lanes is None:
         return False

@@ -1,4 +1,4 @@
-"""Passes that rewrite the computations of a network one by one: match, check, rewrite.
+"""The form of passes that rewrite operations of a network one by one: match, check, rewrite.
 
     @dataclass(frozen=True)
     class SumOverImages(LinalgPattern[Windows]):
@@ -9,7 +9,7 @@
         def rewrite(self, found): ...     # the right side
 
 Patterns of layers have the same form (`dialects/ncnn/canonicalize/pattern.py`). A reason is a
-sentence about the computation ("its weights are computed") that `ncc explain` prints.
+sentence about the operation ("its weights are computed") that `ncc explain` prints.
 """
 
 from __future__ import annotations

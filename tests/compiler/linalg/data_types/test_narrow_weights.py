@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, f16, f32
 import ncc
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.data_types.narrow_weights import POINTS, NarrowWeights
+from ncc.compiler.linalg.data_types.narrow_weights import NarrowWeights
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.target import AVX2, AVX512, BASELINE, TWO_UNITS, Target
@@ -28,6 +28,7 @@ from ncc.dialects.scalar import clamp, to_index
 from ncc.dialects.statements import Code
 from ncc.dialects.weights.stored import Encoding
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import crossed
 from tests.runnable import NAMES
@@ -35,6 +36,7 @@ from tests.runnable import NAMES
 Array: TypeAlias = np.ndarray[Any, Any]
 Read: TypeAlias = Callable[..., list[list[Any]]]
 
+POINTS = AVX512.costs.most_points_of_float16
 INPUTS = 256
 """So many that even a block of weights is more than a first-level cache holds by 64 lines."""
 
@@ -88,9 +90,20 @@ def test_other_weights_stay(read: Read, weight: WeightAttr) -> None:
     assert read(product(weight), (1, weight.shape[1])) == [[f32, f32]]
 
 
-def test_many_points_stay(read: Read) -> None:
+def test_many_points_stay(read: Read, make_network: Callable[..., ModuleOp]) -> None:
     """Each few of them would widen all weights again."""
-    assert read(product(drawn(4, INPUTS, 16)), (POINTS + 1, INPUTS)) == [[f32, f32]]
+    write, shape = product(drawn(4, INPUTS, 16)), (POINTS + 1, INPUTS)
+    assert read(write, shape) == [[f32, f32]]
+    [reason] = reasons(NarrowWeights(), make_network([shape], write))
+    assert reason == f"more than {POINTS} points share each of its weights"
+
+
+def test_the_reason_is_that_of_the_weights(make_network: Callable[..., ModuleOp]) -> None:
+    """They have other numbers; of small ones there is nothing to tell."""
+    others, few = drawn(4, INPUTS, 16, scale=0.1), drawn(1, SMALL, 16)
+    module = make_network([(1, INPUTS)], product(others))
+    assert reasons(NarrowWeights(), module) == ["its weights are not all float16"]
+    assert not NarrowWeights().explain(make_network([(1, SMALL)], product(few)))
 
 
 def test_no_instruction(read: Read) -> None:

@@ -17,11 +17,12 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.data_types.pack_vnni import QUAD, PackVnni
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
-from ncc.compiler.target import TARGETS
+from ncc.compiler.target import AVX512, TARGETS, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert, saturated_int8
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+from tests.compiler.linalg.reasons import reasons
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -69,8 +70,11 @@ def product(b: Builder, x: Tensor) -> Tensor:
 def depthwise(columns: int, stride: int = 1, dilation: int = 1) -> Any:
     def write(b: Builder, x: Tensor) -> Tensor:
         x, w = quantized(b, x), b.weight(bytes_of(x.shape[0], 3, columns))
-        rows, places = x.shape[1] - 2, (x.shape[2] - dilation * (columns - 1) - 1) // stride + 1
-        o, y, z, k, m = b.loops(f"o y:{rows} z:{places} k m")
+        rows, columns_made = (
+            x.shape[1] - 2,
+            (x.shape[2] - dilation * (columns - 1) - 1) // stride + 1,
+        )
+        o, y, z, k, m = b.loops(f"o y:{rows} z:{columns_made} k m")
         term = convert(x[o, y + k, z * stride + m * dilation], i32) * convert(w[o, k, m], i32)
         return b.sum((o, y, z), over=(k, m), of=term)
 
@@ -125,7 +129,7 @@ def test_the_same_sums(make_network: MakeNetwork, write: Any, shape: tuple[int, 
 def test_windows_of_each_channel(
     make_network: MakeNetwork, write: Any, shape: tuple[int, ...]
 ) -> None:
-    """Four columns of the window, whose cells lie a block apart, where a target takes them so."""
+    """Four columns of the window, whose elements lie a block apart, if a target takes them."""
     module = make_network([shape], write)
     x = np.random.default_rng(4).standard_normal(shape).astype(np.float32)
     [before] = evaluate(network_of(module), [x])
@@ -141,12 +145,21 @@ def test_windows_of_each_channel(
     np.testing.assert_array_equal(before, after)
 
 
-def test_dilated_windows_of_each_channel_stay(make_network: MakeNetwork) -> None:
-    """Their columns are no neighbours."""
-    module = make_network([(32, 4, 9)], depthwise(3, dilation=2))
+@pytest.mark.parametrize(
+    ("target", "dilation", "reason"),
+    [
+        (AVX512VNNI, 2, "no numbers that it sums lie side by side"),
+        (AVX512, 1, "it sums each channel by itself"),
+    ],
+)
+def test_other_windows_of_each_channel_stay(
+    make_network: MakeNetwork, target: Target, dilation: int, reason: str
+) -> None:
+    """The columns of dilated ones are no neighbours; other targets do not transpose bytes."""
+    module = make_network([(32, 4, 9)], depthwise(3, dilation=dilation))
     PackChannels().apply(Context(), module)
     before = str(module)
-    PackVnni(AVX512VNNI).apply(Context(), module)
+    assert reasons(PackVnni(target), module) == [reason]
     assert str(module) == before
 
 

@@ -71,16 +71,27 @@ def test_the_latest_of_two_hosts_takes_the_epilogue(groups: Groups) -> None:
     assert groups(lambda b, x, y: add(b, sum_of(b, x), sum_of(b, y))) == [1, 2]
 
 
-@pytest.mark.parametrize("why", ["two readers", "other place", "a view", "returned", "reduction"])
-def test_what_cannot_be_an_epilogue(groups: Groups, why: str) -> None:
-    """The group's result has to be in memory, or is not complete at the point."""
+@pytest.mark.parametrize(
+    ("why", "reason"),
+    [
+        ("two readers", "others read its operand, too"),
+        ("another index", "it reads its operand at another index than it writes"),
+        ("a view", ""),
+        ("returned", "others read its operand, too"),
+        ("reduction", "it is not pointwise"),
+    ],
+)
+def test_what_cannot_be_an_epilogue(
+    groups: Groups, make_network: MakeNetwork, why: str, reason: str
+) -> None:
+    """The group's result has to be in memory, or is not complete at that element."""
 
     def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
         first = sum_of(b, x)
         match why:
             case "two readers":
                 return [relu(b, first), last_row(b, first)]
-            case "other place":
+            case "another index":
                 return [last_row(b, first)]
             case "a view":
                 return [relu(b, b.expand(b.collapse(first, [[0, 1]]), [[0, 1]], SHAPE))]
@@ -89,6 +100,8 @@ def test_what_cannot_be_an_epilogue(groups: Groups, why: str) -> None:
         return [sum_of(b, first)]
 
     assert set(groups(write)) == {1}
+    block = network_of(make_network([SHAPE, SHAPE], write)).body.block
+    assert find_groups(block)[-1].apart == reason
 
 
 SQUARE = (4, 4)

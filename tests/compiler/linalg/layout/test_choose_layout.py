@@ -14,6 +14,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.layout.choose_layout import LayoutChoice
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
@@ -181,7 +182,7 @@ def test_more_channels_are_packed(packed: Packed) -> None:
     assert packed((32, 12, 12), write) == [True] * 5
 
 
-def test_joints_between_blocks_are_packed(packed: Packed) -> None:
+def test_concats_between_blocks_are_packed(packed: Packed) -> None:
     """32 and 16 channels join whole blocks; 24 and 16 do not."""
 
     def write(first: int) -> Callable[[Builder, Tensor], Tensor]:
@@ -200,8 +201,8 @@ def test_few_channels_are_read_at_places_of_their_own(packed: Packed) -> None:
         y = b.pad(x, (0, 1, 1), (0, 1, 1))
         c, p, q = b.loops_of(x.shape)
         near = [to_index(clamp(x[0, p, q] + k, 0.0, x.shape[1])) for k in (0.0, 1.0)]
-        cells = [y.at(b.index(c), row, column) for row in near for column in near]
-        return b.map((c, p, q), sum(cells[1:], cells[0]))
+        elements = [y.at(b.index(c), row, column) for row in near for column in near]
+        return b.map((c, p, q), sum(elements[1:], elements[0]))
 
     assert packed((3, 12, 12), write) == [False, False]
     assert packed((32, 12, 12), write) == [True, True]
@@ -233,7 +234,7 @@ def test_rows_at_computed_places_stay_plain(packed: Packed) -> None:
 
 @pytest.mark.parametrize(("width", "blocks"), [(12, False), (3, True)])
 def test_images_are_summed_where_they_lie(packed: Packed, width: int, blocks: bool) -> None:
-    """A vector of partial sums costs less than blocks of what is given, but of few cells."""
+    """A vector of partial sums costs less than blocks of what is given, but of few elements."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         c, p, q = b.loops("c p q")
@@ -250,3 +251,17 @@ def test_one_sum_is_no_block(packed: Packed) -> None:
         return b.sum((one,), over=(k,), of=x[k + one * 0])
 
     assert packed((1000,), write) == [False]
+
+
+def test_why_a_value_is_packed_or_not(make_network: MakeNetwork) -> None:
+    """By the costs of both layouts, or for a reason that blocks are impossible."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        sums = convolution(b, x, 32)
+        c, y = b.loops_of((32, 8))
+        return [sums, b.map((c, y), x[c, y, y])]
+
+    module = make_network([(32, 8, 8)], write)
+    [sums, diagonal] = PackChannels().explain(module)
+    assert sums.fired and sums.reason.startswith("estimated cost by itself: in blocks 0 kB, plain ")
+    assert not diagonal.fired and diagonal.reason == "it does not read channel by channel"

@@ -32,11 +32,11 @@ class Body(Part):
         """Which of a value's halves is computed, where they are."""
 
     def evaluate(
-        self, stage: Stage, point: Point, flight: SSAValue | None, k_split: bool = False
+        self, stage: Stage, point: Point, flight: SSAValue | None, reduces_lane: bool = False
     ) -> SSAValue:
         """What a body computes at a point; `flight` is the accumulator or the value so far."""
         lane = self.schedule.lane
-        wide = self.state.lanes > 1 and (k_split or self.position.vector_points)
+        wide = self.state.lanes > 1 and (reduces_lane or self.position.vector_points)
         moving: set[SSAValue] = set()
         if wide and lane is not None:
             vector_flight = flight is not None and is_vector(flight)
@@ -62,6 +62,31 @@ class Body(Part):
                 value = self._operation(op, value_of, moving, point)
             values[only_result(op)] = value
         return value_of(stage.yielded)
+
+    def initial(self, point: Point) -> SSAValue:
+        """What the result starts from at a point."""
+        initial = self.kernel.initial
+        if isinstance(initial, Stage):
+            return self.evaluate(initial, point, None)
+        if initial is None:
+            return self.reads.read(self.kernel.store, point, self.position.vector_points)
+        return self.builder.constant(initial, self.position.accumulated)
+
+    def started(self, point: Point) -> SSAValue:
+        """What the accumulator of a point starts from."""
+        with self.position.as_long_as(point):
+            return self.reads.vector(self.initial(point))
+
+    def step(self, point: Point, value: SSAValue) -> SSAValue:
+        """The accumulator of a point after one more step."""
+        with self.position.as_long_as(point):
+            return self.evaluate(self.kernel.anchor, point, value)
+
+    def on_start(self, value: SSAValue, point: Point) -> SSAValue:
+        """A sum from nothing, put on top of what the result starts from."""
+        if self.kernel.initial == 0.0:
+            return value
+        return self.builder.binary(arith.AddfOp, self.reads.vector(self.initial(point)), value)
 
     def _in_flight(self, stage: Stage, flight: SSAValue) -> dict[SSAValue, SSAValue]:
         """The arguments of a body that are the accumulator, or the value so far."""

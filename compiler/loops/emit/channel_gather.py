@@ -12,7 +12,7 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.emit.nest import Nest
+from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.kernel.kernel import Access
 from ncc.compiler.loops.schedule.channel_gather import BLOCKS, COLUMNS, LANE
@@ -24,14 +24,17 @@ PAIR = 2
 """Those that are stored at once, where halves of both are a line."""
 
 
-class ChannelGatherNest(Nest):
-    """The nest whose tile is some blocks of results at one point."""
+class ChannelGather(KernelEmitter):
+    """The emitter of such a selection: some blocks of results at one point after the other."""
 
-    def _parallel(self, loops: list[int]) -> None:
+    def write(self) -> None:
+        self.loops.chunks(self._row)
+
+    def _row(self) -> None:
         extents = self.kernel.extents
         for first in range(0, extents[BLOCKS], TOGETHER):
             group = range(first, min(first + TOGETHER, extents[BLOCKS]))
-            self._run(COLUMNS, 0, extents[COLUMNS], 1, 1, partial(self._point, group))
+            self.loops.run(COLUMNS, 0, extents[COLUMNS], 1, 1, partial(self._point, group))
 
     def _point(self, group: range) -> None:
         self.state.cache = {}
@@ -59,11 +62,7 @@ class ChannelGatherNest(Nest):
 
     def _block(self, number: int) -> SSAValue:
         """A block of the data at the point, read once for all results that want it."""
-        key = ("block", number)
-        if key not in self.state.cache:
-            (held,) = self.kernel.captured.values()
-            first, *others = held.strides
-            access = Access(held.argument, number * first, (0, *others))
-            source, at = self.entry.args[held.argument], self.reads.address(access, {})
-            self.state.cache[key] = self.builder.load(source, at, self.kernel.extents[LANE])
-        return self.state.cache[key]
+        (held,) = self.kernel.captured.values()
+        first, *others = held.strides
+        access = Access(held.argument, number * first, (0, *others))
+        return self.reads.neighbours(access, {}, self.kernel.extents[LANE])

@@ -23,7 +23,7 @@ channels and the transform of the weights are one exact generic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import vector
@@ -32,16 +32,17 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.combination import combine
+from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
 from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.compiler.loops.emit.position import Point
-from ncc.compiler.loops.emit.transform import Transform
+from ncc.compiler.loops.emit.transform import VectorArithmetic
 from ncc.compiler.loops.kernel.kernel import LINE, Kernel
 from ncc.compiler.loops.schedule.formed_weights import Formed
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects.element import dtype_of
 
 
-class FormedWeightsNest(Transform):
+class FormedWeights(KernelEmitter):
     """The emitter of a kernel that transforms its weights."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
@@ -49,67 +50,58 @@ class FormedWeightsNest(Transform):
         formed = Formed.of(kernel)
         if formed is None:
             raise CompilerBug("weights are transformed for what is no contraction by them")
-        self.formed = formed
-        self.columns = kernel.extents[self.loops.column]
+        self.formed, self.transform = formed, formed.loops
+        self.arithmetic = VectorArithmetic(self.position, self.reads)
+        self.columns = kernel.extents[self.transform.column]
         self.across = schedule.points(formed.blocks) * kernel.extents[formed.lane]
         # A line more than all vectors of one place: places are stored to other sets of L1.
         self.pitch = kernel.extents[formed.panel] * self.across + LINE
         self.weights = self.builder.scratch(memory_type(f32, self.columns * self.pitch))
-        self.at_tile: Callable[[], None] = self._clear
 
-    def _chunk_loops(self, rest: SSAValue, loops: list[int]) -> None:
-        """The blocks of outputs of a chunk, and then all that is made of them."""
-        if loops:
-            super()._chunk_loops(rest, loops)
-            return
+    def write(self) -> None:
+        self.loops.chunks(self._chunk)
+
+    def _chunk(self) -> None:
+        """The outputs of some blocks."""
         row, column, *points = self.schedule.order[1:]
-        self.at_tile = self._clear
-        self._parallel([row, column, *points])
-        self.at_tile = self._sum
+        self.loops.nest([row, column, *points], self._clear)
 
         def at_column() -> None:
             self._prefetch_weights()
-            self._parallel(points)
+            self.loops.nest(points, self._sum)
 
-        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[self.formed.steps] = i
-            for number in range(len(self.first)):
+        def step(_: SSAValue) -> None:
+            for number in range(len(self.transform.m)):
                 self._form(number)
                 self.state.bases[row] = number
-                self._run(column, 0, self.columns, 1, 1, at_column)
-            return []
+                self.loops.run(column, 0, self.columns, 1, 1, at_column)
 
-        self.builder.loop(0, self.kernel.extents[self.formed.steps], 1, [], step)
-
-    def _tile(self) -> None:
-        self.state.cache = {}
-        self.at_tile()
-        self.state.cache = {}
+        self.position.each_step(self.formed.steps, step)
 
     def _clear(self) -> None:
         """Sums begin with zeros."""
+        self.state.cache = {}
         zero = self.reads.vector(self.builder.constant(0.0, f32))
         for point in self.position.points():
             self.epilogue.store(zero, point)
+        self.state.cache = {}
 
     # --- weights ----------------------------------------------------------------------------
 
     def _form(self, row: int) -> None:
         """One row of the transform, of all weights of a panel."""
 
-        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[self.formed.panel] = i
+        def step(i: SSAValue) -> None:
             for first in range(0, self.across, self.state.lanes):
                 self.state.cache = {}
                 self._form_vector(row, first, i)
-            return []
 
-        self.builder.loop(0, self.kernel.extents[self.formed.panel], 1, [], step)
+        self.position.each_step(self.formed.panel, step)
         self.state.cache = {}
 
     def _form_vector(self, row: int, first: int, i: SSAValue) -> None:
         """The row of the outputs from `first`."""
-        loops = self.loops
+        loops = self.transform
         block, lane = divmod(first, self.kernel.extents[self.formed.lane])
         outputs = {self.formed.blocks: block, self.formed.lane: lane}
 
@@ -118,24 +110,24 @@ class FormedWeightsNest(Transform):
                 point = {**outputs, loops.down: down, loops.across: across}
                 return self.reads.read_single(loops.data, point, self.position.vector_points)
 
-            (value,) = combine(self.first, [row], weight, self)
+            (value,) = combine(self.transform.m, [row], weight, self.arithmetic)
             return value
 
-        made = combine(self.second, range(self.columns), down, self)
+        made = combine(self.transform.n, range(self.columns), down, self.arithmetic)
         for column, value in enumerate(made):
             at = self.builder.linear([(i, self.across)], column * self.pitch + first)
             self.builder.store(value, self.weights, at)
 
     def _prefetch_weights(self) -> None:
         """Prefetch weights of the next panel: the share of one place (a, b)."""
-        weights, formed = self.loops.data, self.formed
-        row, column = (self.state.bases[d] for d in (self.loops.row, self.loops.column))
-        inside = (self.loops.down, self.loops.across, formed.panel, formed.lane)
+        weights, formed = self.transform.data, self.formed
+        row, column = (self.state.bases[d] for d in (self.transform.row, self.transform.column))
+        inside = (self.transform.down, self.transform.across, formed.panel, formed.lane)
         length = prod(self.kernel.extents[d] for d in inside)
         if weights.coefficients[formed.steps] != length or not isinstance(row, int):
             return
         line = 4 * LINE // dtype_of(self.kernel.element_types[weights.argument]).itemsize
-        lines = -(-length // (line * len(self.first) * self.columns))
+        lines = -(-length // (line * len(self.transform.m) * self.columns))
         for block in range(self.schedule.points(formed.blocks)):
             self.state.bases |= dict.fromkeys(inside, 0)
             terms, first = self.reads.subview(weights, {formed.blocks: block, formed.steps: 1})
@@ -152,6 +144,7 @@ class FormedWeightsNest(Transform):
 
     def _sum(self) -> None:
         """What a panel adds to one tile of points."""
+        self.state.cache = {}
         points, vectors = self.position.points(), self.position.vector_points
         held = [self.reads.read(self.kernel.store, point, vectors) for point in points]
 
@@ -163,6 +156,7 @@ class FormedWeightsNest(Transform):
         sums = self.builder.loop(0, self.kernel.extents[self.formed.panel], 1, held, step)
         for point, value in zip(points, sums, strict=True):
             self.epilogue.store(value, point)
+        self.state.cache = {}
 
     def _added(self, point: Point, i: SSAValue, total: SSAValue) -> SSAValue:
         """The sum of a point and one more product."""
@@ -172,7 +166,7 @@ class FormedWeightsNest(Transform):
 
     def _formed_at(self, point: Point, i: SSAValue) -> SSAValue:
         """The transformed weights that a point is multiplied with, read once a step."""
-        formed, column = self.formed, self.state.bases[self.loops.column]
+        formed, column = self.formed, self.state.bases[self.transform.column]
         first = point.get(formed.blocks, 0) * self.kernel.extents[formed.lane]
         first += point.get(formed.lane, 0)
         key = ("formed", first)

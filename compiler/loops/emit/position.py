@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel, KSplit
 from ncc.compiler.loops.schedule.schedule import Schedule
 
 Point = dict[int, int]
@@ -59,12 +59,24 @@ class Position:
         types: list[Attribute] = list(kernel_types(kernel))
         self.entry = Block(arg_types=[*types, index, index])
         self.builder = LoopBuilder(self.entry)
-        self.state = State()
+        self.state = State(
+            sizes={d: schedule.points(d) for d in kernel.parallel},
+            lanes=1 if schedule.lane is None else schedule.vector,
+        )
 
     @property
     def vector_points(self) -> bool:
         """Whether the points are vectors: the lane is parallel and wider than one element."""
         return self.schedule.lane not in self.kernel.reduced and self.state.lanes > 1
+
+    @property
+    def k_split(self) -> KSplit | None:
+        """How the tile splits k, where it is of the last block of outputs."""
+        k_split = self.kernel.k_split
+        if k_split is None:
+            return None
+        last = self.kernel.extents[k_split.outputs] - 1
+        return k_split if self.state.bases.get(k_split.outputs, 0) == last else None
 
     def lanes_at(self, point: Point) -> int:
         """Elements of the vector at a point: fewer where the schedule says so."""
@@ -112,6 +124,16 @@ class Position:
             return results
 
         return self.builder.loop(first, last, 1, carried, body)
+
+    def each_step(self, loop: int, body: Callable[[SSAValue], None]) -> None:
+        """A loop of the kernel that carries nothing."""
+
+        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[loop] = i
+            body(i)
+            return []
+
+        self.builder.loop(0, self.kernel.extents[loop], 1, [], step)
 
     def with_loop(
         self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]

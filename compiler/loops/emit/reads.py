@@ -3,10 +3,12 @@
 A point is one element, or a vector of neighbours along the lane. What varies along the lane is
 read as a vector: at once where neighbours lie side by side, else element by element, or by vectors
 along another loop that are transposed or taken apart in registers. Everything else is read once and
-spread only where it meets a vector.
+spread only where it meets a vector; where a block splits k, several inputs share its lanes.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType, f32
@@ -16,7 +18,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import vector_type
 from ncc.compiler.loops.emit.position import Part, Point
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
-from ncc.compiler.loops.kernel.kernel import Access
+from ncc.compiler.loops.kernel.kernel import Access, KSplit
 
 
 class Reads(Part):
@@ -50,15 +52,19 @@ class Reads(Part):
             if self.schedule.transpose is None:
                 return self._read_strided(access, point, lane)
             return self._read_transposed(access, point, lane)
+        k_split = None if lane_moves else self.position.k_split
+        if k_split is not None and access.coefficients[k_split.inputs] == 1:
+            return self._read_split(access, point, k_split)
+        return self.neighbours(access, point, self.state.lanes if lane_moves else 1)
+
+    def neighbours(self, access: Access, point: Point, count: int) -> SSAValue:
+        """So many elements from where a point reads, loaded once a tile step."""
         subview = self.subview(access, point)
-        lanes = self.state.lanes if lane_moves else 1
-        key = (access.argument, subview, lanes)
+        key = (access.argument, subview, count)
         found = self.state.cache.get(key)
         if found is None:
-            source = self.entry.args[access.argument]
-            found = self.state.cache[key] = self.builder.load(
-                source, self.builder.linear(*subview), lanes
-            )
+            source, at = self.entry.args[access.argument], self.builder.linear(*subview)
+            found = self.state.cache[key] = self.builder.load(source, at, count)
         return found
 
     def prefetch(self) -> None:
@@ -68,6 +74,17 @@ class Reads(Part):
             for access in accesses:
                 source = self.entry.args[access.argument]
                 self.builder.prefetch(source, self.address(access, {}), l1)
+
+    def _read_split(self, access: Access, point: Point, k_split: KSplit) -> SSAValue:
+        """Several inputs at once, each in all of its lanes."""
+        coefficients, times = list(access.coefficients), k_split.times
+        coefficients[k_split.inputs] = times
+        held = self.neighbours(replace(access, coefficients=tuple(coefficients)), point, times)
+        key = ("split", held)
+        if key not in self.state.cache:
+            lanes = [lane % times for lane in range(self.state.lanes)]
+            self.state.cache[key] = self.builder.shuffle(held, held, lanes)
+        return self.state.cache[key]
 
     def _read_strided(self, access: Access, point: Point, lane: int) -> SSAValue:
         """A vector of elements that do not lie side by side."""

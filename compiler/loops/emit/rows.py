@@ -12,7 +12,6 @@ shorter than a vector.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial, reduce
 
 from xdsl.dialects import arith, vector
@@ -51,28 +50,21 @@ class Rows(Part):
         super().__init__(position)
         self.body = body
 
-    def fold_rows(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        """What points have become when all rows are folded into the values that they began with."""
-        outer = [d for d in self.schedule.reduced if d != lane]
+    def of(self, points: list[Point]) -> list[SSAValue]:
+        """The values of points after all rows."""
+        *outer, lane = self.schedule.reduced
+        values = [self.body.initial(point) for point in points]
+        self.state.cache = {}
         return self._rows(outer, lane, points, values)
 
     def _rows(
         self, outer: list[int], lane: int, points: list[Point], values: list[SSAValue]
     ) -> list[SSAValue]:
         """Loops around the folding of one row."""
-        if outer:
-            loop, inner = outer[0], outer[1:]
-
-            def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-                self.state.bases[loop] = i
-                saved, self.state.cache = self.state.cache, {}
-                results = self._rows(inner, lane, points, carried)
-                self.state.cache = saved
-                return results
-
-            extent = self.builder.constant(self.kernel.extents[loop])
-            return self.builder.loop(self.builder.constant(0), extent, 1, values, step)
-        return self._one_row(lane, points, values)
+        if not outer:
+            return self._one_row(lane, points, values)
+        inner = partial(self._rows, outer[1:], lane, points)
+        return self.position.iterations(outer[0], 0, self.kernel.extents[outer[0]], values, inner)
 
     def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         """A row folded into the values of points: by vectors, then the lanes of these."""
@@ -92,7 +84,7 @@ class Rows(Part):
                 for new, old in zip(last, vectors, strict=True)
             ]
         return [
-            self.builder.binary(combine, value, self._folded(row, combine))
+            self.builder.binary(combine, value, self._combined(row, combine))
             for value, row in zip(values, vectors, strict=True)
         ]
 
@@ -123,7 +115,7 @@ class Rows(Part):
         self.state.bases[lane] = at
         saved, self.state.cache = self.state.cache, {}
         results = [
-            self.body.evaluate(self.kernel.anchor, point, value, k_split=True)
+            self.body.evaluate(self.kernel.anchor, point, value, reduces_lane=True)
             for point, value in zip(points, values, strict=True)
         ]
         self.state.cache = saved
@@ -136,7 +128,7 @@ class Rows(Part):
             raise CompilerBug("a reduction that is no sum, product, maximum or minimum")
         return type(combine), _NEUTRAL[type(combine)]
 
-    def _folded(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
+    def _combined(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
         """All lanes of a vector combined: halves onto halves."""
         properties: dict[str, Attribute] = {
             "kind": vector.CombiningKindAttr(_KINDS[combine]),

@@ -1,4 +1,4 @@
-"""The schedule of a contraction whose last block of outputs splits k (`emit/k_split_nest.py`)."""
+"""The schedule of a contraction whose last block of outputs splits k (`emit/k_split.py`)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     x, along points   (.., 2, 32): a row of a tile is 32 numbers of one point
     w, along vectors  (.., 2, 16, 16, 2): a tile is 32 numbers of 16 outputs, in pairs
 
-How they are written is `tile_nest`.
+`emit/matrix_tiles.py` writes their loops.
 """
 
 from __future__ import annotations

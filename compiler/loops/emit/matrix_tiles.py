@@ -21,12 +21,12 @@ from functools import partial
 from itertools import product
 from math import prod
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
 from ncc.compiler.loops.emit.loop_builder import memory_type
-from ncc.compiler.loops.emit.nest import Nest
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.emit.tile_step import products_of
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
@@ -66,7 +66,7 @@ class _Group:
     component: dict[int, SSAValue]
 
 
-class TileNest(Nest):
+class MatrixTiles(KernelEmitter):
     """The emitter of a contraction on matrix tiles."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
@@ -78,15 +78,13 @@ class TileNest(Nest):
         self.rows_a_step = -(-self.plan.rows // steps)
         self.iteration: SSAValue = self.builder.constant(0)
 
-    def write(self, name: str) -> func.FuncOp:
+    def write(self) -> None:
         first, last = self.entry.args[-2:]
-        self.state.lanes = self.schedule.vector
         self.builder.put(tile.ConfigureOp(self.plan.rows))
         carried = self._carried(self._nothing())
         left = self.builder.loop(first, last, 1, carried, self._sum_chunk)
         self._follow_all(self._uncarried(left))
         self.builder.put(tile.ReleaseOp())
-        return self.builder.function(name)
 
     # --- chunks -------------------------------------------------------------------------------
 
@@ -193,14 +191,7 @@ class TileNest(Nest):
                 for follow in between[done:due]:
                     follow()
             return
-        loop, inner = loops[0], loops[1:]
-
-        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[loop] = i
-            self._steps(inner, group, before)
-            return []
-
-        self.builder.loop(0, self.kernel.extents[loop], 1, [], step)
+        self.position.each_step(loops[0], lambda _: self._steps(loops[1:], group, before))
 
     def _prefetch_weights(self, group: _Group) -> None:
         """The weights of the same step of the next blocks, in both halves: this group's share."""
@@ -349,5 +340,7 @@ class TileNest(Nest):
             for block in blocks
         ]
         starts = zip(sums, points, strict=True)
-        self.epilogue.finish_each(points, [self._on_start(value, point) for value, point in starts])
+        self.epilogue.finish_each(
+            points, [self.body.on_start(value, point) for value, point in starts]
+        )
         self.state.cache = {}

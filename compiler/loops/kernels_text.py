@@ -4,7 +4,7 @@
       // layers: conv1, relu1
       // operations: 21,954,560 in 29 chunks
       // strategy: contraction, which wants a sum of products, one side contiguous
-      // not k_split, which wants weights that split k
+      // not k_split: its weights do not split k
       // ..
       // cycles: 219,803 (multiply-adds 81 %, stores 12 %, steps 5 %, starts 3 %)
       // runner-up: ..

@@ -48,8 +48,8 @@ class FormedWeights(KernelEmitter):
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
         formed = Formed.of(kernel)
-        if formed is None:
-            raise CompilerBug("weights are transformed for what is no contraction by them")
+        if isinstance(formed, str):
+            raise CompilerBug(f"weights are transformed for what is no contraction: {formed}")
         self.formed, self.transform = formed, formed.loops
         self.arithmetic = VectorArithmetic(self.position, self.reads)
         self.columns = kernel.extents[self.transform.column]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
@@ -59,6 +60,17 @@ class Access:
         if table is not None:
             table = replace(table, at=table.at.with_loops(change))
         return Access(self.argument, self.offset, tuple(change(self.coefficients)), table)
+
+
+Reason: TypeAlias = str
+"""Which condition a kernel does not meet, as a sentence about it: "its operands are not bytes"."""
+
+NO_SUM, GATHERS, PADDED = (
+    "it sums nothing",
+    "it reads at computed coordinates",
+    "some of its channels are padding",
+)
+"""Reasons that several conditions have."""
 
 
 @dataclass(frozen=True)

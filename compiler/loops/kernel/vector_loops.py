@@ -17,6 +17,10 @@ MOST_INTERLEAVED = 8
 """The most vectors that are interleaved, or taken apart, in registers."""
 
 
+NO_LANE = "none of its parallel loops is contiguous wherever it moves"
+"""Why a kernel has no lane by `can_be_lane`."""
+
+
 def varying(stage: Stage, lane: int, kernel: Kernel, flight_varies: bool) -> set[SSAValue]:
     """The values of a body that differ from lane to lane."""
     values: set[SSAValue] = set()

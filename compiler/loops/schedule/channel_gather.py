@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel, Reason
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
 
@@ -10,10 +10,10 @@ BLOCKS, ROWS, COLUMNS, LANE = range(4)
 """The loops of a selection."""
 
 
-def channel_gather(kernel: Kernel, target: Target) -> Schedule | None:
+def channel_gather(kernel: Kernel, target: Target) -> Schedule | Reason:
     """Rows are handed out; vectors are as long as blocks, on targets with shorter ones too."""
     if kernel.lanes is None:
-        return None
+        return "it gathers no channels of blocks"
     return Schedule(
         Strategy.CHANNEL_GATHER,
         LANE,

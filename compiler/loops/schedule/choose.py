@@ -1,7 +1,8 @@
 """Which strategy schedules a kernel.
 
-A strategy looks at the kernel's coefficients only. The first whose condition holds makes the
-schedule; the last always does. `emit/emitter.py` names the emitter of each.
+A strategy looks at the kernel's coefficients only. The first whose conditions hold makes the
+schedule; the last always does. Those before it name the condition that does not hold, for
+`ncc explain --kernel`. `emit/emitter.py` names the emitter of each.
 
     k_split         a contraction whose last block of weights splits k
     formed_weights  a contraction by weights that it transforms itself
@@ -26,10 +27,10 @@ schedule; the last always does. `emit/emitter.py` names the emitter of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel, Reason
 from ncc.compiler.loops.schedule import contraction, dot
 from ncc.compiler.loops.schedule.channel_gather import channel_gather
 from ncc.compiler.loops.schedule.contraction import Candidate
@@ -44,7 +45,7 @@ from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.loops.schedule.transform import transform
 from ncc.compiler.target import Target
 
-STRATEGIES: tuple[tuple[Strategy, Callable[[Kernel, Target], Schedule | None], str], ...] = (
+STRATEGIES: tuple[tuple[Strategy, Callable[[Kernel, Target], Schedule | Reason], str], ...] = (
     (Strategy.K_SPLIT, k_split, "weights that split k"),
     (Strategy.FORMED_WEIGHTS, forming, "weights that the kernel transforms"),
     (Strategy.TRANSFORM, transform, "a separable transform"),
@@ -71,13 +72,21 @@ NEAR = 1.5
 put them behind its favourite."""
 
 
+def tried(kernel: Kernel, target: Target) -> Iterator[tuple[Strategy, Schedule | Reason, str]]:
+    """What each strategy makes of a kernel, and what it wants; the first that fits is the last."""
+    for strategy, schedule_of, wants in STRATEGIES:
+        found = schedule_of(kernel, target)
+        yield strategy, found, wants
+        if isinstance(found, Schedule):
+            return
+
+
 def choose(kernel: Kernel, target: Target) -> Schedule:
     """The schedule of the first strategy that fits."""
-    for _, strategy, _ in STRATEGIES:
-        schedule = strategy(kernel, target)
-        if schedule is not None:
-            return schedule
-    raise CompilerBug("a kernel that no strategy fits")
+    *_, (_, found, _) = tried(kernel, target)
+    if isinstance(found, str):
+        raise CompilerBug(f"a kernel that no strategy fits: {found}")
+    return found
 
 
 def rivals(kernel: Kernel, target: Target) -> list[Schedule]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.products import product_of
+from ncc.compiler.loops.kernel.kernel import Access, Kernel, Reason
+from ncc.compiler.loops.kernel.products import match_product
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.cycles import L2_SHARE, TileCost
 from ncc.compiler.loops.schedule.operands import ContractionOperands, Quad, cells
@@ -67,31 +67,47 @@ class Candidate:
         )
 
 
-def contraction(kernel: Kernel, target: Target) -> Schedule | None:
-    """The cheapest schedule of acc + a * b with a lane in one of the two; None for others."""
-    return cheapest(candidates(kernel, target))
+def contraction(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The cheapest schedule of acc + a * b with a lane in one of the two."""
+    lanes = _lanes(kernel)
+    return lanes if isinstance(lanes, str) else cheapest(candidates(kernel, target))
 
 
-def cheapest(found: Sequence[Candidate]) -> Schedule | None:
+def cheapest(found: Sequence[Candidate]) -> Schedule | Reason:
     """The schedule of the candidate that costs least, the first of those that do."""
-    return min(found, key=lambda one: one.cost).schedule if found else None
+    if not found:
+        return "no tile of it fits the registers"
+    return min(found, key=lambda one: one.cost).schedule
 
 
 def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
     """All schedules of acc + a * b, each lane in turn; none for anything else."""
-    pair = product_of(kernel)
-    if pair is None:
-        return []
     found: list[Candidate] = []
+    lanes = _lanes(kernel)
+    for lane, stream, broadcast in () if isinstance(lanes, str) else lanes:
+        operands = _operands(kernel, target, lane, stream, broadcast)
+        found += [*_candidates(operands, target), *_in_thirds(operands, target)]
+    return found
+
+
+def _lanes(kernel: Kernel) -> list[tuple[int, Access, Access]] | Reason:
+    """The loops along which one operand is a vector, this operand, and the one to broadcast."""
+    pair = match_product(kernel)
+    if isinstance(pair, str):
+        return pair
+    found: list[tuple[int, Access, Access]] = []
     for lane in kernel.parallel:
         streams = [a for a in pair if a.coefficients[lane] == 1]
-        if len(streams) == 1 and can_be_lane(kernel, lane):
-            broadcast = pair[1] if streams[0] is pair[0] else pair[0]
-            if kernel.k_split is not None and broadcast.coefficients[kernel.k_split.inputs] != 1:
-                continue
-            operands = _operands(kernel, target, lane, streams[0], broadcast)
-            found += [*_candidates(operands, target), *_in_thirds(operands, target)]
-    return found
+        if len(streams) == 1:
+            found.append((lane, streams[0], pair[1] if streams[0] is pair[0] else pair[0]))
+    if not found:
+        return "neither of its operands alone is contiguous along a loop of the result"
+    found = [one for one in found if can_be_lane(kernel, one[0])]
+    if not found:
+        return "its result, or what it adds, is not contiguous along with one operand"
+    inputs = None if kernel.k_split is None else kernel.k_split.inputs
+    found = [one for one in found if inputs is None or one[2].coefficients[inputs] == 1]
+    return found or "its data is not contiguous along the inputs of a block"
 
 
 def tiled(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.schedule.choose import STRATEGIES, cheapest_of, choose
+from ncc.compiler.loops.kernel.kernel import Kernel, Reason
+from ncc.compiler.loops.schedule.choose import cheapest_of, choose, tried
 from ncc.compiler.loops.schedule.contraction import Candidate
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.loops.schedule.schedule_text import schedule_text
@@ -17,7 +17,7 @@ from ncc.compiler.target import Target
 class Decision:
     """What is known of the choice of a schedule.
 
-    refused     strategies that were tried before, and what each of them wants
+    refused     strategies that were tried before, and which of their conditions does not hold
     wants       what the strategy of the schedule wants of a kernel
     candidate   the schedule with its cycles; None where cycles of the strategy are not counted
     runner_up   the cheapest other candidate, if there is one
@@ -25,7 +25,7 @@ class Decision:
     """
 
     strategy: Strategy
-    refused: tuple[tuple[Strategy, str], ...]
+    refused: tuple[tuple[Strategy, Reason], ...]
     wants: str
     candidate: Candidate | None
     runner_up: Candidate | None
@@ -34,17 +34,13 @@ class Decision:
     @staticmethod
     def of(kernel: Kernel, schedule: Schedule, target: Target) -> Decision:
         """The decision for a schedule that strategies have made for this kernel and target."""
-        refused: list[tuple[Strategy, str]] = []
-        for strategy, schedule_of, wants in STRATEGIES:
-            if schedule_of(kernel, target) is not None:
-                break
-            refused.append((strategy, wants))
+        *refused, (_, _, wants) = tried(kernel, target)
         near = cheapest_of(kernel, target) if _is_counted(kernel, target) else []
         taken = [one for one in near if _are_alike(one.schedule, schedule)]
         others = [one for one in near if one not in taken]
         return Decision(
             schedule.strategy,
-            tuple(refused),
+            tuple((strategy, str(reason)) for strategy, reason, _ in refused),
             wants,
             next(iter(taken), None),
             next(iter(others), None),
@@ -54,10 +50,10 @@ class Decision:
     def lines(self) -> Iterator[str]:
         """The same in words."""
         yield f"strategy: {self.strategy.value}, which wants {self.wants}"
-        for strategy, wants in self.refused:
-            yield f"not {strategy.value}, which wants {wants}"
+        for strategy, reason in self.refused:
+            yield f"not {strategy.value}: {reason}"
         if self.candidate is None:
-            yield "cycles: not counted for this strategy"
+            yield "cycles: not counted: only sums of products in register tiles have a cost model"
             return
         yield f"cycles: {_cycles_text(self.candidate)}{' (tuned)' * self.is_tuned}"
         if self.runner_up is not None:

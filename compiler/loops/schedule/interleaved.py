@@ -6,7 +6,7 @@ rows are shorter than a vector. Shuffles in registers split the vectors that are
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel, Reason
 from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
 from ncc.compiler.loops.schedule.schedule import (
     Schedule,
@@ -18,7 +18,7 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import Target
 
 
-def interleaved(kernel: Kernel, target: Target) -> Schedule | None:
+def interleaved(kernel: Kernel, target: Target) -> Schedule | Reason:
     """Neighbours along the lane have those along a short loop between them.
 
     for z by vector:
@@ -27,11 +27,11 @@ def interleaved(kernel: Kernel, target: Target) -> Schedule | None:
     """
     found = interleaved_loops(kernel)
     if found is None:
-        return None
+        return "none of its loops has just a short loop between neighbours"
     lane, members = found
-    vector = vector_of(kernel.extents[lane], target)
-    if kernel.extents[members] >= vector:
-        return None
+    vector, count = vector_of(kernel.extents[lane], target), kernel.extents[members]
+    if count >= vector:
+        return f"{count} values side by side are no fewer than the {vector} of a vector"
     others = [d for d in in_store_order(kernel, kernel.parallel) if d not in found]
     reduced = [d for d in sorted(kernel.reduced) if d != members]
     chunks = chunks_of(kernel, others, {})

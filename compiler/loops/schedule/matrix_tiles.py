@@ -15,8 +15,16 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import bf16
 
 from ncc.compiler.linalg.analysis.linalg_op import uncast
-from ncc.compiler.loops.kernel.kernel import Access, Kernel, is_argument
-from ncc.compiler.loops.kernel.vector_loops import can_be_lane
+from ncc.compiler.loops.kernel.kernel import (
+    GATHERS,
+    NO_SUM,
+    PADDED,
+    Access,
+    Kernel,
+    Reason,
+    is_argument,
+)
+from ncc.compiler.loops.kernel.vector_loops import NO_LANE, can_be_lane
 from ncc.compiler.loops.schedule.schedule import (
     Schedule,
     Strategy,
@@ -41,6 +49,9 @@ STEP, PAIR = 32, 2
 
 VECTOR = 16
 """Outputs of a tile."""
+
+NOT_IN_TILES = f"its weights are not in tiles of {VECTOR} outputs by {STEP} inputs in pairs"
+NO_PAIRS = "it sums no products of bf16 pairs"
 
 HALF_BYTES = 2
 """Bytes of a bfloat16."""
@@ -71,25 +82,31 @@ class Bf16Contraction:
 
 def bf16_pairs_of(kernel: Kernel) -> Bf16Contraction | None:
     """The parts of a kernel that sums products of halves; None for anything else."""
+    found = _match(kernel)
+    return None if isinstance(found, str) else found
+
+
+def _match(kernel: Kernel) -> Bf16Contraction | Reason:
+    """The same, with the reason for any other kernel."""
     accesses = _factors(kernel)
-    if accesses is None:
-        return None
+    if isinstance(accesses, str):
+        return accesses
     high, low, weights, rest = accesses
     lanes = [d for d in kernel.parallel if weights.coefficients[d] == PAIR]
     pairs = [d for d in kernel.reduced if weights.coefficients[d] == PAIR * VECTOR]
     subviews = [d for d in kernel.reduced if weights.coefficients[d] == 1]
     if not (len(lanes) == len(pairs) == len(subviews) == 1):
-        return None
+        return NOT_IN_TILES
     (lane,), (pair,), (subview,) = lanes, pairs, subviews
     inside = [(lane, VECTOR, 0), (pair, STEP // PAIR, PAIR), (subview, PAIR, 1)]
     if any(kernel.extents[d] != n or high.coefficients[d] != c for d, n, c in inside):
-        return None
+        return NOT_IN_TILES
     outer = [d for d in kernel.parallel if d != lane]
     components = [d for d in outer if weights.coefficients[d] and high.coefficients[d]]
     vectors = [d for d in outer if weights.coefficients[d] and d not in components]
     points = [d for d in outer if not weights.coefficients[d]]
     if len(vectors) > 1 or not points or any(high.coefficients[d] for d in vectors):
-        return None
+        return "it has no loop over points beside one over blocks of outputs"
     points.sort(key=lambda d: -high.coefficients[d])
     steps = [d for d in kernel.reduced if d not in (pair, subview)]
     steps.sort(key=lambda d: -weights.coefficients[d])
@@ -106,10 +123,14 @@ def bf16_pairs_of(kernel: Kernel) -> Bf16Contraction | None:
     )
 
 
-def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | None:
+def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | Reason:
     """high x, low x, high w, low w of acc + (high * high + high * low + low * high)."""
-    if not kernel.accumulates or kernel.valid_extents or kernel.captured:
-        return None
+    if not kernel.accumulates:
+        return NO_SUM
+    if kernel.valid_extents:
+        return PADDED
+    if kernel.captured:
+        return GATHERS
     body = kernel.anchor.body
     pairs: list[tuple[Access, Access]] = []
     for op in ops_of(body):
@@ -118,28 +139,28 @@ def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | None:
             inputs = dict(enumerate(kernel.anchor.inputs))  # without the accumulator
             found = [inputs.get(n) for n in numbers if n is not None]
             if len(found) != 2 or found[0] is None or found[1] is None:
-                return None
+                return "it computes what it multiplies"
             pairs.append((found[0], found[1]))
         elif not isinstance(op, arith.ExtFOp | arith.AddfOp) and op is not body.last_op:
-            return None
+            return NO_PAIRS
     if len(pairs) != 3:
-        return None
+        return NO_PAIRS
     (high, weights), (again, rest), (low, same) = pairs
     if high != again or weights != same:
-        return None
+        return NO_PAIRS
     if any(kernel.element_types[a.argument] != bf16 for a in (high, low, weights, rest)):
-        return None
+        return NO_PAIRS
     return high, low, weights, rest
 
 
 # --- the schedule -----------------------------------------------------------------------------
 
 
-def tiles(kernel: Kernel, target: Target) -> Schedule | None:
-    """The schedule of a contraction by halves; None for anything else, or without tiles."""
-    found = bf16_pairs_of(kernel) if target.tiles else None
-    if found is None:
-        return None
+def tiles(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The schedule of a contraction by halves, on a target with matrix tiles."""
+    found = _match(kernel) if target.tiles else "the target has no matrix tiles"
+    if isinstance(found, str):
+        return found
     inner = found.points[-1]
     flat, rows, count = _cut(kernel, found)
     blocks = 1 if found.vectors is None else kernel.extents[found.vectors]
@@ -190,13 +211,16 @@ def _next_weights(
     return (replace(found.weights, offset=found.weights.offset + q * block),)
 
 
-def bf16_split(kernel: Kernel, target: Target) -> Schedule | None:
+def bf16_split(kernel: Kernel, target: Target) -> Schedule | Reason:
     """The schedule of making halves: both of a vector at once, out of one read."""
     which = [*kernel.indexed]
     lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
-    makes_halves = kernel.element_types[kernel.store.argument] == bf16 and not kernel.accumulates
-    if not makes_halves or len(which) != 1 or kernel.extents[which[0]] != 2 or not lanes:
-        return None
+    if kernel.element_types[kernel.store.argument] != bf16:
+        return "it stores no bf16 numbers"
+    if kernel.accumulates or len(which) != 1 or kernel.extents[which[0]] != 2:
+        return "it does more than to split a value in two"
+    if not lanes:
+        return NO_LANE
     lane = max(lanes, key=lambda d: kernel.extents[d])
     *others, side = in_store_order(kernel, [d for d in kernel.parallel if d not in (lane, *which)])
     sizes = {which[0]: 2, side: 2 if kernel.extents[side] == 2 else 1}

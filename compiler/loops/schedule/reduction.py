@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import GATHERS, NO_SUM, PADDED, Kernel, Reason
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.schedule import (
     Schedule,
@@ -36,7 +36,7 @@ MOST_VECTORS = 8
 """Vectors of a register tile along the lane, which leave half of 16 registers."""
 
 
-def window(kernel: Kernel, target: Target) -> Schedule | None:
+def window(kernel: Kernel, target: Target) -> Schedule | Reason:
     """A reduction whose lane moves every operand: depthwise convolution, pooling, means.
 
     for y (by 2 where windows of two rows overlap):
@@ -46,11 +46,11 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
         out[y, z] = epilogue(v[z])
     """
     if not kernel.accumulates or not kernel.reduced:
-        return None
+        return NO_SUM
     moving = [d for d in kernel.parallel if any(a.coefficients[d] for a in kernel.anchor.reads)]
     lanes = [d for d in moving if can_be_lane(kernel, d)]
     if not lanes:
-        return None
+        return "none of the loops that its operands move along is contiguous in all of them"
     lane = max(lanes, key=lambda d: min(kernel.extents[d], target.lanes))
     return windows_along(kernel, target, lane)
 
@@ -122,7 +122,7 @@ def _row(kernel: Kernel, summed: Sequence[int]) -> frozenset[int]:
     return frozenset({last}) if kernel.extents[last] <= MAX_UNROLLED_ROW else frozenset()
 
 
-def rows(kernel: Kernel, target: Target) -> Schedule | None:
+def rows(kernel: Kernel, target: Target) -> Schedule | Reason:
     """The lane is the contiguous reduced loop: one vector of partial results a row.
 
     for y by 4:
@@ -130,14 +130,20 @@ def rows(kernel: Kernel, target: Target) -> Schedule | None:
       for k by vector: v[y] += x[y, k]
       out[y] = epilogue(initial + sum of the lanes of v[y])
     """
-    if not kernel.accumulates or not kernel.reduced or kernel.valid_extents:
-        return None
+    if not kernel.accumulates or not kernel.reduced:
+        return NO_SUM
+    if kernel.valid_extents:
+        return PADDED
     if kernel.indexed & kernel.reduced:
-        return None
+        return "it reads the index of a reduced loop"
+    if kernel.anchor.extracts:
+        return GATHERS
+    if kernel.anchor.yielded.owner is kernel.anchor.body:
+        return "it keeps the last of its operands"
     steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.reduced}
     lanes = [d for d in steps if _are_neighbours(steps[d]) and kernel.extents[d] >= target.lanes]
-    if not lanes or kernel.anchor.extracts or kernel.anchor.yielded.owner is kernel.anchor.body:
-        return None
+    if not lanes:
+        return f"none of its reduced loops is contiguous, with at least {target.lanes} steps"
     lane = max(lanes, key=lambda d: kernel.extents[d])
     order = in_store_order(kernel, kernel.parallel)
     tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], FEW_POINTS)) > 1)
@@ -151,7 +157,7 @@ def _are_neighbours(steps: set[int]) -> bool:
     return 1 in steps and steps <= {0, 1}
 
 
-def scattered(kernel: Kernel, target: Target) -> Schedule | None:
+def scattered(kernel: Kernel, target: Target) -> Schedule | Reason:
     """A reduction like `window` whose results are strided, as in phases of transposed convolutions.
 
     for y:
@@ -160,17 +166,15 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | None:
         for k, m: v += x[y + k, z + m] * w[k, m]
         out[y, 2 z], out[y, 2 z + 2], .. = the lanes of epilogue(v)
     """
-    if (
-        not kernel.accumulates
-        or not kernel.reduced
-        or any(stage.extracts for stage in kernel.stages)
-    ):
-        return None
+    if not kernel.accumulates or not kernel.reduced:
+        return NO_SUM
+    if any(stage.extracts for stage in kernel.stages):
+        return GATHERS
     steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.parallel}
     found = [d for d in steps if _are_neighbours(steps[d]) and d not in kernel.indexed]
     lanes = [d for d in found if kernel.extents[d] >= FEWEST_SCATTERED]
     if not lanes:
-        return None
+        return "its operands are contiguous along no loop of the result that is long enough"
     lane = max(lanes, key=lambda d: kernel.extents[d])
     order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
     reduced = tuple(sorted(kernel.reduced))

@@ -48,7 +48,7 @@ def test_every_cell_counts_once(
 
     def schedule_of(kernel: Kernel) -> Schedule:
         schedule = rows(kernel, target)
-        assert schedule is not None
+        assert isinstance(schedule, Schedule)
         chosen.append(schedule)
         return schedule
 

@@ -60,7 +60,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "DisposeString": (None, c_char_p),
 }
 
-_MAPS = Path("/proc/self/maps")
+MAPS = Path("/proc/self/maps")
 """The layout of objects in the memory of this process."""
 
 
@@ -71,8 +71,8 @@ class Refused(Exception):
 class LlvmLibrary:
     """The library, loaded. It is not to be called by two threads at a time."""
 
-    def __init__(self, *choices: str) -> None:
-        """choices: what LLVM would be told on a command line."""
+    def __init__(self, *choices: str, maps: Path = MAPS) -> None:
+        """choices: arguments of LLVM's command line. maps: a file that lists mapped memory."""
         import llvmlite
         from llvmlite.utils import get_library_name
 
@@ -96,7 +96,7 @@ class LlvmLibrary:
             self._call[f"InitializeNative{what}"]()
         for choice in choices:
             self._call["SetCommandLine"](b"ncc", choice.encode())
-        self._code, self._madvise = list(_code_of(path)), CDLL(None).madvise
+        self._code, self._madvise = list(_code_of(path, maps)), CDLL(None).madvise
         self.unmap_code()
 
     def unmap_code(self) -> None:
@@ -195,9 +195,9 @@ def _text(message: c_char_p) -> str:
     return (message.value or b"").decode(errors="replace")
 
 
-def _code_of(library: str) -> Iterator[tuple[int, int]]:
+def _code_of(library: str, maps: Path) -> Iterator[tuple[int, int]]:
     """Where the code of a library begins that is loaded, and its size; nothing without /proc."""
-    for line in _MAPS.read_text().splitlines() if _MAPS.exists() else ():
+    for line in maps.read_text().splitlines() if maps.exists() else ():
         place, rights, _ = line.split(maxsplit=2)
         if "x" in rights and line.endswith(library):
             begin, end = (int(bound, 16) for bound in place.split("-"))

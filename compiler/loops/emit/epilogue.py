@@ -32,9 +32,6 @@ from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.emit.transpose import interleaved
 from ncc.dialects.operation import ops_of
 
-IN_LINE = 16
-"""Accumulators that need not be spilled: so many leave registers for the function."""
-
 _INSTRUCTIONS = (
     math.AbsFOp, math.CeilOp, math.CopySignOp, math.FloorOp, math.FmaOp, math.RoundEvenOp,
     math.RsqrtOp, math.SqrtOp, math.TruncOp,
@@ -90,7 +87,7 @@ class Epilogue(Part):
         """
         if self.kernel.bf16_split is not None or not self.kernel.accumulates or not self._is_long:
             return None
-        if len(values) <= IN_LINE:
+        if len(values) <= self.schedule.in_line:
             return None
         sizes, short = self.state.sizes, self.schedule.short
         along = (self.schedule.transpose, self.schedule.interleave)

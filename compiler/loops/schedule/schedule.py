@@ -67,6 +67,8 @@ class Schedule:
              them, which nobody reads
     panel     the reduced loop whose weights are transformed in L1 before they are multiplied
     span     elements of the lane in a chunk, whole tiles of it; 0 where a chunk has all of them
+    in_line  the most accumulators of which each has code for a function behind the sum: more are
+             spilled, for a loop over them
     """
 
     strategy: Strategy
@@ -87,6 +89,7 @@ class Schedule:
     short: tuple[int, int] | None = None
     panel: int | None = None
     span: int = 0
+    in_line: int = 16
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)

@@ -70,6 +70,7 @@ FORMS: Mapping[str, _Form] = {
     "short": LOOP_BY,
     "panel": LOOP,
     "span": NUMBER,
+    "in_line": NUMBER,
 }
 """The fields of a schedule in the order in which they are written."""
 

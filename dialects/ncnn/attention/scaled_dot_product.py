@@ -96,11 +96,10 @@ def attended(
     heads, rows, _ = q.shape
     groups, keys, _ = v.shape
     shared = heads // groups
-    together = max(-(-groups // MOST_PARTS), MOST_SCORES // max(1, shared * rows * keys))
-    strips = 1
-    if shared * rows * keys > MOST_SCORES:
-        wanted = -(-shared * rows * keys // MOST_SCORES)
-        strips = max(1, min(wanted, rows, MOST_STRIPS // groups))
+    scores = shared * rows * keys
+    together, strips = heads_at_once(groups, scores), 1
+    if scores > MOST_SCORES:
+        strips = max(1, min(-(-scores // MOST_SCORES), rows, MOST_STRIPS // groups))
     by_heads = []
     for group in range(0, groups, together):
         last = min(group + together, groups)
@@ -112,6 +111,11 @@ def attended(
             _attended_in_strips(b, *parts, mask_of_heads, scale, -(-rows // strips), zeros)
         )
     return b.concat(by_heads, int(q.rows_outside))
+
+
+def heads_at_once(heads: int, scores: int) -> int:
+    """How many heads of keys, with so many scores each, are computed together."""
+    return max(-(-heads // MOST_PARTS), MOST_SCORES // max(1, scores))
 
 
 def _attended_in_strips(

@@ -15,7 +15,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f32
 
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, RecurrentOperands, Rule, add_product
+from ncc.dialects.ncnn.recurrent.recurrent_steps import RecurrentOperands, Rule, add_product
 from ncc.dialects.statements import Code, MemoryView, Value
 
 WORTH_A_THREAD = 1 << 16
@@ -109,7 +109,7 @@ class _PartedSteps:
         read them forwards and backwards in turn.
         """
         outputs, gates = self.weight.shape
-        return outputs * gates * (self.rule.hidden // self.extent) > HELD
+        return outputs * gates * (self.rule.hidden // self.extent) > self.rule.held
 
     def _add_product(self, x: MemoryView, fro: Value | int) -> None:
         """The sums of this part: its biases, and x times its matrix."""

@@ -35,7 +35,8 @@ class Rule:
     """How a step makes the next of so many `states`.
 
     hidden: the extent of the cell. outputs: that of the hidden state. reverse: the last row comes
-    first; of two directions, that is so in the second.
+    first; of two directions, that is so in the second. held: numbers of a matrix that stay in a
+    cache from step to step.
     """
 
     cell: Cell
@@ -43,6 +44,7 @@ class Rule:
     outputs: int
     states: int
     reverse: bool
+    held: int = HELD
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class _Steps:
         reads first.
         """
         rows, columns = self.weight.shape
-        fro = odd if rows * columns > HELD else 0
+        fro = odd if rows * columns > self.rule.held else 0
         if self.pairs is None:
             _set(self.code, self.sums, self.bias)
             add_product(self.code, self.sums, self.state[0], self.weight, fro)

@@ -129,9 +129,9 @@ class LaunchOp(IRDLOperation):
     takes all at once. Where it says `by`, so many chunks count as one, and the last of these has
     what is left.
 
-    `done` is how many the thread has done: those before this launch, `did`, and its own here.
-    `stamp` is the buffer, of i64, and the place in it where the time is noted behind every call;
-    without a kernel that is all.
+    `done` counts the chunks that the thread has done: those before this launch, `did`, and its own
+    here. `timestamp` is a buffer of i64, and the index in it that gets the time after every call; a
+    launch without a kernel does only that.
     """
 
     name = "rt.launch"
@@ -140,7 +140,7 @@ class LaunchOp(IRDLOperation):
     chunks = prop_def(I64Attr)
     at_once = opt_prop_def(I64Attr)
     after = prop_def(I64Attr)
-    stamp = opt_prop_def(DenseArrayBase.constr(i64))
+    timestamp = opt_prop_def(DenseArrayBase.constr(i64))
     arguments = var_operand_def(base(MemRefType) | base(LLVMPointerType) | base(IndexType))
     did = operand_def(IndexType())
     buffers = operand_def(LLVMPointerType())
@@ -152,7 +152,7 @@ class LaunchOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$chunks (`by` $at_once^)? (`of` $callee^ `(` $arguments `)`)? `after` $after `,` $did `,` "
-        "$buffers `,` $thread `,` $threads `,` $before (`stamp` $stamp^)? attr-dict `:` "
+        "$buffers `,` $thread `,` $threads `,` $before (`timestamp` $timestamp^)? attr-dict `:` "
         "`(` type($arguments) `)`"
     )
 
@@ -164,7 +164,7 @@ class LaunchOp(IRDLOperation):
         after: int,
         did: SSAValue,
         thread: Sequence[SSAValue],
-        stamp: tuple[int, int] | None = None,
+        timestamp: tuple[int, int] | None = None,
         at_once: int = 1,
     ) -> None:
         """thread: the arguments of the entry point: buffers, thread, threads, before."""
@@ -173,8 +173,8 @@ class LaunchOp(IRDLOperation):
             properties["callee"] = symbol(callee)
         if at_once > 1:
             properties["at_once"] = integer(at_once)
-        if stamp is not None:
-            properties["stamp"] = integers(stamp)
+        if timestamp is not None:
+            properties["timestamp"] = integers(timestamp)
         operands = [*arguments, did, *thread]
         Operation.__init__(
             self, operands=operands, properties=properties, result_types=[IndexType()]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.artifact.from_plan import STAMPS
+from ncc.compiler.artifact.from_plan import TIMESTAMPS
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import stages
@@ -183,7 +183,7 @@ def test_stamps_are_one_more_output(tmp_path: Path, threads: int) -> None:
     assert set(wanted) == {"out"}
     model = compile_with(path, None, replace(plain, timestamps=True))
     found = model.run({"data": x})
-    timestamps = found.pop(STAMPS)
+    timestamps = found.pop(TIMESTAMPS)
     assert np.array_equal(found["out"], wanted["out"])
     assert timestamps.shape == (len(model.artifact.info["steps"]) + 1,)
     assert (np.diff(timestamps) > 0).all()

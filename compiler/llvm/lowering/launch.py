@@ -32,9 +32,9 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
     numbers = [builder.constant(number, i64) for number in (op.after.value.data, op.counted)]
     passed = [state, function.value(before), *numbers, *function.values([thread, threads, did])]
     name = "ncc.launch"
-    if op.stamp is not None:
-        name += ".stamped"
-        buffer, place = op.stamp.get_values()
+    if op.timestamp is not None:
+        name += ".timestamped"
+        buffer, place = op.timestamp.get_values()
         table = memory.buffer_pointer(function, buffers, buffer)
         passed.append(function.addresses.step(table, place, i64, builder.root))
     together = op.at_once is not None
@@ -47,8 +47,8 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         passed.append(builder.address_of(op.callee))
         passed += memory.passed(function, arguments)
     types = [value.type for value in passed]
-    stamped, calling = op.stamp is not None, op.callee is not None
-    library.define(name, lambda: _loop(name, types, library, stamped, calling, together))
+    timestamped, calling = op.timestamp is not None, op.callee is not None
+    library.define(name, lambda: _loop(name, types, library, timestamped, calling, together))
     function.bind(op.done, builder.call(name, passed, [i64])[0])
 
 
@@ -56,7 +56,7 @@ def _loop(
     name: str,
     types: list[Attribute],
     library: Library,
-    stamped: bool,
+    timestamped: bool,
     calling: bool,
     together: bool,
 ) -> llvm.FuncOp:
@@ -69,7 +69,7 @@ def _loop(
     builder = LlvmBuilder(entry, library.target)
     library.declare(TAKE, [POINTER, i64, i64, i64, i64], i64)
     state, before, after, chunks, thread, threads, did, *others = entry.args
-    stamp = others.pop(0) if stamped else None
+    timestamp = others.pop(0) if timestamped else None
     at_once, most = (others.pop(0), others.pop(0)) if together else (None, None)
     begin = builder.binary(llvm.AddOp, before, after)
     builder.branch(taking, [did])
@@ -90,8 +90,8 @@ def _loop(
             from_, end = (builder.binary(llvm.MulOp, n, at_once) for n in (first, last))
             to = builder.select(builder.compare("slt", end, most), end, most)
         builder.call_pointer(kernel, [*arguments, from_, to])
-    if stamp is not None:
-        memory.store(builder, builder.intrinsic("llvm.readcyclecounter", [], i64), stamp)
+    if timestamp is not None:
+        memory.store(builder, builder.intrinsic("llvm.readcyclecounter", [], i64), timestamp)
     size = builder.binary(llvm.SubOp, last, first)
     builder.branch(taking, [builder.binary(llvm.AddOp, taking.args[0], size)])
 

@@ -1,9 +1,10 @@
-"""Writes a selection of lanes as loops: blocks of channels out of other blocks.
+"""Writes a gather of channels as loops: blocks of channels out of other blocks.
 
     out[j, y, x, n] = data[l // 16, y, x, l % 16],  l = lanes[16 * j + n]
 
-At a point of the image the blocks that hold a result's lanes are read and put together in
-registers: a shuffle for each block but the first. A few results at a time share what they read.
+At each point of the image, the kernel reads the blocks that hold the channels of a result, and
+shuffles them in registers: one shuffle for each block but the first. A few results at a time share
+what they read.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from ncc.compiler.loops.kernel.kernel import Access
 from ncc.compiler.loops.schedule.channel_gather import BLOCKS, COLUMNS, LANE
 
 TOGETHER = 8
-"""Results at a point that are stored before the next point."""
+"""Blocks of results at a point that are stored before the next point."""
 
 PAIR = 2
-"""Those that are stored at once, where halves of both are a line."""
+"""Blocks that are stored together: as bf16 numbers they fill a line."""
 
 
 class ChannelGather(KernelEmitter):
-    """The emitter of such a selection: some blocks of results at one point after the other."""
+    """The emitter of such a gather."""
 
     def write(self) -> None:
         self.loops.chunks(self._row)
@@ -61,7 +62,7 @@ class ChannelGather(KernelEmitter):
         return value
 
     def _block(self, number: int) -> SSAValue:
-        """A block of the data at the point, read once for all results that want it."""
+        """A block of the data at the point, read once for all results."""
         (held,) = self.kernel.captured.values()
         first, *others = held.strides
         access = Access(held.argument, number * first, (0, *others))

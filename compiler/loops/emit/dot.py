@@ -1,16 +1,16 @@
 """int8 contractions by dot products: each lane takes four products a step (`rt.dot_bytes`).
 
-    x, the operand that stands still along the lane: four bytes, in every lane
-    w, the one that moves: four bytes a lane, lanes one behind the other
+    x, the broadcast operand: four bytes, in every lane
+    w, the other one: four bytes for each lane, lanes one behind the other
 
-The operation wants x unsigned, as the kernel may read it already. Else x + 128 is, and 128 times
-the sum of w is taken off at the end:
+The instruction reads x as unsigned bytes. If x is signed, the kernel adds 128 to it, and subtracts
+128 times the sum of w at the end:
 
     sum of x * w = (sum of (x + 128) * w) - (sum of 128 * w)
 
-where the second sum is one accumulator a vector of w, whatever the number of points.
+The second sum is one accumulator for each vector of w, whatever the number of points.
 
-Windows of each channel by itself (`window_dot`) have x along the lane, too:
+Depthwise windows (`window_dot`) have x along the lane, too:
 
     x       four neighbours in a row, a vector of channels each, transposed in registers
     w       four taps of each channel
@@ -43,14 +43,14 @@ _SIGNS = -0x7F7F7F80
 
 
 class DotAccumulators(Accumulators):
-    """Those of the points, and one for each vector of w whose surplus is taken off."""
+    """One for each point, and one for each vector of w: the sum that is subtracted."""
 
     def __init__(self, position: Position, reads: Reads, body: Body) -> None:
         super().__init__(position, reads, body)
         crossed = crossed_quads_of(self.kernel)
         found = crossed or quads_of(self.kernel)
         if found is None:
-            raise CompilerBug("a dot product of what lies in no fours")
+            raise CompilerBug("a dot product whose weights are not in groups of four")
         self.crossed = crossed is not None
         _, _, self.broadcast, self.stream = found
         self.signed = not reads_unsigned(self.kernel, self.broadcast)
@@ -66,7 +66,9 @@ class DotAccumulators(Accumulators):
         rows: dict[tuple[tuple[int, int], ...], SSAValue] = {}
         sums = [
             self._dot(
-                value, self._bytes(point), rows.setdefault(self._row(point), self._fours(point))
+                value,
+                self._data_bytes(point),
+                rows.setdefault(self._row(point), self._weight_bytes(point)),
             )
             for point, value in zip(points, values, strict=False)
         ]
@@ -89,17 +91,17 @@ class DotAccumulators(Accumulators):
         ]
 
     def _row(self, point: Point) -> tuple[tuple[int, int], ...]:
-        """What points have in common that read the same weights."""
+        """A key that is equal for points that read the same weights."""
         return tuple((d, n) for d, n in sorted(point.items()) if self.stream.coefficients[d])
 
     def _dot(self, total: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         return self.builder.add(rt.DotBytesOp, [total, x, w], total.type)
 
-    def _fours(self, point: Point) -> SSAValue:
+    def _weight_bytes(self, point: Point) -> SSAValue:
         """Four bytes of the weights in each lane."""
         return self.reads.neighbours(self.stream, point, QUAD * self.state.lanes)
 
-    def _bytes(self, point: Point) -> SSAValue:
+    def _data_bytes(self, point: Point) -> SSAValue:
         """Four bytes of the data, unsigned, in every lane."""
         if self.crossed:
             return self._columns(point)

@@ -1,10 +1,10 @@
-"""A contraction by weights that it transforms itself: Winograd's, where they are read from memory.
+"""A contraction that transforms its own weights: Winograd's, if weights come from memory.
 
     acc[o, a, b, t] += (m[a, k] * m[b, l] * w[o, i, k, l]) * v[i, a, b, t]     over i, k and l
 
-Transformed weights are a multiple of plain ones, and where tiles are few it is their way from
-memory that takes the time. So each thread transforms those of some channels, a block of i by some
-of o, one row a at a time, and multiplies all tiles with them while they are in L1:
+Transformed weights are several times as large as plain ones. If tiles are few, most of the time
+goes into reading weights from memory. So each thread transforms the weights of a block of i by some
+blocks of o, one row a at a time, and multiplies all tiles with them while they are in L1:
 
     for blocks of o:                            handed out
       acc = 0                                   in memory
@@ -14,10 +14,10 @@ of o, one row a at a time, and multiplies all tiles with them while they are in 
           for b, tiles of t:                    acc in registers, over i'
             acc += u[b, i', o'] * v[i, a, b, t]
 
-Meanwhile it prefetches the weights of the next block of i, some at each place (a, b): all at once,
-they would be more lines than a core can have on their way.
+Meanwhile it prefetches the weights of the next block of i, some at each (a, b): a core cannot have
+that many lines on their way at once.
 
-The weights come from memory as the file has them, a quarter of the size of F(4)'s. The sum over
+Memory holds the weights as the file has them, a quarter of the size of F(4)'s. The sum over
 channels and the transform of the weights are one exact generic.
 """
 
@@ -54,7 +54,7 @@ class FormedWeights(KernelEmitter):
         self.arithmetic = VectorArithmetic(self.position, self.reads)
         self.columns = kernel.extents[self.transform.column]
         self.across = schedule.points(formed.blocks) * kernel.extents[formed.lane]
-        # A line more than all vectors of one place: places are stored to other sets of L1.
+        # One line more than all vectors of a column: other columns use other sets of L1.
         self.pitch = kernel.extents[formed.panel] * self.across + LINE
         self.weights = self.builder.scratch(memory_type(f32, self.columns * self.pitch))
 
@@ -79,7 +79,7 @@ class FormedWeights(KernelEmitter):
         self.position.each_step(self.formed.steps, step)
 
     def _clear(self) -> None:
-        """Sums begin with zeros."""
+        """Store zeros: sums begin with them."""
         self.state.cache = {}
         zero = self.reads.vector(self.builder.constant(0.0, f32))
         for point in self.position.points():
@@ -89,7 +89,7 @@ class FormedWeights(KernelEmitter):
     # --- weights ----------------------------------------------------------------------------
 
     def _form(self, row: int) -> None:
-        """One row of the transform, of all weights of a panel."""
+        """One row of the transform, for all weights of a panel."""
 
         def step(i: SSAValue) -> None:
             for first in range(0, self.across, self.state.lanes):
@@ -119,7 +119,7 @@ class FormedWeights(KernelEmitter):
             self.builder.store(value, self.weights, at)
 
     def _prefetch_weights(self) -> None:
-        """Prefetch weights of the next panel: the share of one place (a, b)."""
+        """Prefetch a share of the weights of the next panel, at one (a, b)."""
         weights, formed = self.transform.data, self.formed
         row, column = (self.state.bases[d] for d in (self.transform.row, self.transform.column))
         inside = (self.transform.down, self.transform.across, formed.panel, formed.lane)
@@ -143,7 +143,7 @@ class FormedWeights(KernelEmitter):
     # --- products ---------------------------------------------------------------------------
 
     def _sum(self) -> None:
-        """What a panel adds to one tile of points."""
+        """Add the products of a panel to one tile of points."""
         self.state.cache = {}
         points, vectors = self.position.points(), self.position.vector_points
         held = [self.reads.read(self.kernel.store, point, vectors) for point in points]
@@ -165,7 +165,7 @@ class FormedWeights(KernelEmitter):
         return self.builder.add(vector.FMAOp, [value, weight, total], total.type)
 
     def _formed_at(self, point: Point, i: SSAValue) -> SSAValue:
-        """The transformed weights that a point is multiplied with, read once a step."""
+        """The transformed weights of a point, loaded once in a step."""
         formed, column = self.formed, self.state.bases[self.transform.column]
         first = point.get(formed.blocks, 0) * self.kernel.extents[formed.lane]
         first += point.get(formed.lane, 0)

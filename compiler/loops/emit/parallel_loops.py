@@ -33,7 +33,7 @@ class ParallelLoops(Part):
         return []
 
     def _chunk_loops(self, rest: SSAValue, loops: list[int], body: Callable[[], None]) -> None:
-        """Take the innermost chunk loop's number off `rest`, then the next."""
+        """Split the index of the innermost chunk loop off `rest`, then that of the next."""
         if not loops:
             body()
             return
@@ -63,7 +63,7 @@ class ParallelLoops(Part):
             self.builder.branch(self.builder.equal(number, whole), remainder, full)
 
     def nest(self, loops: Sequence[int], body: Callable[[], None]) -> None:
-        """Loops that are no chunks, outermost first."""
+        """The loops inside of a chunk, outermost first."""
         if loops:
             self.loop(loops[0], lambda: self.nest(loops[1:], body))
         else:
@@ -120,10 +120,10 @@ class ParallelLoops(Part):
         return (self.kernel.extents[loop] - ends) // self.state.sizes[loop]
 
     def _last(self, loop: int) -> list[tuple[int, int]]:
-        """Begin and size of the tile that ends where a loop does, or of several.
+        """Begin and size of the last tile along a loop, or of the last two.
 
-        A square overlaps the one before it: what is stored again is what stands there. A block that
-        splits k is a tile of its own.
+        A transposed square overlaps the one before it, and stores the same values again. A block
+        that splits k is a tile of its own.
         """
         extent, size, k_split = (
             self.kernel.extents[loop],
@@ -141,14 +141,14 @@ class ParallelLoops(Part):
     # --- the lane ---------------------------------------------------------------------------
 
     def _lane_from(self, loop: int, body: Callable[[], None], position: int) -> None:
-        """The lane from a position on."""
+        """The vectors of the lane from a position on."""
         if self.schedule.transpose is None:
             self._lane(loop, body, position)
         else:
             self._squares(loop, body, position)
 
     def _squares(self, loop: int, body: Callable[[], None], position: int) -> None:
-        """Vectors along the lane of squares; the last one ends where the lane does."""
+        """Transposed squares along the lane; the last one ends where the lane does."""
         extent, lanes = self.kernel.extents[loop], self.state.lanes
         trips = (extent - position) // lanes
         self.run(loop, position, trips, lanes, 1, body)
@@ -156,7 +156,7 @@ class ParallelLoops(Part):
             self.position.with_loop(loop, extent - lanes, 1, body)
 
     def _part(self, loop: int, body: Callable[[], None], part: SSAValue) -> None:
-        """The whole tiles of a chunk's part of the lane; in the last one what they leave, too."""
+        """The whole tiles of a chunk's part of the lane; the last part has the remainder, too."""
         size, extent = self.state.sizes[loop], self.kernel.extents[loop]
         span, step = self.schedule.span, self.state.lanes * size
         whole = extent // step * step
@@ -168,10 +168,11 @@ class ParallelLoops(Part):
             self.builder.branch(is_last, lambda: self._lane_from(loop, body, whole), lambda: None)
 
     def _lane(self, loop: int, body: Callable[[], None], position: int) -> None:
-        """Vectors of the schedule's length, as many in a tile as there are, then what is left: by
-        one that ends where the lane does, if that is one in place of several, or else by halves.
+        """Whole tiles, then whole vectors, then the remainder: one vector that overlaps the one
+        before it, if it replaces several shorter ones, or else vectors of half the length, and so
+        on.
 
-        Each by itself in a tile of which some hold nothing that counts.
+        In a tile with short vectors, each vector is a tile of its own.
         """
         extent = self.kernel.extents[loop]
         full, points = self.state.lanes, self.state.sizes[loop]
@@ -196,8 +197,8 @@ class ParallelLoops(Part):
 
     @property
     def _can_store_again(self) -> bool:
-        """Whether a point that is computed once more comes out the same: nothing that it reads can
-        have the memory that it stores to, as what is added to it may.
+        """Whether a point may be computed twice: it reads nothing that it stores, as a sum that
+        goes on with its result does, or an operand that is added in place.
         """
         kernel = self.kernel
         goes_on = kernel.accumulates and kernel.initial is None
@@ -207,7 +208,7 @@ class ParallelLoops(Part):
 
     @property
     def _ends(self) -> bool:
-        """Whether a tile has the last step of a loop by which vectors are short."""
+        """Whether a tile has the last step of the loop whose last vectors are short."""
         short = self.schedule.short
         if short is None:
             return False

@@ -1,9 +1,10 @@
-"""Writes what a point of a kernel reads: addresses, and the loads at them.
+"""Writes the loads of a point of a kernel, and their addresses.
 
-A point is one element, or a vector of neighbours along the lane. What varies along the lane is
-read as a vector: at once where neighbours lie side by side, else element by element, or by vectors
-along another loop that are transposed or taken apart in registers. Everything else is read once and
-spread only where it meets a vector; where a block splits k, several inputs share its lanes.
+A point is one element, or a vector of neighbours along the lane. An access that moves along the
+lane is a vector. If its elements are contiguous, it is one load; else it is loaded element by
+element, or by vectors along another loop, which are transposed or deinterleaved in registers. All
+other accesses load one element, and an operation with a vector broadcasts it. In a block that
+splits k, several elements share the lanes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ncc.compiler.loops.kernel.kernel import Access, KSplit
 
 
 class Reads(Part):
-    """What points read."""
+    """The loads of points."""
 
     def address(self, access: Access, point: Point) -> SSAValue:
         return self.builder.linear(*self.subview(access, point))
@@ -44,7 +45,7 @@ class Reads(Part):
         return tuple(terms), constant
 
     def read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
-        """The element or vector of an access at a point, read once a tile step."""
+        """The element or vector of an access at a point, loaded once in a step of a tile."""
         lane = self.schedule.lane
         if lane_moves and lane is not None and access.coefficients[lane] != 1:
             if self.schedule.interleave is not None:
@@ -58,7 +59,7 @@ class Reads(Part):
         return self.neighbours(access, point, self.state.lanes if lane_moves else 1)
 
     def neighbours(self, access: Access, point: Point, count: int) -> SSAValue:
-        """So many elements from where a point reads, loaded once a tile step."""
+        """So many contiguous elements from that of a point on, loaded once in a step of a tile."""
         subview = self.subview(access, point)
         key = (access.argument, subview, count)
         found = self.state.cache.get(key)
@@ -76,7 +77,7 @@ class Reads(Part):
                 self.builder.prefetch(source, self.address(access, {}), l1)
 
     def _read_split(self, access: Access, point: Point, k_split: KSplit) -> SSAValue:
-        """Several inputs at once, each in all of its lanes."""
+        """Several inputs in one vector, each in the lanes that it has."""
         coefficients, times = list(access.coefficients), k_split.times
         coefficients[k_split.inputs] = times
         held = self.neighbours(replace(access, coefficients=tuple(coefficients)), point, times)
@@ -87,7 +88,7 @@ class Reads(Part):
         return self.state.cache[key]
 
     def _read_strided(self, access: Access, point: Point, lane: int) -> SSAValue:
-        """A vector of elements that do not lie side by side."""
+        """A vector of elements that are not contiguous."""
         source = self.entry.args[access.argument]
         first = point.get(lane, 0)
         elements = [
@@ -100,7 +101,7 @@ class Reads(Part):
         return value
 
     def _read_transposed(self, access: Access, point: Point, lane: int) -> SSAValue:
-        """One column of a square that is loaded by rows, along the loop that `transpose` names."""
+        """One column of a square that is loaded by rows, along the loop `Schedule.transpose`."""
         along, lanes = self.schedule.transpose, self.state.lanes
         if along is None or self.state.sizes[along] != lanes:
             raise CompilerBug("a strided vector without a square around it")
@@ -117,7 +118,7 @@ class Reads(Part):
         return self.state.cache[*key, point[along]]
 
     def _read_interleaved(self, access: Access, point: Point, members: int) -> SSAValue:
-        """One of the vectors that are interleaved along a loop: they are read and split once."""
+        """One of the vectors that are interleaved along a loop; all are loaded together."""
         lanes, count = self.state.lanes, self.kernel.extents[members]
         number, (terms, constant) = self.first_member(access, point, members)
         key = ("interleaved", access.argument, terms, constant, lanes)
@@ -134,7 +135,7 @@ class Reads(Part):
     def first_member(
         self, access: Access, point: Point, members: int
     ) -> tuple[int, tuple[tuple[tuple[SSAValue, int], ...], int]]:
-        """Which of the interleaved vectors a point has, and the place of the first of them."""
+        """Which of the interleaved vectors a point has, and the address of the first of them."""
         base = self.state.bases.get(members, 0)
         if not isinstance(base, int):
             raise CompilerBug("interleaved vectors of a loop that is not unrolled")
@@ -143,15 +144,15 @@ class Reads(Part):
     # --- widening ---------------------------------------------------------------------------
 
     def vector(self, value: SSAValue) -> SSAValue:
-        """A value as wide as the accumulators are."""
+        """A value as wide as the accumulators."""
         return self.wide(value) if self.position.vector_points else value
 
     def read_single(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
-        """An element or vector of an access as float32, where it is narrower."""
+        """An element or vector of an access as float32."""
         return self.single(self.read(access, point, lane_moves))
 
     def single(self, value: SSAValue) -> SSAValue:
-        """A number or vector of them as float32, widened once a tile step."""
+        """A number or vector as float32; it is widened once in a step of a tile."""
         kind = value.type
         element = kind.element_type if isinstance(kind, VectorType) else kind
         if element == f32:

@@ -1,13 +1,13 @@
-"""Writes reductions whose lane is reduced: vectors of partial results, folded at the end of a row.
+"""Writes reductions along the lane: vectors of partial results, whose lanes are combined at last.
 
     for outer reduced loops:
       partial = neutral elements              a vector for each point, or several of a long row
       for vectors of the row: partial = ...
-      partial = ...                           the last vector of the row, in lanes that are left
+      partial = ...                           the last vector of the row, in the remaining lanes
       value = value combined with all lanes of partial
 
-The last vector of a row overlaps the one before it, and only its new lanes are taken: a row is no
-shorter than a vector.
+The last vector of a row overlaps the one before it, and only its new lanes count. So a row is at
+least as long as a vector.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NEUTRAL: dict[type[Operation], float] = {
     arith.AddiOp: 0,
     arith.MuliOp: 1,
 }
-"""What a reduction starts from, by what it combines with."""
+"""The neutral element of each operation that reductions combine with."""
 
 _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
     arith.AddfOp: vector.CombiningKindFlag.ADD,
@@ -40,7 +40,7 @@ _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
     arith.AddiOp: vector.CombiningKindFlag.ADD,
     arith.MuliOp: vector.CombiningKindFlag.MUL,
 }
-"""How the lanes of a vector are combined, by the same."""
+"""How the same operations combine the lanes of a vector."""
 
 
 class Rows(Part):
@@ -51,7 +51,7 @@ class Rows(Part):
         self.body = body
 
     def of(self, points: list[Point]) -> list[SSAValue]:
-        """The values of points after all rows."""
+        """The results of points, over all rows."""
         *outer, lane = self.schedule.reduced
         values = [self.body.initial(point) for point in points]
         self.state.cache = {}
@@ -60,23 +60,23 @@ class Rows(Part):
     def _rows(
         self, outer: list[int], lane: int, points: list[Point], values: list[SSAValue]
     ) -> list[SSAValue]:
-        """Loops around the folding of one row."""
+        """The reduced loops around one row."""
         if not outer:
             return self._one_row(lane, points, values)
         inner = partial(self._rows, outer[1:], lane, points)
         return self.position.iterations(outer[0], 0, self.kernel.extents[outer[0]], values, inner)
 
     def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        """A row folded into the values of points: by vectors, then the lanes of these."""
+        """Values of points, combined with one row: first vectors of it, then their lanes."""
         lanes, extent = self.schedule.vector, self.kernel.extents[lane]
         whole = extent // lanes * lanes
         if not whole:
-            raise CompilerBug(f"a row of {extent} cells in vectors of {lanes}")
+            raise CompilerBug(f"a row of {extent} elements in vectors of {lanes}")
         self.state.lanes = lanes
         combine, _ = self._combination()
         vectors = self._whole_vectors(lane, points, whole)
         if whole < extent:
-            last = self._taken_in(lane, points, self.builder.constant(extent - lanes), vectors)
+            last = self._step(lane, points, self.builder.constant(extent - lanes), vectors)
             taken = whole + lanes - extent
             chosen = [*range(lanes, lanes + taken), *range(taken, lanes)]
             vectors = [
@@ -89,7 +89,7 @@ class Rows(Part):
         ]
 
     def _whole_vectors(self, lane: int, points: list[Point], whole: int) -> list[SSAValue]:
-        """A vector of partial results for each point; on the way, several of a long row."""
+        """A vector of partial results for each point; a long row has several, combined at last."""
         lanes, count = self.schedule.vector, len(points)
         combine, neutral = self._combination()
         start = self.builder.splat(self.builder.constant(neutral, self.position.accumulated), lanes)
@@ -98,7 +98,7 @@ class Rows(Part):
         def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:
             starts = range(0, len(values) // count * lanes, lanes)
             vectors: list[Point] = [{**point, lane: at} for at in starts for point in points]
-            step = partial(self._taken_in, lane, vectors)
+            step = partial(self._step, lane, vectors)
             bounds = self.builder.constant(first), self.builder.constant(end)
             return self.builder.loop(*bounds, len(starts) * lanes, values, step)
 
@@ -108,10 +108,10 @@ class Rows(Part):
         values = [reduce(combined, several[point::count]) for point in range(count)]
         return loop(middle, whole, values) if middle < whole else values
 
-    def _taken_in(
+    def _step(
         self, lane: int, points: list[Point], at: SSAValue, values: list[SSAValue]
     ) -> list[SSAValue]:
-        """Partial results after one more vector of each point's row, behind so many cells."""
+        """Partial results after one more vector of each point's row, at this index."""
         self.state.bases[lane] = at
         saved, self.state.cache = self.state.cache, {}
         results = [
@@ -129,7 +129,7 @@ class Rows(Part):
         return type(combine), _NEUTRAL[type(combine)]
 
     def _combined(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
-        """All lanes of a vector combined: halves onto halves."""
+        """All lanes of a vector, combined."""
         properties: dict[str, Attribute] = {
             "kind": vector.CombiningKindAttr(_KINDS[combine]),
             "fastmath": arith.FastMathFlagsAttr("none"),

@@ -3,9 +3,9 @@
     whole blocks      acc[p] += broadcast x[p] * w
     half a block      acc[p, p'] += (x[p], ..., x[p], x[p'], ..., x[p']) * (w, w)
 
-The vector of both points is shuffled from their two broadcasts. In front of the epilogue each
-accumulator is split into the sums of its two points. Each lane sums what it would alone: results
-are the same bits.
+The vector of both points is a shuffle of their two broadcasts. In front of the epilogue each
+accumulator is split into the sums of its two points. Each lane sums the same products in the same
+order as without sharing, so that results are the same bits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SharedAccumulators(Accumulators):
         super().__init__(position, reads, body)
         pair, lane = product_of(self.kernel), self.schedule.lane
         if pair is None or lane is None:
-            raise CompilerBug("vectors are joined of what is no product of points with vectors")
+            raise CompilerBug("shared vectors, but no product of points with vectors")
         self.broadcast, self.stream = sorted(pair, key=lambda a: a.coefficients[lane])
 
     def start(self, points: list[Point]) -> list[SSAValue]:
@@ -69,7 +69,7 @@ class SharedAccumulators(Accumulators):
         return [*found, *((point,) for point in waiting.values())]
 
     def _begun(self, held: Held) -> SSAValue:
-        """What an accumulator starts from."""
+        """The initial value of an accumulator."""
         values = [self.body.started(point) for point in held]
         return values[0] if len(values) == 1 else self._side_by_side(*values)
 
@@ -96,7 +96,7 @@ class SharedAccumulators(Accumulators):
         return self.builder.add(vector.FMAOp, [both, self._twice(held[0]), value], value.type)
 
     def _twice(self, point: Point) -> SSAValue:
-        """The short vector at a point in both halves of a whole one, read once a step."""
+        """The short vector at a point, twice in one vector; it is loaded once in a step."""
         with self.position.as_long_as(point):
             short = self.reads.read_single(self.stream, point, True)
         key = ("twice", short)

@@ -2,12 +2,12 @@
 
     out[a, b] = sum over k and l of m[a, k] * n[b, l] * data[k, l]
 
-for small constant matrices, at every point of the other loops. Columns are transformed first
-(t[a, l] = sum of m[a, k] * data[k, l]), then the rows of t, for a few a at a time so that t stays
-in registers. Products with the matrices become the additions of `combination`; one by the matrix
-that is a one, of windows of one row or column, is no product.
+for small constant matrices, at every point of the other loops. The kernel transforms columns first
+(t[a, l] = sum of m[a, k] * data[k, l]), then the rows of t, for a few a at a time, so that t stays
+in registers. `combination` turns products with the matrices into a few additions. A matrix of one
+row and one column, as windows of one row have, is a one and needs no product.
 
-Points beyond the tails of the result are neither computed nor written.
+Points beyond the valid extents of the result are neither computed nor stored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ncc.compiler.loops.schedule.schedule import Schedule
 
 
 def clips_of(kernel: Kernel) -> list[tuple[int, int, int]]:
-    """The tails that end amid a tile. Tiles of one column are all whole, and may share a vector."""
+    """The valid extents that end amid a tile. Tiles of one column are all whole."""
     extents = kernel.extents
     return [tail for tail in kernel.valid_extents if tail[2] < extents[tail[0]] * extents[tail[1]]]
 
@@ -59,7 +59,7 @@ class VectorArithmetic(Part):
 
 
 class Transform(KernelEmitter):
-    """The emitter of a separable transform: a tile is all results of one place."""
+    """The emitter of a separable transform, whose register tile is one tile of Winograd's."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
@@ -106,7 +106,9 @@ class Transform(KernelEmitter):
         self.state.cache = {}
 
     def _row(self, row: int, beside: Sequence[Point], across: Sequence[Sequence[SSAValue]]) -> None:
-        """A row of results at places side by side: the rest of the transform, what follows it."""
+        """A row of the results of neighbouring tiles: the transform of a row of t, and the
+        epilogue.
+        """
         columns = range(self.state.sizes[self.transform.column])
         points: list[Point] = []
         values: list[SSAValue] = []
@@ -121,7 +123,7 @@ class Transform(KernelEmitter):
         self.epilogue.finish_each(points, values)
 
     def _beside(self) -> list[Point]:
-        """The places of a tile: both blocks of a pair where results are stored in halves."""
+        """Blocks that are computed together: two if results are stored as bf16 numbers."""
         bf16_split = self.kernel.bf16_split
         if bf16_split is None:
             return [{}]

@@ -1,4 +1,4 @@
-"""Which kernels sum products of two operands, and which of these take in four bytes at once."""
+"""Finds kernels that sum products of two operands, and of bytes in groups of four."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUAD = 4
 
 
 Quads: TypeAlias = tuple[int, int, Access, Access]
-"""The loop of the four, the lane, the broadcast operand, and the one that moves along the lane."""
+"""The loop over four, the lane, the broadcast operand, and the one that moves along the lane."""
 
 
 def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
@@ -48,15 +48,15 @@ def quads_of(kernel: Kernel) -> Quads | None:
 
 
 def crossed_quads_of(kernel: Kernel) -> Quads | None:
-    """The same of windows: what is read of the data moves along the lane, the four lie behind one
-    another, all lanes of each.
+    """The same for windows: the data moves along the lane, too, and has all lanes of one tap after
+    the other.
     """
     found = match_quads(kernel, across=True)
     return None if isinstance(found, str) else found
 
 
 def match_quads(kernel: Kernel, across: bool = False) -> Quads | Reason:
-    """The same of contractions or of windows, with the reason for any other kernel."""
+    """The same, with the reason for any other kernel. across: for windows, not contractions."""
     pair = match_product(kernel)
     if isinstance(pair, str):
         return pair
@@ -65,17 +65,17 @@ def match_quads(kernel: Kernel, across: bool = False) -> Quads | Reason:
     for loop, lane in product(sorted(kernel.reduced), kernel.parallel):
         if kernel.extents[loop] != QUAD:
             continue
-        still_steps = (1, kernel.extents[lane]) if across else (0, 1)
+        steps = (1, kernel.extents[lane]) if across else (0, 1)
         for broadcast, stream in (pair, pair[::-1]):
             if (stream.coefficients[lane], stream.coefficients[loop]) != (QUAD, 1):
                 continue
-            if (broadcast.coefficients[lane], broadcast.coefficients[loop]) == still_steps:
+            if (broadcast.coefficients[lane], broadcast.coefficients[loop]) == steps:
                 return loop, lane, broadcast, stream
     return "its weights do not lie in groups of four"
 
 
 def reads_unsigned(kernel: Kernel, broadcast: Access) -> bool:
-    """Whether what stands still is bytes without a sign."""
+    """Whether the broadcast operand is unsigned."""
     anchor = kernel.anchor
     argument = anchor.body.args[anchor.inputs.index(broadcast)]
     return any(isinstance(use.operation, arith.ExtUIOp) for use in argument.uses)

@@ -1,4 +1,4 @@
-"""The loops of a separable transform, by what its matrices and its data move with."""
+"""The loops of a separable transform."""
 
 from __future__ import annotations
 

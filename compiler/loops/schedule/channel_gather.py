@@ -7,11 +7,13 @@ from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
 
 BLOCKS, ROWS, COLUMNS, LANE = range(4)
-"""The loops of a selection."""
+"""The loops of such a gather."""
 
 
 def channel_gather(kernel: Kernel, target: Target) -> Schedule | Reason:
-    """Rows are handed out; vectors are as long as blocks, on targets with shorter ones too."""
+    """A chunk is a row of the image. Vectors are as long as blocks, also if the target's are
+    shorter.
+    """
     if kernel.lanes is None:
         return "it gathers no channels of blocks"
     return Schedule(

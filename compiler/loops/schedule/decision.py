@@ -15,12 +15,12 @@ from ncc.compiler.target import Target
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known of the choice of a schedule.
+    """The choice of a schedule, and the reasons for it.
 
     refused     strategies that were tried before, and which of their conditions does not hold
     wants       what the strategy of the schedule wants of a kernel
-    candidate   the schedule with its cycles; None where cycles of the strategy are not counted
-    runner_up   the cheapest other candidate, if there is one
+    candidate   the schedule with its cycles; None if cycles of the strategy are not counted
+    runner_up   the cheapest other candidate; None if there is none
     is_tuned    whether the cost model would choose another tile
     """
 
@@ -48,7 +48,7 @@ class Decision:
         )
 
     def lines(self) -> Iterator[str]:
-        """The same in words."""
+        """The same as text."""
         yield f"strategy: {self.strategy.value}, which wants {self.wants}"
         for strategy, reason in self.refused:
             yield f"not {strategy.value}: {reason}"
@@ -68,8 +68,8 @@ def _is_counted(kernel: Kernel, target: Target) -> bool:
 
 
 def _are_alike(one: Schedule, other: Schedule) -> bool:
-    """Whether two schedules have the same tile, which decides the cycles; threads may need another
-    order.
+    """Whether two schedules have the same tile, and so the same cycles; the order of loops may
+    differ, for threads.
     """
     return (one.strategy, one.lane, one.vector, one.tile) == (
         other.strategy,
@@ -80,7 +80,7 @@ def _are_alike(one: Schedule, other: Schedule) -> bool:
 
 
 def _cycles_text(candidate: Candidate) -> str:
-    """Cycles, and the part of each thing that they are spent on."""
+    """Cycles, and the percentage of each cause."""
     parts = candidate.parts.items()
     said = (f"{name} {100 * part / candidate.cost:.0f} %" for name, part in parts)
     return f"{candidate.cost:,.0f} ({', '.join(said)})"

@@ -12,13 +12,13 @@ from ncc.compiler.target import Target
 
 
 def dot(kernel: Kernel, target: Target) -> Schedule | Reason:
-    """The schedule of an int8 contraction whose weights lie in fours."""
+    """The schedule of an int8 contraction whose weights are in groups of four."""
     found = _match(kernel, target)
     return found if isinstance(found, str) else cheapest(tiled(kernel, target, *found))
 
 
 def window_dot(kernel: Kernel, target: Target) -> Schedule | Reason:
-    """The schedule of int8 windows whose weights lie in fours."""
+    """The schedule of int8 windows whose weights are in groups of four."""
     found = match_quads(kernel, across=True)
     if isinstance(found, str):
         return found
@@ -37,13 +37,13 @@ def window_dot(kernel: Kernel, target: Target) -> Schedule | Reason:
 
 
 def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
-    """All schedules of such a contraction; none for anything else."""
+    """All schedules of an int8 contraction; none for any other kernel."""
     found = _match(kernel, target)
     return [] if isinstance(found, str) else tiled(kernel, target, *found)
 
 
 def _match(kernel: Kernel, target: Target) -> tuple[int, Access, Access, Quad] | Reason:
-    """The lane of such a contraction, its stream and what it broadcasts, and the four products."""
+    """The lane of such a contraction, its stream, its broadcast operand, and the four products."""
     found = match_quads(kernel)
     if isinstance(found, str):
         return found
@@ -59,7 +59,7 @@ def _match(kernel: Kernel, target: Target) -> tuple[int, Access, Access, Quad] |
 
 
 def _refused(kernel: Kernel, lane: int, pair: tuple[Access, Access]) -> Reason | None:
-    """Why vectors along the lane cannot be stored, or what follows a sum not be read."""
+    """Why vectors along the lane cannot be stored, or other operands not be loaded as vectors."""
     if kernel.captured:
         return GATHERS
     if any(a.coefficients[lane] not in (0, 1) for a in kernel.accesses() if a not in pair):

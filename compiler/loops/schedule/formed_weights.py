@@ -1,4 +1,4 @@
-"""The schedule of a contraction by weights that it transforms itself (`emit/formed_weights.py`)."""
+"""The schedule of a contraction that transforms its own weights (`emit/formed_weights.py`)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, tile_of, ve
 from ncc.compiler.target import Target
 
 BLOCKS = 2
-"""Blocks of outputs at a time: each element of the data is multiplied with both."""
+"""Blocks of outputs in a tile: each broadcast element of the data is multiplied with both."""
 
 
 @dataclass(frozen=True)
 class Formed:
     """The loops of such a contraction.
 
-    loops    those of the transform of the weights
-    data     what is multiplied with the transformed weights
-    lane     outputs of a block, and `blocks` the blocks
-    panel     inputs of a block, and `steps` the blocks
-    points   what only the data moves with, innermost first; behind two, of one step
+    loops    the loops of the transform of the weights
+    data     the operand that is multiplied with the transformed weights
+    lane     the loop over outputs of a block; `blocks` is the one over blocks
+    panel    the loop over inputs of a block; `steps` is the one over blocks
+    points   loops that only the data moves with, innermost first; only two have several steps
     """
 
     loops: TransformLoops
@@ -61,8 +61,8 @@ class Formed:
         return Formed(loops, data, lane, blocks, panel, steps, by_distance)
 
 
-def forming(kernel: Kernel, target: Target) -> Schedule | Reason:
-    """As many points as registers hold sums of, for vectors of two blocks where they are wide."""
+def formed_weights(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """A tile of as many points as registers allow, by vectors of two blocks if these are wide."""
     formed = Formed.of(kernel)
     if isinstance(formed, str):
         return formed

@@ -1,7 +1,9 @@
-"""Schedules of what reads or stores a few values in turn, as three channels of an image.
+"""Schedules of kernels that load or store a few interleaved values, as the three channels of an
+image.
 
-The lane runs along the pixels of an image whose channels are innermost, or along the rows where
-rows are shorter than a vector. Shuffles in registers split the vectors that are read as they lie.
+The lane runs along the pixels of an image whose channels are innermost, or along rows that are
+shorter than a vector. Vectors are loaded as they are in memory, and shuffles in registers split
+them.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from ncc.compiler.target import Target
 
 
 def interleaved(kernel: Kernel, target: Target) -> Schedule | Reason:
-    """Neighbours along the lane have those along a short loop between them.
+    """The elements of a short loop are between neighbours along the lane.
 
     for z by vector:
-      v = n vectors at x[z, 0], taken apart in registers: v[i] = x[z, i]
+      v = n vectors at x[z, 0], deinterleaved in registers: v[i] = x[z, i]
       out[z] = the sum of all f(v[i])           or out[z, i] = f(v[i]), interleaved in registers
     """
     found = interleaved_loops(kernel)

@@ -10,9 +10,9 @@ from ncc.compiler.target import Target
 
 
 def k_split(kernel: Kernel, target: Target) -> Schedule | Reason:
-    """That of the contraction, for a kernel with such weights.
+    """The schedule of the contraction, for a kernel with such weights.
 
-    Raises CompilerBug where it is no contraction: no other strategy can read such weights.
+    Raises CompilerBug if it is no contraction: no other strategy can read such weights.
     """
     if kernel.k_split is None:
         return "its weights do not split k"

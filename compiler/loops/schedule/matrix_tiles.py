@@ -1,4 +1,4 @@
-"""Contractions by halves of bfloat16 that go to matrix tiles: which they are, and their schedules.
+"""Contractions of bf16 pairs for matrix tiles: which kernels they are, and their schedules.
 
     x, along points   (.., 2, 32): a row of a tile is 32 numbers of one point
     w, along vectors  (.., 2, 16, 16, 2): a tile is 32 numbers of 16 outputs, in pairs
@@ -37,15 +37,15 @@ from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
 
 MOST_ITERATIONS = 8
-"""Groups of points that share the prefetching of weights."""
+"""The most groups of points that share the prefetches of weights."""
 
 MOST_WEIGHTS = 1.5
-"""How many times the data the weights are at most where threads share points. Each thread reads all
-weights then, from the third level of cache, and less of the data from another core.
+"""Threads share points if the weights are at most so many times as large as the data. Then each
+thread reads all weights, from the third level of cache, and less of the data from another core.
 """
 
 STEP, PAIR = 32, 2
-"""Numbers that one product of tiles sums over, in pairs."""
+"""Inputs that one product of tiles sums over, in pairs."""
 
 VECTOR = 16
 """Outputs of a tile."""
@@ -53,16 +53,16 @@ VECTOR = 16
 NOT_IN_TILES = f"its weights are not in tiles of {VECTOR} outputs by {STEP} inputs in pairs"
 NO_PAIRS = "it sums no products of bf16 pairs"
 
-HALF_BYTES = 2
+BF16_BYTES = 2
 """Bytes of a bfloat16."""
 
 
 @dataclass(frozen=True)
 class Bf16Contraction:
-    """The accesses of a contraction by halves, and its loops.
+    """The accesses of a contraction of bf16 pairs, and its loops.
 
-    high, low        the operand that moves along points
-    weights, rest    the first and the second half of the one that moves along vectors
+    high, low        both parts of the operand that moves along points
+    weights, rest    both parts of the operand that moves along vectors
     lane             the loop over 16 outputs; `vectors` over blocks of them, if there are several
     points           loops of the points, innermost last
     steps            reduced loops outside of the 32 numbers, outermost first
@@ -81,7 +81,7 @@ class Bf16Contraction:
 
 
 def bf16_pairs_of(kernel: Kernel) -> Bf16Contraction | None:
-    """The parts of a kernel that sums products of halves; None for anything else."""
+    """The accesses and loops of a kernel that sums products of bf16 pairs; None for any other."""
     found = _match(kernel)
     return None if isinstance(found, str) else found
 
@@ -156,8 +156,8 @@ def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | Reason:
 # --- the schedule -----------------------------------------------------------------------------
 
 
-def tiles(kernel: Kernel, target: Target) -> Schedule | Reason:
-    """The schedule of a contraction by halves, on a target with matrix tiles."""
+def matrix_tiles(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The schedule of a contraction of bf16 pairs, on a target with matrix tiles."""
     found = _match(kernel) if target.tiles else "the target has no matrix tiles"
     if isinstance(found, str):
         return found
@@ -190,29 +190,29 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | Reason:
 def _bytes_of(access: Access, kernel: Kernel, found: Bf16Contraction) -> int:
     """Bytes of an operand, of one component."""
     loops = [d for d, _ in access.moves if d not in found.components]
-    return HALF_BYTES * prod(kernel.extents[d] for d in loops)
+    return BF16_BYTES * prod(kernel.extents[d] for d in loops)
 
 
 def _next_weights(
     kernel: Kernel, found: Bf16Contraction, target: Target, q: int, iterations: int
 ) -> tuple[Access, ...]:
-    """The weights of the next blocks, while tiles of points walk through the present ones.
+    """Prefetches of the weights of the next blocks, while tiles of points use the present ones.
 
-    Left to the hardware where all weights stay in L2, or where groups of points are so many that a
-    share is less than a line.
+    There are none if all weights stay in L2, or if groups of points are so many that a share is
+    less than a line.
     """
     if found.vectors is None:
         return ()
     block = found.weights.coefficients[found.vectors]
-    held = HALF_BYTES * block * kernel.extents[found.vectors]
-    room = HALF_BYTES * block * q <= target.core.l2_bytes // 2
+    held = BF16_BYTES * block * kernel.extents[found.vectors]
+    room = BF16_BYTES * block * q <= target.core.l2_bytes // 2
     if held <= target.core.l2_bytes or not room or iterations > MOST_ITERATIONS:
         return ()
     return (replace(found.weights, offset=found.weights.offset + q * block),)
 
 
 def bf16_split(kernel: Kernel, target: Target) -> Schedule | Reason:
-    """The schedule of making halves: both of a vector at once, out of one read."""
+    """The schedule of a kernel that splits values into bf16 numbers: both parts from one load."""
     which = [*kernel.indexed]
     lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
     if kernel.element_types[kernel.store.argument] != bf16:
@@ -233,7 +233,7 @@ def bf16_split(kernel: Kernel, target: Target) -> Schedule | Reason:
 
 
 def pitch_of(found: Bf16Contraction) -> int:
-    """How many points lie from one of a row to the same of the next."""
+    """The distance of two rows, counted in points."""
     *_, outer, inner = (found.high.coefficients[d] for d in found.points)
     return outer // inner
 
@@ -264,10 +264,10 @@ def _tall_or_square(
 ) -> tuple[int, int]:
     """Tiles of points and of vectors that are summed at once.
 
-    Two by two load least. Where weights are more than L2 holds and points are few, four tiles of
-    points read each weight once.
+    Two by two need the fewest loads. If weights are larger than L2 and points are few, four tiles
+    of points load each weight once.
     """
-    weights = STEP * VECTOR * 2 * HALF_BYTES * prod(kernel.extents[d] for d in found.steps)
+    weights = STEP * VECTOR * 2 * BF16_BYTES * prod(kernel.extents[d] for d in found.steps)
     tall = weights * blocks > target.core.l2_bytes and count <= 4
     if blocks == 1 or tall:
         return min(count, 4), 1

@@ -1,8 +1,9 @@
-"""Schedules of what is computed point by point, along the store, and of what nothing else fits.
+"""Schedules of pointwise kernels, whose lane is the contiguous loop of the store, and of all
+others.
 
-Where a kernel reads at computed coordinates (`gathered`), the lanes run along the output elements.
-Coordinates and weights are rounded as scalars would be, and a few channels, or blocks of channels,
-share them.
+If a kernel reads at computed coordinates (`gathered`), the lanes run along the output elements. A
+few channels, or blocks of channels, share the coordinates and the weights, which round as scalars
+do.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import Target
 
 LEAST_SQUARE = 4
-"""Elements along a side of a square that is worth transposing in registers."""
+"""The shortest side of a square that is transposed in registers."""
 
 MOST_SHARED = 4
-"""Channels, or blocks of them, that are read at the same computed places in one step."""
+"""Channels, or blocks of them, that are read at the same computed coordinates in one step."""
 
 
 def pointwise(kernel: Kernel, target: Target) -> Schedule | Reason:
     """The lane is the contiguous loop of the store, and nothing is read across it.
 
     for y:
-      for z by 2 vectors: out[y, z] = f(a[y, z], b[y])      one where something is summed
+      for z by 2 vectors: out[y, z] = f(a[y, z], b[y])      one vector if the kernel sums
 
-    Of blocks of channels at computed places, some are read together:
+    Some blocks of channels are read together at computed coordinates:
 
     for c by 4, y:
       for z by vector: out[c, y, z] = x[c, f(a[y]), z]      f(a) once for all c of the tile
@@ -55,7 +56,7 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | Reason:
 
 
 def _read_alike(kernel: Kernel, lane: int) -> int | None:
-    """The loop of blocks of channels that are read at the same computed places."""
+    """The loop of blocks of channels that are read at the same computed coordinates."""
     read = [a for a in kernel.anchor.inputs if a is not None]
     if kernel.accumulates or not read or not kernel.anchor.extracts:
         return None
@@ -65,7 +66,7 @@ def _read_alike(kernel: Kernel, lane: int) -> int | None:
 
 
 def gathered(kernel: Kernel, target: Target) -> Schedule | Reason:
-    """The lane is the contiguous loop of the store, and each lane reads at a place of its own.
+    """The lane is the contiguous loop of the store, and each lane has its own coordinates.
 
     for y, z by vector:
       for c by 4: out[c, y, z] = x[c, f(a[y, z])]       f(a) is computed once for all c of the tile

@@ -18,8 +18,8 @@ from ncc.compiler.target import Target
 def transform(kernel: Kernel, target: Target) -> Schedule | Reason:
     """A few rows of results at once; the lane is a contiguous loop, or there is none.
 
-    So many rows that their columns of data stay in registers, but two, which share most work. No
-    more where results are stored in halves, those of two blocks of channels together.
+    The columns of data of these rows stay in registers. There are at least two rows, which share
+    most work, and only two if results are stored as bf16 numbers, for both blocks of a line.
     """
     if kernel.matrices is None:
         return "it is no separable transform"

@@ -198,14 +198,14 @@ def test_arguments_of_all_rounds_are_kept_apart() -> None:
 
 def test_an_entry_point_without_stamps_looks_at_no_clock() -> None:
     """What is not asked for costs nothing."""
-    assert "stamp" not in str(ModuleOp([write_run(SCRIPT)]))
+    assert "timestamp" not in str(ModuleOp([write_run(SCRIPT)]))
 
 
 def test_stamps_stand_before_the_first_launch_and_behind_each() -> None:
     """In the buffer named. Each is part of chunks: the first is one by itself."""
     run = write_run(SCRIPT, Timestamps(5))
     launches = [op for op in run.body.block.ops if isinstance(op, rt.LaunchOp)]
-    assert [op.stamp and op.stamp.get_values() for op in launches] == [
+    assert [op.timestamp and op.timestamp.get_values() for op in launches] == [
         (5, 0), (5, 1), (5, 2), (5, 3),
     ]  # fmt: skip
     assert [op.callee is None for op in launches] == [True, False, False, False]

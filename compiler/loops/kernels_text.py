@@ -13,8 +13,8 @@
       schedule contraction lane d2 ..
     }
 
-`parse_kernels` reads the same kernels and schedules from it, and skips comments. A comment alone
-stands for a function that is not written from a kernel: a layer's own code, or the fill of borders.
+`parse_kernels` reads the same kernels and schedules from it, and skips comments. A function without
+a kernel is only a comment: a layer's own code, or the fill of borders.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ncc.compiler.target import Target
 
 @dataclass(frozen=True)
 class KernelsText:
-    """The text of all kernels of a network, which is made when it is asked for."""
+    """The text of all kernels of a network; `str` makes it."""
 
     loops: NetworkLoops
     target: Target

@@ -173,7 +173,7 @@ def test_constructors_make_verified_operations() -> None:
     [
         (ENTRY.replace("[3]", "[-3]"), "index of a buffer is not negative"),
         (ENTRY.replace("offset 128", "offset -8"), "offset in bytes is not negative"),
-        (ENTRY.replace("vector<4xi8>", "vector<3xi8>"), "does not say where vector<3xi8> lies"),
+        (ENTRY.replace("vector<4xi8>", "vector<3xi8>"), "are no offsets for vector<3xi8>"),
         (ENTRY.replace("56 of", "-1 of"), "a run has 0 to 2147483647 chunks"),
         (ENTRY.replace("56 of", "56 by 0 of"), "a chunk at least is taken at once"),
         (ENTRY.replace("after 123", "after 2147483592"), "a run has 0 to 2147483647 chunks"),

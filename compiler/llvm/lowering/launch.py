@@ -4,8 +4,8 @@
     ->  %done = llvm.call @ncc.launch.2(%state, %before, 123, 56, %thread, %threads, %did,
                                         @k, %x, %y)
 
-The loop is written once for each number of arguments, of memory and of numbers. Nearly all that an
-entry point says are launches, and none of its time goes there: code that is small is what counts.
+The loop is a function for each number of arguments (memory, and numbers). Nearly all operations of
+an entry point are launches, and they take none of its time, so small code matters.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ncc.compiler.llvm.lowering.function import Function
 from ncc.dialects import rt
 
 TAKE = "ncc_take"
-"""What the runtime's text calls it."""
+"""The name of this function in the runtime's text."""
 
 
 def lower_launch(function: Function, op: rt.LaunchOp) -> None:
-    """A call of the loop for so many arguments."""
+    """A call of the loop."""
     builder, library = function.builder, function.library
     *arguments, did, buffers, thread, threads, before = op.operands
     state = memory.buffer_pointer(function, buffers, 0)
@@ -34,9 +34,9 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
     name = "ncc.launch"
     if op.timestamp is not None:
         name += ".timestamped"
-        buffer, place = op.timestamp.get_values()
+        buffer, index = op.timestamp.get_values()
         table = memory.buffer_pointer(function, buffers, buffer)
-        passed.append(function.addresses.step(table, place, i64, builder.root))
+        passed.append(function.addresses.step(table, index, i64, builder.root))
     together = op.at_once is not None
     if op.at_once is not None:
         name += ".together"
@@ -60,9 +60,9 @@ def _loop(
     calling: bool,
     together: bool,
 ) -> llvm.FuncOp:
-    """While there are chunks: call the kernel on them, note the time. Tells how many are done.
+    """While there are chunks: call the kernel on them, note the time. Returns how many are done.
 
-    together: whether what is counted are several chunks each, up to their number.
+    together: whether each unit is several chunks, the last one up to the number of chunks.
     """
     entry = Block(arg_types=types)
     taking, working, leaving = Block(arg_types=[i64]), Block(), Block()

@@ -52,7 +52,7 @@ class Bf16Stores(Part):
         read.
         """
         lane, lanes = self.schedule.lane, self.state.lanes
-        if lane is None or not self.position.vector_points or bf16_split.beside != lanes:
+        if lane is None or not self.position.vector_points or bf16_split.to_odd != lanes:
             return False
         reads = [
             (a.coefficients[lane], a.coefficients[bf16_split.pairs]) for a in bf16_split.stage.reads
@@ -123,7 +123,7 @@ class Bf16Stores(Part):
             if self.position.vector_points:
                 zeros = self.builder.splat(zeros, self.state.lanes)
             for which in range(2):
-                to = self.builder.linear([(at, 1)], which * bf16_split.distance + bf16_split.beside)
+                to = self.builder.linear([(at, 1)], which * bf16_split.distance + bf16_split.to_odd)
                 self.builder.store(zeros, self.entry.args[bf16_split.store.argument], to)
 
         if isinstance(base, int):

@@ -108,7 +108,7 @@ class Epilogue(Part):
         An even loop handles two points in each iteration: then it is as fast as unrolled.
         """
         builder, size, lanes = self.builder, self.state.sizes[loop], self.state.lanes
-        base, beside = self.state.bases.get(loop, 0), len(points) // size
+        base, count = self.state.bases.get(loop, 0), len(points) // size
         at_once = 2 if size % 2 == 0 else 1
         spilled = builder.scratch(memory_type(self.position.accumulated, len(points) * lanes))
         pairs = zip(points, values, strict=True)
@@ -125,7 +125,7 @@ class Epilogue(Part):
         def finish(i: SSAValue) -> None:
             here = sorted(self.position.points(), key=lambda point: point[loop])
             subviews = [
-                builder.linear([(i, beside * lanes)], subview * lanes)
+                builder.linear([(i, count * lanes)], subview * lanes)
                 for subview in range(len(here))
             ]
             values = [
@@ -196,5 +196,5 @@ class Epilogue(Part):
         if first + lanes < short[1]:
             return value
         zeros, rest = self.builder.constant(0.0, f32), self.kernel.extents[lane] - first
-        beside = self.builder.splat(zeros, lanes)
-        return self.builder.shuffle(value, beside, [min(n, 2 * lanes - 1) for n in range(rest)])
+        padding = self.builder.splat(zeros, lanes)
+        return self.builder.shuffle(value, padding, [min(n, 2 * lanes - 1) for n in range(rest)])

@@ -131,11 +131,8 @@ class _Lanes:
         middle = self._before(arith.SubiOp, [end, left], index)
         several = self._loop(self.op.first, middle, combined * SIDE_BY_SIDE)
         while len(several) > 1:
-            halves = several[: len(several) // 2], several[len(several) // 2 :]
-            several = [
-                self._before(how.operation, pair, pair[0].type, how.flags)
-                for pair in zip(*halves, strict=True)
-            ]
+            pairs = zip(several[: len(several) // 2], several[len(several) // 2 :], strict=True)
+            several = [self._before(how.operation, [a, b], a.type, how.flags) for a, b in pairs]
         return self._loop(middle, end, several)
 
     def _inserted(self, body: _Body, at: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:

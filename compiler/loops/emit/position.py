@@ -44,7 +44,7 @@ def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
         size = 1 + access.offset + access.table_reach + sum(c * (n - 1) for c, n in reach if c > 0)
         held = kernel.bf16_split
         if held is not None and access is held.store:
-            size += held.distance + (-held.back if kernel.unpaired is None else held.beside)
+            size += held.distance + (-held.back if kernel.unpaired is None else held.to_odd)
         sizes[access.argument] = max(sizes[access.argument], size)
     return [memory_type(t, n) for t, n in zip(kernel.element_types, sizes, strict=True)]
 

@@ -93,7 +93,7 @@ class Rows(Part):
         lanes, count = self.schedule.vector, len(points)
         combine, neutral = self._combination()
         start = self.builder.splat(self.builder.constant(neutral, self.position.accumulated), lanes)
-        beside = max(1, SIDE_BY_SIDE // count) if whole >= LONG_REDUCTION * lanes else 1
+        at_once = max(1, SIDE_BY_SIDE // count) if whole >= LONG_REDUCTION * lanes else 1
 
         def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:
             starts = range(0, len(values) // count * lanes, lanes)
@@ -102,8 +102,8 @@ class Rows(Part):
             bounds = self.builder.constant(first), self.builder.constant(end)
             return self.builder.loop(*bounds, len(starts) * lanes, values, step)
 
-        middle = whole // (beside * lanes) * beside * lanes
-        several = loop(0, middle, [start] * (beside * count))
+        middle = whole // (at_once * lanes) * at_once * lanes
+        several = loop(0, middle, [start] * (at_once * count))
         combined = partial(self.builder.binary, combine)
         values = [reduce(combined, several[point::count]) for point in range(count)]
         return loop(middle, whole, values) if middle < whole else values

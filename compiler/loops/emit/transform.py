@@ -93,28 +93,28 @@ class Transform(KernelEmitter):
             self.position.with_loop(loop, whole, 1, partial_tile)
 
     def _tile(self) -> None:
-        rows, beside = range(self.state.sizes[self.transform.row]), self._beside()
+        rows, blocks = range(self.state.sizes[self.transform.row]), self._blocks()
         for group in together(self.transform.m, rows, self.schedule.points(self.transform.row)):
             self.state.cache = {}
             down = [
-                [self._down(group, across, subview) for across in range(len(self.transform.n[0]))]
-                for subview in beside
+                [self._down(group, across, block) for across in range(len(self.transform.n[0]))]
+                for block in blocks
             ]
             for position, row in enumerate(group):
                 across = [[values[position] for values in found] for found in down]
-                self._row(row, beside, across)
+                self._row(row, blocks, across)
         self.state.cache = {}
 
-    def _row(self, row: int, beside: Sequence[Point], across: Sequence[Sequence[SSAValue]]) -> None:
+    def _row(self, row: int, blocks: Sequence[Point], across: Sequence[Sequence[SSAValue]]) -> None:
         """A row of the results of neighbouring tiles: the transform of a row of t, and the
         epilogue.
         """
         columns = range(self.state.sizes[self.transform.column])
         points: list[Point] = []
         values: list[SSAValue] = []
-        for subview, transformed in zip(beside, across, strict=True):
+        for block, transformed in zip(blocks, across, strict=True):
             here = [
-                {**subview, self.transform.row: row, self.transform.column: column}
+                {**block, self.transform.row: row, self.transform.column: column}
                 for column in columns
             ]
             results = combine(self.transform.n, columns, transformed.__getitem__, self.arithmetic)
@@ -122,18 +122,18 @@ class Transform(KernelEmitter):
             values += map(self.body.on_start, results, here)
         self.epilogue.finish_each(points, values)
 
-    def _beside(self) -> list[Point]:
+    def _blocks(self) -> list[Point]:
         """Blocks that are computed together: two if results are stored as bf16 numbers."""
         bf16_split = self.kernel.bf16_split
         if bf16_split is None:
             return [{}]
-        return [{bf16_split.pairs: block} for block in range(self.state.sizes[bf16_split.pairs])]
+        return [{bf16_split.pairs: n} for n in range(self.state.sizes[bf16_split.pairs])]
 
-    def _down(self, rows: Sequence[int], across: int, subview: Point) -> list[SSAValue]:
+    def _down(self, rows: Sequence[int], across: int, block: Point) -> list[SSAValue]:
         """Some rows of the transform of one column of the data."""
 
         def data(down: int) -> SSAValue:
-            point = {**subview, self.transform.down: down, self.transform.across: across}
+            point = {**block, self.transform.down: down, self.transform.across: across}
             return self.reads.read(self.transform.data, point, self.position.vector_points)
 
         return combine(self.transform.m, rows, data, self.arithmetic)

@@ -43,13 +43,13 @@ def deinterleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int)
         rows = [[divmod(j * count + i, lanes) for j in range(lanes)] for i in range(count)]
         return [_gathered(builder, vectors, row) for row in rows]
     pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
-    halves = [
+    groups = [
         deinterleaved(
             builder, [builder.shuffle(a, b, range(odd, 2 * lanes, 2)) for a, b in pairs], lanes
         )
         for odd in range(2)
     ]
-    return [vector for pair in zip(*halves, strict=True) for vector in pair]
+    return [vector for pair in zip(*groups, strict=True) for vector in pair]
 
 
 def interleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int) -> list[SSAValue]:
@@ -62,10 +62,10 @@ def interleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int) -
         rows = [subviews[first : first + lanes] for first in range(0, count * lanes, lanes)]
         return [_gathered(builder, vectors, row) for row in rows]
     mixed = [n // 2 + n % 2 * lanes for n in range(2 * lanes)]
-    halves = [interleaved(builder, vectors[odd::2], lanes) for odd in range(2)]
+    groups = [interleaved(builder, vectors[odd::2], lanes) for odd in range(2)]
     return [
         builder.shuffle(a, b, part)
-        for a, b in zip(*halves, strict=True)
+        for a, b in zip(*groups, strict=True)
         for part in (mixed[:lanes], mixed[lanes:])
     ]
 

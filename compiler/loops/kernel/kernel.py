@@ -133,7 +133,7 @@ class Bf16Split:
     alone: bool
 
     @property
-    def beside(self) -> int:
+    def to_odd(self) -> int:
         """The distance from an even block to the odd one of its line, which may be zeros."""
         return self.store.coefficients[self.pairs] - self.back
 

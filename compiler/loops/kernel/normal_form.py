@@ -84,9 +84,9 @@ def _joinable(kernel: Kernel) -> tuple[int, int] | None:
     Both are reduced, or neither, since the store does not move along reduced loops.
     """
     accesses = kernel.accesses()
-    halved = set() if kernel.bf16_split is None else {kernel.bf16_split.pairs}
-    folded = set() if kernel.k_split is None else {kernel.k_split.outputs, kernel.k_split.inputs}
-    fixed = kernel.indexed | kernel.clipped | halved | folded
+    paired = set() if kernel.bf16_split is None else {kernel.bf16_split.pairs}
+    split = set() if kernel.k_split is None else {kernel.k_split.outputs, kernel.k_split.inputs}
+    fixed = kernel.indexed | kernel.clipped | paired | split
     loops = [d for d in range(len(kernel.extents)) if d not in fixed]
     for outer, inner in permutations(loops, 2):
         extent = kernel.extents[inner]

@@ -241,11 +241,11 @@ class _Reader:
             if isinstance(value.owner, IndexOp):
                 steps[axis_of[value.owner.dim.value.data]] += factor
         extents = shape_of(gather.op.results[0])
-        beside = sum((n - 1) * step for n, step in zip(extents, steps, strict=True))
+        reach = sum((n - 1) * step for n, step in zip(extents, steps, strict=True))
         said = [index[axis_of[_known(form.bare)]] for form in table.index]
         told = self._access(self.argument_of[table.value], said, loops)
         broadcast = self._strided(self.argument_of[source], index, steps, loops)
-        return replace(broadcast, table=GatherTable(told, shape_of(source)[0] - 1 - beside))
+        return replace(broadcast, table=GatherTable(told, shape_of(source)[0] - 1 - reach))
 
     def _access(
         self, argument: int, index: Sequence[AffineForm], loops: Mapping[int, int]
@@ -340,5 +340,5 @@ def _terms(value: SSAValue, factor: int = 1) -> Iterator[tuple[SSAValue, int]]:
 
 def _known(loop: int | None) -> int:
     if loop is None:
-        raise CompilerBug("a result at strided places cannot be continued at the point")
+        raise CompilerBug("a strided result that a sum goes on with")
     return loop

@@ -1,4 +1,4 @@
-"""How many chunks a scheduled kernel has for threads to share."""
+"""How many chunks a scheduled kernel is handed out in."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ncc.compiler.loops.schedule.tile_plan import TilePlan
 
 
 def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
-    """The chunks of the outermost loops, times the parts of the lane; a kernel without these is one
-    chunk. On matrix tiles, each group of tiles is a chunk.
+    """How many chunks the outermost loops make, and parts of the lane; a kernel without any is one
+    chunk. On matrix tiles, how many groups of tiles there are.
     """
     if schedule.strategy is Strategy.MATRIX_TILES:
         plan = TilePlan(kernel, schedule)
@@ -22,15 +22,15 @@ def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
 
 
 def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
-    """The outermost loop, if its extent changes only the number of chunks and not the code.
+    """The outermost loop, where the code is the same for any extent of it and only counts chunks.
 
-    None if that loop is tiled, vectorized, clipped or no chunk loop, or if its last step is half a
-    pair, or splits k.
+    None where that loop is tiled, vectorised, clipped or not handed out, or ends amid a pair or
+    with a folded block.
     """
     if not schedule.order or not schedule.chunks or schedule.tiles:
         return None
     outermost = schedule.order[0]
     whole = outermost != schedule.lane and schedule.points(outermost) == 1
-    split = None if kernel.k_split is None else kernel.k_split.outputs
-    ends = outermost in kernel.clipped or outermost in (kernel.unpaired, split)
+    folded = None if kernel.k_split is None else kernel.k_split.outputs
+    ends = outermost in kernel.clipped or outermost in (kernel.unpaired, folded)
     return outermost if whole and not ends else None

@@ -150,9 +150,9 @@ class TileCost:
             rest = self._extents[loop] - whole * size
             along = [(whole, size, False)] * (whole > 0) + [(1, rest, ends)] * (rest > 0)
             shares = [
-                (n * count, m * cells, was or short)
+                (n * count, m * more, was or short)
                 for n, m, was in shares
-                for count, cells, short in along
+                for count, more, short in along
             ]
         return shares
 

@@ -54,7 +54,7 @@ def _match(kernel: Kernel, target: Target) -> tuple[int, Access, Access, Quad] |
         return reason
     if kernel.extents[lane] % target.lanes:
         return f"its blocks of {kernel.extents[lane]} channels are no vectors of {target.lanes}"
-    quad = Quad(loop, not reads_unsigned(kernel, broadcast), halved=not target.dot)
+    quad = Quad(loop, not reads_unsigned(kernel, broadcast), in_pairs=not target.dot)
     return lane, stream, broadcast, quad
 
 

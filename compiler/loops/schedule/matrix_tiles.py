@@ -106,7 +106,7 @@ def _match(kernel: Kernel) -> Bf16Contraction | Reason:
     vectors = [d for d in outer if weights.coefficients[d] and d not in components]
     points = [d for d in outer if not weights.coefficients[d]]
     if len(vectors) > 1 or not points or any(high.coefficients[d] for d in vectors):
-        return "it has no loop over points beside one over blocks of outputs"
+        return "it has no loop over points, or several over blocks of outputs"
     points.sort(key=lambda d: -high.coefficients[d])
     steps = [d for d in kernel.reduced if d not in (pair, subview)]
     steps.sort(key=lambda d: -weights.coefficients[d])

@@ -17,12 +17,12 @@ class Quad:
     """The loop over the four products of a lane of a dot product.
 
     signed   whether the broadcast operand has signs: then each vector of `stream` has one more sum
-    halved   whether the target multiplies two by two, as int16
+    in_pairs whether the target multiplies two by two, as int16
     """
 
     loop: int
     signed: bool
-    halved: bool
+    in_pairs: bool
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class ContractionOperands:
         """
         if self.quad is not None:
             held = p * q + q * self.quad.signed
-            return held + (2 * q + 3 if self.quad.halved else min(p, q) + 1 + self.quad.signed)
+            return held + (2 * q + 3 if self.quad.in_pairs else min(p, q) + 1 + self.quad.signed)
         if self.short is not None and self.joined and q >= self.kernel.extents[self.short[0]]:
             return p * q - p // 2 + min(p, q) + 3
         return p * q + min(p, q) + 1

@@ -77,7 +77,7 @@ def gathered(kernel: Kernel, target: Target) -> Schedule | Reason:
         return "it reads nothing at computed coordinates"
     lanes = [d for d in kernel.parallel if can_gather(kernel, d)]
     if not lanes:
-        return "its result is contiguous along no loop that just places depend on"
+        return "no loop of its contiguous result can have gathered lanes"
     lane = max(lanes, key=lambda d: kernel.extents[d])
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     shared = [d for d in others if d in kernel.indexed][:1]

@@ -1,4 +1,4 @@
-"""Kernels that are loops from the start: their operands, and the threads that run their iterations."""
+"""Kernels that are loops from the start: their operands, and who runs their iterations."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_windows_of_other_values(make_network: MakeNetwork, make_model: MakeMode
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_turns_are_shared_among_threads(
+def test_iterations_are_shared_among_threads(
     make_network: MakeNetwork, make_model: MakeModel, threads: int
 ) -> None:
     """Each iteration runs once, on any thread; later kernels see all results."""

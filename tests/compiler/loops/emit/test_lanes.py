@@ -56,7 +56,7 @@ def run_codes_of(
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
 def test_every_extent(target: Target, run_codes_of: Callable[..., list[Array]]) -> None:
-    """Whole vectors and a masked rest compute what single iterations do; nothing else is written."""
+    """Whole vectors and a masked rest compute what iterations do, and write nothing else."""
 
     def write(code: Code, n: int) -> None:
         (out,) = code.results

@@ -69,7 +69,7 @@ def test_long_rows_have_several_partial_results(
     rows_beside: int,
     kind: str,
 ) -> None:
-    """All of them count, and so do the vectors after the last iteration of all, and what is left."""
+    """All of them count, and so do the vectors after the last iteration, and the rest."""
     widths = [count * target.lanes + rest for count, rest in ((15, 1), (16, 0), (17, 0), (23, 3))]
     networks = []
     for width in widths:

@@ -35,8 +35,8 @@ class Options:
     or that shall have another one; None stands for an extent that is settled later. input_types:
     element types by blob name, for inputs that have others than the layers want that read it.
     outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
-    make weights up from, instead of a .bin file. stamps: hand out, as one more output, when each
-    step was done. tuned: use the schedules that `ncc tune` has kept for this machine.
+    make weights up from, instead of a .bin file. timestamps: one more output tells when each step
+    was done. tuned: use the schedules that `ncc tune` has kept for this machine.
     """
 
     opt_level: int = 2

@@ -218,8 +218,8 @@ class Compilation:
         inputs = len(network_of(module).body.block.args)
         options = self.options
         with self.timing("schedule kernels"):
-            threads, stamps = options.num_threads, options.timestamps
-            loops = build(planned, options.target, inputs, stamps, self.schedules, threads)
+            threads, timestamps = options.num_threads, options.timestamps
+            loops = build(planned, options.target, inputs, timestamps, self.schedules, threads)
             return statically_scheduled(loops, threads)
 
     def levels(self) -> Iterator[tuple[str, Stage]]:

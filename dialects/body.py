@@ -1,4 +1,4 @@
-"""The body of a `linalg.generic`, out of an expression: its reads, loops and operations."""
+"""Writes an expression as the body of a `linalg.generic`: its reads, loops and operations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _children(node: Scalar) -> tuple[Scalar, ...]:
 
 
 def _nodes(root: Scalar) -> Iterator[Scalar]:
-    """Every node once, operands first. A sum of many terms is deeper than Python calls."""
+    """Every node once, operands first. It does not recurse, since long sums are deep trees."""
     entered: set[int] = set()
     waiting = [root]
     left: set[int] = set()
@@ -59,7 +59,7 @@ def _nodes(root: Scalar) -> Iterator[Scalar]:
 
 
 def reads_of(root: Scalar) -> list[Read]:
-    """The distinct reads in order of appearance (the same place of the same tensor is one)."""
+    """The distinct reads, by tensor and coordinates, in order of appearance."""
     found: dict[tuple[SSAValue, tuple[AffineExpr, ...]], Read] = {}
     for node in _nodes(root):
         if isinstance(node, Read):
@@ -68,7 +68,7 @@ def reads_of(root: Scalar) -> list[Read]:
 
 
 def dims_of(root: Scalar) -> set[int]:
-    """The loops that an expression names."""
+    """The loops in an index expression."""
     dims: set[int] = set()
     for node in _nodes(root):
         if isinstance(node, Read):
@@ -82,7 +82,7 @@ def dims_of(root: Scalar) -> set[int]:
 class BodyLoops:
     """The loops of one linalg operation: their extents, and their positions without gaps.
 
-    `hidden` loops index no axis alone; an empty operand of that shape says their extents.
+    `hidden` loops index no axis alone; an empty operand of their shape gives their extents.
     """
 
     position: dict[int, int]
@@ -110,7 +110,7 @@ class BodyLoops:
         return BodyLoops(position, sizes, [d for d in used if d not in shown], len(extents))
 
     def map(self, exprs: Sequence[AffineExpr]) -> AffineMapAttr:
-        if len(self.position) == self.declared:  # no gaps: every loop stays where it is
+        if len(self.position) == self.declared:  # no gaps: every loop keeps its position
             return AffineMapAttr(AffineMap(self.declared, 0, tuple(exprs)))
         rename: list[AffineExpr] = [AffineExpr.constant(0)] * self.declared
         for d, position in self.position.items():

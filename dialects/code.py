@@ -67,12 +67,12 @@ class CodeOp(IRDLOperation):
     the results (undefined at entry, to be filled), then the scratch memory that the property
     `scratch` lists. The region sees no other values from outside, and ends in `rt.yield`.
 
-    With `iterations` n the region runs n times, in any order or at the same time: its last argument
-    is the number of the turn, an index, and no turn touches what another one writes.
+    With `iterations` n the region runs n times, in any order or at the same time. Its last argument
+    is the index of the iteration. No iteration reads or writes what another one writes.
 
-    With `steps` m all of that is done m times, one after another, and the number of the step is the
-    argument in front of the turn's. Results keep what they hold from step to step, and a turn sees
-    what any turn wrote in the steps before; scratch memory is undefined again.
+    With `steps` m all iterations run m times, one step after another. The index of the step is the
+    argument in front of that of the iteration. Results keep their values from step to step, and an
+    iteration sees what any iteration wrote in earlier steps; scratch memory is undefined again.
     """
 
     name = "rt.code"
@@ -125,17 +125,19 @@ class CodeOp(IRDLOperation):
             raise VerifyException("rt.code: the region ends in rt.yield")
 
     def _verify_numbers(self, arguments: list[Attribute]) -> None:
-        """The numbers of turn and step are last; they are taken off the arguments."""
+        """The indices of step and iteration are last; they are taken off the arguments."""
         if self.iterations is not None:
             if self.iterations.value.data < 1:
-                raise VerifyException("rt.code: it runs once or more often")
+                raise VerifyException("rt.code: it has one iteration or more")
             if not arguments or not isinstance(arguments.pop(), IndexType):
-                raise VerifyException("rt.code: the number of the turn is its last argument")
+                raise VerifyException("rt.code: the index of the iteration is its last argument")
         if self.steps is not None:
             if self.iterations is None or self.steps.value.data < 1:
                 raise VerifyException("rt.code: one step or more, of some iterations")
             if not arguments or not isinstance(arguments.pop(), IndexType):
-                raise VerifyException("rt.code: the number of the step is in front of the turn's")
+                raise VerifyException(
+                    "rt.code: the index of the step is in front of that of the iteration"
+                )
 
     def _verify_memory(self, arguments: Sequence[Attribute]) -> None:
         """The other arguments are the memrefs of operands and results, then scratch memory."""
@@ -208,11 +210,10 @@ class CodeOp(IRDLOperation):
 
 @irdl_op_definition
 class LanesOp(IRDLOperation):
-    """A loop of an `rt.code` whose iterations know nothing of each other: lanes of vectors may run
-    them.
+    """A loop of an `rt.code` whose iterations are independent: lanes of vectors may run them.
 
-    Its body is straight: arithmetic, reads of one element at places that are the same for all
-    iterations or whose last one moves with the turn, writes at places whose last one moves with it.
+    Its body has no branches: only arithmetic, reads and writes. The last index of a write moves
+    with the iteration. So does that of a read, or all indices are the same for all iterations.
     """
 
     name = "rt.lanes"
@@ -229,13 +230,13 @@ class LanesOp(IRDLOperation):
 
     def verify_(self) -> None:
         if [type(argument.type) for argument in self.body.block.args] != [IndexType]:
-            raise VerifyException("rt.lanes: the region's argument is the number of the lane")
+            raise VerifyException("rt.lanes: the region's argument is the index of the lane")
         if any(op.regions for op in self.body.block.ops):
             raise VerifyException("rt.lanes: the region has no loops or branches")
 
 
 REDUCTIONS = ("add", "max")
-"""How `rt.reduce` combines: sums, in any order; the largest, the other one where one is NaN."""
+"""How `rt.reduce` combines: a sum in any order, or the largest, where NaN does not count."""
 
 
 @irdl_op_definition
@@ -280,7 +281,7 @@ class ReduceOp(IRDLOperation):
                 f"rt.reduce: {self.combine.data} is none of {', '.join(REDUCTIONS)}"
             )
         if [type(argument.type) for argument in self.body.block.args] != [IndexType]:
-            raise VerifyException("rt.reduce: the region's argument is the number of the lane")
+            raise VerifyException("rt.reduce: the region's argument is the index of the lane")
         if any(op.regions for op in self.body.block.ops):
             raise VerifyException("rt.reduce: the region has no loops or branches")
         if not isinstance(self.body.block.last_op, ReduceReturnOp):
@@ -289,7 +290,7 @@ class ReduceOp(IRDLOperation):
 
 @irdl_op_definition
 class ReduceReturnOp(IRDLOperation):
-    """The result of one turn of an `rt.reduce`."""
+    """The result of one iteration of an `rt.reduce`."""
 
     name = "rt.reduce.return"
 
@@ -338,4 +339,4 @@ class YieldOp(IRDLOperation):
 
 
 CODE: list[type[Operation]] = [CodeOp, LanesOp, ReduceOp, ReduceReturnOp, DotOp, YieldOp]
-"""What the `rt` dialect takes in."""
+"""Operations of the `rt` dialect that are defined here."""

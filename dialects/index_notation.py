@@ -4,9 +4,9 @@
     o, y, z, i, ky, kx = b.loops("o y:28 z:28 i ky kx")
     out = b.sum((o, y, z), over=(i, ky, kx), of=x[i, y * 2 + ky, z * 2 + kx] * w[o, i, ky, kx])
 
-A loop's extent is that of an axis it indexes alone; `name:n` says it where no axis does. Loops are
-those of the next computation. Maps stay linear and never leave a tensor: reading outside is
-`pad`, a quotient or remainder is a loop split and a collapsed result.
+A loop has the extent of an axis that it indexes alone; if there is none, write `name:n`. Loops
+belong to the next operation. Maps are linear and stay inside of a tensor: to read outside, use
+`pad`; for a quotient or a remainder, split a loop and collapse the result.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ _OF_INTEGERS: dict[type[Operation], type[Operation]] = {
     arith.MaxnumfOp: arith.MaxSIOp,
     arith.MinnumfOp: arith.MinSIOp,
 }
-"""How integers are folded where floats are by another operation."""
+"""The operation that reduces integers, by the one that reduces floats."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """A tensor value, indexed with loops: `x[i, y * 2 + ky]` is a scalar expression.
 
-    Where only the run knows how many rows there are, `shape` is the most there can be and `count`
-    (one int64) how many of them count; the others are undefined.
+    If only the run knows how many rows there are, `shape` has the largest number, and `count` (one
+    int64) is the real one; the rows after these are undefined.
     """
 
     value: SSAValue
@@ -80,7 +80,7 @@ class Tensor:
 
     @property
     def grows(self) -> bool:
-        """Whether only the run knows an extent: the value is a row of elements."""
+        """Whether only the run knows an extent; then the value has one axis."""
         return growing_axis(self.shape) is not None
 
     @property
@@ -95,7 +95,7 @@ class Tensor:
         return Read(self.element_type, self.value, self.shape, exprs)
 
     def at(self, *indices: Scalar) -> Scalar:
-        """Read at computed coordinates, which must lie inside."""
+        """Read at computed coordinates, which must be in bounds."""
         if len(indices) != self.rank:
             raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
         return Gather(self.element_type, self.value, indices)
@@ -104,9 +104,9 @@ class Tensor:
 class Builder:
     """Writes linalg operations on tensors at the end of a block.
 
-    `doc` (a layer's name) goes into every generic, for reports; it never decides anything.
-    `counters` holds what the run counts: the rows of caches, by the number of the counter.
-    `threads` will share the work: what is sequential may be parted for them, with the same results.
+    `doc` (a layer's name) goes into every generic, for reports, and decides nothing. `counters` has
+    the numbers of rows of growing caches. `threads` is how many threads will share the work:
+    sequential code may be split for them, with the same results.
     """
 
     def __init__(
@@ -127,12 +127,12 @@ class Builder:
         return [AffineDimExpr(i) for i in range(len(parts))]
 
     def loops_of(self, shape: Sequence[int]) -> list[AffineExpr]:
-        """One loop an axis of `shape`."""
+        """One loop for each axis of `shape`."""
         self._extents = list(shape)
         return [AffineDimExpr(i) for i in range(len(shape))]
 
     def map(self, to: Indices, of: Operand, *, into: Tensor | None = None) -> Tensor:
-        """out[to] = of. `into` keeps what `to` does not reach (a result at strided places)."""
+        """out[to] = of. Elements of `into` that `to` does not reach stay (for strided results)."""
         return self._compute(to, (), scalar(of), None, into)
 
     def scaled(self, x: Tensor, factor: float) -> Tensor:
@@ -176,7 +176,7 @@ class Builder:
         extents = list(self._extents)
         if isinstance(init, Tensor) and isinstance(init.value.owner, ConstantOp):
             init = self.map(loops := self.loops_of(init.shape), init[loops])
-        if not target:  # a scalar is a vector of one, so that every result has an axis
+        if not target:  # a scalar is a vector of one element, so that every result has an axis
             target = [AffineDimExpr(len(extents))]
             extents.append(1)
         reads, reduced = reads_of(of), {dim_of(loop) for loop in over}
@@ -236,7 +236,7 @@ class Builder:
         return self._add(op)
 
     def empty(self, shape: Sequence[int], element_type: Attribute = f32) -> Tensor:
-        """A tensor whose contents nobody reads."""
+        """A tensor whose contents are not read."""
         return self._add(structured.empty(shape, element_type))
 
     def fill(self, into: Tensor, value: float) -> Tensor:
@@ -269,7 +269,7 @@ class Builder:
         return list(map(_result, op.results))
 
     def counted_code(self, op: Operation) -> list[Tensor]:
-        """The same where each result is rows, with how many of them count as the next result."""
+        """The same for results that are rows: the next result is their real number."""
         made = self.code(op)
         return [
             Tensor(rows.value, rows.shape, count)

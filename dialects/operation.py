@@ -1,8 +1,8 @@
-"""A quick way to make operations whose properties are all given.
+"""Makes operations fast, if all of their properties are given.
 
-`Operation.create` goes through setters that first take away what an operation had before, and looks
-up the defaults of its kind each time. A network becomes some ten thousand operations on its way to
-machine code, so what makes most of them comes here instead.
+`Operation.create` calls setters that first remove earlier operands and results, and looks up the
+defaults of the kind each time. A network becomes some ten thousand operations on its way to machine
+code, so the code that makes most of them uses these functions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def make(
     attributes: Mapping[str, Attribute] = NOTHING,
     regions: Sequence[Region] = (),
 ) -> OpT:
-    """As `kind.create` without successors, in less than half of its time."""
+    """Like `kind.create` without successors, in less than half of its time."""
     op = kind.__new__(kind)
     op._operands = SSAValues(operands)
     uses = []
@@ -61,12 +61,12 @@ def make(
 
 
 def operands_of(op: Operation) -> Sequence[SSAValue]:
-    """The operands as they are; `op.operands` makes a view of them at each look."""
+    """The operands as a tuple; `op.operands` makes a new view at each use."""
     return op._operands
 
 
 def ops_of(block: Block) -> list[Operation]:
-    """The operations of a block; an iterator of `block.ops` takes several calls to each."""
+    """The operations of a block; an iterator of `block.ops` makes several calls for each."""
     found, op = [], block._first_op
     while op is not None:
         found.append(op)
@@ -75,7 +75,7 @@ def ops_of(block: Block) -> list[Operation]:
 
 
 def append(block: Block, op: Operation) -> None:
-    """As `block.add_op(op)`, for an operation that is in no block yet."""
+    """Like `block.add_op(op)`, for an operation that is in no block yet."""
     last = block._last_op
     op.parent = block
     if last is None:
@@ -87,13 +87,13 @@ def append(block: Block, op: Operation) -> None:
 
 
 def only_result(op: Operation) -> SSAValue:
-    """The result of an operation with one: an index into `op.results` takes longer."""
+    """The result of an operation with one result; `op.results[0]` takes longer."""
     (result,) = op.results
     return result
 
 
 def copied(region: Region) -> Region:
-    """As `region.clone()`, for a region of one block, such as the body of a generic."""
+    """Like `region.clone()`, for a region of one block, such as the body of a generic."""
     block = Block(arg_types=region.block.arg_types)
     values: dict[SSAValue, SSAValue] = {}
     _pair(region.block.args, block.args, values)
@@ -103,7 +103,7 @@ def copied(region: Region) -> Region:
 
 
 def copy_of(op: OpT, values: dict[SSAValue, SSAValue]) -> OpT:
-    """As `op.clone(values)`: the operation on other values; `values` learns the results."""
+    """Like `op.clone(values)`: the operation on other values; its results are added to `values`."""
     if op.regions:
         return op.clone(values)
     copy = make(
@@ -120,7 +120,7 @@ def copy_of(op: OpT, values: dict[SSAValue, SSAValue]) -> OpT:
 def _pair(
     old: Sequence[SSAValue], new: Sequence[SSAValue], values: dict[SSAValue, SSAValue]
 ) -> None:
-    """New values stand for old ones, under their names."""
+    """Map old values to new ones, which get their names."""
     for before, after in zip(old, new, strict=True):
         values[before] = after
         if before.name_hint is not None:

@@ -8,16 +8,16 @@ Between the network's entry point and the runtime:
     rt.barrier %done until 179, %buffers, %threads, %before
     rt.end %did until 4321, %buffers, %thread, %threads, %before
 
-The time of threads is a number of chunks: how many there were in all runs before (`before`), and in
-the launches of this run before a point, which is known when the entry point is written. In a loop,
-`before` also counts the iterations before, and the point is one of the first iteration.
+Threads count time in chunks: those of all earlier runs (`before`), plus those of earlier launches
+of this run, a constant in the entry point. In a loop, `before` counts earlier iterations, too, and
+the constant is that of the first iteration.
 
 In a kernel, operations that other dialects lack:
 
     %r = rt.dot_bytes %sum, %x, %w : vector<64xi8> into vector<16xi32>
-    %v = rt.gather %x[%i, %places] : memref<99xf32>, vector<16xi32> -> vector<16xf32>
+    %v = rt.gather %x[%i, %offsets] : memref<99xf32>, vector<16xi32> -> vector<16xf32>
 
-Computations that are loops from the start are its operations too: see `code`.
+Operations for computations that are loops from the start are in `code.py`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from ncc.dialects.code import CODE
 I64Attr = IntegerAttr.constr(type=i64)
 
 MOST_CHUNKS = 1 << 31
-"""Chunks of a run, so that two of their numbers share a word of 64 bits."""
+"""The most chunks of a run, so that two of their indices fit a word of 64 bits."""
 
 
 @irdl_op_definition
@@ -120,19 +120,18 @@ class LaunchOp(IRDLOperation):
         %done = rt.launch 56 of @k(%x, %y) after 123, %did, %buffers, %thread, %threads, %before
               : (memref<8xf32>, memref<8xf32>)
 
-    Arguments are memory, or the buffers of the run, and numbers behind it.
+    Arguments are memory, or the buffers of the run, then numbers.
 
-    The launch has so many `chunks`, and those before it in the run have `after`. Every thread takes
-    until there are none before it goes on to the next launch. The chunks from
-    chunks * thread / threads up to the next thread's are a thread's own share, which it takes
-    first, half of what is left at a time; then it takes from the others' shares. Who takes
-    what is left to time, so chunks must not depend on it. Its state is `buffers[0]`. One thread
-    takes all at once. Where it says `by`, so many chunks count as one, and the last of these has
-    what is left.
+    The launch has so many `chunks`, and earlier launches of the run have `after`. A thread takes
+    chunks until none are left, then it goes on to the next launch. The chunks from chunks * thread
+    / threads up to those of the next thread are its own share. It takes half of the rest of its
+    share at a time, then chunks of the other shares. Time decides which thread takes a chunk, so
+    results must not depend on it. The state is `buffers[0]`. A single thread takes all chunks at
+    once. With `by`, so many chunks count as one, and the last of these has the remainder.
 
-    `done` is how many the thread has done: those before this launch, `did`, and its own here.
-    `stamp` is the buffer, of i64, and the place in it where the time is noted behind every call;
-    without a kernel that is all.
+    `done` counts the chunks that the thread has done: those before this launch, `did`, and its own
+    here. `timestamp` is a buffer of i64, and the index in it that gets the time after every call; a
+    launch without a kernel does only that.
     """
 
     name = "rt.launch"
@@ -141,7 +140,7 @@ class LaunchOp(IRDLOperation):
     chunks = prop_def(I64Attr)
     at_once = opt_prop_def(I64Attr)
     after = prop_def(I64Attr)
-    stamp = opt_prop_def(DenseArrayBase.constr(i64))
+    timestamp = opt_prop_def(DenseArrayBase.constr(i64))
     arguments = var_operand_def(base(MemRefType) | base(LLVMPointerType) | base(IndexType))
     did = operand_def(IndexType())
     buffers = operand_def(LLVMPointerType())
@@ -153,7 +152,7 @@ class LaunchOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$chunks (`by` $at_once^)? (`of` $callee^ `(` $arguments `)`)? `after` $after `,` $did `,` "
-        "$buffers `,` $thread `,` $threads `,` $before (`stamp` $stamp^)? attr-dict `:` "
+        "$buffers `,` $thread `,` $threads `,` $before (`timestamp` $timestamp^)? attr-dict `:` "
         "`(` type($arguments) `)`"
     )
 
@@ -165,7 +164,7 @@ class LaunchOp(IRDLOperation):
         after: int,
         did: SSAValue,
         thread: Sequence[SSAValue],
-        stamp: tuple[int, int] | None = None,
+        timestamp: tuple[int, int] | None = None,
         at_once: int = 1,
     ) -> None:
         """thread: the arguments of the entry point: buffers, thread, threads, before."""
@@ -174,8 +173,8 @@ class LaunchOp(IRDLOperation):
             properties["callee"] = symbol(callee)
         if at_once > 1:
             properties["at_once"] = integer(at_once)
-        if stamp is not None:
-            properties["stamp"] = integers(stamp)
+        if timestamp is not None:
+            properties["timestamp"] = integers(timestamp)
         operands = [*arguments, did, *thread]
         Operation.__init__(
             self, operands=operands, properties=properties, result_types=[IndexType()]
@@ -183,7 +182,7 @@ class LaunchOp(IRDLOperation):
 
     @property
     def counted(self) -> int:
-        """How many there are to be taken."""
+        """How many units threads take: chunks, or several of them with `by`."""
         at_once = 1 if self.at_once is None else self.at_once.value.data
         return -(-int(self.chunks.value.data) // int(at_once))
 
@@ -202,9 +201,9 @@ class LaunchOp(IRDLOperation):
 class BarrierOp(IRDLOperation):
     """Wait until so many chunks of the run are done. Their stores are visible afterwards.
 
-    `did` is how many chunks the thread has done itself since its last barrier. Nobody waits for
-    threads: one that comes when all is done finds all taken and goes on. Its state is
-    `buffers[0]`. Nothing happens when there is one thread.
+    `did` counts the chunks that the thread itself has done since its last barrier. The barrier
+    waits for chunks, not for threads: a late thread finds none left and goes on. The state is
+    `buffers[0]`. A single thread does not wait.
     """
 
     name = "rt.barrier"
@@ -227,7 +226,7 @@ class BarrierOp(IRDLOperation):
 
 @irdl_op_definition
 class EndOp(IRDLOperation):
-    """The end of a run: an rt.barrier at which only thread 0, the caller's, waits."""
+    """The end of a run: an rt.barrier where only thread 0 waits, which is the caller's."""
 
     name = "rt.end"
 
@@ -260,10 +259,10 @@ class EndOp(IRDLOperation):
 
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
-    """A software prefetch: the line of an element may be brought into the second-level cache, or,
-    with `l1`, into the first. No value changes.
+    """A software prefetch of the line of an element, into the second-level cache or, with `l1`,
+    into the first one. No value changes.
 
-    The address need not be inside the memref, nor be mapped at all.
+    The address may be outside of the memref, and need not be mapped.
     """
 
     name = "rt.prefetch"
@@ -278,33 +277,33 @@ class PrefetchOp(IRDLOperation):
 
 @irdl_op_definition
 class GatherOp(IRDLOperation):
-    """A vector of elements that lie anywhere: %r[l] = %memref[%first + %places[l]]."""
+    """A vector of elements at any offsets: %r[l] = %memref[%first + %offsets[l]]."""
 
     name = "rt.gather"
 
     memref = operand_def(MemRefType)
     first = operand_def(IndexType())
-    places = operand_def(VectorType.constr(i32))
+    offsets = operand_def(VectorType.constr(i32))
     result = result_def(VectorType)
 
     assembly_format = (
-        "$memref `[` $first `,` $places `]` attr-dict"
-        " `:` type($memref) `,` type($places) `->` type($result)"
+        "$memref `[` $first `,` $offsets `]` attr-dict"
+        " `:` type($memref) `,` type($offsets) `->` type($result)"
     )
 
     def verify_(self) -> None:
-        lanes, places = (v.type.get_shape() for v in (self.result, self.places))  # type: ignore[attr-defined]
-        if lanes != places:
-            raise VerifyException(f"{self.places.type} does not say where {self.result.type} lies")
+        lanes, offsets = (v.type.get_shape() for v in (self.result, self.offsets))  # type: ignore[attr-defined]
+        if lanes != offsets:
+            raise VerifyException(f"{self.offsets.type} are no offsets for {self.result.type}")
 
 
 @irdl_op_definition
 class DotBytesOp(IRDLOperation):
-    """Each lane of int32, and four products of bytes: unsigned ones by signed ones, exactly.
+    """Each lane of int32, plus four exact products of unsigned and signed bytes.
 
         %r[l] = %sum[l] + the sum over q < 4 of unsigned(%x[4 l + q]) * signed(%w[4 l + q])
 
-    Where the exact sum leaves int32 it wraps around.
+    A sum beyond int32 wraps around.
     """
 
     name = "rt.dot_bytes"
@@ -326,7 +325,7 @@ class DotBytesOp(IRDLOperation):
     def verify_(self) -> None:
         sums, bytes = (v.type.get_shape() for v in (self.sum, self.x))  # type: ignore[attr-defined]
         if len(sums) != 1 or bytes != (4 * sums[0],):
-            raise VerifyException(f"{self.x.type} does not fall into fours for {self.sum.type}")
+            raise VerifyException(f"{self.x.type} has not four bytes a lane of {self.sum.type}")
 
 
 RT = Dialect("rt", [BufferOp, LaunchOp, BarrierOp, EndOp, PrefetchOp, GatherOp, DotBytesOp, *CODE])

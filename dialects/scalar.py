@@ -2,8 +2,8 @@
 
     y = maximum(x[c, h, w] * s[c] + b[c], 0.0)
 
-An expression is a tree of reads, constants and operations. `comprehension.Builder` writes it into
-the body of a `linalg.generic`; equal nodes (the same object) are written once.
+An expression is a tree of reads, constants and operations. `index_notation.Builder` writes it into
+the body of a `linalg.generic`; a node that occurs several times (the same object) is written once.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from ncc.dialects.shapes import Shape
 index = IndexType()
 
 LEAST = -3.4028234663852886e38
-"""The least float32."""
+"""The lowest float32."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scalar:
     """A value of element type `type`; arithmetic with the operators of Python.
 
-    Both operands have one type; a number takes that of the operand beside it. Integers wrap around.
+    Both operands have one type; a number takes that of the other operand. Integers wrap around.
     """
 
     type: Attribute
@@ -94,7 +94,7 @@ Operand: TypeAlias = Scalar | float | int
 
 @dataclass(frozen=True, eq=False)
 class Read(Scalar):
-    """An element of a tensor at affine coordinates of the loops. shape: of the tensor."""
+    """An element of a tensor at affine coordinates of the loops. shape: that of the tensor."""
 
     tensor: SSAValue
     shape: Shape
@@ -158,7 +158,7 @@ def flags_of(operation: type[Operation]) -> tuple[tuple[str, Attribute], ...]:
 
 
 def _alike(*operands: Operand) -> tuple[Scalar, ...]:
-    """Operands of one type; numbers take that of the others."""
+    """Operands of one type; numbers take that of the other operands."""
     like = next((o.type for o in operands if isinstance(o, Scalar)), f32)
     given = tuple(scalar(o, like) for o in operands)
     if any(o.type != like for o in given):
@@ -172,7 +172,7 @@ def _apply(operation: type[Operation], *operands: Operand) -> Scalar:
 
 
 def _either(floats: type[Operation], integers: type[Operation], *operands: Operand) -> Scalar:
-    """The operation for floats or the one for integers, whichever the operands are."""
+    """The operation for floats or the one for integers, by the type of the operands."""
     return _apply(integers if is_integer(_alike(*operands)[0].type) else floats, *operands)
 
 
@@ -198,17 +198,17 @@ def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:
 
 
 def divisor(x: Scalar) -> Scalar:
-    """x, or 1 where it is 0: to divide by."""
+    """x, or 1 if it is 0, as a divisor."""
     return select(equal(x, 0.0), 1.0, x)
 
 
 def maximum(a: Operand, b: Operand) -> Scalar:
-    """The larger; the other one where one is NaN (C's fmax)."""
+    """The larger one; if one is NaN, the other one (C's fmax)."""
     return _either(arith.MaxnumfOp, arith.MaxSIOp, a, b)
 
 
 def minimum(a: Operand, b: Operand) -> Scalar:
-    """The smaller; the other one where one is NaN (C's fmin)."""
+    """The smaller one; if one is NaN, the other one (C's fmin)."""
     return _either(arith.MinnumfOp, arith.MinSIOp, a, b)
 
 
@@ -218,7 +218,7 @@ def clamp(x: Operand, low: float, high: float) -> Scalar:
 
 
 def at_least(x: Scalar, low: float) -> Scalar:
-    """x, or low where x is below it; NaN stays NaN."""
+    """x, or low if x is below it; NaN stays NaN."""
     return select(x < low, low, x)
 
 
@@ -304,8 +304,9 @@ def binary(operation: type[Operation], x: Operand, y: Operand) -> Scalar:
 def convert(x: Scalar, type: Attribute) -> Scalar:
     """x as a value of another element type, in one step.
 
-    To a wider type exactly; a float to a narrower one or from an integer to the nearest, halves to
-    even; a float to an integer towards zero; an integer to a narrower one by its low bits.
+    A conversion to a wider type is exact. A float becomes the nearest narrower one, ties to even,
+    and an integer the nearest float. A float becomes an integer by rounding towards zero. A
+    narrower integer has the low bits.
     """
     if x.type == type:
         return x
@@ -329,7 +330,7 @@ def conversion(source: Attribute, target: Attribute) -> type[Operation]:
 
 
 _BELOW_HALF = 0.49999997
-"""The largest float32 below a half: adding it, a sum is rounded up from the half itself on."""
+"""The largest float32 below a half: to add it rounds up fractions from a half on."""
 
 
 def saturated_int8(x: Scalar) -> Scalar:
@@ -341,8 +342,8 @@ def saturated_int8(x: Scalar) -> Scalar:
 
 
 def _never_negative(x: Scalar) -> bool:
-    """Whether it is no NaN and not less than zero, as a maximum with a number is, and that scaled
-    by a positive one.
+    """Whether it is known to be at least zero and not NaN: a maximum with such a number, or this
+    times a positive number.
     """
     match x:
         case Apply(operation=arith.MaxnumfOp, operands=operands):
@@ -353,7 +354,7 @@ def _never_negative(x: Scalar) -> bool:
 
 
 def _number_of(x: Scalar) -> float:
-    """The number that a constant is; NaN for a value that is no constant."""
+    """The number of a constant; NaN for any other value."""
     return float(x.value.value.data) if isinstance(x, Constant) else nan
 
 

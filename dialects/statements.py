@@ -8,11 +8,10 @@
             count.value += 1
     code.results[1][0] = count.value
 
-Values are float32, i8, i32, index or i1; operators work on two of one type, and numbers take the
-type of what stands beside them. i64 in memory are indices when read. A Python loop around
-statements writes them once an iteration. The iterations of `code.lanes(n)` know nothing of each
-other and run as lanes of vectors; those of the whole code (`Code(..., iterations=n)`) run on any
-thread.
+Values are float32, i8, i32, index or i1. Operators work on two of one type; a Python number takes
+the type of the other operand. i64 in memory are indices when read. A Python loop around statements
+writes them once for each of its iterations. The iterations of `code.lanes(n)` are independent and
+run as lanes of vectors; those of the whole code (`Code(..., iterations=n)`) run on any thread.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ _INTEGER = {
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A number, an index or a truth value that the code has at hand."""
+    """A number, an index or a truth value in the code."""
 
     code: Code
     ssa: SSAValue
@@ -127,14 +126,14 @@ class Value:
 
 
 Operand: TypeAlias = Value | float | int
-Places: TypeAlias = Operand | tuple[Operand, ...]
+Indices: TypeAlias = Operand | tuple[Operand, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryView:
-    """A memref: `m[i, j]` reads, `m[i, j] = v` writes. Places must lie inside.
+    """A memref: `m[i, j]` reads, `m[i, j] = v` writes. Indices must be in bounds.
 
-    `m.part(i)` is what has i as its first place: `m.part(i)[j]` is `m[i, j]`.
+    `m.part(i)` is the part with i as its first index: `m.part(i)[j]` is `m[i, j]`.
     """
 
     code: Code
@@ -143,29 +142,29 @@ class MemoryView:
     element: Attribute
     leading: tuple[Operand, ...] = ()
 
-    def part(self, *places: Operand) -> MemoryView:
+    def part(self, *indices: Operand) -> MemoryView:
         """The memory without its first indices."""
-        rest = self.shape[len(places) :]
-        return MemoryView(self.code, self.memref, rest, self.element, (*self.leading, *places))
+        rest = self.shape[len(indices) :]
+        return MemoryView(self.code, self.memref, rest, self.element, (*self.leading, *indices))
 
-    def __getitem__(self, at: Places) -> Value:
-        found = self.code.emit(memref.LoadOp.get(self.memref, self._places(at)))
+    def __getitem__(self, at: Indices) -> Value:
+        found = self.code.emit(memref.LoadOp.get(self.memref, self._indices(at)))
         if self.element == i64:
             return self.code.emit(arith.IndexCastOp(found.ssa, index))
         return found
 
-    def __setitem__(self, at: Places, value: Operand) -> None:
+    def __setitem__(self, at: Indices, value: Operand) -> None:
         kind = index if self.element == i64 else self.element
         stored = self.code.value(value, kind).ssa
         if self.element == i64:
             stored = self.code.emit(arith.IndexCastOp(stored, i64)).ssa
-        self.code.block.add_op(memref.StoreOp.get(stored, self.memref, self._places(at)))
+        self.code.block.add_op(memref.StoreOp.get(stored, self.memref, self._indices(at)))
 
-    def _places(self, at: Places) -> list[SSAValue]:
-        places = at if isinstance(at, tuple) else (at,)
-        if len(places) != len(self.shape):
-            raise IndexError(f"{len(places)} indices into memory of shape {self.shape}")
-        return [self.code.value(place, index).ssa for place in (*self.leading, *places)]
+    def _indices(self, at: Indices) -> list[SSAValue]:
+        indices = at if isinstance(at, tuple) else (at,)
+        if len(indices) != len(self.shape):
+            raise IndexError(f"{len(indices)} indices into memory of shape {self.shape}")
+        return [self.code.value(i, index).ssa for i in (*self.leading, *indices)]
 
 
 class Variable:
@@ -188,7 +187,8 @@ class Code:
 
     `inputs` are read only; `results` are shapes and element types (f32, i32 or i64), undefined at
     first. With `iterations` the body runs so often, in any order or at the same time; `iteration`
-    is which. With `steps` all iterations run so often, one step after another; `step` is which.
+    is the index. With `steps` all iterations run so often, one step after another; `step` is the
+    index.
     """
 
     def __init__(
@@ -206,25 +206,25 @@ class Code:
         self._constants: dict[tuple[Block, Attribute], Value] = {}
         self._body = Block()
         self.block = self._body
-        self._turn = None if iterations is None else self._body.insert_arg(index, 0)
+        self._iteration = None if iterations is None else self._body.insert_arg(index, 0)
         self._step = None if steps is None else self._body.insert_arg(index, 0)
         self.inputs = [self._argument(x.shape, x.element_type) for x in inputs]
         self.results = [self._argument(shape, element) for shape, element in results]
 
     def _argument(self, shape: Shape, element: Attribute) -> MemoryView:
         kind = MemRefType(element, list(shape))
-        numbers = (self._turn is not None) + (self._step is not None)
+        numbers = (self._iteration is not None) + (self._step is not None)
         position = len(self._body.args) - numbers
         return MemoryView(self, self._body.insert_arg(kind, position), shape, element)
 
     @property
     def iteration(self) -> Value:
-        """The number of this turn; 0 where there is one only."""
-        return self.value(0, index) if self._turn is None else Value(self, self._turn)
+        """The index of this iteration; 0 where there is only one."""
+        return self.value(0, index) if self._iteration is None else Value(self, self._iteration)
 
     @property
     def step(self) -> Value:
-        """The number of this step; 0 where there is one only."""
+        """The index of this step; 0 where there is only one."""
         return self.value(0, index) if self._step is None else Value(self, self._step)
 
     def operation(self) -> CodeOp:
@@ -238,13 +238,13 @@ class Code:
     # --- memory -----------------------------------------------------------------------------
 
     def scratch(self, shape: Shape, element: Attribute = f32) -> MemoryView:
-        """Memory of this code's own, undefined at first."""
+        """Scratch memory, undefined at first."""
         memory = self._argument(shape, element)
         self._scratch.append(MemRefType(element, list(shape)))
         return memory
 
     def private(self, shape: Shape, element: Attribute = f32) -> MemoryView:
-        """The same of a turn's own, of any size: one more result, with a part for each turn."""
+        """The same, private to an iteration: one more result, with a part for each iteration."""
         if self._iterations is None:
             return self.scratch(shape, element)
         whole = (self._iterations, *shape)
@@ -275,10 +275,10 @@ class Code:
 
     @contextmanager
     def lanes(self, stop: Operand, start: Operand = 0) -> Iterator[Value]:
-        """`for i in range(start, stop)`, in vectors: no turn reads memory that another one writes.
+        """`for i in range(start, stop)`, in vectors; no iteration reads what another one writes.
 
-        Only reads, writes and arithmetic stand inside. Every write, and every read whose place
-        depends on i, has i, or i and something added, as its last index and nowhere else.
+        Only reads, writes and arithmetic are inside. Every write, and every read that depends on i,
+        has i, or i plus something, as its last index and nowhere else.
         """
         first, last = (self.value(bound, index).ssa for bound in (start, stop))
         body = Block(arg_types=[index])
@@ -319,7 +319,7 @@ class Code:
 
     @contextmanager
     def while_(self, condition: Callable[[], Value]) -> Iterator[None]:
-        """`while condition():`, the condition computed anew before each turn."""
+        """`while condition():`, the condition computed anew before each iteration."""
         before, body = Block(), Block()
         outer, self.block = self.block, before
         before.add_op(scf.ConditionOp(condition().ssa))

@@ -1,7 +1,7 @@
-"""The operations of the linalg level, made with all that they hold.
+"""Functions that make operations of the linalg level with their bodies.
 
-(Constructors of xDSL's write bodies by its implicit builder, which changes all operations of the
-process for a moment: no other thread may create any.)
+(xDSL's constructors write bodies with its implicit builder, which for a moment applies to all
+operations of the process, so that no other thread could make any.)
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def generic(
     body: Region,
     doc: StringAttr | None = None,
 ) -> GenericOp:
-    """A computation of one result."""
+    """A `linalg.generic` with one result."""
     return make(
         GenericOp,
         operands=[*inputs, outs],
@@ -64,7 +64,7 @@ def constant(value: float, element_type: Attribute) -> arith.ConstantOp:
 
 
 def empty(shape: Sequence[int], element_type: Attribute) -> tensor.EmptyOp:
-    """A tensor whose contents nobody reads."""
+    """A tensor whose contents are not read."""
     return make(tensor.EmptyOp, result_types=[tensor_type(element_type, shape)])
 
 
@@ -82,11 +82,11 @@ def fill(value: SSAValue, into: SSAValue) -> FillOp:
 
 
 def pad(x: SSAValue, low: Sequence[int], high: Sequence[int], value: float) -> tensor.PadOp:
-    """x with `low` cells of that value before and `high` behind each axis."""
+    """x with `low` elements of that value before and `high` after each axis."""
     shape = [lo + n + hi for lo, n, hi in zip(low, shape_of_tensor(x), high, strict=True)]
     body = Block(arg_types=[index] * len(shape))
-    cell = constant(value, element_of(x))
-    body.add_ops([cell, make(tensor.YieldOp, operands=[cell.result])])
+    element = constant(value, element_of(x))
+    body.add_ops([element, make(tensor.YieldOp, operands=[element.result])])
     return make(
         tensor.PadOp,
         operands=[x],

@@ -8,8 +8,8 @@
     tile.store 0 to %sums[%k] by 64 : memref<1024xf32>
     tile.release
 
-Tiles are numbered as in the hardware, and their content is no SSA value: operations on them stay in
-their order. Rows lie `by` bytes apart.
+Tiles have the numbers of the hardware, and their contents are no SSA values: operations on them
+keep their order. The distance of rows is `by` bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROWS, ROW_BYTES = 16, 64
 """The largest tile."""
 
 SUMS, LEFT, RIGHT = range(4), range(4, 6), range(6, 8)
-"""Which tiles hold sums, the left operands and the right operands of products."""
+"""The tiles for sums, for left operands and for right operands of products."""
 
 
 def _number(value: int) -> IntegerAttr:
@@ -40,7 +40,7 @@ def _number(value: int) -> IntegerAttr:
 
 @irdl_op_definition
 class ConfigureOp(IRDLOperation):
-    """Set the shapes of all tiles, and zeros in them: `rows` rows of sums and left operands."""
+    """Set the shapes of all tiles, and clear them: sums and left operands have `rows` rows."""
 
     name = "tile.configure"
 
@@ -59,7 +59,7 @@ class ConfigureOp(IRDLOperation):
 
 @irdl_op_definition
 class ReleaseOp(IRDLOperation):
-    """Tiles are needed no more: the system does not save them when it switches threads."""
+    """Release the tiles, so that the system need not save them when it switches threads."""
 
     name = "tile.release"
 
@@ -68,7 +68,7 @@ class ReleaseOp(IRDLOperation):
 
 @irdl_op_definition
 class ZeroOp(IRDLOperation):
-    """Zeros in one tile."""
+    """Clear one tile."""
 
     name = "tile.zero"
 
@@ -82,7 +82,7 @@ class ZeroOp(IRDLOperation):
 
 
 class _MoveOp(IRDLOperation):
-    """One tile and the memory that its rows lie in, `distance` bytes apart."""
+    """One tile, and the memory of its rows, whose distance is `distance` bytes."""
 
     tile = prop_def(I64Attr)
     memref = operand_def(MemRefType)
@@ -98,7 +98,7 @@ class _MoveOp(IRDLOperation):
 
 @irdl_op_definition
 class LoadOp(_MoveOp):
-    """One tile out of memory, row by row."""
+    """Load one tile from memory, row by row."""
 
     name = "tile.load"
 
@@ -109,7 +109,7 @@ class LoadOp(_MoveOp):
 
 @irdl_op_definition
 class StoreOp(_MoveOp):
-    """One tile into memory, row by row."""
+    """Store one tile to memory, row by row."""
 
     name = "tile.store"
 

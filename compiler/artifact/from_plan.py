@@ -27,7 +27,7 @@ from ncc.dialects.weights.sources import Inline, Weights
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import Binding
 
-STAMPS = "time stamps"
+TIMESTAMPS = "time stamps"
 """The output that tells when each thread was done with each step: no blob can have such a name."""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.artifact.from_plan import STAMPS, bindings, constants
+from ncc.compiler.artifact.from_plan import TIMESTAMPS, bindings, constants
 from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.manifest import Made, Manifest
 from ncc.compiler.driver.objects import Objects
@@ -140,7 +140,7 @@ def _described(
         "steps": [[step.kernel, list(step.layers)] for step in loops.steps],
     }
     if options.timestamps:
-        outputs += (Binding(STAMPS, (len(loops.steps) + 1,), "int64"),)
+        outputs += (Binding(TIMESTAMPS, (len(loops.steps) + 1,), "int64"),)
         info["work"] = [vars(work_of(step)) for step in loops.steps]
     weights = constants(planned)
     model = Artifact(

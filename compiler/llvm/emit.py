@@ -15,7 +15,7 @@ from ncc.compiler.target import Target
 def emit_llvm(module: ModuleOp, target: Target, more: str = "") -> str:
     """The module as LLVM text, followed by `more` text, which may define declared functions.
 
-    Raises CompilerBug for an operation or a type that has no spelling.
+    Raises CompilerBug for an operation or a type without a spelling.
     """
     out = Emitter(SPELLINGS)
     for op in module.ops:

@@ -1,7 +1,7 @@
-"""LLVM: those functions of llvmlite's library that make machine code.
+"""LLVM: the functions of llvmlite's library that make machine code.
 
-`llvmlite.binding` prepares all six hundred, and imports what builds IR: that takes as long as LLVM
-takes for ten kernels. None of them takes the interpreter's lock while it works.
+`llvmlite.binding` prepares all six hundred functions, and imports a builder of IR. That takes as
+long as LLVM needs for ten kernels. A function does not hold the interpreter's lock while it works.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Module = NewType("Module", int)
 
 _MESSAGE = POINTER(c_char_p)
 
-# What each returns, and what it takes.
+# The result of each function, and its arguments.
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "InitializeNativeTarget": (None,),
     "InitializeNativeAsmPrinter": (None,),
@@ -60,7 +60,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "DisposeString": (None, c_char_p),
 }
 
-_MAPS = Path("/proc/self/maps")
+MAPS = Path("/proc/self/maps")
 """The layout of objects in the memory of this process."""
 
 
@@ -69,10 +69,10 @@ class Refused(Exception):
 
 
 class LlvmLibrary:
-    """The library, loaded. It is not to be called by two threads at a time."""
+    """The loaded library. Only one thread at a time may call it."""
 
-    def __init__(self, *choices: str) -> None:
-        """choices: what LLVM would be told on a command line."""
+    def __init__(self, *choices: str, maps: Path = MAPS) -> None:
+        """choices: arguments of LLVM's command line. maps: a file that lists mapped memory."""
         import llvmlite
         from llvmlite.utils import get_library_name
 
@@ -96,20 +96,20 @@ class LlvmLibrary:
             self._call[f"InitializeNative{what}"]()
         for choice in choices:
             self._call["SetCommandLine"](b"ncc", choice.encode())
-        self._code, self._madvise = list(_code_of(path)), CDLL(None).madvise
+        self._code, self._madvise = list(_code_of(path, maps)), CDLL(None).madvise
         self.unmap_code()
 
     def unmap_code(self) -> None:
-        """Hold none of its code in memory but what is called from now on.
+        """Drop the code of the library from memory; the system maps what is called again.
 
-        What prepares all of LLVM stands between everything else: 24 MB are in memory when it is
-        loaded, and 36 when it has compiled a network.
+        Initializers of all parts of LLVM are spread over its code: 24 MB are in memory when it is
+        loaded, and 36 MB when it has compiled a network.
         """
         for begin, size in self._code:
             self._madvise(c_void_p(begin), c_size_t(size), MADV_DONTNEED)
 
     def machine(self, triple: str, cpu: str, features: str, effort: int) -> Machine:
-        """A code generator, for good. effort: of 0 to 3."""
+        """A code generator, which lives as long as the process. effort: from 0 to 3."""
         with self._message() as message:
             target = self._call["GetTargetFromTriple"](triple.encode(), byref(message))
             if target is None:
@@ -123,7 +123,7 @@ class LlvmLibrary:
         return Machine(machine)
 
     def data_layout(self, machine: Machine) -> str:
-        """How values lie in memory."""
+        """The data layout of a target, as text."""
         data = self._call["CreateTargetMachineData"](machine)
         try:
             with self._message() as message:
@@ -134,9 +134,9 @@ class LlvmLibrary:
 
     @contextmanager
     def module(self, text: str, triple: str, layout: str) -> Iterator[Module]:
-        """The text as a module that is verified, for a block.
+        """The text as a verified module, in a `with` block.
 
-        Raises Refused for a text that is not LLVM's, or says what cannot be.
+        Raises Refused for a text that LLVM cannot parse or verify.
         """
         call = self._call
         context = call["ContextCreate"]()
@@ -158,7 +158,7 @@ class LlvmLibrary:
             call["ContextDispose"](context)
 
     def inline(self, module: Module, machine: Machine) -> None:
-        """Inline the functions that say `alwaysinline`."""
+        """Inline the functions with the attribute `alwaysinline`."""
         call = self._call
         passes = call["CreateNewModulePassManager"]()
         options = call["CreatePipelineTuningOptions"]()
@@ -183,7 +183,7 @@ class LlvmLibrary:
 
     @contextmanager
     def _message(self) -> Iterator[c_char_p]:
-        """Room for a text that LLVM gives away."""
+        """A pointer for a text that LLVM allocates, in a `with` block."""
         message = c_char_p()
         try:
             yield message
@@ -195,10 +195,10 @@ def _text(message: c_char_p) -> str:
     return (message.value or b"").decode(errors="replace")
 
 
-def _code_of(library: str) -> Iterator[tuple[int, int]]:
-    """Where the code of a library begins that is loaded, and its size; nothing without /proc."""
-    for line in _MAPS.read_text().splitlines() if _MAPS.exists() else ():
-        place, rights, _ = line.split(maxsplit=2)
+def _code_of(library: str, maps: Path) -> Iterator[tuple[int, int]]:
+    """The addresses and sizes of the code of a loaded library; none without /proc."""
+    for line in maps.read_text().splitlines() if maps.exists() else ():
+        bounds, rights, _ = line.split(maxsplit=2)
         if "x" in rights and line.endswith(library):
-            begin, end = (int(bound, 16) for bound in place.split("-"))
+            begin, end = (int(bound, 16) for bound in bounds.split("-"))
             yield begin, end - begin

@@ -62,7 +62,7 @@ def with_lanes(type: Attribute, count: int) -> Attribute:
 
 @memoized
 def suffix(type: Attribute) -> str:
-    """How names of intrinsics spell a type: v16f32, i64, p0."""
+    """A type as in the names of intrinsics: v16f32, i64, p0."""
     if isinstance(type, llvm.LLVMPointerType):
         return "p0"
     name = str(element(type))
@@ -78,7 +78,7 @@ def function_op(
     is_internal: bool = False,
     said: Mapping[str, Attribute] = NOTHING,
 ) -> llvm.FuncOp:
-    """A function that ends with its return, or another module's if it has no body.
+    """A function; without a body, it is declared, and another module defines it.
 
     said: further properties.
     """
@@ -99,7 +99,7 @@ def _function_type(inputs: tuple[Attribute, ...], output: Attribute) -> llvm.LLV
 
 
 def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -> llvm.GEPOp:
-    """The address so many elements behind another one."""
+    """A pointer, moved by so many elements."""
     constant, operands = (index, []) if isinstance(index, int) else (_NOT_CONSTANT, [index])
     return make(
         llvm.GEPOp,
@@ -113,13 +113,13 @@ def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -
     )
 
 
-def element_pointers(base: SSAValue, places: SSAValue, element: Attribute) -> llvm.GEPOp:
-    """The addresses so many elements behind another one, a lane each."""
-    op = element_pointer(base, places, element)
+def element_pointers(base: SSAValue, offsets: SSAValue, element: Attribute) -> llvm.GEPOp:
+    """A pointer, moved by the number of elements of each lane."""
+    op = element_pointer(base, offsets, element)
     return make(
         llvm.GEPOp,
         operands=op.operands,
-        result_types=[VectorType(POINTER, [lanes(places.type)])],
+        result_types=[VectorType(POINTER, [lanes(offsets.type)])],
         properties=op.properties,
     )
 
@@ -140,7 +140,7 @@ class LlvmBuilder(ScopeWriter):
         super().__init__(entry)
         self.target = target
         self._numbers: set[SSAValue] = set()
-        """Extrema that cannot be NaN."""
+        """Extrema that are never NaN."""
 
     # Instructions
 
@@ -157,7 +157,7 @@ class LlvmBuilder(ScopeWriter):
         return self.result(make(op, operands=[value], result_types=[type]))
 
     def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
-        """a * b + c: rounded once where the target has the instruction, otherwise twice."""
+        """a * b + c, rounded once if the target has the instruction, otherwise twice."""
         if self.target.fma:
             op = make(llvm.FMAOp, operands=[a, b, c], result_types=[a.type])
             return self.result(op)
@@ -212,10 +212,10 @@ class LlvmBuilder(ScopeWriter):
         return self.intrinsic(f"llvm.{name}.{suffix(type)}", arguments, type)
 
     def extremum(self, kind: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """`max` or `min`: lhs where it is the larger (smaller) one, otherwise, also if NaN, rhs.
+        """`max` or `min`: lhs where it is larger (smaller), otherwise rhs, also for NaN.
 
-        Where one instruction does that, it is named: LLVM's code generator would find it in the
-        comparison and the choice, but takes time for that.
+        If one instruction does this, the builder names it: LLVM's code generator would find it in a
+        comparison and a select, but that takes time.
         """
         type, count = lhs.type, lanes(lhs.type)
         name = _EXTREMA.get(count) if count <= self.target.lanes and element(type) == f32 else None
@@ -230,12 +230,12 @@ class LlvmBuilder(ScopeWriter):
         return result
 
     def call_number(self, value: SSAValue) -> None:
-        """Remember that a value is no NaN."""
+        """Note that a value is never NaN."""
         self._numbers.add(value)
 
     def is_number(self, value: SSAValue) -> bool:
-        """Whether this is known to be no NaN: a constant, or the extremum of one and another, also
-        where a loop carries it.
+        """Whether this is known not to be NaN: a constant, or an extremum with a constant, also if
+        a loop carries it.
         """
         if value in self._numbers:
             return True

@@ -2,12 +2,12 @@
 
     func.func private @k(%x: memref<8xf32>) { scf.for ... }   ->   llvm.func internal @k(!llvm.ptr)
 
-Each file of `lowering` has a dialect, or some of its operations: control (scf), arithmetic,
-integers and conversions (arith, math), vectors, memory (memref, rt.buffer), tiles, launches; calls
+Each file of `lowering` lowers a dialect, or some of its operations: control (scf), arithmetic,
+integers and conversions (arith, math), vectors, memory (memref, rt.buffer), tiles, launches. Calls
 and barriers are here. No pass rewrites the result: LLVM's code generator gets it as it is.
 
-Needs: memrefs with static layouts, vectors of one dimension.  Breaks: nothing; the module that is
-given stays as it is.
+Needs: memrefs with static layouts, vectors of one dimension.  Breaks: nothing; the given module
+stays as it is.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ncc.dialects import rt
 from ncc.dialects.functions import PRIVATE, module_of
 
 BARRIER, END = "ncc_barrier", "ncc_end"
-"""What the runtime's text calls them."""
+"""The names of these functions in the runtime's text."""
 
 
 def lower_call(function: Function, op: func.CallOp) -> None:
@@ -63,7 +63,7 @@ def lower_end(function: Function, op: rt.EndOp) -> None:
 def _meet(
     function: Function, op: rt.BarrierOp | rt.EndOp, name: str, threads: Sequence[SSAValue]
 ) -> None:
-    """until: a number of chunks of this run, and for the runtime one of all runs."""
+    """until: chunks of this run; the runtime gets the same as chunks of all runs."""
     builder = function.builder
     function.library.declare(name, [POINTER, *[i64] * (2 + len(threads))])
     state = memory.buffer_pointer(function, op.buffers, 0)
@@ -85,7 +85,7 @@ def lower_instruction(function: Function, op: Operation) -> None:
         function.bind(source, result)
 
 
-# What kernels may say directly: instructions and intrinsics that no other dialect has.
+# Kernels may have instructions and intrinsics that no other dialect has.
 INSTRUCTIONS = (
     llvm.CallIntrinsicOp, llvm.ConstantOp, llvm.UndefOp, llvm.ZeroOp, llvm.BitcastOp,
     llvm.PtrToIntOp, llvm.IntToPtrOp, llvm.GEPOp, llvm.LoadOp, llvm.StoreOp,
@@ -111,7 +111,7 @@ HANDLERS: dict[type[Operation], Handler] = {
 def lower(module: ModuleOp, target: Target) -> ModuleOp:
     """The module of the llvm dialect for a module of the loops level.
 
-    Raises CompilerBug where the module says something that has no lowering.
+    Raises CompilerBug for an operation without a lowering.
     """
     library = Library(target)
     sources: list[func.FuncOp] = []
@@ -130,7 +130,7 @@ def lower(module: ModuleOp, target: Target) -> ModuleOp:
 
 
 def is_private(source: func.FuncOp) -> bool:
-    """Whether only functions of the module call it, as they call kernels and private loops."""
+    """Whether only functions of this module call it, as they call kernels and private loops."""
     return source.sym_visibility == PRIVATE
 
 

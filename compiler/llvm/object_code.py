@@ -1,9 +1,9 @@
 """LLVM text as machine code.
 
-LLVM runs no optimization passes, because the lowering writes optimized code. The only exception: it
-inlines the functions that say `alwaysinline` (those of the math library). Its code generator
-goes without strength reduction of loops: addresses move with their loops already, and half of all
-the time would go into not finding better ones.
+LLVM runs no optimization passes, because the lowering writes optimized code. There is one
+exception: it inlines functions with the attribute `alwaysinline` (those of the math library). The
+code generator does no strength reduction of loops: addresses already move with their loops, and the
+pass would take half of the time and find no better ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STAGE = "make machine code"
 TRIPLE = "x86_64-unknown-linux-gnu"
 
 USUAL = 2
-"""How much of its effort LLVM's code generator makes, of 0 to 3."""
+"""The effort of LLVM's code generator, from 0 to 3."""
 
 _one_at_a_time = RLock()
 
@@ -30,10 +30,10 @@ _one_at_a_time = RLock()
 def emit_object(text: str, target: Target, effort: int = USUAL) -> bytes:
     """An ELF object for LLVM text.
 
-    effort: LLVM's, 0 for code that takes no time to run, and a tenth to be made.
+    effort: LLVM's; 0 is for code that takes no time to run, and compiles ten times as fast.
 
-    Raises CompilerBug, with the text, where LLVM refuses it, and where the code came to need a
-    function that the text does not name: compiled code has no library to find `memset` in.
+    Raises CompilerBug, with the text, if LLVM refuses it, or if the code needs a function that the
+    text does not name: compiled code has no library with `memset`.
     """
     image = _emitted(text, target, effort)
     if needed := undefined_symbols(image):
@@ -45,7 +45,7 @@ def emit_object(text: str, target: Target, effort: int = USUAL) -> bytes:
 
 
 def emit_assembly(text: str, target: Target) -> str:
-    """The assembly for LLVM text. Raises CompilerBug, with the text, where LLVM refuses it."""
+    """The assembly for LLVM text. Raises CompilerBug, with the text, if LLVM refuses it."""
     return _emitted(text, target, USUAL, as_object=False).decode()
 
 
@@ -56,16 +56,16 @@ def load(target: Target) -> None:
 
 
 def unmap_code() -> None:
-    """Give back the memory of LLVM's code, if it was loaded: it is mapped again when it is called.
+    """Drop LLVM's code from memory, if it was loaded; the system maps it again when it is called.
 
-    The process of a user goes on for long, and may never compile again.
+    The process of a user may run for long, and never compile again.
     """
     if _llvm.cache_info().currsize:
         _llvm().unmap_code()
 
 
 def _emitted(text: str, target: Target, effort: int, as_object: bool = True) -> bytes:
-    """Machine code, with the functions inlined that ask for it."""
+    """Machine code, after inlining."""
     with _one_at_a_time:
         llvm, machine = _llvm(), _machine(target, effort)
         try:
@@ -80,9 +80,9 @@ def _emitted(text: str, target: Target, effort: int, as_object: bool = True) -> 
 
 @cache
 def _llvm() -> LlvmLibrary:
-    """LLVM, with what is chosen for the whole process.
+    """LLVM, with the options of the whole process.
 
-    Other users of llvmlite in it do without strength reduction, too.
+    Other users of llvmlite in this process get no strength reduction, either.
     """
     return LlvmLibrary("-disable-lsr")
 

@@ -1,8 +1,7 @@
 """Insertion points in a function: every loop or branch is a scope, nested in others.
 
-No LLVM pass that simplifies runs later, so this is the place where constants are shared and where
-what a loop does not change is hoisted out of it: an operation can be placed in any scope around
-the current one.
+No LLVM pass simplifies the code later. So constants are shared here, and loop-invariant operations
+are hoisted here: an operation can be placed in any scope around the current one.
 """
 
 from __future__ import annotations
@@ -39,27 +38,28 @@ class Scope:
 
     def __init__(self, block: Block, parent: Scope | None) -> None:
         self.block = block
-        """Where the next operation goes; changes as loops inside end."""
+        """The block of the next operation; it changes when an inner loop ends."""
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.known: dict[Hashable, SSAValue] = {}
         """Values computed in this scope, by operation and operands."""
         self.pointers: dict[tuple[int, int], tuple[SSAValue, object, object]] = {}
-        """Addresses asked for in this scope, by the identities of what they were asked for by.
+        """Addresses in this scope, by the identities of their terms, which are kept alive with
+        them.
 
-        Most differ by a constant, and share all else. What has the identities is kept with them.
+        Most addresses differ only by a constant.
         """
 
 
 class ScopeWriter:
-    """Writes one function: appends to the current scope, or to one around it; shares constants."""
+    """Writes one function: appends to the current scope or one around it, and shares constants."""
 
     def __init__(self, entry: Block) -> None:
         self.entry = entry
         self.scope = Scope(entry, None)
         self.root = self.scope
         """The scope of the function itself."""
-        # By the identities of their types, which they keep alive.
+        # By the identities of their types, which the constants keep alive.
         self._constants: dict[tuple[int, str], SSAValue] = {}
         self._scopes: dict[SSAValue, Scope] = {}
 
@@ -76,14 +76,14 @@ class ScopeWriter:
         return only_result(op)
 
     def emit_in(self, scope: Scope, op: Operation) -> SSAValue:
-        """Append to a scope around the current one, in front of the loop or branch it is in, into
-        which it only jumps once that is written.
+        """Append to a scope around the current one, in front of the loop or branch that contains
+        the current one: the jump into this loop is written later.
         """
         append(scope.block, op)
         return self.note_in(scope, only_result(op))
 
     def emit_first(self, ops: Sequence[Operation]) -> None:
-        """Put at the very start of the function."""
+        """Insert at the very start of the function."""
         for op in reversed(ops):
             if self.entry.first_op is None:
                 self.entry.add_op(op)
@@ -91,16 +91,16 @@ class ScopeWriter:
                 self.entry.insert_op_before(op, self.entry.first_op)
 
     def note(self, value: SSAValue) -> SSAValue:
-        """Remember that the value is computed in the current scope."""
+        """Note that the value is computed in the current scope."""
         return self.note_in(self.scope, value)
 
     def note_in(self, scope: Scope, value: SSAValue) -> SSAValue:
-        """Remember that the value is computed in a scope."""
+        """Note that the value is computed in a scope."""
         self._scopes[value] = scope
         return value
 
     def scope_of(self, value: SSAValue) -> Scope:
-        """Where it is computed; unknown values (arguments, constants) are there from the start."""
+        """The scope of a value; unknown ones (arguments, constants) are in that of the function."""
         return self._scopes.get(value, self.root)
 
     # Constants
@@ -121,7 +121,7 @@ class ScopeWriter:
         return only_result(op)
 
     def undefined(self, type: Attribute) -> SSAValue:
-        """A value that does not matter."""
+        """A value that is not used."""
         key = (id(type), "undefined")
         found = self._constants.get(key)
         if found is None:

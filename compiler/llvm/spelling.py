@@ -1,4 +1,4 @@
-"""How LLVM spells each operation of the llvm dialect."""
+"""Writes each operation of the llvm dialect as LLVM text."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _spell_float_compare(out: Emitter, op: FCmpOp) -> None:
 
 
 def _spell_operands(name: str) -> Spelling:
-    """Instructions that are spelled as their name and their typed operands."""
+    """An instruction that is written as its name and its typed operands."""
     return lambda out, op: out.write(op, f"{name} {out.typed_list(operands_of(op))}")
 
 
@@ -192,4 +192,4 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     llvm.ReturnOp: _spell_return,
     llvm.UnreachableOp: _spell_operands("unreachable"),
 }
-"""The operations, and the functions that spell them."""
+"""For each operation the function that writes it."""

@@ -1,7 +1,7 @@
 """The LLVM text of a module: types, names, functions and their blocks.
 
-One pass over the operations, strings only. Constants are spelled where they are used, and blocks
-with arguments become phis. How each instruction is written, `spelling` says.
+One pass over the operations makes strings only. Constants are written where they are used, and
+blocks with arguments become phis. `spelling` writes each instruction.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Spelling: TypeAlias = "Callable[[Emitter, Any], None]"
 
 
 def float_text(value: float, type: Attribute) -> str:
-    """A float constant: LLVM spells float and double by the bits of the double, half by its own."""
+    """A float constant: the bits of a double for float and double, its own bits for half."""
     if isinstance(type, Float32Type):
         value = struct.unpack("<f", struct.pack("<f", value))[0]
     elif isinstance(type, Float16Type):
@@ -55,12 +55,12 @@ def float_text(value: float, type: Attribute) -> str:
 
 
 class Emitter:
-    """Text of one module. spellings: of its instructions, each writes its own."""
+    """The text of one module. spellings: for each instruction the function that writes it."""
 
     def __init__(self, spellings: Mapping[type[Operation], Spelling]) -> None:
         self.spellings = spellings
         self.lines: list[str] = []
-        # By identity: hashing an attribute visits all of it, that of a value is a call, and those
+        # By identity: to hash an attribute visits all of it, to hash a value is a call, and those
         # of a module stay alive.
         self._types: dict[int, str] = {}
         self._names: dict[int, str] = {}
@@ -106,7 +106,7 @@ class Emitter:
         return ", ".join([self._names[id(value)] for value in values])
 
     def label(self, block: Block) -> str:
-        """The name of a block, as a branch says it."""
+        """The name of a block, as in a branch."""
         return f"label %{self._labels[id(block)]}"
 
     def write(self, op: Operation, text: str) -> None:
@@ -118,13 +118,15 @@ class Emitter:
             self.lines.append(f"  {text}")
 
     def _named(self, value: SSAValue) -> str:
-        """The next number, for a value: LLVM keeps no table of numbers, as it does of names."""
+        """The next number, as the name of a value: LLVM keeps a table of names, but none of
+        numbers.
+        """
         name = self._names[id(value)] = f"%{self._numbered}"
         self._numbered += 1
         return name
 
     def declare(self, name: str, result: Attribute | None, arguments: Iterable[SSAValue]) -> str:
-        """Declare a function of LLVM, and give the type of its result."""
+        """Declare a function of LLVM; returns the type of its result."""
         output = "void" if result is None else self.type(result)
         if name not in self.declared:
             inputs = ", ".join(self.type(argument.type) for argument in arguments)
@@ -134,7 +136,7 @@ class Emitter:
     # Functions
 
     def function(self, op: llvm.FuncOp) -> None:
-        """A definition, or a declaration where there is no body."""
+        """A definition, or a declaration if there is no body."""
         name = op.sym_name.data
         output = self.type(op.function_type.output)
         if not op.body.blocks:
@@ -215,7 +217,7 @@ class Emitter:
         return "<" + ", ".join(f"{self.type(type)} {spell(item)}" for item in items) + ">"
 
     def undefined(self, op: llvm.UndefOp) -> None:
-        """Neither has the value that does not matter."""
+        """Neither has an undefined value."""
         self._names[id(op.res)] = "poison"
 
     def address(self, op: llvm.AddressOfOp) -> None:

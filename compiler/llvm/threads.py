@@ -1,7 +1,7 @@
 """LLVM text of the functions that threads need: taking chunks, a barrier, a pool, the entries.
 
-The text stands in a module of its own or is appended to the model's; either way no library is
-called: waiting is a spin on `pause`, then a futex system call (Linux, x86-64).
+The text is a module of its own, or is appended to the model's. No library is called: a thread waits
+by a spin on `pause`, then by a futex system call (Linux, x86-64).
 
     int64_t ncc_take(void *state, int64_t begin, int64_t chunks, int64_t tid, int64_t threads)
                                                      first + (last << 32) of chunks to do
@@ -11,69 +11,70 @@ called: waiting is a spin on `pause`, then a futex system call (Linux, x86-64).
                                                      only thread 0 waits
     void ncc_run_alone(void **buffers)               run(buffers, 0, 1, before) in this thread
     void ncc_launch(void *pool, void **buffers)      run on the pool; this thread is number 0
-    void ncc_worker(void *pool, int64_t tid)         what thread tid > 0 of a pool does for life
+    void ncc_worker(void *pool, int64_t tid)         the whole life of thread tid > 0 of a pool
     void ncc_stop(void *pool)                        lets the workers return
 
 Every thread has FTZ and DAZ set in MXCSR while it is inside `run`, and its own setting after it.
 
-State (buffers[0]), aligned to 64, zeroed by its maker and never again:
+State (buffers[0]), aligned to 64; its maker fills it with zeros, once:
     i64 +0 before, of the run    i64 +64 done, i32 +72 sleepers
-    i64 +128 + 64 tid: how far the share of a thread is taken
-Pool, 128 bytes aligned to 64, zeroed by its maker but for `threads` > 1 (ncc.runtime.threads):
+    i64 +128 + 64 tid: the word of a thread's share, up to which it is taken
+Pool, 128 bytes aligned to 64; its maker (ncc.runtime.threads) fills it with zeros, but `threads`:
     i64 +0 launches, i32 +8 sleepers, i32 +12 stop, i64 +16 threads, ptr +24 buffers
 
-Time is one number that only grows, of chunks of all runs with this state: a launch of n chunks
-takes it from `begin` to begin + n. So nothing is ever cleared, and since 64 bits hold what a
-machine does in centuries, nothing wraps around.
+Time is the number of chunks of all runs with this state. It only grows: a launch of n chunks takes
+it from `begin` to begin + n. So no word is ever cleared. A machine needs centuries for 64 bits of
+chunks, so no word wraps around.
 
-    run        begins at `before`, which was `done` when its caller came, and is over at `until`
-    share      of thread t: begin + n t / threads to begin + n (t + 1) / threads; its word is how
-               far it is taken, and counts as its beginning while it is smaller
-    done       grows by what a thread did since its last barrier, once a barrier
+    run        begins at `before`, the value of `done` when its caller came, and is over at `until`
+    share      of thread t: begin + n t / threads to begin + n (t + 1) / threads. It is taken up to
+               its word; a smaller word counts as the beginning of the share
+    done       at a barrier, a thread adds the chunks that it has done since its last barrier
     barrier    waits for done >= until, the chunks of all launches before it
 
-Why no chunk is lost or done twice: words of shares only grow, by compare and swap. A thread goes
-on to a launch when it has seen all shares of the one before taken, and a word that ends a share is
-no larger than the beginning of that share in the next launch. So whoever finds a word below the
-beginning may begin the share, and whoever finds it at the end or above has nothing to do there.
+Each chunk is done once. The words of shares only grow, by compare and swap. A thread goes on to a
+launch after it has seen that all shares of the launch before are taken. A word at the end of a
+share is no larger than the beginning of this share in the next launch. So a thread that finds a
+word below the beginning may begin the share, and a thread that finds it at the end or above leaves
+the share.
 
-Why nobody waits for a thread that does not come: what others wait for are chunks, and a thread
-that has none has nothing that they need. It may come late, in the middle of a later run or when no
-run is: its `before` is that of some run. If that one is over, all its words are passed and `done`
-is past every `until`, so that the thread walks through to the end without writing anything; else
-it takes part. It reads `before` once, before the addresses in `buffers`. If it takes a chunk, the
-run was not over then, so those addresses were those of this run. All that a late thread looks at
-is the code, the state and the array of buffers, which live as long as the workers of their pool.
+No thread waits for a thread that does not come. Threads wait for chunks, and a thread without
+chunks has nothing that others need. It may come late, in the middle of a later run or between two
+runs. Its `before` is that of some run. If this run is over, all words are past its shares and
+`done` is past every `until`, so the thread walks through to the end and writes nothing. Else it
+takes part. It reads `before` once, before the addresses in `buffers`. If it takes a chunk, the run
+was not over at that time, so these were the addresses of this run. A late thread reads only the
+code, the state and the array of buffers, which live as long as the workers of their pool.
 
-Why chunks see what others stored: `done` is added to behind the stores of a chunk (release), and
-who goes on behind a barrier has read a sum that contains the chunk (acquire); the additions in
-between are read-modify-writes, which keep the release of those before. The caller returns behind
-such a wait. It hands its inputs on by `before` and by `launches`; a state that is new to a worker
-comes with `buffers`, stored behind that state's `before`.
+Chunks see what other chunks stored. A thread adds to `done` after the stores of its chunks
+(release). A thread that leaves a barrier has read a sum that contains these chunks (acquire). The
+additions in between are read-modify-writes, which keep the release of the earlier ones. The caller,
+too, returns after such a wait. It hands on its inputs by `before` and by `launches`. A worker gets
+a new state by `buffers`, which is stored after that state's `before`.
 
-Why nobody sleeps through a wake: a waiter first counts itself among the sleepers, then looks at
-the word once more, and lets the kernel compare its lower half with what it has seen. A waker first
-changes the word and then looks at the count. All four are sequentially consistent, so at least
-one of the two sees the other. The halves cannot be equal of different words: a word on which
-somebody sleeps is less than 2^31, a run's chunks, before its goal. Only whoever reaches the goal
-wakes: all who wait on `done` at one time wait for the same, since nobody is at the next barrier
-before it is reached.
+No thread sleeps through a wake. A waiter first counts itself as a sleeper, then reads the word once
+more, and lets the kernel compare the lower half with the value that it has read. A waker first
+changes the word, and then reads the count. All four accesses are sequentially consistent, so at
+least one of the two sees the other. Different words have different lower halves here: a word on
+which a thread sleeps is less than 2^31, the chunks of a run, before its goal. Only a thread that
+reaches the goal wakes others: all threads that wait on `done` at one time have the same goal, since
+no thread is at the next barrier before this goal is reached.
 """
 
 from __future__ import annotations
 
 from ncc.runtime.threads import POOL_THREADS
 
-# Time-stamp ticks to spin before sleeping: 25-50 us at the 2-4 GHz of today's processors. Longer
-# than a barrier between kernels takes when all threads have a core, too short to show up as load.
+# Ticks of the time-stamp counter to spin before sleeping: 25-50 us at 2-4 GHz. That is longer than
+# a barrier between kernels if all threads have a core, and too short to show up as load.
 SPIN_TICKS = 100_000
 
-# The same for workers between runs: long enough for the caller to prepare the next one, since to
-# be woken takes longer than the kernels of a small network.
+# The same for workers between runs: long enough for the caller to prepare the next run, since a
+# wake takes longer than the kernels of a small network.
 IDLE_TICKS = 1_000_000
 
 _NUMBERS = {"SPIN_TICKS": SPIN_TICKS, "IDLE_TICKS": IDLE_TICKS, "POOL_THREADS": POOL_THREADS}
-"""What the text below calls by name."""
+"""The constants that the text below names."""
 
 _WAIT = """
 define internal void @ncc.futex_wait(ptr %word, i32 %seen) nounwind noinline {
@@ -126,7 +127,7 @@ done:
   ret void
 }
 
-; To be called after *word was changed.
+; Wakes all sleepers. The caller has changed *word before.
 define internal void @ncc.wake_sleepers(ptr %word) nounwind {
   %sleepers = getelementptr i8, ptr %word, i64 8
   %count = load atomic i32, ptr %sleepers seq_cst, align 4
@@ -141,7 +142,7 @@ done:
 """
 
 _BARRIER = """
-; Tells the others what this thread has done.
+; Adds the chunks that this thread has done, and wakes the others at the goal.
 define internal void @ncc.add_done(ptr %done, i64 %did, i64 %until) nounwind {
 entry:
   %nothing = icmp eq i64 %did, 0
@@ -345,8 +346,8 @@ def threads_text(declare_run: bool = True) -> str:
     """The LLVM text of barrier, taking, pool and entries, for every x86-64 target.
 
     declare_run: True for a module of its own, where `run` is an external symbol; False when the
-    text is appended to the module that defines `run`. LLVM's assembly parser must have been
-    initialised before machine code is made of it (the system calls are inline assembly).
+    text is appended to the module that defines `run`. LLVM's assembly parser must be initialized
+    before, since the system calls are inline assembly.
     """
     run = "declare void @run(ptr, i64, i64, i64)\n" if declare_run else ""
     text = run + _DECLARATIONS + _WAIT + _BARRIER + _TAKE + _ENTRIES + _POOL

@@ -19,9 +19,9 @@ from ncc.runtime.errors import InputError
 
 
 def explain_kernels(kernels: KernelsText, names: Sequence[str]) -> Iterator[str]:
-    """The kernels of these names, or those that compute layers of these names, a line each thing.
+    """Lines about kernels with these names, and about those that compute layers with these names.
 
-    Raises InputError for a name that no kernel and no layer has.
+    Raises InputError for a name that neither a kernel nor a layer has.
     """
     loops = kernels.loops
     layers = {unit.name: loops.layers_of(unit) for unit in loops.units}

@@ -4,7 +4,7 @@
       // layers: conv1, relu1
       // operations: 21,954,560 in 29 chunks
       // strategy: contraction, which wants a sum of products, one side contiguous
-      // not k_split, which wants weights that split k
+      // not k_split: its weights do not split k
       // ..
       // cycles: 219,803 (multiply-adds 81 %, stores 12 %, steps 5 %, starts 3 %)
       // runner-up: ..
@@ -13,8 +13,8 @@
       schedule contraction lane d2 ..
     }
 
-`parse_kernels` reads the same kernels and schedules from it, and skips comments. A comment alone
-stands for a function that is not written from a kernel: a layer's own code, or the fill of borders.
+`parse_kernels` reads the same kernels and schedules from it, and skips comments. A function without
+a kernel is only a comment: a layer's own code, or the fill of borders.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ncc.compiler.target import Target
 
 @dataclass(frozen=True)
 class KernelsText:
-    """The text of all kernels of a network, which is made when it is asked for."""
+    """The text of all kernels of a network; `str` makes it."""
 
     loops: NetworkLoops
     target: Target

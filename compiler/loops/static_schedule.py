@@ -1,16 +1,15 @@
-"""Short steps are handed out a thread's whole share at a time.
+"""Lets a thread take its whole share of a short step at once.
 
     launch 62 of @k          takes 16, 8, 4, 2 and 1 of the 31 chunks of a share: five calls
     launch 62 by 31 of @k    takes them at once
 
-Each taking is a call, with all that a kernel does before its first chunk, and a word of which the
-other threads had a look has to come back. In a step of some microseconds that is more than is lost
-where one thread is slower than another. A share is still taken by others if its thread does not
-come.
+Each time, the thread calls the kernel, which has work to do before its first chunk, and fetches a
+word that other threads have read. In a step of some microseconds this costs more than an uneven
+share. If the thread of a share does not come, others still take the share.
 
-In a long step a thread takes half of what is left of its share each time, so that the others find
-work where it is late. To give all of a short step to one thread is slower still: then all that the
-next step reads would lie in the cache of one core.
+In a long step a thread takes half of the rest of its share each time, so that others find work if
+it is late. To let one thread do all of a short step would be slower still: then the cache of one
+core would have all operands of the next step.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from ncc.compiler.loops.launch.entry import Barrier, Launch, LoopLaunch
 from ncc.compiler.loops.work import work_of
 
 SHORT = 16.0
-"""Microseconds of one thread, as estimated."""
+"""The most estimated microseconds of one thread in a short step."""
 
 OPERATIONS, PRODUCTS = 1e5, 1.5e6
-"""Of a microsecond: what vectors do, and what matrix tiles do."""
+"""Operations in a microsecond, of vectors and of matrix tiles."""
 
 DATA, WEIGHTS = 5e4, 2e4
-"""Bytes of a microsecond, from the second level of the caches and from behind it."""
+"""Bytes in a microsecond, from the second-level cache and from beyond."""
 
 
 def statically_scheduled(loops: NetworkLoops, threads: int) -> NetworkLoops:
-    """The network, of whose launches the short ones are shares of so many threads."""
+    """The network, whose short launches hand out one share to each thread."""
     if threads == 1:
         return loops
     steps = iter(loops.steps)
@@ -64,8 +63,8 @@ def _at_once(launch: Launch, step: Step, threads: int) -> Launch:
 
 
 def _estimated(step: Step) -> float | None:
-    """What one thread takes at most for arithmetic or for memory; None for code, of which little is
-    known.
+    """The time of one thread, for arithmetic or for memory, whichever is longer; None for code,
+    whose operations are not counted.
     """
     work = work_of(step)
     if work.flops is None:

@@ -1,10 +1,9 @@
-"""What a step has to do: arithmetic, and memory that it cannot do without.
+"""The work of a step: its operations, and the memory that it must read and write.
 
-Arithmetic is counted as the kernel does it: a Winograd convolution by its products, a block that is
-half filled by what is in it. An operation on floats or integers counts as one, a function of
-mathematics too; comparisons, selections, conversions and all that is done on indices are free. Each
-cell that is read or written counts once, however often it is read. Memory of which only the run
-knows the size is left out.
+Operations count as the kernel does them: the products of a Winograd convolution, and no padding
+lanes. An operation on floats or integers counts as one, also a function of mathematics.
+Comparisons, selects, conversions and arithmetic of indices are free. Each element that is read or
+written counts once, however often it is read. Memory whose size only the run knows does not count.
 """
 
 from __future__ import annotations
@@ -30,13 +29,14 @@ OPERATIONS = {
     **dict.fromkeys(("addi", "subi", "muli"), 1),
     "fma": 2,
 }
-"""What operations of arith and math count, where it is not the 1 of any function of math."""
+"""The count of operations of arith and math; those that are missing count 1."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """flops: None where it is not known. tile_flops, byte_flops: those of them that are products of
-    matrix tiles, and dot products of bytes. Bytes of constants, and of values that the run makes.
+    """flops: None if unknown. tile_flops, byte_flops: how many of them are products of matrix
+    tiles, and dot products of bytes. weight_bytes: of constants; the other bytes are of values of
+    the run.
     """
 
     flops: int | None
@@ -54,8 +54,8 @@ class Work:
 def work_of(step: Step) -> Work:
     """The work of a step by all threads together.
 
-    In a loop, weights count once. What calls hand on within an iteration counts nowhere: it stays
-    in a cache.
+    In a loop, weights count once. Values between the calls of an iteration do not count, since they
+    stay in a cache.
     """
     if step.of_iteration:
         calls = [_work(call, step.own) for call in step.of_iteration]
@@ -71,16 +71,16 @@ def work_of(step: Step) -> Work:
 
 
 def _work(step: Step, without: Set[Buffer] = frozenset()) -> Work:
-    """The work of one call, where the memory of some values does not count."""
+    """The work of one call. without: values whose memory does not count."""
     weights = reads = writes = 0
     kernels = step.computations
     for argument, subview in enumerate(step.subviews):
         buffer = subview.buffer
         if buffer in without:
             continue
-        found = [_cells(kernel, argument) for kernel in kernels]
-        known = [cells for cells in found if cells is not None]
-        read, written = (sum(cells) for cells in zip(*known, strict=True)) if known else (0, 0)
+        found = [_elements(kernel, argument) for kernel in kernels]
+        known = [elements for elements in found if elements is not None]
+        read, written = map(sum, zip(*known, strict=True)) if known else (0, 0)
         if len(known) < len(found) or not found:
             read, written = buffer.elements if buffer.elements < MOST_ELEMENTS else 0, 0
         if buffer.kind is Kind.CONSTANT:
@@ -89,8 +89,8 @@ def _work(step: Step, without: Set[Buffer] = frozenset()) -> Work:
             reads += read * buffer.element_bytes
             writes += written * buffer.element_bytes
     tiles = sum(_of_anchor(kernel) for kernel in kernels if bf16_pairs_of(kernel) is not None)
-    fours = sum(_of_anchor(kernel) for kernel in kernels if _sums_fours(kernel))
-    return Work(sum(map(flops, kernels)) if kernels else None, tiles, fours, weights, reads, writes)
+    quads = sum(_of_anchor(kernel) for kernel in kernels if _sums_quads(kernel))
+    return Work(sum(map(flops, kernels)) if kernels else None, tiles, quads, weights, reads, writes)
 
 
 def flops(kernel: Kernel) -> int:
@@ -104,23 +104,23 @@ def flops(kernel: Kernel) -> int:
     return count + _of_anchor(kernel)
 
 
-def _sums_fours(kernel: Kernel) -> bool:
-    """Whether it sums products of bytes by fours."""
+def _sums_quads(kernel: Kernel) -> bool:
+    """Whether it sums products of bytes in groups of four."""
     return quads_of(kernel) is not None or crossed_quads_of(kernel) is not None
 
 
 def _of_anchor(kernel: Kernel) -> int:
-    """The operations of its anchor at all points."""
+    """The operations of the anchor at all points."""
     return _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
 
 
 def _separable(kernel: Kernel) -> int:
-    """Of all points."""
+    """The operations of a separable transform at all points."""
     return _transformed(kernel, prod(kernel.extents))
 
 
 def _transformed(kernel: Kernel, points: int) -> int:
-    """A multiply-add a nonzero for each column of the data, then for each row of the result."""
+    """A multiply-add for each nonzero: for each column of the data, then each row of the result."""
     if kernel.matrices is None:
         return 0
     first, second = kernel.matrices
@@ -130,7 +130,7 @@ def _transformed(kernel: Kernel, points: int) -> int:
 
 
 def _nonzeros(matrix: Matrix) -> int:
-    """What takes a multiply-add; nothing does in a matrix that is a one."""
+    """The entries of a matrix that take a multiply-add; a matrix that is a one takes none."""
     return sum(number != 0 for row in matrix for number in row) if matrix != ((1.0,),) else 0
 
 
@@ -173,8 +173,8 @@ def _points(kernel: Kernel, loops: Iterable[int]) -> int:
     return points
 
 
-def _cells(kernel: Kernel, argument: int) -> tuple[int, int] | None:
-    """The cells of an argument that are read, and those that are written; None where all may be."""
+def _elements(kernel: Kernel, argument: int) -> tuple[int, int] | None:
+    """The elements of an argument that are read, and that are written; None if any may be."""
     if any(held.argument == argument for held in kernel.captured.values()):
         return None
     stores = kernel.stores()
@@ -185,15 +185,15 @@ def _cells(kernel: Kernel, argument: int) -> tuple[int, int] | None:
     ]
     if kernel.bf16_split is not None and kernel.bf16_split.store.argument == argument:
         return 0, 2 * _reach(kernel, kernel.bf16_split.store)
-    cells, stored = max(read, default=0), 0
+    elements, stored = max(read, default=0), 0
     if kernel.store.argument == argument:
         stored = _reach(kernel, kernel.store)
-        cells += stored if kernel.initial is None else 0
-    return cells, stored
+        elements += stored if kernel.initial is None else 0
+    return elements, stored
 
 
 def _reach(kernel: Kernel, access: Access) -> int:
-    """How many cells an access touches: no more than it has points, or than lie in between."""
+    """The elements of an access: at most its points, and those from first to last."""
     walked = [(e, abs(c)) for e, c in zip(kernel.extents, access.coefficients, strict=True) if c]
-    cells = prod(e for e, _ in walked) * prod(kernel.extents[d] for d in access.table_loops)
-    return min(cells, 1 + sum((e - 1) * c for e, c in walked) + access.table_reach)
+    elements = prod(e for e, _ in walked) * prod(kernel.extents[d] for d in access.table_loops)
+    return min(elements, 1 + sum((e - 1) * c for e, c in walked) + access.table_reach)

@@ -1,7 +1,7 @@
 """How fast a network runs, where its time goes, and what bounds it.
 
 Three things are run in turns, so that a change of the machine's clock meets all of them: the
-network, the same network with time stamps between its steps, and the kernels that measure what the
+network, the same network with timestamps between its steps, and the kernels that measure what the
 machine can do at most (`ceilings`). A step's bound is the longer of two times,
 
     arithmetic    operations / GFLOP/s of the machine, products of bytes by theirs; and beside them

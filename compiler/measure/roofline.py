@@ -1,7 +1,7 @@
 """What this machine can do at most, measured by kernels of our own: the roofs of a roofline.
 
-    fma     registers of accumulators, each multiplied and added to on every turn
-    tiles   four matrix tiles of sums, each with a product on every turn
+    fma     registers of accumulators, each multiplied and added to on every iteration
+    tiles   four matrix tiles of sums, each with a product on every iteration
     bytes   registers of accumulators, to each of which products of bytes are added, four a lane
     read    every cell of a block of memory added up, for blocks that fit into nearer or farther
             memory
@@ -41,18 +41,18 @@ BLOCKS = (16 << 10, 256 << 10, 768 << 10, 8 << 20, 64 << 20)
 """Bytes a thread reads again and again: in the first cache, in the second (half and nearly full, as
 they are on most machines), in the last, and in none."""
 
-TURNS = 200_000
+ITERATIONS = 200_000
 """Iterations of the loop of multiply-adds: a few milliseconds, beside which the call is nothing."""
 
 PRODUCTS = ((0, 4, 6), (1, 4, 7), (2, 5, 6), (3, 5, 7))
-"""What a turn does on matrix tiles: two tiles of left operands times two of right ones."""
+"""What an iteration does on matrix tiles: two tiles of left operands times two of right ones."""
 
 TILE_CELLS = tile.ROWS * tile.ROW_BYTES // 4
 """Numbers of a float32 in a tile."""
 
 READ_AT_ONCE = 8
-"""Vectors that a turn of the reading loop adds to as many sums: each from its own part of a block,
-since caches fetch ahead in each.
+"""Vectors that an iteration of the reading loop adds to as many sums: each from another part of a
+block, since caches prefetch in each part.
 """
 
 READ_BYTES = 64 << 20
@@ -125,12 +125,12 @@ class RooflineMeter:
     def __init__(self, target: Target, threads: int, with_bytes: bool = False) -> None:
         """with_bytes: whether products of bytes are measured, too."""
         self.threads = threads
-        self._arithmetic = {_VECTORS: _Kernel(*_multiply_add(target, threads))}
+        self._arithmetic = {_VECTORS: _Kernel(*multiply_adds(target, threads))}
         if target.tiles:
-            self._arithmetic[_TILES] = _Kernel(*_tile_products(target, threads))
+            self._arithmetic[_TILES] = _Kernel(*tile_products(target, threads))
         if with_bytes:
-            self._arithmetic[_BYTES] = _Kernel(*_byte_products(target, threads))
-        self._reads = {size: _Kernel(*_reading(target, threads, size)) for size in BLOCKS}
+            self._arithmetic[_BYTES] = _Kernel(*byte_products(target, threads))
+        self._reads = {size: _Kernel(*reading(target, threads, size)) for size in BLOCKS}
         self._gigaflops = dict.fromkeys((_VECTORS, _TILES, _BYTES), 0.0)
         self._gigabytes = dict.fromkeys(BLOCKS, 0.0)
 
@@ -173,7 +173,9 @@ class _Kernel:
         return self.work / timed(lambda: self.model.run(self.feeds)) * 1e-6
 
 
-def _multiply_add(target: Target, threads: int) -> tuple[Artifact, NDArray[np.float32], int]:
+def multiply_adds(
+    target: Target, threads: int, iterations: int = ITERATIONS
+) -> tuple[Artifact, NDArray[np.float32], int]:
     """acc = acc * x + y, for as many acc as leave some registers free."""
     writer = _Writer(target, threads, 2 * target.lanes)
     b, count = writer.loops, _accumulators(target)
@@ -182,16 +184,18 @@ def _multiply_add(target: Target, threads: int) -> tuple[Artifact, NDArray[np.fl
     def sums(_: SSAValue) -> Sequence[SSAValue]:
         x, y = (writer.load(b.constant(k * target.lanes)) for k in range(2))
 
-        def turn(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        def step(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             return [b.add(vector.FMAOp, [total, x, y], vectors) for total in sums]
 
-        return b.loop(b.constant(0), b.constant(TURNS), 1, [y] * count, turn)
+        return b.loop(b.constant(0), b.constant(iterations), 1, [y] * count, step)
 
     data = np.full(2 * target.lanes, 0.5, np.float32)
-    return writer.artifact(sums), data, 2 * target.lanes * count * TURNS * threads
+    return writer.artifact(sums), data, 2 * target.lanes * count * iterations * threads
 
 
-def _byte_products(target: Target, threads: int) -> tuple[Artifact, NDArray[np.float32], int]:
+def byte_products(
+    target: Target, threads: int, iterations: int = ITERATIONS
+) -> tuple[Artifact, NDArray[np.float32], int]:
     """acc += four products of x and y, the bytes of the numbers that are read."""
     writer = _Writer(target, threads, 2 * target.lanes)
     b, count = writer.loops, _accumulators(target)
@@ -203,15 +207,15 @@ def _byte_products(target: Target, threads: int) -> tuple[Artifact, NDArray[np.f
             for k in range(2)
         )
 
-        def turn(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        def step(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             return [b.add(rt.DotBytesOp, [total, x, y], lanes) for total in sums]
 
         zero = b.splat(b.constant(0, i32), target.lanes)
-        made = b.loop(b.constant(0), b.constant(TURNS), 1, [zero] * count, turn)
+        made = b.loop(b.constant(0), b.constant(iterations), 1, [zero] * count, step)
         return [b.add(arith.SIToFPOp, [total], vector_type(f32, target.lanes)) for total in made]
 
     data = np.full(2 * target.lanes, 0.5, np.float32)
-    return writer.artifact(sums), data, 8 * target.lanes * count * TURNS * threads
+    return writer.artifact(sums), data, 8 * target.lanes * count * iterations * threads
 
 
 def _accumulators(target: Target) -> int:
@@ -219,12 +223,14 @@ def _accumulators(target: Target) -> int:
     return target.registers * 3 // 4
 
 
-def _tile_products(target: Target, threads: int) -> tuple[Artifact, NDArray[np.float32], int]:
-    """Four products of tiles a turn, whose halves are those of the numbers that are read."""
+def tile_products(
+    target: Target, threads: int, iterations: int = ITERATIONS
+) -> tuple[Artifact, NDArray[np.float32], int]:
+    """Four products of tiles an iteration, of the bf16 numbers in what is read."""
     writer = _Writer(target, threads, TILE_CELLS)
     b = writer.loops
 
-    def turn(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+    def step(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
         for product in PRODUCTS:
             b.put(tile.MultiplyOp(*product))
         return sums
@@ -236,7 +242,7 @@ def _tile_products(target: Target, threads: int) -> tuple[Artifact, NDArray[np.f
             b.put(tile.LoadOp(number, writer.source, b.constant(0), tile.ROW_BYTES))
         for number in tile.SUMS:
             b.put(tile.ZeroOp(number))
-        b.loop(b.constant(0), b.constant(TURNS), 1, [], turn)
+        b.loop(b.constant(0), b.constant(iterations), 1, [], step)
         for number in tile.SUMS:
             b.put(tile.StoreOp(number, made, b.constant(number * TILE_CELLS), tile.ROW_BYTES))
         b.put(tile.ReleaseOp())
@@ -245,19 +251,21 @@ def _tile_products(target: Target, threads: int) -> tuple[Artifact, NDArray[np.f
 
     data = np.full(TILE_CELLS, 0.5, np.float32)
     flops = 2 * len(PRODUCTS) * tile.ROWS * TILE_CELLS * 2
-    return writer.artifact(sums), data, flops * TURNS * threads
+    return writer.artifact(sums), data, flops * iterations * threads
 
 
-def _reading(target: Target, threads: int, size: int) -> tuple[Artifact, NDArray[np.float32], int]:
-    """sums += block[...], from end to end of each of its parts, until READ_BYTES are read."""
+def reading(
+    target: Target, threads: int, size: int, count: int = READ_BYTES
+) -> tuple[Artifact, NDArray[np.float32], int]:
+    """sums += block[...], from end to end of each of its parts, until `count` bytes are read."""
     cells, part = size // 4, size // 4 // READ_AT_ONCE
-    rounds = max(1, READ_BYTES // size)
+    rounds = max(1, count // size)
     writer = _Writer(target, threads, cells * threads)
     b = writer.loops
     vectors = vector_type(f32, target.lanes)
 
     def sums(share: SSAValue) -> Sequence[SSAValue]:
-        def turn(at: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        def step(at: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             places = [b.linear([(share, cells), (at, 1)], k * part) for k in range(READ_AT_ONCE)]
             return [
                 b.add(arith.AddfOp, [total, writer.load(place)], vectors)
@@ -265,7 +273,7 @@ def _reading(target: Target, threads: int, size: int) -> tuple[Artifact, NDArray
             ]
 
         def walk(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            return b.loop(b.constant(0), b.constant(part), target.lanes, sums, turn)
+            return b.loop(b.constant(0), b.constant(part), target.lanes, sums, step)
 
         zero = b.splat(b.constant(0.0, f32), target.lanes)
         return b.loop(b.constant(0), b.constant(rounds), 1, [zero] * READ_AT_ONCE, walk)

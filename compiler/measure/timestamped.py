@@ -1,4 +1,4 @@
-"""Runs of a network that notes when each of its steps is done: `Options.stamps`."""
+"""Runs of a network that notes when each of its steps is done: `Options.timestamps`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.compiler.artifact.from_plan import STAMPS
+from ncc.compiler.artifact.from_plan import TIMESTAMPS
 from ncc.runtime.session import Model
 
 Feeds: TypeAlias = Mapping[str, NDArray[Any]]
@@ -18,15 +18,15 @@ Feeds: TypeAlias = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class TimestampedRun:
-    """When a run was over, in seconds, and its stamps: the start, and the end of every step."""
+    """When a run was over, in seconds, and its timestamps: the start, and the end of every step."""
 
     over: float
     timestamps: NDArray[np.int64]
 
     @staticmethod
     def of(model: Model, feeds: Feeds) -> TimestampedRun:
-        """Run a model that was compiled with stamps."""
-        timestamps = model.run(feeds)[STAMPS]
+        """Run a model that was compiled with timestamps."""
+        timestamps = model.run(feeds)[TIMESTAMPS]
         return TimestampedRun(perf_counter(), timestamps)
 
     def ticks(self) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 ROUNDS = 20
-"""Turns in which everything that is compared is measured."""
+"""How often everything that is compared is measured, one after the other."""
 
 BURST_MILLISECONDS = 50.0
 """How long a network runs in each round; one that takes longer runs once."""

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.artifact.from_plan import STAMPS
+from ncc.compiler.artifact.from_plan import TIMESTAMPS
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.options import Options
@@ -193,7 +193,7 @@ def test_stamps_are_one_more_output(tmp_path: Path, threads: int) -> None:
     assert set(wanted) == {"out"}
     model = compile_with(path, None, replace(plain, timestamps=True))
     found = model.run({"data": x})
-    timestamps = found.pop(STAMPS)
+    timestamps = found.pop(TIMESTAMPS)
     assert np.array_equal(found["out"], wanted["out"])
     assert timestamps.shape == (len(model.artifact.info["steps"]) + 1,)
     assert (np.diff(timestamps) > 0).all()
@@ -235,8 +235,8 @@ def test_loops_that_threads_share(tmp_path: Path, threads: int) -> None:
     for _ in range(10):
         found = model.run({"data": x})
         assert np.array_equal(found["out"], wanted["out"])
-        assert found[STAMPS].shape == wanted[STAMPS].shape
-        assert (np.diff(found[STAMPS]) > 0).all()
+        assert found[TIMESTAMPS].shape == wanted[TIMESTAMPS].shape
+        assert (np.diff(found[TIMESTAMPS]) > 0).all()
 
 
 def test_a_stopwatch_is_told_every_stage(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ builtin.module {
   func.func @run(%buffers : !llvm.ptr, %tid : index, %threads : index, %before : index) {
     %0 = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
     %1 = rt.buffer %buffers[1] : memref<8xi8>
-    %2 = rt.launch 1 after 0, %tid, %buffers, %tid, %threads, %before stamp [5, 7] : ()
+    %2 = rt.launch 1 after 0, %tid, %buffers, %tid, %threads, %before timestamp [5, 7] : ()
     %3 = rt.launch 56 of @k(%1) after 123, %2, %buffers, %tid, %threads, %before : (memref<8xi8>)
     rt.barrier %3 until 179, %buffers, %threads, %before
     rt.end %3 until 179, %buffers, %tid, %threads, %before
@@ -61,8 +61,8 @@ LANES = """\
 builtin.module {
   func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
     %z = rt.code(%x) iterations 2 {
-    ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %turn : index):
-      rt.lanes %turn to %turn {
+    ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %part : index):
+      rt.lanes %part to %part {
       ^bb1(%i : index):
         %v = memref.load %source[%i] : memref<8xf32>
         memref.store %v, %result[%i] : memref<8xf32>
@@ -78,7 +78,7 @@ STEPS = """\
 builtin.module {
   func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
     %z = rt.code(%x) steps 5 iterations 2 {
-    ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %step : index, %turn : index):
+    ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %step : index, %part : index):
       rt.yield
     } : (tensor<8xf32>) -> tensor<8xf32>
     func.return %z : tensor<8xf32>
@@ -93,14 +93,14 @@ REDUCE = """\
 builtin.module {
   func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
     %z = rt.code(%x) iterations 2 {
-    ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %turn : index):
-      %zero = memref.load %source[%turn] : memref<8xf32>
-      %sum = rt.reduce "add" from %zero, %turn to %turn {
+    ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %part : index):
+      %zero = memref.load %source[%part] : memref<8xf32>
+      %sum = rt.reduce "add" from %zero, %part to %part {
       ^bb1(%i : index):
         %v = memref.load %source[%i] : memref<8xf32>
         rt.reduce.return %v : f32
       } : f32
-      memref.store %sum, %result[%turn] : memref<8xf32>
+      memref.store %sum, %result[%part] : memref<8xf32>
       rt.yield
     } : (tensor<8xf32>) -> tensor<8xf32>
     func.return %z : tensor<8xf32>
@@ -151,7 +151,7 @@ def test_constructors_make_verified_operations() -> None:
     memref = MemRefType(f32, [2, 3])
     buffer = BufferOp(buffers, 3, memref, offset=64)
     run = (buffers, thread, threads, before)
-    launch = LaunchOp("k", [buffer.memref], 56, 123, did, run, stamp=(5, 7))
+    launch = LaunchOp("k", [buffer.memref], 56, 123, did, run, timestamp=(5, 7))
     together = LaunchOp("k", [buffer.memref], 56, 123, did, run, at_once=20)
     assert (launch.counted, together.counted) == (56, 3)
     barrier = BarrierOp(did, 179, buffers, threads, before)
@@ -173,7 +173,7 @@ def test_constructors_make_verified_operations() -> None:
     [
         (ENTRY.replace("[3]", "[-3]"), "index of a buffer is not negative"),
         (ENTRY.replace("offset 128", "offset -8"), "offset in bytes is not negative"),
-        (ENTRY.replace("vector<4xi8>", "vector<3xi8>"), "does not say where vector<3xi8> lies"),
+        (ENTRY.replace("vector<4xi8>", "vector<3xi8>"), "are no offsets for vector<3xi8>"),
         (ENTRY.replace("56 of", "-1 of"), "a run has 0 to 2147483647 chunks"),
         (ENTRY.replace("56 of", "56 by 0 of"), "a chunk at least is taken at once"),
         (ENTRY.replace("after 123", "after 2147483592"), "a run has 0 to 2147483647 chunks"),
@@ -181,16 +181,16 @@ def test_constructors_make_verified_operations() -> None:
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),
         (CODE.replace("scratch [memref<16xf32>] ", ""), "expected 3 for operands and results"),
         (CODE.replace("scratch [memref<16xf32>]", "scratch [memref<15xf32>]"), "scratch memory"),
-        (LANES.replace("iterations 2", "iterations 0"), "runs once or more often"),
+        (LANES.replace("iterations 2", "iterations 0"), "one iteration or more"),
         (LANES.replace("iterations 2 ", ""), "region has 3 arguments"),
         (STEPS.replace("steps 5", "steps 0"), "one step or more"),
-        (STEPS.replace(" iterations 2", "").replace(", %turn : index", ""), "of some iterations"),
-        (STEPS.replace("%step : index, ", ""), "number of the step"),
+        (STEPS.replace(" iterations 2", "").replace(", %part : index", ""), "of some iterations"),
+        (STEPS.replace("%step : index, ", ""), "index of the step"),
         (STEPS.replace("steps 5 ", ""), "region has 3 arguments"),
-        (CODE.replace("memref<16xf32>] {", "memref<16xf32>] iterations 2 {"), "number of the turn"),
-        (LANES.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
+        (CODE.replace("memref<16xf32>] {", "memref<16xf32>] iterations 2 {"), "of the iteration"),
+        (LANES.replace("%i : index", "%i : index, %j : index"), "index of the lane"),
         (REDUCE.replace('"add"', '"sub"'), "sub is none of add, max"),
-        (REDUCE.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
+        (REDUCE.replace("%i : index", "%i : index, %j : index"), "index of the lane"),
         (REDUCE.replace("rt.reduce.return %v : f32", OTHER_END), "ends in rt.reduce.return"),
         (CODE.replace("      rt.yield", f"      {OTHER_END}"), "ends in rt.yield"),
     ],

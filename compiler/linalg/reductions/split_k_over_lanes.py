@@ -8,9 +8,9 @@ Only weights change: two rows of that block become one in memory (`Folded`), or 
 four outputs. The kernel that reads them adds the sums of its lanes.
 
 Two inputs of up to eight outputs share a vector, or four inputs of up to four outputs; one load
-spreads them over the lanes. Weights change their order in memory, not their values, so that no pass
-between this one and the reader of kernels has to know. `loops/emit/k_split_nest.py` emits the
-kernel.
+spreads them over the lanes. Only the order of weights in memory changes, not their values, so that
+no pass between this one and the reader of kernels has to know. `loops/emit/k_split.py` emits
+the kernel.
 
 Needs: constants in blocks, and that no other pass moves them.  Breaks: the order of these sums.
 """

@@ -1,4 +1,4 @@
-"""Coefficients of polynomials that stand for functions."""
+"""Coefficients of polynomials that approximate functions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def interpolated(
 ) -> tuple[float, ...]:
     """Coefficients, constant first, of a polynomial near a function on [low, high].
 
-    It meets the function in the zeros of a Chebyshev polynomial of the interval, which keeps the
-    largest error within a small factor of the least possible one (Trefethen, Approximation Theory
-    and Approximation Practice, theorem 16.1).
+    It equals the function at the zeros of a Chebyshev polynomial of the interval, so that its
+    largest error is within a small factor of the least possible one (Trefethen, Approximation
+    Theory and Approximation Practice, theorem 16.1).
     """
     series = np.polynomial.Chebyshev.interpolate(function, degree, domain=[low, high])
     return tuple(float(c) for c in series.convert(kind=np.polynomial.Polynomial).coef)

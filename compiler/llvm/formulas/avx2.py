@@ -1,4 +1,4 @@
-"""Instructions of AVX2 that LLVM has no other name for, over 8 lanes."""
+"""Intrinsics of AVX2 for 8 lanes, which LLVM has no generic instructions for."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from xdsl.ir import Attribute, SSAValue
 from ncc.compiler.llvm.llvm_builder import LlvmBuilder
 
 REGISTER = 8
-"""So many numbers are in a register."""
+"""Numbers in a register."""
 
 
 def holds(builder: LlvmBuilder, type: Attribute) -> bool:
-    """Whether the instructions are there, and lanes of float32 fill the target's registers."""
+    """Whether the target has the instructions, and lanes of float32 fill its registers."""
     return builder.target.lanes == REGISTER and type == VectorType(f32, [REGISTER])
 
 
-def looked_up(builder: LlvmBuilder, table: Sequence[int], places: SSAValue) -> SSAValue:
-    """Integers of a table of 8, by the low bits of integers."""
+def looked_up(builder: LlvmBuilder, table: Sequence[int], indices: SSAValue) -> SSAValue:
+    """Integers of a table of 8, by the low bits of the indices."""
     lanes = VectorType(i32, [REGISTER])
-    arguments = [builder.vector_of(table, lanes), places]
+    arguments = [builder.vector_of(table, lanes), indices]
     return builder.intrinsic("llvm.x86.avx2.permd", arguments, lanes)

@@ -1,4 +1,4 @@
-"""Instructions of AVX-512 that LLVM has no other name for, over 16 lanes of float32."""
+"""Intrinsics of AVX-512 for 16 lanes of float32, which LLVM has no generic instructions for."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ TABLE = 32
 LANES = VectorType(f32, [REGISTER])
 
 _BESIDE = 8.0
-"""Cycles of a division that ends while the rest of a function is computed."""
+"""Cycles of a division that overlap with the rest of a function."""
 
 _NEAREST = 4
-"""The rounding of a result: as everywhere, and of no exception."""
+"""The rounding of a result: to nearest, without exceptions."""
 _LESSER_MAGNITUDE = 2
 """The extremum of two magnitudes, with the sign of the first."""
 
 
 def holds(builder: LlvmBuilder, type: Attribute) -> bool:
-    """Whether the instructions are there, and lanes of that type fill a register."""
+    """Whether the target has the instructions, and lanes of that type fill a register."""
     return builder.target.lanes == REGISTER and type == LANES
 
 
 def divides(builder: LlvmBuilder) -> bool:
-    """Whether a division is faster there than an estimate with a correction step."""
+    """Whether a division is faster on the target than an estimate with a correction step."""
     return builder.target.lanes < REGISTER or builder.target.core.division <= _BESIDE
 
 
@@ -46,19 +46,19 @@ def reciprocal_estimate(builder: LlvmBuilder, value: SSAValue) -> SSAValue:
 
 
 def within(builder: LlvmBuilder, value: SSAValue, limit: SSAValue) -> SSAValue:
-    """The value, or with its sign the limit where that is nearer to 0; the limit also for NaN."""
+    """The value, or the limit with its sign if that is nearer to 0, or if the value is NaN."""
     kind, rounding = builder.constant(_LESSER_MAGNITUDE, i32), builder.constant(_NEAREST, i32)
     arguments = [value, limit, kind, value, _all(builder), rounding]
     return _made(builder, "mask.range.ps.512", arguments)
 
 
-def looked_up(builder: LlvmBuilder, table: Sequence[float], places: SSAValue) -> SSAValue:
-    """Numbers of a table of 16 or of 32, by the low bits of integers."""
+def looked_up(builder: LlvmBuilder, table: Sequence[float], indices: SSAValue) -> SSAValue:
+    """Numbers of a table of 16 or of 32, by the low bits of the indices."""
     low = builder.vector_of(table[:REGISTER], LANES)
     if len(table) == REGISTER:
-        return _made(builder, "permvar.sf.512", [low, places])
+        return _made(builder, "permvar.sf.512", [low, indices])
     high = builder.vector_of(table[REGISTER:], LANES)
-    return _made(builder, "vpermi2var.ps.512", [low, places, high])
+    return _made(builder, "vpermi2var.ps.512", [low, indices, high])
 
 
 def _all(builder: LlvmBuilder) -> SSAValue:

@@ -52,10 +52,10 @@ def _far() -> tuple[float, ...]:
 
 @cache
 def _pieces() -> tuple[tuple[float, ...], ...]:
-    """erf(x) - 3x/4 in 31 pieces, and in one more as if erf were 1, as it is there to 1e-7.
+    """erf(x) - 3x/4 in 31 pieces, and in one more, in which erf is 1 within 1e-7.
 
-    What is taken away comes back in a sum that is rounded once; what remains is smaller than erf
-    near 0, and so are the errors of its coefficients.
+    A sum that rounds once adds 3x/4 again. Near 0 the difference is smaller than erf, and so are
+    the errors of its coefficients.
     """
     exact: Callable[[Array], Array] = np.vectorize(exact_erf)
     half = _WIDTH / 2
@@ -69,7 +69,7 @@ def _pieces() -> tuple[tuple[float, ...], ...]:
 
 
 def erf(x: Lanes) -> Lanes:
-    """In pieces, where a table of two registers holds them; otherwise x + x*P(x*x) near 0 and
+    """In pieces, if a table of two registers holds them; otherwise x + x*P(x*x) near 0 and
     1 - exp(Q(|x|)) elsewhere. 1 from 4 on.
     """
     magnitude = abs(x)

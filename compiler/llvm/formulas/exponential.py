@@ -66,7 +66,7 @@ class Reduced:
 
 
 def reduced(x: Lanes) -> Reduced:
-    """x in parts, |x| <= 104; n is rounded by adding what leaves no bit for a fraction."""
+    """x in parts, |x| <= 104; n is rounded by adding a number so large that no fraction is left."""
     shifted = x.times_plus(LOG2_E, MAGIC_WITH_BIAS)
     nearest = shifted - MAGIC_WITH_BIAS
     r = nearest.times_plus(-LN2_LOW, nearest.times_plus(-LN2_HIGH, x))

@@ -1,7 +1,7 @@
 """Conversions between float32 and the 16 bits of float16 and bfloat16, as formulas over lanes.
 
-For targets without an instruction: LLVM would call a library. To 16 bits they round to the
-nearest, to the even one of two, as the instructions do; NaN stays NaN.
+They are for targets without an instruction, where LLVM would call a library. They round to nearest
+even, as the instructions do; NaN stays NaN.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def from_bfloat16(bits: Lanes) -> Lanes:
 
 
 def to_bfloat16(x: Lanes) -> Lanes:
-    """Half a unit of the last place is added, less one bit where the place is even already."""
+    """Adds half a unit of the last place, less one bit if this place is even."""
     bits = x.bits()
     odd = (bits >> 16) & 1
     nearest = (bits + odd + 0x7FFF) >> 16
@@ -32,7 +32,7 @@ def to_bfloat16(x: Lanes) -> Lanes:
 
 
 def from_float16(bits: Lanes) -> Lanes:
-    """The magnitude at float32's place, times 2**112: that makes subnormal numbers normal ones."""
+    """The magnitude in the bits of a float32, times 2**112: this normalizes subnormal numbers."""
     wide = bits.widened()
     magnitude = (wide & 0x7FFF) << 13
     number = (magnitude.as_float() * _EXPONENTS_APART).bits()
@@ -41,7 +41,7 @@ def from_float16(bits: Lanes) -> Lanes:
 
 
 def to_float16(x: Lanes) -> Lanes:
-    """Normal numbers as bfloat16's; subnormal ones are rounded by adding 0.5, whose last place is
+    """Normal numbers as for bfloat16; adding 0.5 rounds subnormal ones, since its last place is
     their unit.
     """
     bits = x.bits()

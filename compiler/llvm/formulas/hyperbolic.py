@@ -28,7 +28,9 @@ def _tanh_tail() -> tuple[float, ...]:
 
 
 def sinh(x: Lanes) -> Lanes:
-    """(e + e/(e+1)) / 2 with e = expm1(|x|); far out exp(|x|/2)**2 / 2, which overflows later."""
+    """(e + e/(e+1)) / 2 with e = expm1(|x|); for large |x| exp(|x|/2)**2 / 2, which overflows
+    later.
+    """
     magnitude = abs(x)
     e = expm1(magnitude.at_most(30.0))
     near = (e + e / (e + 1.0)) * 0.5
@@ -37,7 +39,7 @@ def sinh(x: Lanes) -> Lanes:
 
 
 def cosh(x: Lanes) -> Lanes:
-    """(e + 1/e) / 2 with e = exp(|x|); far out exp(|x|/2)**2 / 2, which overflows later."""
+    """(e + 1/e) / 2 with e = exp(|x|); for large |x| exp(|x|/2)**2 / 2, which overflows later."""
     magnitude = abs(x)
     e = exp(magnitude.at_most(30.0))
     root = exp(magnitude * 0.5)
@@ -56,7 +58,7 @@ def tanh(x: Lanes) -> Lanes:
 
 
 def asinh(x: Lanes) -> Lanes:
-    """log(a + sqrt(a*a + 1)) with a = |x|, written as a log1p; far out log(a) + log(2)."""
+    """log(a + sqrt(a*a + 1)) with a = |x|, written as a log1p; for large a log(a) + log(2)."""
     a = abs(x)
     limited = a.at_most(1e9)
     square = limited * limited
@@ -65,9 +67,9 @@ def asinh(x: Lanes) -> Lanes:
 
 
 def acosh(x: Lanes) -> Lanes:
-    """log(x + sqrt(x*x - 1)), written as a log1p of t = x - 1; far out log(x) + log(2).
+    """log(x + sqrt(x*x - 1)), written as a log1p of t = x - 1; for large x log(x) + log(2).
 
-    Two roots in place of that of a product, which far below 1 is positive again.
+    It takes two roots instead of the root of a product, which would be positive again far below 1.
     """
     t = x.at_most(1e9) - 1.0
     near = log1p(t + t.sqrt() * (t + 2.0).sqrt())

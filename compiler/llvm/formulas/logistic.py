@@ -7,12 +7,12 @@ from ncc.compiler.llvm.formulas.real import Lanes
 from ncc.compiler.llvm.formulas.short_exp import LARGEST, short_exp_plus_one
 
 _LIMIT = 88.3
-"""A little less than where float32 ends for exp, 88.72."""
+"""A little less than 88.72, where exp overflows float32."""
 
 
 def exp_of_negated_plus_one(x: Lanes) -> Lanes:
-    """exp(-x) + 1 = 2**n * (exp(r) - 1) + (2**n + 1), |x| <= 88.3: the sum of two powers of two is
-    exact for all n up to 23, and all but that behind it.
+    """exp(-x) + 1 = 2**n * (exp(r) - 1) + (2**n + 1), |x| <= 88.3: the sum of both powers of two is
+    exact for n up to 23, and nearly so beyond.
     """
     if x.fills_avx512 or x.fills_avx2:
         return short_exp_plus_one(x)
@@ -21,12 +21,12 @@ def exp_of_negated_plus_one(x: Lanes) -> Lanes:
 
 
 def _upper_limit(x: Lanes) -> float:
-    """The largest argument of that."""
+    """The largest argument of this sum."""
     return LARGEST if x.fills_avx2 else _LIMIT
 
 
 def logistic(x: Lanes) -> Lanes:
-    """1 / (1 + exp(-x)), which is 0 (denormal, unless flushed) where float32 ends for exp(-x)."""
+    """1 / (1 + exp(-x)), which is 0 (denormal, unless flushed) if exp(-x) overflows."""
     limited = x.at_least(-_LIMIT).at_most(_upper_limit(x))
     return exp_of_negated_plus_one(limited).inverse()
 

@@ -2,11 +2,11 @@
 
     math.exp %x : vector<16xf32>   ->   llvm.call @ncc.exp.v16f32(%x)
 
-Each is written once a type, when first asked for, as straight code without a branch, and inlined
-by LLVM where it is called. exp, tanh and erf are within 2 units of the last place over all floats,
-on every target (docs/accuracy.md has the table); relative errors are below 2e-7 for log and the
-rounding functions, below 3e-7 for most others and 5e-7 for all (a little more on targets without
-fused multiply-add); tests/compiler/llvm/formulas hold them.
+Each is written once for a type, at its first call, as code without branches, and LLVM inlines it.
+exp, tanh and erf are within 2 units of the last place for all floats, on every target
+(docs/accuracy.md has the table). Relative errors are below 2e-7 for log and the rounding functions,
+below 3e-7 for most others, and below 5e-7 for all (a little more on targets without fused
+multiply-add). tests/compiler/llvm/formulas check these bounds.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ FORMULAS: Mapping[str, Formula] = {
     "atan": trigonometric.atan,
     "atan2": trigonometric.atan2,
 }
-"""Each takes and gives float32, a scalar or any number of lanes."""
+"""Functions of float32, for a scalar or any number of lanes."""
 
 
 class Library:
-    """The functions that a module has asked for."""
+    """The functions that a module calls."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -79,7 +79,7 @@ class Library:
 
     @property
     def functions(self) -> Sequence[llvm.FuncOp]:
-        """Their definitions and declarations, to go into the module."""
+        """Their definitions and declarations, for the module."""
         return tuple(self._functions.values())
 
     def declare(
@@ -90,7 +90,7 @@ class Library:
             self._functions[symbol] = function_op(symbol, arguments, result or VOID)
 
     def define(self, symbol: str, make: Callable[[], llvm.FuncOp]) -> None:
-        """A function of this module, written when it is asked for first."""
+        """A function of this module, written at its first call."""
         if symbol not in self._functions:
             self._functions[symbol] = make()
 

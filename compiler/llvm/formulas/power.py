@@ -1,6 +1,7 @@
 """pow and the cube root: float32 lanes, whose logarithm and power of two are float64.
 
-An exponent multiplies the error of a logarithm: float32's would be seen in a power of 2**127.
+An exponent multiplies the error of a logarithm: that of float32 would be visible in a power of
+2**127.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _double_exp2(x: Lanes) -> Lanes:
 def pow(x: Lanes, y: Lanes) -> Lanes:
     """x**y = 2**(y * log2(x)), the exponent in float64, with the special cases of C's powf.
 
-    A negative base needs an integral exponent, and gives a negative result where that is odd.
+    A negative base needs an integral exponent; if that is odd, the result is negative.
     """
     magnitude, exponent = abs(x), y.to_double()
     product = exponent * _double_log2(magnitude)

@@ -23,19 +23,19 @@ _MAGIC32_BITS = 0x4B400000
 
 
 MAGIC_WITH_BIAS = _MAGIC32 + 127.0
-"""Added to a float32 n it leaves the exponent of 2**n, biased, in the low bits of the sum."""
+"""If it is added to a float32 n, the low bits of the sum are the biased exponent of 2**n."""
 MAGIC_BITS_WITH_BIAS = _MAGIC32_BITS + 127
 
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """A scalar or a vector of float32, float64, int32 or int64, or of the outcomes of tests."""
+    """A scalar or a vector of float32, float64, int32 or int64, or of conditions."""
 
     builder: LlvmBuilder
     value: SSAValue
 
     def filled(self, number: float) -> Lanes:
-        """That constant, in as many lanes and of the same type."""
+        """A constant of the same type, with as many lanes."""
         if isinstance(element(self.value.type), IntegerType):
             return self._with(self.builder.constant(int(number), self.value.type))
         return self._with(self.builder.constant(float(number), self.value.type))
@@ -93,7 +93,7 @@ class Lanes:
         return self._with(self.builder.binary(op, self.value, self._of(other).value))
 
     def times_plus(self, factor: Lanes | float, summand: Lanes | float) -> Lanes:
-        """self * factor + summand, rounded once where the target can."""
+        """self * factor + summand, rounded once if the target has the instruction."""
         operands = (self.value, self._of(factor).value, self._of(summand).value)
         return self._with(self.builder.multiply_add(*operands))
 
@@ -102,11 +102,11 @@ class Lanes:
         return self._with(self.builder.compare(predicate, self.value, self._of(other).value))
 
     def choose(self, lhs: Lanes, rhs: Lanes | float) -> Lanes:
-        """lhs where this test holds, otherwise rhs."""
+        """lhs where this condition holds, otherwise rhs."""
         return self._with(self.builder.select(self.value, lhs.value, lhs._of(rhs).value))
 
     def inverted(self) -> Lanes:
-        """Where this test does not hold."""
+        """The condition that holds where this one does not."""
         true = self.builder.constant(1, self.value.type)
         return self._with(self.builder.binary(llvm.XOrOp, self.value, true))
 
@@ -121,24 +121,24 @@ class Lanes:
         return bound.test("olt", self).choose(bound, self)
 
     def within(self, limit: float) -> Lanes:
-        """min(max(self, -limit), limit), which may be a number where self is none."""
+        """min(max(self, -limit), limit), which may be a number for NaN."""
         if not self.fills_avx512:
             return self.at_least(-limit).at_most(limit)
         return self._with(avx512.within(self.builder, self.value, self._of(limit).value))
 
     @property
     def fills_avx512(self) -> bool:
-        """Whether these lanes are a register that the instructions of AVX-512 take."""
+        """Whether these lanes fill a register of AVX-512."""
         return avx512.holds(self.builder, self.value.type)
 
     @property
     def fills_avx2(self) -> bool:
-        """Whether these lanes are a register of a target that has AVX2, and nothing wider."""
+        """Whether these lanes fill a register of a target with AVX2 and nothing wider."""
         return avx2.holds(self.builder, self.value.type)
 
     @property
     def divides(self) -> bool:
-        """Whether the target divides registers rather than estimate a reciprocal."""
+        """Whether a division is faster on the target than an estimate of the reciprocal."""
         return avx512.divides(self.builder)
 
     def looked_up(self, table: Sequence[float]) -> Lanes:
@@ -150,21 +150,22 @@ class Lanes:
         return self._with(avx2.looked_up(self.builder, table, self.value))
 
     def piecewise(self, pieces: Sequence[Sequence[float]], width: float) -> Lanes:
-        """32 polynomials around 0, width, ... 31 * width, a power of two; for self from 0 on.
+        """32 polynomials around 0, width, ... 31 * width, for self >= 0; the width is a power of
+        two.
 
-        In lanes that fill such a register, and less than half a width beyond the last of these.
+        The lanes fill a register of AVX-512; self is less than 31.5 widths.
         """
         shifted = self + _MAGIC32 * width
-        beside = self - (shifted - _MAGIC32 * width)
-        places = shifted.bits()
-        *rest, total = (places.looked_up(column) for column in zip(*pieces, strict=True))
+        distance = self - (shifted - _MAGIC32 * width)
+        indices = shifted.bits()
+        *rest, total = (indices.looked_up(column) for column in zip(*pieces, strict=True))
         for coefficient in reversed(rest):
-            total = total.times_plus(beside, coefficient)
+            total = total.times_plus(distance, coefficient)
         return total
 
     def inverse(self) -> Lanes:
-        """1 / self within 2 ulp, for 1 <= self < 2**127: by an estimate and a step of Newton's
-        where a division takes longer.
+        """1 / self within 2 ulp, for 1 <= self < 2**127: by an estimate and a Newton step if a
+        division takes longer.
         """
         if self.divides or not self.fills_avx512:
             return 1.0 / self
@@ -180,7 +181,7 @@ class Lanes:
         return self._with(self.builder.binary(llvm.FCopySignOp, self.value, other.value))
 
     def polynomial(self, coefficients: Sequence[float]) -> Lanes:
-        """c0 + c1*x + c2*x**2 + ..., by pairs (Estrin's scheme): half as long to wait for."""
+        """c0 + c1*x + c2*x**2 + ..., by pairs (Estrin's scheme): half the latency."""
         pairs = [
             self.times_plus(coefficients[k + 1], coefficients[k])
             if k + 1 < len(coefficients)
@@ -194,8 +195,8 @@ class Lanes:
         return total
 
     def nested_polynomial(self, coefficients: Sequence[float]) -> Lanes:
-        """c0 + x * (c1 + x * (c2 + ...)) (Horner's scheme): one operation fewer, where what comes
-        beside it has more to do than to wait.
+        """c0 + x * (c1 + x * (c2 + ...)) (Horner's scheme): one operation fewer, for code whose
+        throughput matters more than its latency.
         """
         *rest, last = coefficients
         total = self._of(last)
@@ -217,7 +218,7 @@ class Lanes:
     def times_power_of_two(self, nearest: Lanes, exponent: Lanes) -> Lanes:
         """self * 2**n, rounded once; n is given as a float and as an integer, |n| < 253.
 
-        Without an instruction for it in two steps, so that neither factor overflows.
+        Without an instruction, in two steps, so that neither factor overflows.
         """
         if self.fills_avx512:
             return self.scaled(nearest)

@@ -1,7 +1,7 @@
 """Rounding to integers without the instructions of SSE 4.1.
 
-A float32 from 2**23 on has no fraction; below, adding and taking away 2**23 rounds it to an integer
-(to the nearest, to the even one of two), which is then corrected by one.
+A float32 from 2**23 on has no fraction. A smaller one is rounded to the nearest even integer by
+adding and subtracting 2**23; then this integer is corrected by one.
 """
 
 from __future__ import annotations

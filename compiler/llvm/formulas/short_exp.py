@@ -5,13 +5,14 @@
     r = x + n*C                          C = ln(2) / (1 - 1/2048);   0 <= r <= C/8
     exp(-x) = 2**m * exp(C/16) * exp(-r)
 
-ln(2) as one float32 would err by 2.4e-7 in the exponent of the largest numbers, and as two it would
-take one more instruction. C is 9 times as near to a float32; n is exact in 24 bits, and while
-|m| < 128 it has the same floor as m, which is all that the instruction for powers of two reads.
+ln(2) as one float32 would be wrong by 2.4e-7 in the exponent of the largest numbers, and as two
+floats it would take one more instruction. C is 9 times as near to a float32. n is exact in 24 bits.
+For |m| < 128 it has the same floor as m, and the instruction for powers of two reads only the
+floor.
 
-AVX2 has no such instruction. There the bits of 8*m, where the sum with the magic number has them,
-are added to those of the root as high as its exponent: 2**floor(m) comes about, and what the rest
-of m adds below it the table is without.
+AVX2 has no such instruction. There the sum with the magic number has the bits of 8*m. They are
+shifted and added to the exponent of the root, which multiplies the root by 2**floor(m). The
+fraction of m adds bits below the exponent, which the table has subtracted.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ncc.compiler.llvm.formulas.avx512 import REGISTER
 from ncc.compiler.llvm.formulas.real import Lanes
 
 LARGEST = 87.0
-"""Up to here the power is a normal number; the sum is 1 by far."""
+"""The largest x whose power is a normal number; the sum is 1 long before."""
 
 _LN2 = log(2.0)
 _STEPS = 8
@@ -39,7 +40,7 @@ _MAGIC = 2.0**20 + 256.0
 # exp(-r) is written times this number, which is below 1, where floats are denser, and such that
 # the roots over it are nearly floats.
 _SHARE = 0.9685419201850891
-# Of 8*m beside the bits of a float32, so that whole m are in the exponent.
+# The shift of the bits of 8*m, so that whole m are in the exponent of a float32.
 _PLACE = 23 - 3
 # C is too small by 3.2e-10, which makes powers too large by up to 2.8e-8: roots meet it halfway.
 _LESS = 1.0 - 1e-8
@@ -62,7 +63,9 @@ def _roots() -> tuple[float, ...]:
 
 @cache
 def _bits_of_roots() -> tuple[int, ...]:
-    """The bits of those for k of 0 to 7, less k and the magic number's in the place of 8*m."""
+    """The bits of these for k of 0 to 7, less the bits of k and of the magic number, moved like
+    8*m.
+    """
     bits = np.array(_roots()[:_STEPS], np.float32).view(np.uint32)
     magic = np.float32(_MAGIC).view(np.uint32)
     below = (np.arange(_STEPS, dtype=np.uint32) + magic) << np.uint32(_PLACE)

@@ -50,8 +50,8 @@ def _of_square(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
 def _quadrant(x: Lanes) -> tuple[Lanes, Lanes]:
     """n and r with x = n*pi/2 + r, |r| <= pi/4, computed in float64.
 
-    Exact to float32 for |x| up to a million, where n has 20 bits; further out (no network goes
-    there on purpose) the error grows, while |r| keeps its bound and NaN stays.
+    Exact to float32 for |x| up to a million, where n has 20 bits. For larger x, which no network
+    needs, the error grows, while |r| keeps its bound and NaN stays.
     """
     wide = x.to_double()
     nearest, number = (wide * (2.0 / pi)).rounded()
@@ -79,7 +79,7 @@ def _wave(x: Lanes, ahead: int) -> Lanes:
 
 
 def sin(x: Lanes) -> Lanes:
-    """sin(n*pi/2 + r): sin r, cos r, -sin r, -cos r in turn."""
+    """sin(n*pi/2 + r): sin r, cos r, -sin r or -cos r."""
     return _wave(x, 0)
 
 

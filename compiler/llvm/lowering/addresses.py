@@ -1,8 +1,8 @@
-"""Index arithmetic as linear forms, and the addresses that come of them.
+"""Index arithmetic as linear forms, and addresses made of them.
 
-An index is `3*i + 56*j - 1` over SSA values until something needs it. An address then becomes a
-chain of getelementptr, one for each loop that has a part in it, each placed in the body of that
-loop; the constant part comes last, where it is used, and folds into the addressing mode.
+An index stays a form such as `3*i + 56*j - 1` over SSA values until an operation needs it. An
+address becomes a chain of getelementptr: one for each loop of the form, in the body of that loop.
+The constant is added last, at the access, where it folds into the addressing mode.
 
     memref.load %x[%i, %j + 1] : memref<8x16xf32>, %j inside %i
     ->  in %i:  %p = getelementptr float, %x, (16 * %i)
@@ -71,7 +71,7 @@ class Memory:
     offset: AddressForm
 
     def at(self, indices: Sequence[AddressForm]) -> AddressForm:
-        """How many elements an index is away from the pointer."""
+        """The distance of indices from the pointer, in elements."""
         total = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             total = total + index * stride
@@ -157,7 +157,7 @@ class Addresses:
         """The pointer moved by a constant number of elements."""
         if abs(count) > _LARGEST_CONSTANT:
             return self._step(scope, pointer, self.builder.constant(count, i64), element)
-        key = ("step", pointer, count, id(element))  # what is found keeps the element alive
+        key = ("step", pointer, count, id(element))  # the entry keeps the element alive
         found = scope.known.get(key)
         if found is None:
             op = element_pointer(pointer, count, element)
@@ -169,7 +169,7 @@ class Addresses:
         self._streams[scope] = Streams(self.builder, scope, header, counter)
 
     def advance(self, scope: Scope, by: int) -> list[SSAValue]:
-        """At the end of its body: what has moved with its counter, for the next count."""
+        """At the end of its body: the values that move with its counter, for the next iteration."""
         streams = self._streams[scope]
         streams.share()
         moved = [
@@ -182,7 +182,7 @@ class Addresses:
         return moved
 
     def start(self, scope: Scope, first: AddressForm) -> list[SSAValue]:
-        """In front of the loop: the same for the first count."""
+        """In front of the loop: the same for the first iteration."""
         streams = self._streams.pop(scope)
         starts = [
             self.pointer(Memory(base, motion.element, (), first * motion.factor), ())
@@ -191,7 +191,7 @@ class Addresses:
         return starts + [self.value(first * motion.factor) for motion, _ in streams.shared]
 
     def _by_scope(self, index: AddressForm) -> list[tuple[Scope, list[tuple[SSAValue, int]]]]:
-        """The terms, gathered by the scope where their values are computed, outermost first."""
+        """The terms, grouped by the scopes of their values, outermost first."""
         groups: dict[int, tuple[Scope, list[tuple[SSAValue, int]]]] = {}
         for value, factor in index.terms.items():
             scope = self.builder.scope_of(value)
@@ -227,7 +227,7 @@ class Addresses:
 def _moved(
     streams: Streams, pointer: SSAValue, terms: list[tuple[SSAValue, int]], element: Attribute
 ) -> tuple[SSAValue, list[tuple[SSAValue, int]]]:
-    """The pointer moved with a loop, and the terms that are left."""
+    """The pointer that moves with a loop, and the other terms."""
     for term in terms:
         if term[0] is not streams.counter:
             continue

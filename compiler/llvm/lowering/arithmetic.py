@@ -1,9 +1,9 @@
 """Arithmetic and mathematics of floats, scalar and vector alike, in the llvm dialect.
 
-Floats follow IEEE 754 as written, with one exception: `maximumf` and `minimumf` take the two zeros
-for equal. Both flavours of maximum are compare and select, which is one instruction on x86 where
-one operand is a constant, three in general: maximumf keeps a NaN of either operand, maxnumf the
-number beside it.
+Floats follow IEEE 754, with one exception: for `maximumf` and `minimumf` both zeros are equal. Both
+kinds of maximum are compare and select, which is one instruction on x86 if one operand is a
+constant, and three in general: maximumf returns a NaN of either operand, maxnumf the operand that
+is not NaN.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def smaller(builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
 
 
 def _keeping_nan(choose: Combine, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """The extremum, or NaN if there is one: `choose` keeps that of its second operand."""
+    """The extremum, or NaN if an operand is NaN: `choose` returns NaN of its second operand."""
     if builder.is_number(lhs):
         return choose(builder, lhs, rhs)
     chosen = choose(builder, rhs, lhs)
@@ -47,7 +47,7 @@ def _keeping_nan(choose: Combine, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAV
 
 
 def _dropping_nan(choose: Combine, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """The extremum, or the number beside a NaN: `choose` drops that of its first operand."""
+    """The extremum, or the operand that is not NaN: `choose` drops NaN of its first operand."""
     if builder.is_number(lhs):
         return choose(builder, rhs, lhs)
     chosen = choose(builder, lhs, rhs)
@@ -110,7 +110,7 @@ def combined(combine: Combine) -> Handler:
 
 
 def lower_compare_floats(function: Function, op: arith.CmpfOp) -> None:
-    """arith and llvm number the predicates alike."""
+    """arith and llvm have the same numbers for predicates."""
     predicate = str(llvm.FCmpPredicateFlag.from_int(op.predicate.value.data))
     lhs, rhs = function.value(op.lhs), function.value(op.rhs)
     function.bind(op.result, function.builder.compare(predicate, lhs, rhs))
@@ -146,7 +146,7 @@ def lower_negate(function: Function, op: arith.NegfOp) -> None:
 
 
 def lower_multiply_add(function: Function, op: math.FmaOp) -> None:
-    """Fused where the target can."""
+    """Fused if the target has the instruction."""
     a, b, c = function.values(operands_of(op))
     function.bind(op.result, function.builder.multiply_add(a, b, c))
 
@@ -160,7 +160,7 @@ def lower_reciprocal_root(function: Function, op: math.RsqrtOp) -> None:
 
 
 def _rounded(intrinsic: str, name: str) -> Handler:
-    """An instruction where the target has one (SSE 4.1), otherwise a function of the library."""
+    """An instruction if the target has one (SSE 4.1), otherwise a function of the library."""
 
     def handle(function: Function, op: math.FloorOp) -> None:
         value = function.value(op.operand)

@@ -5,8 +5,8 @@
       loop(i, x):  ...;  i' = i + s;  cond_br i' < b, loop(i', y), after
       after:       r is y
 
-Loops are rotated, their test behind the body: where a < b is not known, a branch around the loop
-stands in front.
+Loops are rotated: the test is at the end of the body. If a < b is not known, there is a branch
+around the loop in front of it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _bind_all(function: Function, sources: Sequence[SSAValue], results: Sequence
 
 
 def lower_for(function: Function, op: scf.ForOp) -> None:
-    """A loop, or no loop where it is known to run once."""
+    """A loop, or no loop if it is known to run once."""
     if not isinstance(op.lb.type, IndexType):
         raise CompilerBug(f"an scf.for that counts in {op.lb.type}", pass_name=PASS)
     lower, upper, step = (function.index(bound) for bound in (op.lb, op.ub, op.step))
@@ -50,7 +50,7 @@ def _lower_iterations(
     bounds: tuple[AddressForm, AddressForm, AddressForm],
     runs: bool,
 ) -> None:
-    """A loop from lower to upper by step. runs: whether it is known to run once or more often."""
+    """A loop from lower to upper by step. runs: whether it is known to run at least once."""
     builder, addresses = function.builder, function.addresses
     outer = builder.scope
     lower, _, step = bounds
@@ -86,7 +86,7 @@ def _lower_iterations(
 def _lower_iteration(
     function: Function, op: scf.ForOp, header: Block, initial: Sequence[SSAValue]
 ) -> list[SSAValue]:
-    """The body of a loop behind its header, whose arguments it carries; returns the next ones."""
+    """The body of a loop after its header, whose arguments are carried; returns the next ones."""
     builder = function.builder
     _bind_all(function, op.body.block.args, header.args[: len(op.body.block.args)])
     for position, start in enumerate(initial):
@@ -96,7 +96,7 @@ def _lower_iteration(
 
 
 def _stays_number(loop: scf.ForOp, position: int) -> bool:
-    """Whether what a loop carries is no NaN behind a turn if it is none in front of it."""
+    """Whether an iteration of a loop makes no NaN of a carried value that is not NaN."""
     last = loop.body.block.last_op
     argument = loop.body.block.args[1 + position]
     return last is not None and _is_extremum_of(last.operands[position], argument)
@@ -152,7 +152,7 @@ def lower_if(function: Function, op: scf.IfOp) -> None:
 
 
 def lower_while(function: Function, op: scf.WhileOp) -> None:
-    """The region `before` decides, at its end, between the region `after` and leaving."""
+    """The region `before` ends with a branch to the region `after`, or out of the loop."""
     builder = function.builder
     outer = builder.scope
     before = Block(arg_types=_machine_types(op.before_region.block.args))

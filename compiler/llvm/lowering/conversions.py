@@ -32,7 +32,7 @@ def _converted(instruction: type[Operation]) -> Handler:
 
 
 def lower_to_single(function: Function, op: arith.ExtFOp) -> None:
-    """float16 and bfloat16 to float32, exactly; by a formula where there is no instruction."""
+    """float16 and bfloat16 to float32, exactly; by a formula if there is no instruction."""
     builder, value = function.builder, function.value(op.input)
     source, target = element(value.type), machine_type(op.result.type)
     if _has_instruction(function, source):
@@ -42,7 +42,7 @@ def lower_to_single(function: Function, op: arith.ExtFOp) -> None:
 
 
 def lower_from_single(function: Function, op: arith.TruncFOp) -> None:
-    """float32 to the nearest float16 or bfloat16; by a formula where there is no instruction."""
+    """float32 to the nearest float16 or bfloat16; by a formula if there is no instruction."""
     builder, value = function.builder, function.value(op.input)
     target = machine_type(op.result.type)
     narrow = element(target)
@@ -58,9 +58,11 @@ def lower_from_single(function: Function, op: arith.TruncFOp) -> None:
 
 
 def _rounded_vectors(function: Function, value: SSAValue, narrow: Attribute) -> int:
-    """How many whole vectors the target rounds to bfloat16, denormal numbers to zeros.
+    """How many whole vectors a value has that the target rounds to bfloat16; 0 if it has no
+    instruction for them.
 
-    Targets with matrix tiles round one or two at once, and so do their products.
+    Targets with matrix tiles round one or two vectors at once. Denormal numbers become zeros, as in
+    products of tiles.
     """
     if not function.target.tiles or not isinstance(narrow, BFloat16Type):
         return 0
@@ -69,7 +71,7 @@ def _rounded_vectors(function: Function, value: SSAValue, narrow: Attribute) -> 
 
 
 def lower_extend(function: Function, op: arith.ExtUIOp) -> None:
-    """Zeros above an integer; fractions are loaded with them."""
+    """An integer with zeros above it; fixed-point numbers are loaded with them."""
     if element(op.input.type) in (i20, i24):
         return function.bind(op.result, function.value(op.input))
     _converted(llvm.ZExtOp)(function, op)

@@ -3,8 +3,8 @@
     VNNI      vpdpbusd %sum, %x, %w
     others    %sum + pmaddwd(even bytes) + pmaddwd(odd bytes)
 
-Even and odd bytes become the two halves of a lane as 16 bits: x without sign, w with it. LLVM
-computes them once for all products that share an operand.
+Even and odd bytes become two vectors of 16 bits: x without sign, w with sign. LLVM computes them
+once for all products that share an operand.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def lower_dot_bytes(function: Function, op: rt.DotBytesOp) -> None:
 
 
 def _low(builder: LlvmBuilder, value: SSAValue) -> SSAValue:
-    """The low byte of every 16 bits in the place of the high one."""
+    """The low byte of every 16 bits, moved to the high byte."""
     return builder.binary(llvm.ShlOp, value, builder.constant(8, value.type))
 
 
 def _shift(builder: LlvmBuilder, operation: type[Operation], value: SSAValue) -> SSAValue:
-    """The high byte of every 16 bits in the place of the low one."""
+    """The high byte of every 16 bits, moved to the low byte."""
     return builder.binary(operation, value, builder.constant(8, value.type))

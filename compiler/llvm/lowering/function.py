@@ -56,7 +56,7 @@ def machine_type(type: Attribute) -> Attribute:
 
 
 def memory_type(type: Attribute) -> Attribute:
-    """The type that an element of the loops level has in memory: how far the next one is."""
+    """The type of an element of the loops level in memory; its size is the distance of elements."""
     return THREE_BYTES if type == i24 else TWO_BYTES if type == i20 else machine_type(type)
 
 
@@ -72,7 +72,7 @@ class Function:
         self.builder = LlvmBuilder(entry, target)
         self.addresses = Addresses(self.builder)
         self._handlers = handlers
-        # By the identities of values, whose hash is a call; those that are lowered stay alive.
+        # By the identities of values, since their hash is a call; lowered values stay alive.
         self._values: dict[int, SSAValue] = {}
         self._indices: dict[int, AddressForm] = {}
         self._memories: dict[int, Memory] = {}
@@ -107,7 +107,7 @@ class Function:
     # Writing
 
     def bind(self, source: SSAValue, result: SSAValue) -> None:
-        """The value of the loops level has become that llvm value, of the current scope."""
+        """Map a value of the loops level to an llvm value of the current scope."""
         kind = type(source.type)
         if kind is IndexType:
             self._indices[id(source)] = AddressForm({self.builder.note(result): 1})
@@ -117,15 +117,15 @@ class Function:
             self._values[id(source)] = result
 
     def bind_index(self, source: SSAValue, form: AddressForm) -> None:
-        """The index is that linear form."""
+        """Map an index to a linear form."""
         self._indices[id(source)] = form
 
     def bind_memory(self, source: SSAValue, memory: Memory) -> None:
-        """The memref is that memory."""
+        """Map a memref to its memory."""
         self._memories[id(source)] = memory
 
     def alias(self, source: SSAValue, other: SSAValue) -> None:
-        """The two values of the loops level are the same one."""
+        """Map a value of the loops level to the same as another one."""
         kind = type(source.type)
         if kind is IndexType:
             self._indices[id(source)] = self._indices[id(other)]
@@ -135,19 +135,19 @@ class Function:
             self._values[id(source)] = self._values[id(other)]
 
     def open(self, block: Block, parent: Scope) -> Scope:
-        """Add the block to the function and go on in it, in a scope of its own."""
+        """Add the block to the function; the next operations are in it, in a new scope."""
         self.add(block)
         self.builder.scope = Scope(block, parent)
         return self.builder.scope
 
     def add(self, block: Block) -> None:
-        """Add the block to the function, after those that are there."""
+        """Add the block at the end of the function."""
         region = self.builder.entry.parent
         assert region is not None
         region.add_block(block)
 
     def lower(self, block: Block) -> Operation:
-        """Write the operations of a block of the loops level; its terminator is left to you."""
+        """Write the operations of a block of the loops level, without its terminator."""
         handlers = self._handlers
         last = block.last_op
         if last is None:

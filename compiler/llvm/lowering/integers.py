@@ -29,7 +29,7 @@ _PAIRS_OF_PRODUCTS = {
     8: "llvm.x86.avx2.pmadd.wd",
     16: "llvm.x86.avx512.pmaddw.d.512",
 }
-"""Instructions that multiply int16 and add neighbouring products, by their lanes of int32."""
+"""Instructions that multiply int16 and add neighbouring products, by their number of lanes."""
 
 
 def chosen_by(predicate: str) -> Combine:
@@ -40,7 +40,7 @@ def chosen_by(predicate: str) -> Combine:
 def _linear(
     combine: Callable[[AddressForm, AddressForm], AddressForm], instruction: type[Operation]
 ) -> Handler:
-    """Additive arithmetic on indices only changes the form; other integers take an instruction."""
+    """Addition of indices only changes the form; other integers need an instruction."""
     plain = binary(instruction)
 
     def handle(function: Function, op: arith.AddiOp | arith.SubiOp) -> None:
@@ -94,7 +94,7 @@ def _constant_divisor(function: Function, op: arith.DivUIOp | arith.RemUIOp) -> 
 def _towards(quotient: str) -> Handler:
     """Signed division rounded down ("floor") or up ("ceil").
 
-    The truncated quotient is off by one where the remainder is not zero and the exact quotient is
+    The truncated quotient is off by one if the remainder is not zero and the exact quotient is
     negative (floor), or positive (ceil).
     """
 
@@ -116,25 +116,25 @@ def _towards(quotient: str) -> Handler:
 
 
 def lower_compare_integers(function: Function, op: arith.CmpiOp) -> None:
-    """arith and llvm number the predicates alike."""
+    """arith and llvm have the same numbers for predicates."""
     predicate = str(llvm.ICmpPredicateFlag.from_int(op.predicate.value.data))
     lhs, rhs = function.value(op.lhs), function.value(op.rhs)
     function.bind(op.result, function.builder.compare(predicate, lhs, rhs))
 
 
 def lower_dot(function: Function, op: DotOp) -> None:
-    """One instruction for a whole vector register; else halves apart, their signs spread."""
+    """One instruction for a whole vector register; else sign-extended halves are multiplied."""
     builder = function.builder
     a, b = function.values(op.operands)
     type, count = a.type, lanes(a.type)
     if count in _PAIRS_OF_PRODUCTS:
-        halves = VectorType(i16, [2 * count])
-        factors = (builder.convert(llvm.BitcastOp, value, halves) for value in (a, b))
+        pairs = VectorType(i16, [2 * count])
+        factors = (builder.convert(llvm.BitcastOp, value, pairs) for value in (a, b))
         return function.bind(op.result, paired_products(builder, *factors))
     by = builder.constant(16, type)
     products = []
-    for place in (lambda value: builder.binary(llvm.ShlOp, value, by), lambda value: value):
-        x, y = (builder.binary(llvm.AShrOp, place(value), by) for value in (a, b))
+    for moved in (lambda value: builder.binary(llvm.ShlOp, value, by), lambda value: value):
+        x, y = (builder.binary(llvm.AShrOp, moved(value), by) for value in (a, b))
         products.append(builder.binary(llvm.MulOp, x, y))
     function.bind(op.result, builder.binary(llvm.AddOp, *products))
 

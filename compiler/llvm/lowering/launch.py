@@ -4,8 +4,8 @@
     ->  %done = llvm.call @ncc.launch.2(%state, %before, 123, 56, %thread, %threads, %did,
                                         @k, %x, %y)
 
-The loop is written once for each number of arguments, of memory and of numbers. Nearly all that an
-entry point says are launches, and none of its time goes there: code that is small is what counts.
+The loop is a function for each number of arguments (memory, and numbers). Nearly all operations of
+an entry point are launches, and they take none of its time, so small code matters.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from ncc.compiler.llvm.lowering.function import Function
 from ncc.dialects import rt
 
 TAKE = "ncc_take"
-"""What the runtime's text calls it."""
+"""The name of this function in the runtime's text."""
 
 
 def lower_launch(function: Function, op: rt.LaunchOp) -> None:
-    """A call of the loop for so many arguments."""
+    """A call of the loop."""
     builder, library = function.builder, function.library
     *arguments, did, buffers, thread, threads, before = op.operands
     state = memory.buffer_pointer(function, buffers, 0)
     numbers = [builder.constant(number, i64) for number in (op.after.value.data, op.counted)]
     passed = [state, function.value(before), *numbers, *function.values([thread, threads, did])]
     name = "ncc.launch"
-    if op.stamp is not None:
-        name += ".stamped"
-        buffer, place = op.stamp.get_values()
+    if op.timestamp is not None:
+        name += ".timestamped"
+        buffer, index = op.timestamp.get_values()
         table = memory.buffer_pointer(function, buffers, buffer)
-        passed.append(function.addresses.step(table, place, i64, builder.root))
+        passed.append(function.addresses.step(table, index, i64, builder.root))
     together = op.at_once is not None
     if op.at_once is not None:
         name += ".together"
@@ -47,8 +47,8 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         passed.append(builder.address_of(op.callee))
         passed += memory.passed(function, arguments)
     types = [value.type for value in passed]
-    stamped, calling = op.stamp is not None, op.callee is not None
-    library.define(name, lambda: _loop(name, types, library, stamped, calling, together))
+    timestamped, calling = op.timestamp is not None, op.callee is not None
+    library.define(name, lambda: _loop(name, types, library, timestamped, calling, together))
     function.bind(op.done, builder.call(name, passed, [i64])[0])
 
 
@@ -56,20 +56,20 @@ def _loop(
     name: str,
     types: list[Attribute],
     library: Library,
-    stamped: bool,
+    timestamped: bool,
     calling: bool,
     together: bool,
 ) -> llvm.FuncOp:
-    """While there are chunks: call the kernel on them, note the time. Tells how many are done.
+    """While there are chunks: call the kernel on them, note the time. Returns how many are done.
 
-    together: whether what is counted are several chunks each, up to their number.
+    together: whether each unit is several chunks, the last one up to the number of chunks.
     """
     entry = Block(arg_types=types)
     taking, working, leaving = Block(arg_types=[i64]), Block(), Block()
     builder = LlvmBuilder(entry, library.target)
     library.declare(TAKE, [POINTER, i64, i64, i64, i64], i64)
     state, before, after, chunks, thread, threads, did, *others = entry.args
-    stamp = others.pop(0) if stamped else None
+    timestamp = others.pop(0) if timestamped else None
     at_once, most = (others.pop(0), others.pop(0)) if together else (None, None)
     begin = builder.binary(llvm.AddOp, before, after)
     builder.branch(taking, [did])
@@ -90,8 +90,8 @@ def _loop(
             from_, end = (builder.binary(llvm.MulOp, n, at_once) for n in (first, last))
             to = builder.select(builder.compare("slt", end, most), end, most)
         builder.call_pointer(kernel, [*arguments, from_, to])
-    if stamp is not None:
-        memory.store(builder, builder.intrinsic("llvm.readcyclecounter", [], i64), stamp)
+    if timestamp is not None:
+        memory.store(builder, builder.intrinsic("llvm.readcyclecounter", [], i64), timestamp)
     size = builder.binary(llvm.SubOp, last, first)
     builder.branch(taking, [builder.binary(llvm.AddOp, taking.args[0], size)])
 

@@ -1,9 +1,9 @@
-"""Divisions, and the logistic function, which is written as one in other dialects.
+"""Divisions, and the logistic function, which is a division in other dialects.
 
     y / (exp(-x) + 1)   ->   y * ncc.logistic(x)
     x / (exp(-x) + 1)   ->   ncc.swish(x)
 
-Of a sum, an exponential and a negation that only such divisions read nothing is written.
+A sum, an exponential and a negation are not written if only such divisions read them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ncc.dialects.operation import only_result, operands_of
 
 
 def lower_division(function: Function, op: arith.DivfOp) -> None:
-    """As IEEE 754 has it, but y / (exp(-x) + 1), which is y * logistic(x), without a division."""
+    """A division as in IEEE 754; but y / (exp(-x) + 1) is y * logistic(x), without a division."""
     builder = function.builder
     argument = _logistic_argument(function, op.rhs)
     if argument is None:
@@ -34,7 +34,7 @@ def lower_division(function: Function, op: arith.DivfOp) -> None:
 
 
 def _logistic_argument(function: Function, value: SSAValue) -> SSAValue | None:
-    """x where the value is exp(-x) + 1."""
+    """x if the value is exp(-x) + 1."""
     raised = _raised(value.owner)
     if raised is None:
         return None
@@ -56,7 +56,7 @@ def _raised(total: Operation | Block) -> math.ExpOp | None:
 
 
 def _of_logistic(op: Operation) -> bool:
-    """Whether it is only read as a part of exp(-x) + 1 by divisions, which need no part of it."""
+    """Whether only divisions read it, as a part of exp(-x) + 1: then they do not need it."""
     value, kind = only_result(op), type(op)
     if kind is arith.AddfOp and _raised(op) is None:
         return False
@@ -69,7 +69,7 @@ def _of_logistic(op: Operation) -> bool:
 
 
 def unless_of_logistic(handler: Handler) -> Handler:
-    """Nothing is written of a part of a logistic function."""
+    """A lowering that writes nothing for a part of a logistic function."""
 
     def handle(function: Function, op: Operation) -> None:
         if not _of_logistic(op):

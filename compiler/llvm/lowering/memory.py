@@ -1,7 +1,7 @@
 """memref and the buffers of the runtime, in the llvm dialect.
 
-A memref is a pointer with strides that the type states: views cost nothing until an element is
-read. The arguments of a kernel are bare pointers, to which the callee adds the offset in its type.
+A memref is a pointer, with the strides of its type: a view costs nothing until an element is read.
+The arguments of a kernel are bare pointers, and the callee adds the offset of the type.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from ncc.dialects.fixed_point import TO_MANTISSA
 from ncc.dialects.operation import make, only_result, operands_of
 from ncc.dialects.weights.narrow import TOGETHER
 
-# Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
+# Scratch memory of a kernel starts at a cache line, so that no vector access crosses two.
 _SCRATCH_ALIGNMENT = 64
 
 
 @memoized
 def alignment(type: Attribute) -> int:
-    """Bytes that addresses of a type divide by: the size of one element."""
+    """The alignment of addresses of a type: the size of one element."""
     scalar = element(type)
     if isinstance(scalar, llvm.LLVMPointerType):
         return 8
@@ -71,32 +71,32 @@ def load(builder: LlvmBuilder, pointer: SSAValue, type: Attribute) -> SSAValue:
 
 
 def load_from(builder: LlvmBuilder, memory: Memory, pointer: SSAValue, type: Attribute) -> SSAValue:
-    """The same of what that memory holds there, whose type is another one than values have."""
+    """The same for elements whose type in memory differs from that of values."""
     loaded = _LOADS.get(id(memory.element), load)
     return loaded(builder, pointer, type)
 
 
 def _load_three_bytes(builder: LlvmBuilder, pointer: SSAValue, type: Attribute) -> SSAValue:
-    """Elements of three bytes each: below a byte of zeros, and nothing behind them."""
+    """Elements of three bytes each, below a byte of zeros; nothing after them is read."""
     count = max(1, lanes(type))
-    places = [3 * k + byte if byte < 3 else None for k in range(count) for byte in range(4)]
-    return _load_bytes(builder, pointer, type, places)
+    offsets = [3 * k + byte if byte < 3 else None for k in range(count) for byte in range(4)]
+    return _load_bytes(builder, pointer, type, offsets)
 
 
 def _load_twenty_bits(builder: LlvmBuilder, pointer: SSAValue, type: Attribute) -> SSAValue:
-    """Sixteen elements, each of two bytes and half a byte behind those of all: above them in every
-    other element, below them in the others.
+    """Sixteen elements: two bytes of each, then four bits of each. These are the lowest bits of
+    even elements, and the highest of odd ones.
 
-    They are moved by a shift and cleared of what else their bytes hold where a float32 has them,
-    which is what they are made (`ncc.dialects.fixed_point`).
+    A shift and a mask put the bits where a float32 has them, since they become float32 numbers
+    (`ncc.dialects.fixed_point`).
     """
     if lanes(type) != TOGETHER:
         raise CompilerBug(f"{type} of 20 bits: they are read by sixteen", pass_name=PASS)
-    places: list[int | None] = []
+    offsets: list[int | None] = []
     for k in range(TOGETHER):
         low, high, half = 2 * k, 2 * k + 1, 2 * TOGETHER + k // 2
-        places += [low, low, high, half] if k % 2 else [half, half, low, high]
-    held = _load_bytes(builder, pointer, type, places)
+        offsets += [low, low, high, half] if k % 2 else [half, half, low, high]
+    held = _load_bytes(builder, pointer, type, offsets)
     down = builder.vector_of([(8 if k % 2 else 12) - TO_MANTISSA for k in range(TOGETHER)], type)
     moved = builder.binary(llvm.LShrOp, held, down)
     mask = builder.constant(((1 << i20.width.data) - 1) << TO_MANTISSA, type)
@@ -105,22 +105,22 @@ def _load_twenty_bits(builder: LlvmBuilder, pointer: SSAValue, type: Attribute) 
 
 
 def _load_bytes(
-    builder: LlvmBuilder, pointer: SSAValue, type: Attribute, places: Sequence[int | None]
+    builder: LlvmBuilder, pointer: SSAValue, type: Attribute, offsets: Sequence[int | None]
 ) -> SSAValue:
-    """Bytes from places behind a pointer, or zeros; nothing behind the last of them is read."""
-    inside, bytes = 1 + max(place or 0 for place in places), VectorType(i8, [len(places)])
+    """Bytes at offsets from a pointer, or zeros; nothing after the last of them is read."""
+    inside, bytes = 1 + max(offset or 0 for offset in offsets), VectorType(i8, [len(offsets)])
     mask = builder.vector_of(
-        [k < inside for k in range(len(places))], VectorType(i1, [len(places)])
+        [k < inside for k in range(len(offsets))], VectorType(i1, [len(offsets)])
     )
     zeros = builder.constant(0, bytes)
     arguments = [pointer, builder.constant(1, i32), mask, zeros]
     held = builder.intrinsic(f"llvm.masked.load.{suffix(bytes)}.p0", arguments, bytes)
-    shuffled = [len(places) if place is None else place for place in places]
+    shuffled = [len(offsets) if offset is None else offset for offset in offsets]
     return builder.convert(llvm.BitcastOp, builder.shuffle(held, zeros, shuffled), type)
 
 
 _LOADS = {id(TWO_BYTES): _load_twenty_bits, id(THREE_BYTES): _load_three_bytes}
-"""Of elements that are other in memory than as values."""
+"""How to load elements whose type in memory differs from that of values."""
 
 
 def store(builder: LlvmBuilder, value: SSAValue, pointer: SSAValue) -> None:
@@ -130,7 +130,7 @@ def store(builder: LlvmBuilder, value: SSAValue, pointer: SSAValue) -> None:
 
 
 def memory_at(pointer: SSAValue, type: MemRefType) -> Memory:
-    """The memory of a memref of that type whose bare pointer is known."""
+    """The memory of a memref of that type, by its bare pointer."""
     strides, offset = layout(type)
     return Memory(pointer, memory_type(type.element_type), strides, AddressForm(constant=offset))
 
@@ -155,7 +155,7 @@ def bare_pointer(function: Function, source: SSAValue) -> SSAValue:
 
 
 def _declared_layout(type: MemRefType) -> tuple[tuple[int, ...], int]:
-    """The layout; an offset that is only known at run time counts as 0."""
+    """The layout; a dynamic offset counts as 0."""
     if type.get_offset() is None:
         return (), 0
     return layout(type)
@@ -180,7 +180,7 @@ def lower_store(function: Function, op: memref.StoreOp) -> None:
 
 
 def lower_prefetch(function: Function, op: rt.PrefetchOp) -> None:
-    """To the second level of the caches, or to the first, for reading."""
+    """A prefetch into the second-level cache, or into the first one, for reading."""
     builder = function.builder
     pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
     level = 2 if op.l1 is None else 3
@@ -189,11 +189,11 @@ def lower_prefetch(function: Function, op: rt.PrefetchOp) -> None:
 
 
 def lower_gather(function: Function, op: rt.GatherOp) -> None:
-    """One load a lane, or an instruction for all where the target's is fast: LLVM decides."""
+    """One load for each lane, or a gather instruction if it is fast: LLVM decides."""
     builder, memory = function.builder, function.memory(op.memref)
-    type, places = machine_type(op.result.type), function.value(op.places)
+    type, offsets = machine_type(op.result.type), function.value(op.offsets)
     pointer = function.addresses.pointer(memory, [function.index(op.first)])
-    pointers = builder.result(element_pointers(pointer, places, memory.element))
+    pointers = builder.result(element_pointers(pointer, offsets, memory.element))
     mask = builder.constant(1, VectorType(i1, [lanes(type)]))
     size = builder.constant(alignment(type), i32)
     name = f"llvm.masked.gather.{suffix(type)}.v{lanes(type)}p0"
@@ -202,7 +202,7 @@ def lower_gather(function: Function, op: rt.GatherOp) -> None:
 
 
 def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
-    """Memory of the function, taken once when it starts."""
+    """Memory on the stack, allocated when the function starts."""
     type = op.memref.type
     if op.dynamic_sizes:
         raise CompilerBug(f"an alloca of {type}: its shape is not static", pass_name=PASS)
@@ -248,7 +248,7 @@ def lower_subview(function: Function, op: memref.SubviewOp) -> None:
 
 
 def _kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """Which dimensions of the subview its type keeps: some whose extent is 1 may be dropped."""
+    """The dimensions of the subview that its type keeps; some of extent 1 may be dropped."""
     kept: list[int] = []
     for dimension, size in enumerate(sizes):
         if len(kept) < len(shape) and size == shape[len(kept)]:
@@ -282,10 +282,10 @@ def buffer_pointer(function: Function, buffers: SSAValue, index: int) -> SSAValu
     array = function.value(buffers)
     found = root.known.get(("buffer", array, index))
     if found is None:
-        place = array if index == 0 else function.addresses.step(array, index, POINTER, root)
+        slot = array if index == 0 else function.addresses.step(array, index, POINTER, root)
         op = make(
             llvm.LoadOp,
-            operands=[place],
+            operands=[slot],
             result_types=[POINTER],
             properties={"alignment": integer(8), "ordering": integer(0)},
         )
@@ -294,7 +294,7 @@ def buffer_pointer(function: Function, buffers: SSAValue, index: int) -> SSAValu
 
 
 def lower_buffer(function: Function, op: rt.BufferOp) -> None:
-    """A pointer out of the array, moved by a number of bytes."""
+    """A pointer of the array, moved by a number of bytes."""
     pointer = buffer_pointer(function, op.buffers, op.index.value.data)
     offset = op.offset.value.data
     if op.further is not None:

@@ -3,8 +3,9 @@
     loop(i):  ... getelementptr float, x, 16 * i
     ->  loop(i, p):  ... p;  p' = getelementptr float, p, 16 * step
 
-Many addresses that move alike share one offset, so that they take no more registers than their
-bases: `loop(i, o):  ... getelementptr float, x, o;  ... getelementptr float, y, o`.
+If many addresses move by the same distance, they share one offset, so that they need no more
+registers than their bases: `loop(i, o):  ... getelementptr float, x, o;  ... getelementptr float,
+y, o`.
 """
 
 from __future__ import annotations
@@ -19,33 +20,33 @@ from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, element_pointer
 from ncc.compiler.llvm.scopes import Scope
 
 SCALES = (1, 2, 4, 8)
-"""Bytes a count that instructions can multiply by themselves."""
+"""Factors that addressing modes of instructions have."""
 
 ALONE = 2
-"""Addresses that move alike and do so each by itself; more of them share an offset."""
+"""The most addresses of equal motion that move each by itself; more of them share an offset."""
 
 
 class Motion(NamedTuple):
-    """So many elements of a type a count."""
+    """The distance of one iteration: so many elements of a type."""
 
     factor: int
     element: Attribute
 
     @property
     def is_free(self) -> bool:
-        """Whether instructions can multiply by it themselves."""
+        """Whether addressing modes have this factor."""
         return self.factor * _bytes(self.element) in SCALES
 
 
 def _bytes(element: Attribute) -> int:
-    """How far an element is from the next one."""
+    """The distance of two elements in bytes."""
     if isinstance(element, LLVMArrayType):
         return int(element.size.data) * _bytes(element.type)
     return element.size if isinstance(element, FixedBitwidthType) else 8
 
 
 class Stream(NamedTuple):
-    """A base that stands still in the loop, and an argument of its header: the base moved."""
+    """A loop-invariant base, and an argument of the loop's header: the pointer that moves."""
 
     base: SSAValue
     motion: Motion
@@ -53,16 +54,16 @@ class Stream(NamedTuple):
 
 
 class Offset(NamedTuple):
-    """An argument of the header: how far all that move alike have come, in elements."""
+    """An argument of the header: the common offset of addresses of equal motion, in elements."""
 
     motion: Motion
     moved: SSAValue
 
 
 class Streams:
-    """The addresses that move with one loop while its body is written.
+    """The addresses that move with one loop, while its body is written.
 
-    counter: of the loop, an argument of its header; None where it does not go up by a constant.
+    counter: of the loop, an argument of its header; None if it does not grow by a constant.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Streams:
         self._known: dict[tuple[SSAValue, Motion], BlockArgument] = {}
 
     def moved(self, base: SSAValue, motion: Motion) -> SSAValue:
-        """The address for the present count."""
+        """The address in this iteration."""
         found = self._known.get((base, motion))
         if found is None:
             found = self._known[base, motion] = self._argument(POINTER)
@@ -82,7 +83,7 @@ class Streams:
         return found
 
     def share(self) -> None:
-        """Give those that are too many to move alone one offset."""
+        """Let addresses share one offset if too many have the same motion."""
         for motion in dict.fromkeys(stream.motion for stream in self.alone):
             alike = [stream for stream in self.alone if stream.motion == motion]
             if len(alike) > ALONE:

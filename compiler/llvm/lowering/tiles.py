@@ -1,6 +1,6 @@
 """The tile dialect in the llvm dialect: Intel's AMX instructions on numbered tiles.
 
-tile.configure 14        64 bytes on the stack say the shapes; ldtilecfg
+tile.configure 14        64 bytes on the stack with the shapes; ldtilecfg
 tile.load 4 from %x[%i]  tileloadd
 tile.multiply 0, 4, 6    tdpbf16ps
 """
@@ -18,7 +18,7 @@ from ncc.dialects import tile
 
 _PALETTE = 1
 _COLUMNS_AT, _ROWS_AT, _CONFIGURATION = 16, 48, 64
-"""Where the configuration keeps two bytes of columns and one of rows for each tile; its size."""
+"""Offsets in the configuration of two bytes of columns and one of rows for each tile; its size."""
 
 
 def configuration(rows: int) -> bytes:
@@ -32,7 +32,7 @@ def configuration(rows: int) -> bytes:
 
 
 def lower_configure(function: Function, op: tile.ConfigureOp) -> None:
-    """The shapes on the stack, then into the processor."""
+    """Write the shapes on the stack, then load them into the processor."""
     builder = function.builder
     one = llvm.ConstantOp.create(result_types=[i64], properties={"value": IntegerAttr(1, i64)})
     shapes = VectorType(i64, [_CONFIGURATION // 8])
@@ -49,7 +49,7 @@ def lower_configure(function: Function, op: tile.ConfigureOp) -> None:
 
 
 def lower_release(function: Function, op: tile.ReleaseOp) -> None:
-    """No tile holds anything any more."""
+    """Release all tiles."""
     function.builder.run_intrinsic("llvm.x86.tilerelease", [])
 
 

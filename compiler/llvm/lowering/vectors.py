@@ -1,6 +1,6 @@
 """The vector dialect, for vectors of one dimension, in the llvm dialect.
 
-Every access carries the alignment of an element: the memory of a caller has no other.
+Every access has the alignment of an element: a caller's memory has no other.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def lower_broadcast(function: Function, op: vector.BroadcastOp) -> None:
 
 
 def lower_multiply_add(function: Function, op: vector.FMAOp) -> None:
-    """Fused where the target can."""
+    """Fused if the target has the instruction."""
     a, b, c = function.values(operands_of(op))
     function.bind(only_result(op), function.builder.multiply_add(a, b, c))
 
@@ -169,7 +169,7 @@ _INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
 def reduce(builder: LlvmBuilder, combine: Combine, vector: SSAValue) -> SSAValue:
     """All lanes combined in a tree: upper half with lower half, until one is left.
 
-    Where the number of lanes is odd, the last one is combined at the end.
+    If the number of lanes is odd, the last one is combined at the end.
     """
     rest: list[SSAValue] = []
     while (count := lanes(vector.type)) > 1:

@@ -1,9 +1,10 @@
-"""Writes the halves of what a kernel computes: lines of two blocks of channels (`Bf16Split`).
+"""Stores values as two bf16 numbers, a high and a low part, for products on matrix tiles.
 
-    line[0 .. 16), line[16 .. 32) = halves of x[even block], of x[odd block]
+    line[0 .. 16), line[16 .. 32) = a part of x[even block], of x[odd block]
 
-Where a tile has both blocks of a line, vectors as long as a line are halved and stored. Of a block
-alone, half a line is; beside the last of an odd number are zeros.
+A line of memory has two blocks of channels (`Bf16Split`). If a tile has both blocks, one vector
+stores the whole line. Else each block stores half a line. The last of an odd number of blocks
+stores zeros in the other half.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from ncc.compiler.loops.kernel.kernel import Bf16Split
 
 
 class Bf16Stores(Part):
-    """The stores of values as two bf16 numbers."""
+    """Such stores."""
 
     def __init__(self, position: Position, reads: Reads, body: Body) -> None:
         super().__init__(position)
         self.reads, self.body = reads, body
 
     def stored_together(self, points: Sequence[Point]) -> Iterable[list[int]]:
-        """The numbers of the points, two by two where both blocks of a line are among them."""
+        """The numbers of the points; two of them together if they fill a line."""
         lines: dict[object, list[int]] = {}
         for number, point in enumerate(points):
             line = self._line(point)
@@ -35,7 +36,7 @@ class Bf16Stores(Part):
         return lines.values()
 
     def _line(self, point: Point) -> object | None:
-        """In which line a point is stored, if that is known, and vectors may be as long."""
+        """The line that a point is stored in; None if unknown, or if vectors are shorter."""
         bf16_split = self.kernel.bf16_split
         if bf16_split is None or not self._fills_lines(bf16_split):
             return None
@@ -47,9 +48,11 @@ class Bf16Stores(Part):
         return (number // 2, rest)
 
     def _fills_lines(self, bf16_split: Bf16Split) -> bool:
-        """Whether the vectors of both blocks lie side by side, wherever halves read or go."""
+        """Whether the vectors of both blocks are contiguous in the store and in all that parts
+        read.
+        """
         lane, lanes = self.schedule.lane, self.state.lanes
-        if lane is None or not self.position.vector_points or bf16_split.beside != lanes:
+        if lane is None or not self.position.vector_points or bf16_split.to_odd != lanes:
             return False
         reads = [
             (a.coefficients[lane], a.coefficients[bf16_split.pairs]) for a in bf16_split.stage.reads
@@ -57,23 +60,23 @@ class Bf16Stores(Part):
         return all(read in ((0, 0), (1, lanes)) for read in reads)
 
     def _block_of(self, bf16_split: Bf16Split, point: Point) -> tuple[SSAValue | int, int]:
-        """The number of the block of a point, as the base of the tile and an offset."""
+        """The block of a point, as the base of the tile and an offset."""
         return self.state.bases.get(bf16_split.pairs, 0), point.get(bf16_split.pairs, 0)
 
     def store_line(
         self, bf16_split: Bf16Split, point: Point, first: SSAValue, second: SSAValue
     ) -> None:
-        """The halves of both blocks of a line, at the point of the first one."""
+        """Store a whole line, at the point of its first block."""
         lanes = self.state.lanes
         self.state.lanes = 2 * lanes
         line = self.builder.shuffle(first, second, range(2 * lanes))
-        self._store_halves(
+        self._store_parts(
             bf16_split, line, point, [(self.reads.address(bf16_split.store, point), 1)], 0
         )
         self.state.lanes = lanes
 
     def store_block(self, bf16_split: Bf16Split, value: SSAValue, point: Point) -> None:
-        """The halves of one block, in front of those of the other one of its line or behind it."""
+        """Store one block, which is the first or the second of its line."""
         base, offset = self._block_of(bf16_split, point)
         at = self.reads.address(bf16_split.store, point)
         unpaired = (
@@ -90,11 +93,11 @@ class Bf16Stores(Part):
         else:
             odd = self.builder.remainder(self.builder.linear([(base, 1)], offset), 2)
             terms, back = [(at, 1), (odd, -bf16_split.back)], 0
-        self._store_halves(bf16_split, value, point, terms, -back)
+        self._store_parts(bf16_split, value, point, terms, -back)
         if unpaired is not None:
             self._complete_pair(bf16_split, at, base, offset)
 
-    def _store_halves(
+    def _store_parts(
         self,
         bf16_split: Bf16Split,
         value: SSAValue,
@@ -102,17 +105,17 @@ class Bf16Stores(Part):
         terms: Sequence[tuple[SSAValue, int]],
         constant: int,
     ) -> None:
-        """Both halves of a vector, the first one at the place that the terms make."""
+        """Store both parts of a vector; the terms are the address of the first one."""
         target = self.entry.args[bf16_split.store.argument]
-        for self.body.half in range(2):
-            half = self.body.evaluate(bf16_split.stage, point, value)
-            at = self.builder.linear(terms, constant + self.body.half * bf16_split.distance)
-            self.builder.store(half, target, at)
+        for self.body.part in range(2):
+            part = self.body.evaluate(bf16_split.stage, point, value)
+            at = self.builder.linear(terms, constant + self.body.part * bf16_split.distance)
+            self.builder.store(part, target, at)
 
     def _complete_pair(
         self, bf16_split: Bf16Split, at: SSAValue, base: SSAValue | int, offset: int
     ) -> None:
-        """Zeros beside the last block, which has no other to be a pair with."""
+        """Store zeros beside the last block, if it has no other one in its line."""
         last = self.kernel.extents[bf16_split.pairs] - 1
 
         def fill() -> None:
@@ -120,7 +123,7 @@ class Bf16Stores(Part):
             if self.position.vector_points:
                 zeros = self.builder.splat(zeros, self.state.lanes)
             for which in range(2):
-                to = self.builder.linear([(at, 1)], which * bf16_split.distance + bf16_split.beside)
+                to = self.builder.linear([(at, 1)], which * bf16_split.distance + bf16_split.to_odd)
                 self.builder.store(zeros, self.entry.args[bf16_split.store.argument], to)
 
         if isinstance(base, int):

@@ -1,4 +1,4 @@
-"""Writes what one point of a kernel computes: its bodies, operation by operation."""
+"""Writes the bodies of a kernel at one point, operation by operation."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Body(Part):
         super().__init__(position)
         self.reads = reads
         self.moving: dict[tuple[Block, bool], set[SSAValue]] = {}
-        """What differs from lane to lane, of each body."""
+        """For each body, the values that differ from lane to lane."""
         self.bodies: dict[Block, Sequence[tuple[Operation, arith.MulfOp | None]]] = {}
-        self.half = 0
-        """Which of a value's halves is computed, where they are."""
+        self.part = 0
+        """Which part of a value is computed, if it is split into two bf16 numbers."""
 
     def evaluate(
-        self, stage: Stage, point: Point, flight: SSAValue | None, k_split: bool = False
+        self, stage: Stage, point: Point, flight: SSAValue | None, reduces_lane: bool = False
     ) -> SSAValue:
-        """What a body computes at a point; `flight` is the accumulator or the value so far."""
+        """The result of a body at a point; `flight` is the accumulator, or the value so far."""
         lane = self.schedule.lane
-        wide = self.state.lanes > 1 and (k_split or self.position.vector_points)
+        wide = self.state.lanes > 1 and (reduces_lane or self.position.vector_points)
         moving: set[SSAValue] = set()
         if wide and lane is not None:
             vector_flight = flight is not None and is_vector(flight)
@@ -63,6 +63,31 @@ class Body(Part):
             values[only_result(op)] = value
         return value_of(stage.yielded)
 
+    def initial(self, point: Point) -> SSAValue:
+        """The initial value of the result at a point."""
+        initial = self.kernel.initial
+        if isinstance(initial, Stage):
+            return self.evaluate(initial, point, None)
+        if initial is None:
+            return self.reads.read(self.kernel.store, point, self.position.vector_points)
+        return self.builder.constant(initial, self.position.accumulated)
+
+    def started(self, point: Point) -> SSAValue:
+        """The initial value of the accumulator of a point."""
+        with self.position.as_long_as(point):
+            return self.reads.vector(self.initial(point))
+
+    def step(self, point: Point, value: SSAValue) -> SSAValue:
+        """The accumulator of a point after one more step."""
+        with self.position.as_long_as(point):
+            return self.evaluate(self.kernel.anchor, point, value)
+
+    def on_start(self, value: SSAValue, point: Point) -> SSAValue:
+        """The initial value of the result, plus a sum that began with zero."""
+        if self.kernel.initial == 0.0:
+            return value
+        return self.builder.binary(arith.AddfOp, self.reads.vector(self.initial(point)), value)
+
     def _in_flight(self, stage: Stage, flight: SSAValue) -> dict[SSAValue, SSAValue]:
         """The arguments of a body that are the accumulator, or the value so far."""
         args = stage.body.args
@@ -72,17 +97,17 @@ class Body(Part):
         return dict.fromkeys(found, flight)
 
     def _varying(self, stage: Stage, lane: int, vector_flight: bool) -> set[SSAValue]:
-        """What `varying` says, asked once instead of for every point."""
+        """The values that differ from lane to lane, computed once for all points."""
         key = (stage.body, vector_flight)
         if key not in self.moving:
             self.moving[key] = varying(stage, lane, self.kernel, vector_flight)
         return self.moving[key]
 
     def _operations(self, stage: Stage) -> Sequence[tuple[Operation, arith.MulfOp | None]]:
-        """The operations of a body, each with the product that it takes in, which is no step."""
+        """The operations of a body, each with the product that is fused into it."""
         known = self.bodies.get(stage.body)
         if known is None:
-            exact = _places_and_weights(stage)
+            exact = _coordinates(stage)
             found = [
                 (op, None if op in exact else _factor(op))
                 for op in ops_of(stage.body)
@@ -123,8 +148,8 @@ class Body(Part):
     def _multiply_add(
         self, op: Operation, product: arith.MulfOp, value_of: Callable[[SSAValue], SSAValue]
     ) -> SSAValue:
-        """acc + a * b as one fused operation, of vectors and of numbers alike: which cells are in a
-        vector may depend on the number of threads, what they become does not.
+        """acc + a * b as one fused operation, of vectors and of scalars alike: the number of
+        threads may decide which elements are in a vector, but it must not change results.
         """
         multiplied = only_result(product)
         addend = next(o for o in operands_of(op) if o is not multiplied)
@@ -135,10 +160,10 @@ class Body(Part):
         return self.builder.add(math.FmaOp, values, values[0].type)
 
     def _loop_index(self, dim: int, point: Point) -> SSAValue:
-        """The number of the loop that a body asks for."""
+        """The index of a loop, for a body that reads it."""
         loop = self.kernel.index_of[dim]
         if loop is None:
-            return self.builder.constant(self.half)
+            return self.builder.constant(self.part)
         base = self.state.bases.get(loop, 0)
         offset = point.get(loop, 0)
         if isinstance(base, int):
@@ -151,9 +176,9 @@ class Body(Part):
         value_of: Callable[[SSAValue], SSAValue],
         moving: set[SSAValue],
     ) -> SSAValue:
-        """A read at computed coordinates: a vector when the last one runs along the lane.
+        """A read at computed coordinates: a vector if the last one runs along the lane.
 
-        A vector of coordinates says for each lane where its element lies.
+        A vector of coordinates has the address of each lane's element.
         """
         held = self.kernel.captured[op.tensor]
         source = self.entry.args[held.argument]
@@ -167,13 +192,13 @@ class Body(Part):
                 terms.append((self.builder.local(value), stride))
         first = self.builder.linear(terms, 0)
         if apart:
-            return self.builder.gather(source, first, self._places(apart))
+            return self.builder.gather(source, first, self._addresses(apart))
         along = any(at in moving for at in op.indices)
         lanes = self.state.lanes if along and self.position.vector_points else 1
         return self.builder.load(source, first, lanes)
 
-    def _places(self, terms: Sequence[tuple[SSAValue, int]]) -> SSAValue:
-        """The sum of vectors of coordinates, each times a stride."""
+    def _addresses(self, terms: Sequence[tuple[SSAValue, int]]) -> SSAValue:
+        """Addresses: the sum of vectors of coordinates, each times a stride."""
         lanes = self.state.lanes
         kind = vector_type(i32, lanes)
         found: list[SSAValue] = []
@@ -184,10 +209,10 @@ class Body(Part):
         return reduce(partial(self.builder.binary, arith.AddiOp), found)
 
 
-def _places_and_weights(stage: Stage) -> set[Operation]:
-    """What is computed before elements are read at computed coordinates.
+def _coordinates(stage: Stage) -> set[Operation]:
+    """The operations that computed coordinates depend on.
 
-    It is rounded step by step, in vectors as in scalars: a floor may hang on the last bit.
+    Each of them rounds, in vectors as in scalars: the last bit may decide a floor.
     """
     if not stage.extracts:
         return set()
@@ -199,7 +224,7 @@ def _places_and_weights(stage: Stage) -> set[Operation]:
 
 
 def _factor(op: Operation) -> arith.MulfOp | None:
-    """The product that an addition takes in, if nobody else reads it."""
+    """The product that is fused into an addition: one that no other operation reads."""
     if not isinstance(op, arith.AddfOp):
         return None
     for operand in reversed(op.operands):

@@ -1,9 +1,10 @@
-"""Writes a selection of lanes as loops: blocks of channels out of other blocks.
+"""Writes a gather of channels as loops: blocks of channels out of other blocks.
 
     out[j, y, x, n] = data[l // 16, y, x, l % 16],  l = lanes[16 * j + n]
 
-At a point of the image the blocks that hold a result's lanes are read and put together in
-registers: a shuffle for each block but the first. A few results at a time share what they read.
+At each point of the image, the kernel reads the blocks that hold the channels of a result, and
+shuffles them in registers: one shuffle for each block but the first. A few results at a time share
+what they read.
 """
 
 from __future__ import annotations
@@ -12,26 +13,29 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.emit.nest import Nest
+from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.kernel.kernel import Access
 from ncc.compiler.loops.schedule.channel_gather import BLOCKS, COLUMNS, LANE
 
 TOGETHER = 8
-"""Results at a point that are stored before the next point."""
+"""Blocks of results at a point that are stored before the next point."""
 
 PAIR = 2
-"""Those that are stored at once, where halves of both are a line."""
+"""Blocks that are stored together: as bf16 numbers they fill a line."""
 
 
-class ChannelGatherNest(Nest):
-    """The nest whose tile is some blocks of results at one point."""
+class ChannelGather(KernelEmitter):
+    """The emitter of such a gather."""
 
-    def _parallel(self, loops: list[int]) -> None:
+    def write(self) -> None:
+        self.loops.chunks(self._row)
+
+    def _row(self) -> None:
         extents = self.kernel.extents
         for first in range(0, extents[BLOCKS], TOGETHER):
             group = range(first, min(first + TOGETHER, extents[BLOCKS]))
-            self._run(COLUMNS, 0, extents[COLUMNS], 1, 1, partial(self._point, group))
+            self.loops.run(COLUMNS, 0, extents[COLUMNS], 1, 1, partial(self._point, group))
 
     def _point(self, group: range) -> None:
         self.state.cache = {}
@@ -58,12 +62,8 @@ class ChannelGatherNest(Nest):
         return value
 
     def _block(self, number: int) -> SSAValue:
-        """A block of the data at the point, read once for all results that want it."""
-        key = ("block", number)
-        if key not in self.state.cache:
-            (held,) = self.kernel.captured.values()
-            first, *others = held.strides
-            access = Access(held.argument, number * first, (0, *others))
-            source, at = self.entry.args[held.argument], self.reads.address(access, {})
-            self.state.cache[key] = self.builder.load(source, at, self.kernel.extents[LANE])
-        return self.state.cache[key]
+        """A block of the data at the point, read once for all results."""
+        (held,) = self.kernel.captured.values()
+        first, *others = held.strides
+        access = Access(held.argument, number * first, (0, *others))
+        return self.reads.neighbours(access, {}, self.kernel.extents[LANE])

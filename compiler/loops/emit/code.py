@@ -1,12 +1,12 @@
 """Kernels that are loops from the start: the region of an `rt.code` as a function.
 
-    func.func private @k7(%x: tensor<8xf32>) -> tensor<8xf32> { %y = rt.code(%x) turns 2 {...} }
+    func.func private @k7(%x: tensor<8xf32>) -> tensor<8xf32> { %y = rt.code(%x) iterations 2 {..} }
         ->  func.func private @code_7(%x: memref<8xf32>, %y: memref<8xf32>, %first, %last)
 
-Each turn is a chunk, and a code without turns is one. The number of a step stands in front of the
-chunks: the kernel is launched once a step. The memrefs have the strides of the places
-where operands and results live, which may be windows of other values. Scratch memory is on the
-stack, but for what the plan keeps in the arena.
+Each iteration is a chunk; code without iterations is one chunk. The kernel is launched once for
+each step, whose index is the argument in front of the chunks. The memrefs have the strides of
+operands and results, which may be subviews of other values. Scratch memory is on the stack, or in
+the arena if the memory plan puts it there.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def is_code(function: func.FuncOp) -> bool:
 
 
 def chunks(call: Call) -> int:
-    """How many turns there are."""
+    """How many iterations there are."""
     iterations = _code(call).iterations
     return 1 if iterations is None else iterations.value.data
 
 
 def steps(call: Call) -> int | None:
-    """How many steps there are, if the kernel is told which."""
+    """How many steps there are; None if the code has no steps."""
     steps = _code(call).steps
     return None if steps is None else steps.value.data
 
@@ -52,7 +52,7 @@ def memrefs(function: func.FuncOp) -> list[MemRefType[Attribute]]:
 
 
 def signature_text(call: Call) -> str:
-    """All that the kernel of a call depends on: equal for calls that can share one."""
+    """All that the kernel of a call depends on: equal for calls that can share a kernel."""
     op = _code(call)
     outer: list[SSAValue] = list(call.function.body.block.args)
     positions = [outer.index(value) for value in op.inputs]
@@ -93,7 +93,7 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
 
 
 def _entry(call: Call, arguments: Sequence[SSAValue]) -> tuple[LoopBuilder, list[SSAValue]]:
-    """A function with a memref for each place of a call, and which of its values stand for the
+    """A function with a memref for each subview of a call, and the values that replace the
     arguments of the code: inputs, results, scratch memory.
     """
     op = _code(call)
@@ -126,7 +126,7 @@ def _code(call: Call) -> CodeOp:
 
 
 def _placed(kind: Attribute, strides: Sequence[int]) -> Attribute:
-    """The memref of a region with the strides of a place."""
+    """The memref of a region with the strides of a subview."""
     if not isinstance(kind, MemRefType):
         raise CompilerBug(f"{kind} is no memory")
     if kind.get_strides() == tuple(strides):

@@ -22,7 +22,7 @@ Terms: TypeAlias = Mapping[Key, float]
 
 
 class Arithmetic(Protocol[Value]):
-    """What a combination is made of; values may be numbers or code that computes them."""
+    """The operations of a combination; values may be numbers, or code that computes them."""
 
     def add(self, a: Value, b: Value) -> Value: ...
 
@@ -41,7 +41,7 @@ def combine(
     inputs: Callable[[int], Value],
     arithmetic: Arithmetic[Value],
 ) -> list[Value]:
-    """The products of some rows of `matrix` with the inputs, which are asked for once each.
+    """The products of some rows of `matrix` with the inputs; each input is read once.
 
     Raises ValueError for a row of zeros.
     """

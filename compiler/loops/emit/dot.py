@@ -1,16 +1,16 @@
 """int8 contractions by dot products: each lane takes four products a step (`rt.dot_bytes`).
 
-    x, the operand that stands still along the lane: four bytes, in every lane
-    w, the one that moves: four bytes a lane, lanes one behind the other
+    x, the broadcast operand: four bytes, in every lane
+    w, the other one: four bytes for each lane, lanes one behind the other
 
-The operation wants x unsigned, as the kernel may read it already. Else x + 128 is, and 128 times
-the sum of w is taken off at the end:
+The instruction reads x as unsigned bytes. If x is signed, the kernel adds 128 to it, and subtracts
+128 times the sum of w at the end:
 
     sum of x * w = (sum of (x + 128) * w) - (sum of 128 * w)
 
-where the second sum is one accumulator a vector of w, whatever the number of points.
+The second sum is one accumulator for each vector of w, whatever the number of points.
 
-Windows of each channel by itself (`window_dot`) have x along the lane, too:
+Depthwise windows (`window_dot`) have x along the lane, too:
 
     x       four neighbours in a row, a vector of channels each, transposed in registers
     w       four taps of each channel
@@ -23,16 +23,16 @@ from xdsl.dialects.builtin import DenseArrayBase, i8, i32, i64
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.body import Body
 from ncc.compiler.loops.emit.loop_builder import vector_type
-from ncc.compiler.loops.emit.nest import Nest
-from ncc.compiler.loops.emit.position import Point
-from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.emit.position import Point, Position
+from ncc.compiler.loops.emit.reads import Reads
+from ncc.compiler.loops.emit.sums import Accumulators
 from ncc.compiler.loops.kernel.products import (
     crossed_quads_of,
     quads_of,
     reads_unsigned,
 )
-from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects import rt
 
 QUAD = 4
@@ -42,48 +42,33 @@ _SIGNS = -0x7F7F7F80
 """128 in each byte: x ^ 128 is x + 128 without a sign."""
 
 
-class DotNest(Nest):
-    """The emitter of dot products."""
+class DotAccumulators(Accumulators):
+    """One for each point, and one for each vector of w: the sum that is subtracted."""
 
-    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
-        super().__init__(kernel, schedule)
-        crossed = crossed_quads_of(kernel)
-        found = crossed or quads_of(kernel)
+    def __init__(self, position: Position, reads: Reads, body: Body) -> None:
+        super().__init__(position, reads, body)
+        crossed = crossed_quads_of(self.kernel)
+        found = crossed or quads_of(self.kernel)
         if found is None:
-            raise CompilerBug("a dot product of what lies in no fours")
+            raise CompilerBug("a dot product whose weights are not in groups of four")
         self.crossed = crossed is not None
         _, _, self.broadcast, self.stream = found
-        self.signed = not reads_unsigned(kernel, self.broadcast)
+        self.signed = not reads_unsigned(self.kernel, self.broadcast)
 
-    def _accumulate(self, points: list[Point]) -> list[SSAValue]:
-        initial = [self.reads.vector(self._initial(point)) for point in points]
-        self.state.cache = {}
+    def start(self, points: list[Point]) -> list[SSAValue]:
+        initial = super().start(points)
         if not self.signed:
-            return self._reduce(list(self.schedule.reduced), points, initial)
-        rows = list(dict.fromkeys(map(self._row, points)))
+            return initial
         zero = self.builder.splat(self.builder.constant(0, i32), self.state.lanes)
-        values = self._reduce(list(self.schedule.reduced), points, [*initial, *[zero] * len(rows)])
-        surplus = dict(zip(rows, values[len(points) :], strict=True))
-        lanes = vector_type(i32, self.state.lanes)
-        flags = {"overflowFlags": arith.IntegerOverflowAttr("none")}
-        return [
-            self.builder.add(arith.SubiOp, [value, surplus[self._row(point)]], lanes, dict(flags))
-            for point, value in zip(points, values, strict=False)
-        ]
+        return [*initial, *[zero] * len(set(map(self._row, points)))]
 
-    def _row(self, point: Point) -> tuple[tuple[int, int], ...]:
-        """What points have in common that read the same weights."""
-        return tuple((d, n) for d, n in sorted(point.items()) if self.stream.coefficients[d])
-
-    def _reduce(
-        self, loops: list[int], points: list[Point], values: list[SSAValue]
-    ) -> list[SSAValue]:
-        if loops:
-            return super()._reduce(loops, points, values)
+    def step(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         rows: dict[tuple[tuple[int, int], ...], SSAValue] = {}
         sums = [
             self._dot(
-                value, self._bytes(point), rows.setdefault(self._row(point), self._fours(point))
+                value,
+                self._data_bytes(point),
+                rows.setdefault(self._row(point), self._weight_bytes(point)),
             )
             for point, value in zip(points, values, strict=False)
         ]
@@ -93,18 +78,34 @@ class DotNest(Nest):
         surplus = zip(values[len(points) :], rows.values(), strict=True)
         return [*sums, *(self._dot(value, biased, w) for value, w in surplus)]
 
+    def finish(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        if not self.signed:
+            return values
+        rows = dict.fromkeys(map(self._row, points))
+        surplus = dict(zip(rows, values[len(points) :], strict=True))
+        lanes = vector_type(i32, self.state.lanes)
+        flags = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+        return [
+            self.builder.add(arith.SubiOp, [value, surplus[self._row(point)]], lanes, dict(flags))
+            for point, value in zip(points, values, strict=False)
+        ]
+
+    def _row(self, point: Point) -> tuple[tuple[int, int], ...]:
+        """A key that is equal for points that read the same weights."""
+        return tuple((d, n) for d, n in sorted(point.items()) if self.stream.coefficients[d])
+
     def _dot(self, total: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         return self.builder.add(rt.DotBytesOp, [total, x, w], total.type)
 
-    def _fours(self, point: Point) -> SSAValue:
+    def _weight_bytes(self, point: Point) -> SSAValue:
         """Four bytes of the weights in each lane."""
-        return self._read_bytes(self.stream, point, QUAD * self.state.lanes)
+        return self.reads.neighbours(self.stream, point, QUAD * self.state.lanes)
 
-    def _bytes(self, point: Point) -> SSAValue:
+    def _data_bytes(self, point: Point) -> SSAValue:
         """Four bytes of the data, unsigned, in every lane."""
         if self.crossed:
             return self._columns(point)
-        four = self._read_bytes(self.broadcast, point, QUAD)
+        four = self.reads.neighbours(self.broadcast, point, QUAD)
         key = ("bytes", four)
         if key not in self.state.cache:
             one = self.builder.add(vector.BitcastOp, [four], vector_type(i32, 1))
@@ -118,20 +119,11 @@ class DotNest(Nest):
     def _columns(self, point: Point) -> SSAValue:
         """Four neighbours of a row, the four bytes of a channel side by side."""
         lanes = self.state.lanes
-        four = self._read_bytes(self.broadcast, point, QUAD * lanes)
+        four = self.reads.neighbours(self.broadcast, point, QUAD * lanes)
         key = ("columns", four)
         if key not in self.state.cache:
             order = [subview * lanes + lane for lane in range(lanes) for subview in range(QUAD)]
             self.state.cache[key] = self.builder.shuffle(four, four, order)
-        return self.state.cache[key]
-
-    def _read_bytes(self, access: Access, point: Point, count: int) -> SSAValue:
-        """So many bytes from where a point reads, loaded once a step."""
-        subview = self.reads.subview(access, point)
-        key = ("read", access.argument, subview)
-        if key not in self.state.cache:
-            source = self.entry.args[access.argument]
-            self.state.cache[key] = self.builder.load(source, self.builder.linear(*subview), count)
         return self.state.cache[key]
 
     def _bias(self) -> SSAValue:

@@ -1,54 +1,62 @@
 """The loops of a kernel by its schedule: each strategy has one emitter.
 
-An emitter is a nest, and has parts that write at one position, which all of them share:
+Emitters are made of parts, which share one position and do not inherit from each other:
 
     Position        position.py        the function, where each loop is, how long vectors are
     Reads           reads.py           addresses, and the loads at them
-    Body            body.py            what one point computes
+    Body            body.py            what one point computes: its start, a step, its value
     Epilogue        epilogue.py        what follows a sum, and its store
       Bf16Stores    bf16_split.py      the store of a value as two bf16 numbers
-    Rows            rows.py            sums of which the lane is reduced
-    Nest            nest.py            chunks, tiles, and the reduced loops inside of them
+    ParallelLoops   parallel_loops.py  chunks, and the loops over tiles inside of them
 
-Other nests are that one with something else in one place:
+Every `KernelEmitter` has all of these. There are five:
 
-    DotNest                dot.py               four int8 products a lane
-    SharedVectorNest       shared_vectors.py    short vectors of two points in one
-    KSplitNest             k_split_nest.py      several inputs in the lanes of the last block
-    ChannelGatherNest      channel_gather.py    lanes of blocks, put together
-    TileNest               tile_nest.py         matrix tiles
-    Transform              transform.py         both sides of a small constant matrix
-      FormedWeightsNest    formed_weights.py    a sum over weights that it transforms
+    Nest            nest.py            parallel loops around register tiles
+    Transform       transform.py       both sides of a small constant matrix
+    FormedWeights   formed_weights.py  a sum over weights that it transforms
+    ChannelGather   channel_gather.py  lanes of blocks, put together
+    MatrixTiles     matrix_tiles.py    matrix tiles, and what follows on the tile before
+
+A nest has two more parts, for sums. Sums differ in their accumulators, which a nest is given:
+
+    Rows                      rows.py            sums of which the lane is reduced
+    Sums                      sums.py            the reduced loops of all others
+      Accumulators            sums.py            one for each point
+      DotAccumulators         dot.py             four int8 products a lane
+      SharedAccumulators      shared_vectors.py  short vectors of two points in one
+      KSplitAccumulators      k_split.py         several inputs in the lanes of the last block
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from xdsl.dialects import func
 
-from ncc.compiler.loops.emit.channel_gather import ChannelGatherNest
-from ncc.compiler.loops.emit.dot import DotNest
-from ncc.compiler.loops.emit.formed_weights import FormedWeightsNest
-from ncc.compiler.loops.emit.k_split_nest import KSplitNest
+from ncc.compiler.loops.emit.channel_gather import ChannelGather
+from ncc.compiler.loops.emit.dot import DotAccumulators
+from ncc.compiler.loops.emit.formed_weights import FormedWeights
+from ncc.compiler.loops.emit.k_split import KSplitAccumulators
+from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
+from ncc.compiler.loops.emit.matrix_tiles import MatrixTiles
 from ncc.compiler.loops.emit.nest import Nest
-from ncc.compiler.loops.emit.shared_vectors import SharedVectorNest
-from ncc.compiler.loops.emit.tile_nest import TileNest
+from ncc.compiler.loops.emit.shared_vectors import SharedAccumulators
 from ncc.compiler.loops.emit.transform import Transform
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 
-EMITTERS: Mapping[Strategy, type[Nest]] = {
-    Strategy.K_SPLIT: KSplitNest,
-    Strategy.FORMED_WEIGHTS: FormedWeightsNest,
+EMITTERS: Mapping[Strategy, Callable[[Kernel, Schedule], KernelEmitter]] = {
+    Strategy.K_SPLIT: partial(Nest, accumulators=KSplitAccumulators),
+    Strategy.FORMED_WEIGHTS: FormedWeights,
     Strategy.TRANSFORM: Transform,
-    Strategy.CHANNEL_GATHER: ChannelGatherNest,
-    Strategy.MATRIX_TILES: TileNest,
+    Strategy.CHANNEL_GATHER: ChannelGather,
+    Strategy.MATRIX_TILES: MatrixTiles,
     Strategy.BF16_SPLIT: Nest,
-    Strategy.DOT: DotNest,
-    Strategy.WINDOW_DOT: DotNest,
+    Strategy.DOT: partial(Nest, accumulators=DotAccumulators),
+    Strategy.WINDOW_DOT: partial(Nest, accumulators=DotAccumulators),
     Strategy.CONTRACTION: Nest,
-    Strategy.SHARED_VECTORS: SharedVectorNest,
+    Strategy.SHARED_VECTORS: partial(Nest, accumulators=SharedAccumulators),
     Strategy.INTERLEAVED: Nest,
     Strategy.WINDOW: Nest,
     Strategy.ROWS: Nest,
@@ -63,4 +71,6 @@ EMITTERS: Mapping[Strategy, type[Nest]] = {
 
 def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
     """The kernel as a private function in func, scf, memref, vector, arith, rt and tile."""
-    return EMITTERS[schedule.strategy](kernel, schedule).write(name)
+    emitter = EMITTERS[schedule.strategy](kernel, schedule)
+    emitter.write()
+    return emitter.builder.function(name)

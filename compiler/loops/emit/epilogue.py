@@ -2,16 +2,16 @@
 
     for point in tile:  memory = epilogue(accumulator)            unrolled
 
-Where the epilogue has a function of mathematics, and points are many, accumulators are spilled to
-the stack, so that its long code is there once, in a loop:
+If the epilogue has a function of mathematics, and points are many, accumulators are spilled to the
+stack. Then the long code of the function is there once, in a loop:
 
     spilled = accumulators
     for point in tile:  memory = epilogue(spilled[point])
 
-An epilogue that was inlined for each of 28 accumulators was half of what LLVM compiled. The loop
-handles two output elements in each iteration. Up to 16 accumulators, as windows have, stay in
-registers: a vector that goes through memory costs a cycle without multiply-adds, where two units
-store together.
+Inlined for each of 28 accumulators, the epilogue was half of the code that LLVM compiled. The loop
+handles two points in each iteration. Up to 16 accumulators (`Schedule.in_line`), as windows have,
+stay in registers: a vector that goes through memory costs a cycle without multiply-adds, since two
+units store together.
 """
 
 from __future__ import annotations
@@ -32,9 +32,6 @@ from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.emit.transpose import interleaved
 from ncc.dialects.operation import ops_of
 
-IN_LINE = 16
-"""Accumulators that need not be spilled: so many leave registers for the function."""
-
 _INSTRUCTIONS = (
     math.AbsFOp, math.CeilOp, math.CopySignOp, math.FloorOp, math.FmaOp, math.RoundEvenOp,
     math.RsqrtOp, math.SqrtOp, math.TruncOp,
@@ -42,12 +39,12 @@ _INSTRUCTIONS = (
 
 
 def is_function(op: Operation) -> bool:
-    """Whether an operation becomes more than a few instructions: a function of mathematics."""
+    """Whether an operation is a function of mathematics, of more than a few instructions."""
     return op.name.startswith("math.") and not isinstance(op, _INSTRUCTIONS)
 
 
 class Epilogue(Part):
-    """What follows an accumulation."""
+    """The operations that follow a sum, and the store."""
 
     def __init__(self, position: Position, reads: Reads, body: Body) -> None:
         super().__init__(position)
@@ -56,14 +53,14 @@ class Epilogue(Part):
 
     def finish(self, points: list[Point], values: Sequence[SSAValue]) -> None:
         """The epilogue and the store, for all points of a tile."""
-        loop = self._in_turn(values)
+        loop = self._rolled(values)
         if loop is None:
             self.finish_each(points, values)
         else:
-            self._finish_in_turn(loop, points, values)
+            self._finish_in_loop(loop, points, values)
 
     def finish_each(self, points: list[Point], values: Sequence[SSAValue]) -> None:
-        """The epilogue and the store of each point, unrolled; of both blocks of a pair together."""
+        """The epilogue and the store of each point, unrolled; two blocks of a line together."""
         for numbers in self.bf16.stored_together(points):
             held = [points[number] for number in numbers]
             found = []
@@ -76,21 +73,22 @@ class Epilogue(Part):
                 self.store(found[0], held[0])
 
     def _followed(self, value: SSAValue, point: Point) -> SSAValue:
-        """What the epilogue makes of the value at a point."""
+        """The value at a point after the epilogue."""
         for stage in self.kernel.epilogue:
             value = self.body.evaluate(stage, point, value)
         return value
 
-    def _in_turn(self, values: Sequence[SSAValue]) -> int | None:
-        """The loop of the tile whose points are finished in turn, where a function is long.
+    def _rolled(self, values: Sequence[SSAValue]) -> int | None:
+        """The loop of the tile that the epilogue keeps as a loop; None if it is unrolled.
 
-        Unrolled for many points, it would be most of what LLVM compiles. For few points spilling
-        costs more: accumulators go through memory, and constants of the function evict from
-        registers what a window reads, which is a sixth of a depthwise convolution's time.
+        Unrolled for many points, a function would be most of the code that LLVM compiles. For few
+        points spilling costs more: accumulators go through memory, and constants of the function
+        evict the operands of a window from registers, which is a sixth of a depthwise convolution's
+        time.
         """
         if self.kernel.bf16_split is not None or not self.kernel.accumulates or not self._is_long:
             return None
-        if len(values) <= IN_LINE:
+        if len(values) <= self.schedule.in_line:
             return None
         sizes, short = self.state.sizes, self.schedule.short
         along = (self.schedule.transpose, self.schedule.interleave)
@@ -104,13 +102,13 @@ class Epilogue(Part):
     def _is_long(self) -> bool:
         return any(is_function(op) for stage in self.kernel.epilogue for op in ops_of(stage.body))
 
-    def _finish_in_turn(self, loop: int, points: list[Point], values: Sequence[SSAValue]) -> None:
-        """The same in a loop along one of the tile, over accumulators on the stack.
+    def _finish_in_loop(self, loop: int, points: list[Point], values: Sequence[SSAValue]) -> None:
+        """The same in a loop of the tile, over accumulators on the stack.
 
-        Two points an iteration where that divides: then it is as fast as unrolled.
+        An even loop handles two points in each iteration: then it is as fast as unrolled.
         """
         builder, size, lanes = self.builder, self.state.sizes[loop], self.state.lanes
-        base, beside = self.state.bases.get(loop, 0), len(points) // size
+        base, count = self.state.bases.get(loop, 0), len(points) // size
         at_once = 2 if size % 2 == 0 else 1
         spilled = builder.scratch(memory_type(self.position.accumulated, len(points) * lanes))
         pairs = zip(points, values, strict=True)
@@ -127,7 +125,7 @@ class Epilogue(Part):
         def finish(i: SSAValue) -> None:
             here = sorted(self.position.points(), key=lambda point: point[loop])
             subviews = [
-                builder.linear([(i, beside * lanes)], subview * lanes)
+                builder.linear([(i, count * lanes)], subview * lanes)
                 for subview in range(len(here))
             ]
             values = [
@@ -139,7 +137,7 @@ class Epilogue(Part):
         builder.loop(0, size, at_once, [], step)
 
     def store(self, value: SSAValue, point: Point) -> None:
-        """The value at a point, as far as it is wanted, and its halves."""
+        """Store the value at a point, its bf16 parts, or both."""
         lanes = self.state.lanes if self.position.vector_points else 1
         if lanes > 1 and not isinstance(value.type, VectorType):
             value = self.builder.splat(value, self.position.lanes_at(point))
@@ -150,10 +148,10 @@ class Epilogue(Part):
             self._store_value(value, point)
 
     def _store_pair(self, points: list[Point], values: list[SSAValue]) -> None:
-        """The same of both blocks of a pair."""
+        """The same for both blocks of a line."""
         bf16_split, (first, second) = self.kernel.bf16_split, map(self.reads.vector, values)
         if bf16_split is None:
-            raise CompilerBug("a pair of blocks that are not halved")
+            raise CompilerBug("a pair of blocks that are not stored as bf16 numbers")
         self.bf16.store_line(bf16_split, points[0], first, second)
         if not bf16_split.alone:
             self._store_value(first, points[0])
@@ -171,12 +169,12 @@ class Epilogue(Part):
         if self.schedule.interleave is not None:
             self._store_interleaved(value, point, self.schedule.interleave)
             return
-        for i in range(lanes):  # they do not lie side by side
+        for i in range(lanes):  # they are not contiguous
             at = self.reads.address(store, {**point, lane: point.get(lane, 0) + i})
             self.builder.store(self.builder.element(value, i), target, at)
 
     def _store_interleaved(self, value: SSAValue, point: Point, members: int) -> None:
-        """One of the vectors that are interleaved along a loop: all are stored with the last."""
+        """One of the vectors that are interleaved along a loop; the last one stores them all."""
         lanes, count, store = self.state.lanes, self.kernel.extents[members], self.kernel.store
         number, (terms, constant) = self.reads.first_member(store, point, members)
         key = ("stored", terms, constant)
@@ -190,7 +188,7 @@ class Epilogue(Part):
             self.builder.store(mixed, target, self.builder.linear(terms, constant + i * lanes))
 
     def _filled_up(self, value: SSAValue, point: Point) -> SSAValue:
-        """The last vector that counts of a block, with zeros behind it."""
+        """The last valid vector of a block, padded with zeros."""
         lane, short = self.schedule.lane, self.schedule.short
         if lane is None or short is None or not self.position.is_short(point):
             return value
@@ -198,5 +196,5 @@ class Epilogue(Part):
         if first + lanes < short[1]:
             return value
         zeros, rest = self.builder.constant(0.0, f32), self.kernel.extents[lane] - first
-        beside = self.builder.splat(zeros, lanes)
-        return self.builder.shuffle(value, beside, [min(n, 2 * lanes - 1) for n in range(rest)])
+        padding = self.builder.splat(zeros, lanes)
+        return self.builder.shuffle(value, padding, [min(n, 2 * lanes - 1) for n in range(rest)])

@@ -1,10 +1,10 @@
-"""A contraction by weights that it transforms itself: Winograd's, where they are read from memory.
+"""A contraction that transforms its own weights: Winograd's, if weights come from memory.
 
     acc[o, a, b, t] += (m[a, k] * m[b, l] * w[o, i, k, l]) * v[i, a, b, t]     over i, k and l
 
-Transformed weights are a multiple of plain ones, and where tiles are few it is their way from
-memory that takes the time. So each thread transforms those of some channels, a block of i by some
-of o, one row a at a time, and multiplies all tiles with them while they are in L1:
+Transformed weights are several times as large as plain ones. If tiles are few, most of the time
+goes into reading weights from memory. So each thread transforms the weights of a block of i by some
+blocks of o, one row a at a time, and multiplies all tiles with them while they are in L1:
 
     for blocks of o:                            handed out
       acc = 0                                   in memory
@@ -14,16 +14,16 @@ of o, one row a at a time, and multiplies all tiles with them while they are in 
           for b, tiles of t:                    acc in registers, over i'
             acc += u[b, i', o'] * v[i, a, b, t]
 
-Meanwhile it prefetches the weights of the next block of i, some at each place (a, b): all at once,
-they would be more lines than a core can have on their way.
+Meanwhile it prefetches the weights of the next block of i, some at each (a, b): a core cannot have
+that many lines on their way at once.
 
-The weights come from memory as the file has them, a quarter of the size of F(4)'s. The sum over
+Memory holds the weights as the file has them, a quarter of the size of F(4)'s. The sum over
 channels and the transform of the weights are one exact generic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import vector
@@ -32,84 +32,76 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.combination import combine
+from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
 from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.compiler.loops.emit.position import Point
-from ncc.compiler.loops.emit.transform import Transform
+from ncc.compiler.loops.emit.transform import VectorArithmetic
 from ncc.compiler.loops.kernel.kernel import LINE, Kernel
 from ncc.compiler.loops.schedule.formed_weights import Formed
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects.element import dtype_of
 
 
-class FormedWeightsNest(Transform):
+class FormedWeights(KernelEmitter):
     """The emitter of a kernel that transforms its weights."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
         formed = Formed.of(kernel)
-        if formed is None:
-            raise CompilerBug("weights are transformed for what is no contraction by them")
-        self.formed = formed
-        self.columns = kernel.extents[self.loops.column]
+        if isinstance(formed, str):
+            raise CompilerBug(f"weights are transformed for what is no contraction: {formed}")
+        self.formed, self.transform = formed, formed.loops
+        self.arithmetic = VectorArithmetic(self.position, self.reads)
+        self.columns = kernel.extents[self.transform.column]
         self.across = schedule.points(formed.blocks) * kernel.extents[formed.lane]
-        # A line more than all vectors of one place: places are stored to other sets of L1.
+        # One line more than all vectors of a column: other columns use other sets of L1.
         self.pitch = kernel.extents[formed.panel] * self.across + LINE
         self.weights = self.builder.scratch(memory_type(f32, self.columns * self.pitch))
-        self.at_tile: Callable[[], None] = self._clear
 
-    def _chunk_loops(self, rest: SSAValue, loops: list[int]) -> None:
-        """The blocks of outputs of a chunk, and then all that is made of them."""
-        if loops:
-            super()._chunk_loops(rest, loops)
-            return
+    def write(self) -> None:
+        self.loops.chunks(self._chunk)
+
+    def _chunk(self) -> None:
+        """The outputs of some blocks."""
         row, column, *points = self.schedule.order[1:]
-        self.at_tile = self._clear
-        self._parallel([row, column, *points])
-        self.at_tile = self._sum
+        self.loops.nest([row, column, *points], self._clear)
 
         def at_column() -> None:
             self._prefetch_weights()
-            self._parallel(points)
+            self.loops.nest(points, self._sum)
 
-        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[self.formed.steps] = i
-            for number in range(len(self.first)):
+        def step(_: SSAValue) -> None:
+            for number in range(len(self.transform.m)):
                 self._form(number)
                 self.state.bases[row] = number
-                self._run(column, 0, self.columns, 1, 1, at_column)
-            return []
+                self.loops.run(column, 0, self.columns, 1, 1, at_column)
 
-        self.builder.loop(0, self.kernel.extents[self.formed.steps], 1, [], step)
-
-    def _tile(self) -> None:
-        self.state.cache = {}
-        self.at_tile()
-        self.state.cache = {}
+        self.position.each_step(self.formed.steps, step)
 
     def _clear(self) -> None:
-        """Sums begin with zeros."""
+        """Store zeros: sums begin with them."""
+        self.state.cache = {}
         zero = self.reads.vector(self.builder.constant(0.0, f32))
         for point in self.position.points():
             self.epilogue.store(zero, point)
+        self.state.cache = {}
 
     # --- weights ----------------------------------------------------------------------------
 
     def _form(self, row: int) -> None:
-        """One row of the transform, of all weights of a panel."""
+        """One row of the transform, for all weights of a panel."""
 
-        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[self.formed.panel] = i
+        def step(i: SSAValue) -> None:
             for first in range(0, self.across, self.state.lanes):
                 self.state.cache = {}
                 self._form_vector(row, first, i)
-            return []
 
-        self.builder.loop(0, self.kernel.extents[self.formed.panel], 1, [], step)
+        self.position.each_step(self.formed.panel, step)
         self.state.cache = {}
 
     def _form_vector(self, row: int, first: int, i: SSAValue) -> None:
         """The row of the outputs from `first`."""
-        loops = self.loops
+        loops = self.transform
         block, lane = divmod(first, self.kernel.extents[self.formed.lane])
         outputs = {self.formed.blocks: block, self.formed.lane: lane}
 
@@ -118,24 +110,24 @@ class FormedWeightsNest(Transform):
                 point = {**outputs, loops.down: down, loops.across: across}
                 return self.reads.read_single(loops.data, point, self.position.vector_points)
 
-            (value,) = combine(self.first, [row], weight, self)
+            (value,) = combine(self.transform.m, [row], weight, self.arithmetic)
             return value
 
-        made = combine(self.second, range(self.columns), down, self)
+        made = combine(self.transform.n, range(self.columns), down, self.arithmetic)
         for column, value in enumerate(made):
             at = self.builder.linear([(i, self.across)], column * self.pitch + first)
             self.builder.store(value, self.weights, at)
 
     def _prefetch_weights(self) -> None:
-        """Prefetch weights of the next panel: the share of one place (a, b)."""
-        weights, formed = self.loops.data, self.formed
-        row, column = (self.state.bases[d] for d in (self.loops.row, self.loops.column))
-        inside = (self.loops.down, self.loops.across, formed.panel, formed.lane)
+        """Prefetch a share of the weights of the next panel, at one (a, b)."""
+        weights, formed = self.transform.data, self.formed
+        row, column = (self.state.bases[d] for d in (self.transform.row, self.transform.column))
+        inside = (self.transform.down, self.transform.across, formed.panel, formed.lane)
         length = prod(self.kernel.extents[d] for d in inside)
         if weights.coefficients[formed.steps] != length or not isinstance(row, int):
             return
         line = 4 * LINE // dtype_of(self.kernel.element_types[weights.argument]).itemsize
-        lines = -(-length // (line * len(self.first) * self.columns))
+        lines = -(-length // (line * len(self.transform.m) * self.columns))
         for block in range(self.schedule.points(formed.blocks)):
             self.state.bases |= dict.fromkeys(inside, 0)
             terms, first = self.reads.subview(weights, {formed.blocks: block, formed.steps: 1})
@@ -151,7 +143,8 @@ class FormedWeightsNest(Transform):
     # --- products ---------------------------------------------------------------------------
 
     def _sum(self) -> None:
-        """What a panel adds to one tile of points."""
+        """Add the products of a panel to one tile of points."""
+        self.state.cache = {}
         points, vectors = self.position.points(), self.position.vector_points
         held = [self.reads.read(self.kernel.store, point, vectors) for point in points]
 
@@ -163,6 +156,7 @@ class FormedWeightsNest(Transform):
         sums = self.builder.loop(0, self.kernel.extents[self.formed.panel], 1, held, step)
         for point, value in zip(points, sums, strict=True):
             self.epilogue.store(value, point)
+        self.state.cache = {}
 
     def _added(self, point: Point, i: SSAValue, total: SSAValue) -> SSAValue:
         """The sum of a point and one more product."""
@@ -171,8 +165,8 @@ class FormedWeightsNest(Transform):
         return self.builder.add(vector.FMAOp, [value, weight, total], total.type)
 
     def _formed_at(self, point: Point, i: SSAValue) -> SSAValue:
-        """The transformed weights that a point is multiplied with, read once a step."""
-        formed, column = self.formed, self.state.bases[self.loops.column]
+        """The transformed weights of a point, loaded once in a step."""
+        formed, column = self.formed, self.state.bases[self.transform.column]
         first = point.get(formed.blocks, 0) * self.kernel.extents[formed.lane]
         first += point.get(formed.lane, 0)
         key = ("formed", first)

@@ -1,15 +1,16 @@
-"""Loops whose turns know nothing of each other, as vectors: `rt.lanes` of an `rt.code`.
+"""Loops of independent iterations as vectors: `rt.lanes` of an `rt.code`.
 
     rt.lanes 0 to 37 { ^bb0(%i): x[j, %i] = f(x[j, %i], s[j]) }
         ->  scf.for %i = 0 to 32 step 16 { the body on vectors of 16 }
-            the body on one vector at 32, of which a mask keeps 5 lanes
+            the body on one vector at 32, with a mask for 5 lanes
 
-Values that are the same in all lanes stay scalars and are spread where a vector meets them. A loop
-that is known to be shorter than a vector takes the next power of two, one that is known to be a few
-vectors long is written out. An `rt.reduce` combines all of them in the lanes of one vector, and
-these at the end; a long one in those of four, since each step would wait for the one before.
+Values that are the same in all lanes stay scalars; an operation with a vector broadcasts them. If a
+loop is known to be shorter than a vector, its vectors have the next power of two as length. If it
+is known to be a few vectors long, it is unrolled. An `rt.reduce` combines its values in the lanes
+of one vector, and these lanes at the end. A long one uses four vectors, since each step would wait
+for the one before.
 
-Needs: a body of arithmetic, whose places move with the lane in the last index or not at all.
+Needs: a body of arithmetic, whose accesses move with the lane in the last index or not at all.
 Breaks: nothing.
 """
 
@@ -33,13 +34,13 @@ from ncc.dialects.scalar import flags_of
 
 index = IndexType()
 
-WRITTEN_OUT = 8
-"""The most vectors of a loop without a loop."""
+MOST_UNROLLED = 8
+"""The most vectors of a loop that is unrolled."""
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """How values are combined: two vectors, the lanes of one, and what changes nothing."""
+    """How to combine two vectors, how the lanes of one vector, and the neutral element."""
 
     operation: type[Operation]
     across: vector.CombiningKindFlag
@@ -58,7 +59,7 @@ REDUCTIONS = {
 
 
 def widen(body: Block, target: Target) -> None:
-    """Every `rt.lanes` and `rt.reduce` in the block and in its loops as vectors of the target."""
+    """Replace every `rt.lanes` and `rt.reduce` in the block by vectors of the target."""
     for op in list(body.walk()):
         if isinstance(op, LanesOp | ReduceOp):
             _Lanes(op, target).write()
@@ -66,7 +67,7 @@ def widen(body: Block, target: Target) -> None:
 
 
 class _Lanes:
-    """One loop while it is written in front of itself."""
+    """One loop, while its vectors are inserted in front of it."""
 
     def __init__(self, op: LanesOp | ReduceOp, target: Target) -> None:
         self.op = op
@@ -99,7 +100,7 @@ class _Lanes:
             if self.count is None or self.count > self.width:
                 combined = self._whole(end, combined)
             mask = self._before(vector.CreateMaskOp, [left], vector_type(i1, self.width))
-            combined = self._placed(_Body(self, mask), end, combined)
+            combined = self._inserted(_Body(self, mask), end, combined)
         if isinstance(self.op, ReduceOp) and self.reduction is not None:
             kind = {"kind": vector.CombiningKindAttr(self.reduction.across)}
             operands = [*combined, self.op.initial]
@@ -107,18 +108,18 @@ class _Lanes:
             self.op.result.replace_all_uses_with(total)
 
     def _whole(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
-        """The vectors up to `end`, in a loop unless they are known to be few."""
+        """The vectors up to `end`: in a loop, unless they are known to be few."""
         start = _constant(self.op.first)
-        if self.count is None or start is None or self.count // self.width > WRITTEN_OUT:
+        if self.count is None or start is None or self.count // self.width > MOST_UNROLLED:
             return self._loops(end, combined)
         for position in range(self.count // self.width):
             at = self._constant(start + position * self.width, index)
-            combined = self._placed(_Body(self, None), at, combined)
+            combined = self._inserted(_Body(self, None), at, combined)
         return combined
 
     def _loops(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
-        """The vectors up to `end` in a loop; some side by side, then those that are left, where
-        they are combined.
+        """The vectors up to `end` in a loop. A long reduction combines several of them side by
+        side, and the remaining ones in a second loop.
         """
         few = self.count is not None and self.count // self.width < LONG_REDUCTION
         how = self.reduction
@@ -130,14 +131,11 @@ class _Lanes:
         middle = self._before(arith.SubiOp, [end, left], index)
         several = self._loop(self.op.first, middle, combined * SIDE_BY_SIDE)
         while len(several) > 1:
-            halves = several[: len(several) // 2], several[len(several) // 2 :]
-            several = [
-                self._before(how.operation, pair, pair[0].type, how.flags)
-                for pair in zip(*halves, strict=True)
-            ]
+            pairs = zip(several[: len(several) // 2], several[len(several) // 2 :], strict=True)
+            several = [self._before(how.operation, [a, b], a.type, how.flags) for a, b in pairs]
         return self._loop(middle, end, several)
 
-    def _placed(self, body: _Body, at: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
+    def _inserted(self, body: _Body, at: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
         """One vector, in front of the loop that is replaced."""
         made, combined = body.write(at, combined)
         for op in made:
@@ -145,7 +143,7 @@ class _Lanes:
         return combined
 
     def _loop(self, first: SSAValue, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
-        """A loop from `first` to `end`: a vector a turn, or one for each that is combined."""
+        """A loop from `first` to `end`: one vector an iteration, or one for each partial result."""
         types = [value.type for value in combined]
         block = Block(arg_types=[index, *types])
         at: SSAValue = block.args[0]
@@ -173,7 +171,7 @@ class _Lanes:
         return self._before(arith.ConstantOp, [], kind, {"value": number(value, kind)})
 
     def wide(self, value: SSAValue) -> SSAValue:
-        """A value from outside of the loop in every lane, spread once."""
+        """A value from outside of the loop in every lane; it is broadcast once."""
         if value not in self.spread:
             kind = vector_type(value.type, self.width)
             self.spread[value] = self._before(vector.BroadcastOp, [value], kind)
@@ -208,7 +206,7 @@ class _Body:
     def write(
         self, start: SSAValue, combined: list[SSAValue]
     ) -> tuple[list[Operation], list[SSAValue]]:
-        """The operations for the vector whose first lane is `start`, and what is combined then."""
+        """The operations for the vector whose first lane is `start`, and the results so far."""
         body = self.lanes.op.body.block
         self.values[body.args[0]] = start
         self.moving.add(body.args[0])
@@ -225,10 +223,10 @@ class _Body:
         return self.made, combined
 
     def _combine(self, before: SSAValue, given: SSAValue) -> SSAValue:
-        """What this vector returns, with what those before it did."""
+        """The result so far, combined with that of this vector."""
         reduction = self.lanes.reduction
         if reduction is None:
-            raise CompilerBug("a value is returned, and nobody combines it")
+            raise CompilerBug("a value is returned, and nothing combines it")
         value = self._wide(given)
         product = value.owner
         multiplied = isinstance(product, arith.MulfOp) and product is self.made[-1]
@@ -267,19 +265,19 @@ class _Body:
 
     # --- memory -----------------------------------------------------------------------------
 
-    def _moves(self, subviews: list[SSAValue]) -> bool:
-        """Whether an access is a vector: its last place moves with the lane, no other does."""
-        moving = [subview in self.moving for subview in subviews]
+    def _moves(self, indices: list[SSAValue]) -> bool:
+        """Whether an access is a vector: its last index moves with the lane, no other does."""
+        moving = [at in self.moving for at in indices]
         if any(moving[:-1]):
             raise CompilerBug("lanes that are not neighbours in memory")
         return moving[-1]
 
     def _load(self, op: memref.LoadOp) -> None:
-        source, *subviews = op.operands
-        at = [source, *(self._value(subview) for subview in subviews)]
+        source, *indices = op.operands
+        at = [source, *(self._value(index) for index in indices)]
         (result,) = op.results
         kind = vector_type(result.type, self.lanes.width)
-        if not self._moves(subviews):
+        if not self._moves(indices):
             self.values[result] = self._add(memref.LoadOp, at, result.type)
         elif self.mask is None:
             self.values[result] = self._add(vector.LoadOp, at, kind)
@@ -289,10 +287,10 @@ class _Body:
             self.values[result] = self._add(vector.MaskedLoadOp, [*at, self.mask, zeros], kind)
 
     def _store(self, op: memref.StoreOp) -> None:
-        value, target, *subviews = op.operands
-        if not self._moves(subviews):
-            raise CompilerBug("all lanes write to one place")
-        at = [target, *(self._value(subview) for subview in subviews)]
+        value, target, *indices = op.operands
+        if not self._moves(indices):
+            raise CompilerBug("all lanes write to one address")
+        at = [target, *(self._value(index) for index in indices)]
         stored = self._wide(value)
         if self.mask is None:
             self.made.append(make(vector.StoreOp, operands=[stored, *at]))
@@ -304,23 +302,23 @@ class _Body:
     def _operation(self, op: Operation) -> None:
         (result,) = op.results
         if any(operand in self.moving for operand in op.operands):
-            self._subview(op)
+            self._note_index(op)
         operands = [self._value(operand) for operand in op.operands]
         kind = result.type
         if any(isinstance(operand.type, VectorType) for operand in operands):
             if isinstance(kind, IndexType):
-                raise CompilerBug("a place that is computed lane by lane")
+                raise CompilerBug("an index that is computed lane by lane")
             operands = [self._wide(operand) for operand in op.operands]
             kind = vector_type(kind, self.lanes.width)
         self.values[result] = self._add(type(op), operands, kind, op.properties)
 
-    def _subview(self, op: Operation) -> None:
-        """Note that a place moves with the lane, by one from lane to lane."""
+    def _note_index(self, op: Operation) -> None:
+        """Note that an index moves with the lane, by one from lane to lane."""
         moving = [operand in self.moving for operand in op.operands]
         if moving not in ([True, False], [False, True]) or not (
             isinstance(op, arith.AddiOp) or (isinstance(op, arith.SubiOp) and moving[0])
         ):
-            raise CompilerBug(f"{op.name} of the number of a lane")
+            raise CompilerBug(f"{op.name} of the index of a lane")
         self.moving.add(op.results[0])
 
 
@@ -332,7 +330,7 @@ def _block_of(op: Operation) -> Block:
 
 
 def _constant(value: SSAValue) -> int | None:
-    """An index that is known when compiling."""
+    """An index that is known at compile time."""
     op = value.op if isinstance(value, OpResult) else None
     if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
         return op.value.value.data

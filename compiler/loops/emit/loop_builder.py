@@ -1,4 +1,4 @@
-"""Writing loops: constants once a function, sums of addresses once a scope, loops as blocks."""
+"""Builds loops: each constant once in a function, each sum of an address once in a scope."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
 
 @cache
 def memory_type(element: Attribute, elements: int) -> MemRefType[Attribute]:
-    """So many elements one behind the other."""
+    """So many contiguous elements."""
     return MemRefType(element, [elements])
 
 
@@ -51,7 +51,7 @@ class LoopBuilder:
         self._first_constant: Operation | None = None
         self._sums: list[dict[tuple[tuple[SSAValue, int], ...], SSAValue]] = [{}]
         self._bases: list[dict[tuple[tuple[SSAValue, int], ...], SSAValue]] = [{}]
-        """For each open block the sums that were asked for in it, as they were asked for."""
+        """For each open block its sums, by the terms that were given."""
         self._depth: dict[SSAValue, int] = {}
 
     def add(
@@ -67,7 +67,7 @@ class LoopBuilder:
         return only_result(op)
 
     def put(self, op: Operation) -> None:
-        """One operation that is made already."""
+        """Append an operation."""
         self.blocks[-1].add_op(op)
 
     def binary(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
@@ -141,7 +141,7 @@ class LoopBuilder:
     # --- memory -----------------------------------------------------------------------------
 
     def scratch(self, kind: Attribute) -> SSAValue:
-        """Memory on the stack, at the start of a line of the caches."""
+        """Memory on the stack, aligned to a cache line."""
         properties: dict[str, Attribute] = {
             "alignment": integer(64),
             "operandSegmentSizes": segments(0, 0),
@@ -158,7 +158,7 @@ class LoopBuilder:
         return self.add(vector.LoadOp, [source, at], vector_type(kind.element_type, lanes))
 
     def gather(self, source: SSAValue, first: SSAValue, subviews: SSAValue) -> SSAValue:
-        """A vector of elements at places, of int32, counted from the first."""
+        """A vector of elements at int32 offsets from the first."""
         kind, lanes = source.type, subviews.type
         if not isinstance(kind, MemRefType) or not isinstance(lanes, VectorType):
             raise TypeError(f"{kind} is no memory, or {lanes} no vector")
@@ -186,7 +186,7 @@ class LoopBuilder:
         return self.add(vector.InsertOp, [element, value], value.type, at)
 
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-        """Lanes of two vectors, those of b counted behind those of a."""
+        """Lanes of two vectors; the numbers of those of b follow those of a."""
         lanes: dict[str, Attribute] = {"mask": integers(mask)}
         kind = a.type
         if not isinstance(kind, VectorType):
@@ -252,7 +252,7 @@ class LoopBuilder:
         return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
 
     def function(self, name: str) -> func.FuncOp:
-        """What has been written, as a private function without results."""
+        """The operations so far, as a private function without results."""
         entry = self.blocks[0]
         entry.add_op(make(func.ReturnOp))
         return private_function(name, entry)

@@ -1,8 +1,6 @@
-"""The place in the function of a kernel that is written: where each loop is, and how long vectors
-are.
+"""Where an emitter is in the function of a kernel: the index of each loop, the length of vectors.
 
-All parts of an emitter share one `Position`: addresses and loads (`reads.py`), bodies (`body.py`),
-what follows a sum (`epilogue.py`), sums along the lane (`rows.py`), and the nest around them.
+All parts of an emitter share one `Position` (see `emitter.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel, KSplit
 from ncc.compiler.loops.schedule.schedule import Schedule
 
 Point = dict[int, int]
@@ -26,8 +24,9 @@ Point = dict[int, int]
 
 @dataclass
 class State:
-    """Where the emitter is: the base of every loop, tile sizes and vector length in force, the part
-    of the lane where a chunk has no more of it, and what was read at this place.
+    """The first index of the tile along every loop, the sizes of the tile, the length of vectors,
+    the part of the lane that the chunk has, if it has not all of it, and the values that were read
+    here.
     """
 
     bases: dict[int, SSAValue | int] = field(default_factory=dict)
@@ -38,20 +37,20 @@ class State:
 
 
 def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
-    """The memrefs of a kernel's arguments: as many elements as it can reach, at least one."""
+    """The memrefs of a kernel's arguments: up to the last element that it accesses."""
     sizes = [1] * len(kernel.element_types)
     for access in kernel.accesses():
         reach = zip(access.coefficients, kernel.extents, strict=True)
         size = 1 + access.offset + access.table_reach + sum(c * (n - 1) for c, n in reach if c > 0)
         held = kernel.bf16_split
         if held is not None and access is held.store:
-            size += held.distance + (-held.back if kernel.unpaired is None else held.beside)
+            size += held.distance + (-held.back if kernel.unpaired is None else held.to_odd)
         sizes[access.argument] = max(sizes[access.argument], size)
     return [memory_type(t, n) for t, n in zip(kernel.element_types, sizes, strict=True)]
 
 
 class Position:
-    """The function of one kernel, and the place in it that is written."""
+    """The function of one kernel, its builder, and the state of the emitter."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         self.kernel = kernel
@@ -59,15 +58,27 @@ class Position:
         types: list[Attribute] = list(kernel_types(kernel))
         self.entry = Block(arg_types=[*types, index, index])
         self.builder = LoopBuilder(self.entry)
-        self.state = State()
+        self.state = State(
+            sizes={d: schedule.points(d) for d in kernel.parallel},
+            lanes=1 if schedule.lane is None else schedule.vector,
+        )
 
     @property
     def vector_points(self) -> bool:
         """Whether the points are vectors: the lane is parallel and wider than one element."""
         return self.schedule.lane not in self.kernel.reduced and self.state.lanes > 1
 
+    @property
+    def k_split(self) -> KSplit | None:
+        """How the tile splits k, if it is of the last block of outputs."""
+        k_split = self.kernel.k_split
+        if k_split is None:
+            return None
+        last = self.kernel.extents[k_split.outputs] - 1
+        return k_split if self.state.bases.get(k_split.outputs, 0) == last else None
+
     def lanes_at(self, point: Point) -> int:
-        """Elements of the vector at a point: fewer where the schedule says so."""
+        """Elements of the vector at a point: fewer if it is short."""
         short = self.schedule.short
         if short is None or not self.is_short(point):
             return self.state.lanes
@@ -76,7 +87,7 @@ class Position:
     def is_short(self, point: Point) -> bool:
         """Whether the vector at a point is short.
 
-        Only tiles that are written apart, for the end of a loop, have such: they know where it is.
+        Only a tile at the end of a loop has short vectors, and its index is known.
         """
         if self.schedule.short is None:
             return False
@@ -87,7 +98,7 @@ class Position:
 
     @contextmanager
     def as_long_as(self, point: Point) -> Iterator[None]:
-        """Have vectors as long as the one at a point."""
+        """In a `with` block, vectors are as long as the one at a point."""
         whole, self.state.lanes = self.state.lanes, self.lanes_at(point)
         yield
         self.state.lanes = whole
@@ -100,8 +111,8 @@ class Position:
         carried: Sequence[SSAValue],
         iteration: Callable[[list[SSAValue]], Sequence[SSAValue]],
     ) -> list[SSAValue]:
-        """A loop of the kernel, each iteration by `iteration(carried)`; no iteration uses what the
-        one before has read.
+        """A loop of the kernel; `iteration(carried)` writes an iteration, which uses no value that
+        was read outside of it.
         """
 
         def body(i: SSAValue, values: list[SSAValue]) -> Sequence[SSAValue]:
@@ -112,6 +123,16 @@ class Position:
             return results
 
         return self.builder.loop(first, last, 1, carried, body)
+
+    def each_step(self, loop: int, body: Callable[[SSAValue], None]) -> None:
+        """A loop of the kernel that carries no values."""
+
+        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[loop] = i
+            body(i)
+            return []
+
+        self.builder.loop(0, self.kernel.extents[loop], 1, [], step)
 
     def with_loop(
         self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]
@@ -125,21 +146,21 @@ class Position:
             self.state.bases[loop] = old_base
 
     def points(self) -> list[Point]:
-        """The points of a tile, but for those that hold nothing that counts."""
+        """The points of a tile, without those in the padding of a block."""
         loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
         ranges = [range(0, self.state.sizes[d] * self._step(d), self._step(d)) for d in loops]
         points = [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
         return [point for point in points if not self._is_left_out(point)]
 
     def _is_left_out(self, point: Point) -> bool:
-        """Whether a vector lies wholly behind the elements of the lane that count."""
+        """Whether a vector is wholly in the padding of a block."""
         lane, short = self.schedule.lane, self.schedule.short
         if lane is None or short is None or not self.is_short(point):
             return False
         return self.along(lane, point) >= short[1]
 
     def along(self, lane: int, point: Point) -> int:
-        """Where the vector at a point begins, in a tile that has short ones."""
+        """The first element of the vector at a point, in a tile with short vectors."""
         base = self.state.bases.get(lane, 0)
         if not isinstance(base, int):
             raise CompilerBug("a short vector in a loop along the lane")

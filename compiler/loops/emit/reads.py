@@ -1,12 +1,15 @@
-"""Writes what a point of a kernel reads: addresses, and the loads at them.
+"""Writes the loads of a point of a kernel, and their addresses.
 
-A point is one element, or a vector of neighbours along the lane. What varies along the lane is
-read as a vector: at once where neighbours lie side by side, else element by element, or by vectors
-along another loop that are transposed or taken apart in registers. Everything else is read once and
-spread only where it meets a vector.
+A point is one element, or a vector of neighbours along the lane. An access that moves along the
+lane is a vector. If its elements are contiguous, it is one load; else it is loaded element by
+element, or by vectors along another loop, which are transposed or deinterleaved in registers. All
+other accesses load one element, and an operation with a vector broadcasts it. In a block that
+splits k, several elements share the lanes.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType, f32
@@ -16,11 +19,11 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import vector_type
 from ncc.compiler.loops.emit.position import Part, Point
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
-from ncc.compiler.loops.kernel.kernel import Access
+from ncc.compiler.loops.kernel.kernel import Access, KSplit
 
 
 class Reads(Part):
-    """What points read."""
+    """The loads of points."""
 
     def address(self, access: Access, point: Point) -> SSAValue:
         return self.builder.linear(*self.subview(access, point))
@@ -42,7 +45,7 @@ class Reads(Part):
         return tuple(terms), constant
 
     def read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
-        """The element or vector of an access at a point, read once a tile step."""
+        """The element or vector of an access at a point, loaded once in a step of a tile."""
         lane = self.schedule.lane
         if lane_moves and lane is not None and access.coefficients[lane] != 1:
             if self.schedule.interleave is not None:
@@ -50,15 +53,19 @@ class Reads(Part):
             if self.schedule.transpose is None:
                 return self._read_strided(access, point, lane)
             return self._read_transposed(access, point, lane)
+        k_split = None if lane_moves else self.position.k_split
+        if k_split is not None and access.coefficients[k_split.inputs] == 1:
+            return self._read_split(access, point, k_split)
+        return self.neighbours(access, point, self.state.lanes if lane_moves else 1)
+
+    def neighbours(self, access: Access, point: Point, count: int) -> SSAValue:
+        """So many contiguous elements from that of a point on, loaded once in a step of a tile."""
         subview = self.subview(access, point)
-        lanes = self.state.lanes if lane_moves else 1
-        key = (access.argument, subview, lanes)
+        key = (access.argument, subview, count)
         found = self.state.cache.get(key)
         if found is None:
-            source = self.entry.args[access.argument]
-            found = self.state.cache[key] = self.builder.load(
-                source, self.builder.linear(*subview), lanes
-            )
+            source, at = self.entry.args[access.argument], self.builder.linear(*subview)
+            found = self.state.cache[key] = self.builder.load(source, at, count)
         return found
 
     def prefetch(self) -> None:
@@ -69,8 +76,19 @@ class Reads(Part):
                 source = self.entry.args[access.argument]
                 self.builder.prefetch(source, self.address(access, {}), l1)
 
+    def _read_split(self, access: Access, point: Point, k_split: KSplit) -> SSAValue:
+        """Several inputs in one vector, each in the lanes that it has."""
+        coefficients, times = list(access.coefficients), k_split.times
+        coefficients[k_split.inputs] = times
+        held = self.neighbours(replace(access, coefficients=tuple(coefficients)), point, times)
+        key = ("split", held)
+        if key not in self.state.cache:
+            lanes = [lane % times for lane in range(self.state.lanes)]
+            self.state.cache[key] = self.builder.shuffle(held, held, lanes)
+        return self.state.cache[key]
+
     def _read_strided(self, access: Access, point: Point, lane: int) -> SSAValue:
-        """A vector of elements that do not lie side by side."""
+        """A vector of elements that are not contiguous."""
         source = self.entry.args[access.argument]
         first = point.get(lane, 0)
         elements = [
@@ -83,7 +101,7 @@ class Reads(Part):
         return value
 
     def _read_transposed(self, access: Access, point: Point, lane: int) -> SSAValue:
-        """One column of a square that is loaded by rows, along the loop that `transpose` names."""
+        """One column of a square that is loaded by rows, along the loop `Schedule.transpose`."""
         along, lanes = self.schedule.transpose, self.state.lanes
         if along is None or self.state.sizes[along] != lanes:
             raise CompilerBug("a strided vector without a square around it")
@@ -100,7 +118,7 @@ class Reads(Part):
         return self.state.cache[*key, point[along]]
 
     def _read_interleaved(self, access: Access, point: Point, members: int) -> SSAValue:
-        """One of the vectors that are interleaved along a loop: they are read and split once."""
+        """One of the vectors that are interleaved along a loop; all are loaded together."""
         lanes, count = self.state.lanes, self.kernel.extents[members]
         number, (terms, constant) = self.first_member(access, point, members)
         key = ("interleaved", access.argument, terms, constant, lanes)
@@ -117,7 +135,7 @@ class Reads(Part):
     def first_member(
         self, access: Access, point: Point, members: int
     ) -> tuple[int, tuple[tuple[tuple[SSAValue, int], ...], int]]:
-        """Which of the interleaved vectors a point has, and the place of the first of them."""
+        """Which of the interleaved vectors a point has, and the address of the first of them."""
         base = self.state.bases.get(members, 0)
         if not isinstance(base, int):
             raise CompilerBug("interleaved vectors of a loop that is not unrolled")
@@ -126,15 +144,15 @@ class Reads(Part):
     # --- widening ---------------------------------------------------------------------------
 
     def vector(self, value: SSAValue) -> SSAValue:
-        """A value as wide as the accumulators are."""
+        """A value as wide as the accumulators."""
         return self.wide(value) if self.position.vector_points else value
 
     def read_single(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
-        """An element or vector of an access as float32, where it is narrower."""
+        """An element or vector of an access as float32."""
         return self.single(self.read(access, point, lane_moves))
 
     def single(self, value: SSAValue) -> SSAValue:
-        """A number or vector of them as float32, widened once a tile step."""
+        """A number or vector as float32; it is widened once in a step of a tile."""
         kind = value.type
         element = kind.element_type if isinstance(kind, VectorType) else kind
         if element == f32:

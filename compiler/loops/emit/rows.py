@@ -1,18 +1,17 @@
-"""Writes reductions whose lane is reduced: vectors of partial results, folded at the end of a row.
+"""Writes reductions along the lane: vectors of partial results, whose lanes are combined at last.
 
     for outer reduced loops:
       partial = neutral elements              a vector for each point, or several of a long row
       for vectors of the row: partial = ...
-      partial = ...                           the last vector of the row, in lanes that are left
+      partial = ...                           the last vector of the row, in the remaining lanes
       value = value combined with all lanes of partial
 
-The last vector of a row overlaps the one before it, and only its new lanes are taken: a row is no
-shorter than a vector.
+The last vector of a row overlaps the one before it, and only its new lanes count. So a row is at
+least as long as a vector.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial, reduce
 
 from xdsl.dialects import arith, vector
@@ -31,7 +30,7 @@ _NEUTRAL: dict[type[Operation], float] = {
     arith.AddiOp: 0,
     arith.MuliOp: 1,
 }
-"""What a reduction starts from, by what it combines with."""
+"""The neutral element of each operation that reductions combine with."""
 
 _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
     arith.AddfOp: vector.CombiningKindFlag.ADD,
@@ -41,7 +40,7 @@ _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
     arith.AddiOp: vector.CombiningKindFlag.ADD,
     arith.MuliOp: vector.CombiningKindFlag.MUL,
 }
-"""How the lanes of a vector are combined, by the same."""
+"""How the same operations combine the lanes of a vector."""
 
 
 class Rows(Part):
@@ -51,40 +50,33 @@ class Rows(Part):
         super().__init__(position)
         self.body = body
 
-    def fold_rows(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        """What points have become when all rows are folded into the values that they began with."""
-        outer = [d for d in self.schedule.reduced if d != lane]
+    def of(self, points: list[Point]) -> list[SSAValue]:
+        """The results of points, over all rows."""
+        *outer, lane = self.schedule.reduced
+        values = [self.body.initial(point) for point in points]
+        self.state.cache = {}
         return self._rows(outer, lane, points, values)
 
     def _rows(
         self, outer: list[int], lane: int, points: list[Point], values: list[SSAValue]
     ) -> list[SSAValue]:
-        """Loops around the folding of one row."""
-        if outer:
-            loop, inner = outer[0], outer[1:]
-
-            def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-                self.state.bases[loop] = i
-                saved, self.state.cache = self.state.cache, {}
-                results = self._rows(inner, lane, points, carried)
-                self.state.cache = saved
-                return results
-
-            extent = self.builder.constant(self.kernel.extents[loop])
-            return self.builder.loop(self.builder.constant(0), extent, 1, values, step)
-        return self._one_row(lane, points, values)
+        """The reduced loops around one row."""
+        if not outer:
+            return self._one_row(lane, points, values)
+        inner = partial(self._rows, outer[1:], lane, points)
+        return self.position.iterations(outer[0], 0, self.kernel.extents[outer[0]], values, inner)
 
     def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        """A row folded into the values of points: by vectors, then the lanes of these."""
+        """Values of points, combined with one row: first vectors of it, then their lanes."""
         lanes, extent = self.schedule.vector, self.kernel.extents[lane]
         whole = extent // lanes * lanes
         if not whole:
-            raise CompilerBug(f"a row of {extent} cells in vectors of {lanes}")
+            raise CompilerBug(f"a row of {extent} elements in vectors of {lanes}")
         self.state.lanes = lanes
         combine, _ = self._combination()
         vectors = self._whole_vectors(lane, points, whole)
         if whole < extent:
-            last = self._taken_in(lane, points, self.builder.constant(extent - lanes), vectors)
+            last = self._step(lane, points, self.builder.constant(extent - lanes), vectors)
             taken = whole + lanes - extent
             chosen = [*range(lanes, lanes + taken), *range(taken, lanes)]
             vectors = [
@@ -92,38 +84,38 @@ class Rows(Part):
                 for new, old in zip(last, vectors, strict=True)
             ]
         return [
-            self.builder.binary(combine, value, self._folded(row, combine))
+            self.builder.binary(combine, value, self._combined(row, combine))
             for value, row in zip(values, vectors, strict=True)
         ]
 
     def _whole_vectors(self, lane: int, points: list[Point], whole: int) -> list[SSAValue]:
-        """A vector of partial results for each point; on the way, several of a long row."""
+        """A vector of partial results for each point; a long row has several, combined at last."""
         lanes, count = self.schedule.vector, len(points)
         combine, neutral = self._combination()
         start = self.builder.splat(self.builder.constant(neutral, self.position.accumulated), lanes)
-        beside = max(1, SIDE_BY_SIDE // count) if whole >= LONG_REDUCTION * lanes else 1
+        at_once = max(1, SIDE_BY_SIDE // count) if whole >= LONG_REDUCTION * lanes else 1
 
         def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:
             starts = range(0, len(values) // count * lanes, lanes)
             vectors: list[Point] = [{**point, lane: at} for at in starts for point in points]
-            step = partial(self._taken_in, lane, vectors)
+            step = partial(self._step, lane, vectors)
             bounds = self.builder.constant(first), self.builder.constant(end)
             return self.builder.loop(*bounds, len(starts) * lanes, values, step)
 
-        middle = whole // (beside * lanes) * beside * lanes
-        several = loop(0, middle, [start] * (beside * count))
+        middle = whole // (at_once * lanes) * at_once * lanes
+        several = loop(0, middle, [start] * (at_once * count))
         combined = partial(self.builder.binary, combine)
         values = [reduce(combined, several[point::count]) for point in range(count)]
         return loop(middle, whole, values) if middle < whole else values
 
-    def _taken_in(
+    def _step(
         self, lane: int, points: list[Point], at: SSAValue, values: list[SSAValue]
     ) -> list[SSAValue]:
-        """Partial results after one more vector of each point's row, behind so many cells."""
+        """Partial results after one more vector of each point's row, at this index."""
         self.state.bases[lane] = at
         saved, self.state.cache = self.state.cache, {}
         results = [
-            self.body.evaluate(self.kernel.anchor, point, value, k_split=True)
+            self.body.evaluate(self.kernel.anchor, point, value, reduces_lane=True)
             for point, value in zip(points, values, strict=True)
         ]
         self.state.cache = saved
@@ -136,8 +128,8 @@ class Rows(Part):
             raise CompilerBug("a reduction that is no sum, product, maximum or minimum")
         return type(combine), _NEUTRAL[type(combine)]
 
-    def _folded(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
-        """All lanes of a vector combined: halves onto halves."""
+    def _combined(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
+        """All lanes of a vector, combined."""
         properties: dict[str, Attribute] = {
             "kind": vector.CombiningKindAttr(_KINDS[combine]),
             "fastmath": arith.FastMathFlagsAttr("none"),

@@ -1,13 +1,12 @@
 """One step of the sums on matrix tiles: 32 numbers of P tiles of points by Q of vectors.
 
     tiles 0 to 3    the sums: that of points p and vectors q is number p * Q + q
-    tiles 4, 5      points, a half at a time
-    tiles 6, 7      vectors, a half at a time
+    tiles 4, 5      points, their high or their low parts
+    tiles 6, 7      vectors, their high or their low parts
 
     low x * high w,  high x * high w,  high x * low w
 
-in this order, so that every half is loaded once, with loads between products that do not wait for
-them.
+In this order every part is loaded once, and loads are between products that do not wait for them.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from xdsl.ir import Operation
 from ncc.dialects.tile import MultiplyOp
 
 HIGH, LOW = 0, 1
-"""The first and the second half of a number."""
+"""The parts of a number: the first bf16, and the one for the rest."""
 
 Load: TypeAlias = Callable[[int, int, int], Operation]
-"""Into a tile by its number: a half, of the points or vectors at a position."""
+"""Loads a tile, by its number: a part of the points or vectors at a position."""
 
 
 def products_of(p: int, q: int, points: Load, vectors: Load) -> Iterator[Operation]:
-    """The loads and products of a step, in the order in which they stand."""
+    """The loads and products of a step, in order."""
     if q == 1:
         return _tall(p, points, vectors)
     return _pair(points, vectors) if p == 1 else _square(points, vectors)
 
 
 def _tall(p: int, points: Load, vectors: Load) -> Iterator[Operation]:
-    """Any tiles of points by one of vectors, whose halves stay loaded."""
+    """Any tiles of points by one of vectors, whose parts stay loaded."""
     yield vectors(6, HIGH, 0)
     yield vectors(7, LOW, 0)
     for k in range(p):

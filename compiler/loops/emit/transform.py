@@ -2,107 +2,43 @@
 
     out[a, b] = sum over k and l of m[a, k] * n[b, l] * data[k, l]
 
-for small constant matrices, at every point of the other loops. Columns are transformed first
-(t[a, l] = sum of m[a, k] * data[k, l]), then the rows of t, for a few a at a time so that t stays
-in registers. Products with the matrices become the additions of `combination`; one by the matrix
-that is a one, of windows of one row or column, is no product.
+for small constant matrices, at every point of the other loops. The kernel transforms columns first
+(t[a, l] = sum of m[a, k] * data[k, l]), then the rows of t, for a few a at a time, so that t stays
+in registers. `combination` turns products with the matrices into a few additions. A matrix of one
+row and one column, as windows of one row have, is a one and needs no product.
 
-Points beyond the tails of the result are neither computed nor written.
+Points beyond the valid extents of the result are neither computed nor stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.combination import combine, together
-from ncc.compiler.loops.emit.nest import Nest
-from ncc.compiler.loops.emit.position import Point
+from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
+from ncc.compiler.loops.emit.position import Part, Point, Position
+from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.schedule import Schedule
 
 
 def clips_of(kernel: Kernel) -> list[tuple[int, int, int]]:
-    """The tails that end amid a tile. Tiles of one column are all whole, and may share a vector."""
+    """The valid extents that end amid a tile. Tiles of one column are all whole."""
     extents = kernel.extents
     return [tail for tail in kernel.valid_extents if tail[2] < extents[tail[0]] * extents[tail[1]]]
 
 
-class Transform(Nest):
-    """The nest whose tile is all results of one place."""
+class VectorArithmetic(Part):
+    """Combinations as operations on vectors, or on numbers where there is no lane."""
 
-    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
-        super().__init__(kernel, schedule)
-        if kernel.matrices is None:
-            raise CompilerBug("a transform without matrices")
-        self.first, self.second = kernel.matrices
-        self.loops = TransformLoops.of(kernel)
-        self.clips = {outer: (inner, true) for outer, inner, true in clips_of(kernel)}
-        self.kept = {d: kernel.extents[d] for d in (self.loops.row, self.loops.column)}
-
-    def _parallel(self, loops: list[int]) -> None:
-        """A loop over tiles ends where the result does, maybe with a partial tile."""
-        if not loops or loops[0] not in self.clips:
-            super()._parallel(loops)
-            return
-        loop, inner = loops[0], loops[1:]
-        point, true = self.clips[loop]
-        size = self.kept[point]
-        self._run(loop, 0, true // size, 1, 1, lambda: self._parallel(inner))
-        if true % size:
-            self.kept[point] = true % size
-            self.position.with_loop(loop, true // size, 1, lambda: self._parallel(inner))
-            self.kept[point] = size
-
-    def _tile(self) -> None:
-        rows, beside = range(self.kept[self.loops.row]), self._beside()
-        for group in together(self.first, rows, self.schedule.points(self.loops.row)):
-            self.state.cache = {}
-            down = [
-                [self._down(group, across, subview) for across in range(len(self.second[0]))]
-                for subview in beside
-            ]
-            for position, row in enumerate(group):
-                across = [[values[position] for values in found] for found in down]
-                self._row(row, beside, across)
-        self.state.cache = {}
-
-    def _row(self, row: int, beside: Sequence[Point], across: Sequence[Sequence[SSAValue]]) -> None:
-        """A row of results at places side by side: the rest of the transform, what follows it."""
-        columns = range(self.kept[self.loops.column])
-        points: list[Point] = []
-        values: list[SSAValue] = []
-        for subview, transformed in zip(beside, across, strict=True):
-            here = [
-                {**subview, self.loops.row: row, self.loops.column: column} for column in columns
-            ]
-            results = combine(self.second, columns, transformed.__getitem__, self)
-            points += here
-            values += map(self._on_start, results, here)
-        self.epilogue.finish_each(points, values)
-
-    def _beside(self) -> list[Point]:
-        """The places of a tile: both blocks of a pair where results are stored in halves."""
-        bf16_split = self.kernel.bf16_split
-        if bf16_split is None:
-            return [{}]
-        return [{bf16_split.pairs: block} for block in range(self.state.sizes[bf16_split.pairs])]
-
-    def _down(self, rows: Sequence[int], across: int, subview: Point) -> list[SSAValue]:
-        """Some rows of the transform of one column of the data."""
-
-        def data(down: int) -> SSAValue:
-            point = {**subview, self.loops.down: down, self.loops.across: across}
-            return self.reads.read(self.loops.data, point, self.position.vector_points)
-
-        return combine(self.first, rows, data, self)
-
-    # --- arithmetic of combinations ---------------------------------------------------------
+    def __init__(self, position: Position, reads: Reads) -> None:
+        super().__init__(position)
+        self.reads = reads
 
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.builder.binary(arith.AddfOp, a, b)
@@ -120,3 +56,84 @@ class Transform(Nest):
 
     def _constant(self, factor: float) -> SSAValue:
         return self.reads.vector(self.builder.constant(factor, f32))
+
+
+class Transform(KernelEmitter):
+    """The emitter of a separable transform, whose register tile is one tile of Winograd's."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(kernel, schedule)
+        self.transform = TransformLoops.of(kernel)
+        self.arithmetic = VectorArithmetic(self.position, self.reads)
+        self.clips = {outer: (inner, true) for outer, inner, true in clips_of(kernel)}
+        kept = self.transform.row, self.transform.column
+        self.state.sizes |= {d: kernel.extents[d] for d in kept}
+
+    def write(self) -> None:
+        self.loops.chunks(lambda: self._nest(self.schedule.order[self.schedule.chunks :]))
+
+    def _nest(self, loops: Sequence[int]) -> None:
+        """The loops inside of a chunk, outermost first."""
+        if not loops:
+            self._tile()
+            return
+        loop = self._clipped if loops[0] in self.clips else self.loops.loop
+        loop(loops[0], lambda: self._nest(loops[1:]))
+
+    def _clipped(self, loop: int, body: Callable[[], None]) -> None:
+        """A loop over tiles ends where the result does, maybe with a partial tile."""
+        kept, true = self.clips[loop]
+        whole, rest = divmod(true, self.kernel.extents[kept])
+
+        def partial_tile() -> None:
+            self.position.with_loop(kept, 0, rest, body)
+
+        self.loops.run(loop, 0, whole, 1, 1, body)
+        if rest:
+            self.position.with_loop(loop, whole, 1, partial_tile)
+
+    def _tile(self) -> None:
+        rows, blocks = range(self.state.sizes[self.transform.row]), self._blocks()
+        for group in together(self.transform.m, rows, self.schedule.points(self.transform.row)):
+            self.state.cache = {}
+            down = [
+                [self._down(group, across, block) for across in range(len(self.transform.n[0]))]
+                for block in blocks
+            ]
+            for position, row in enumerate(group):
+                across = [[values[position] for values in found] for found in down]
+                self._row(row, blocks, across)
+        self.state.cache = {}
+
+    def _row(self, row: int, blocks: Sequence[Point], across: Sequence[Sequence[SSAValue]]) -> None:
+        """A row of the results of neighbouring tiles: the transform of a row of t, and the
+        epilogue.
+        """
+        columns = range(self.state.sizes[self.transform.column])
+        points: list[Point] = []
+        values: list[SSAValue] = []
+        for block, transformed in zip(blocks, across, strict=True):
+            here = [
+                {**block, self.transform.row: row, self.transform.column: column}
+                for column in columns
+            ]
+            results = combine(self.transform.n, columns, transformed.__getitem__, self.arithmetic)
+            points += here
+            values += map(self.body.on_start, results, here)
+        self.epilogue.finish_each(points, values)
+
+    def _blocks(self) -> list[Point]:
+        """Blocks that are computed together: two if results are stored as bf16 numbers."""
+        bf16_split = self.kernel.bf16_split
+        if bf16_split is None:
+            return [{}]
+        return [{bf16_split.pairs: n} for n in range(self.state.sizes[bf16_split.pairs])]
+
+    def _down(self, rows: Sequence[int], across: int, block: Point) -> list[SSAValue]:
+        """Some rows of the transform of one column of the data."""
+
+        def data(down: int) -> SSAValue:
+            point = {**block, self.transform.down: down, self.transform.across: across}
+            return self.reads.read(self.transform.data, point, self.position.vector_points)
+
+        return combine(self.transform.m, rows, data, self.arithmetic)

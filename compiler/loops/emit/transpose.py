@@ -1,10 +1,10 @@
-"""Transposing elements in registers: rows that were loaded become columns to store.
+"""Transposes elements in registers: loaded rows become columns to store.
 
-A square is cut into quarters: the off-diagonal ones change places, then each is transposed in the
-same way. L vectors of L lanes take log2(L) rounds of L shuffles.
+A square has four quarters. The off-diagonal ones are swapped, then each quarter is transposed in
+the same way. L vectors of L lanes take log2(L) rounds of L shuffles.
 
-Vectors that are interleaved are split into those of even and of odd numbers, then each half in the
-same way: n of them take n shuffles a round. An odd n takes n (n - 1), each gathered from all.
+Interleaved vectors are split into those of even and of odd numbers, then both groups in the same
+way: n of them take n shuffles in a round. An odd n takes n (n - 1) shuffles.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def transposed(builder: LoopBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]
 
 
 def deinterleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int) -> list[SSAValue]:
-    """Vectors c with c[i][j] = element j * n + i of n vectors that lie side by side."""
+    """Vectors c with c[i][j] = element j * n + i of n contiguous vectors."""
     count = len(vectors)
     if count == 1:
         return list(vectors)
@@ -43,17 +43,17 @@ def deinterleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int)
         rows = [[divmod(j * count + i, lanes) for j in range(lanes)] for i in range(count)]
         return [_gathered(builder, vectors, row) for row in rows]
     pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
-    halves = [
+    groups = [
         deinterleaved(
             builder, [builder.shuffle(a, b, range(odd, 2 * lanes, 2)) for a, b in pairs], lanes
         )
         for odd in range(2)
     ]
-    return [vector for pair in zip(*halves, strict=True) for vector in pair]
+    return [vector for pair in zip(*groups, strict=True) for vector in pair]
 
 
 def interleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int) -> list[SSAValue]:
-    """The inverse: n vectors that lie side by side, whose element j * n + i is vectors[i][j]."""
+    """The inverse: n contiguous vectors, whose element j * n + i is vectors[i][j]."""
     count = len(vectors)
     if count == 1:
         return list(vectors)
@@ -62,17 +62,17 @@ def interleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int) -
         rows = [subviews[first : first + lanes] for first in range(0, count * lanes, lanes)]
         return [_gathered(builder, vectors, row) for row in rows]
     mixed = [n // 2 + n % 2 * lanes for n in range(2 * lanes)]
-    halves = [interleaved(builder, vectors[odd::2], lanes) for odd in range(2)]
+    groups = [interleaved(builder, vectors[odd::2], lanes) for odd in range(2)]
     return [
         builder.shuffle(a, b, part)
-        for a, b in zip(*halves, strict=True)
+        for a, b in zip(*groups, strict=True)
         for part in (mixed[:lanes], mixed[lanes:])
     ]
 
 
 def unfolded(builder: LoopBuilder, vector: SSAValue, lanes: int, times: int) -> SSAValue:
-    """c with c[i] = the sum of vector[i * times + q] over q < times, a power of two, for as many i
-    as there are; the lanes behind these hold some of them again.
+    """c with c[i] = the sum of vector[i * times + q] over q < times, a power of two. The lanes
+    behind the last i hold some of them again.
     """
     apart = 1
     while apart < times:
@@ -85,7 +85,7 @@ def unfolded(builder: LoopBuilder, vector: SSAValue, lanes: int, times: int) -> 
 def _gathered(
     builder: LoopBuilder, vectors: Sequence[SSAValue], row: Sequence[tuple[int, int]]
 ) -> SSAValue:
-    """The elements at these places, each a vector and a lane of it: one vector more a shuffle."""
+    """Elements by vector and lane; each shuffle takes in one more vector."""
     found, lanes = vectors[0], len(row)
     for number, vector in enumerate(vectors[1:], 1):
         taken = [at if n == 0 and number == 1 else j for j, (n, at) in enumerate(row)]

@@ -1,4 +1,4 @@
-"""Which weights of a sum are folded: they say so themselves, wherever they are read."""
+"""Finds the weights of a sum that split k: the source of the weights says so (`Folded`)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ncc.dialects.weights.derived import Folded
 
 
 def k_split(linalg_op: LinalgOp, subviews: Mapping[SSAValue, Subview]) -> KSplit | None:
-    """The folding of the weights that a computation multiplies with, by its loops.
+    """How the weights of a computation split k, by its loops.
 
-    Raises CompilerBug where it does not read them block by block.
+    Raises CompilerBug if it does not read them block by block.
     """
     for access in linalg_op.reads:
         subview = subviews.get(access.value)
@@ -26,6 +26,6 @@ def k_split(linalg_op: LinalgOp, subviews: Mapping[SSAValue, Subview]) -> KSplit
             continue
         outputs, inputs = access.index[source.outputs].bare, access.index[-2].bare
         if outputs is None or inputs is None:
-            raise CompilerBug("folded weights that are not read block by block")
+            raise CompilerBug("weights that split k are not read block by block")
         return KSplit(outputs, inputs, source.times)
     return None

@@ -1,11 +1,11 @@
-"""A kernel before it is loops: its computations as linear addresses over one set of loops.
+"""A kernel: the computations of a group as linear addresses over one set of loops.
 
-Every access of a group becomes `argument[offset + the sum of coefficient * loop]`: layouts, pads,
-slices and reshapes are only other coefficients here. Two calls whose kernels have the same
-signature share one function, whatever their layers are called.
+Every access of a group becomes `argument[offset + the sum of coefficient * loop]`. Layouts, pads,
+slices and reshapes only change coefficients. Two calls whose kernels have the same signature share
+one function, whatever their layers are called.
 
-Kernels are addresses, not memrefs of many axes: so loops that walk all accesses as one loop would
-can be collapsed, and two layers share code when these numbers agree.
+Kernels have addresses, not memrefs of many axes. So two loops that walk all accesses like one loop
+can be collapsed, and two layers share code if their coefficients are equal.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
@@ -40,30 +41,41 @@ class Access:
 
     @cached_property
     def moves(self) -> tuple[tuple[int, int], ...]:
-        """The loops that it moves with, and how far a step."""
+        """The loops that it moves with, and the distance of a step."""
         return tuple((loop, by) for loop, by in enumerate(self.coefficients) if by)
 
     @property
     def table_reach(self) -> int:
-        """How many elements further than its loops the numbers of its table lead, at most."""
+        """The largest number of its table."""
         return 0 if self.table is None else self.table.most
 
     @property
     def table_loops(self) -> list[int]:
-        """The loops that choose the number of its table."""
+        """The loops that index its table."""
         return [] if self.table is None else [loop for loop, _ in self.table.at.moves]
 
     def with_loops(self, change: Callable[[Sequence[int]], Sequence[int]]) -> Access:
-        """The same among other loops; `change` makes coefficients for these of those for ours."""
+        """The same access over other loops; `change` converts the coefficients."""
         table = self.table
         if table is not None:
             table = replace(table, at=table.at.with_loops(change))
         return Access(self.argument, self.offset, tuple(change(self.coefficients)), table)
 
 
+Reason: TypeAlias = str
+"""Which condition a kernel does not meet, as a sentence about it: "its operands are not bytes"."""
+
+NO_SUM, GATHERS, PADDED = (
+    "it sums nothing",
+    "it reads at computed coordinates",
+    "some of its channels are padding",
+)
+"""Reasons that several conditions have."""
+
+
 @dataclass(frozen=True)
 class GatherTable:
-    """Numbers from 0 to `most`, of which an access adds the one at `at` to its address."""
+    """A table of numbers from 0 to `most`; an access adds the number at `at` to its address."""
 
     at: Access
     most: int
@@ -71,7 +83,7 @@ class GatherTable:
 
 @dataclass(frozen=True)
 class Stage:
-    """A body and what its block arguments are: an access, or None for the value in flight."""
+    """A body and its block arguments: an access, or None for the value so far."""
 
     body: Block
     inputs: tuple[Access | None, ...]
@@ -104,12 +116,12 @@ class Captured:
 
 @dataclass(frozen=True)
 class Bf16Split:
-    """The value at a point in two halves, besides the value or in its place.
+    """The store of a value as two bf16 numbers, its parts, besides the value or in its place.
 
-    stage       what computes a half, by its number
-    store       where the first one goes; the second lies `distance` elements behind it
-    pairs       a loop of which an odd step is stored `back` elements in front of where `store`
-                says: its steps lie two by two
+    stage       the computation of a part, by its number
+    store       the address of the first part; the second is `distance` elements behind it
+    pairs       the loop over blocks: two blocks fill a line, and an odd one is stored `back`
+                elements in front of the address that `store` gives
     alone       whether the value itself is not stored
     """
 
@@ -121,18 +133,18 @@ class Bf16Split:
     alone: bool
 
     @property
-    def beside(self) -> int:
-        """How far behind an even step its odd one lies; zeros if the loop ends before it."""
+    def to_odd(self) -> int:
+        """The distance from an even block to the odd one of its line, which may be zeros."""
         return self.store.coefficients[self.pairs] - self.back
 
 
 @dataclass(frozen=True)
 class KSplit:
-    """The last block of outputs in memory where so many rows of weights are one (`Folded`).
+    """Weights whose last block of outputs has several rows in one (`Folded`).
 
     outputs  the loop over blocks of outputs
     inputs   the loop over the inputs of a block: at the last step of `outputs`, `times` of them are
-             multiplied at once, each with its own lanes
+             multiplied at once, each in its own lanes
     """
 
     outputs: int
@@ -142,14 +154,14 @@ class KSplit:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One group on the places of one call.
+    """One group with the subviews of one call.
 
-    `initial` is a number, a computation at the stored point, or None: the accumulation goes on
-    with what the memory at `store` holds. `store` is that of `halving` where it is alone.
+    `initial` is a number, a computation at the stored point, or None: then the sum goes on with the
+    values in memory at `store`. `store` is that of `bf16_split` if only its parts are stored.
     `matrices` m and n make the anchor a separable transform: it sums m[a][k] * n[b][l] * data over
-    k and l, and its first two inputs read them. What else it reads, it multiplies with that.
-    `lanes` makes it a selection of lanes among all those of the blocks that it captures.
-    `tails` are those of a `View`: of reduced loops, and of results that nobody reads.
+    k and l, and its first two inputs read them. It multiplies the transform with its other inputs.
+    `lanes` makes it a gather of channels among those of the blocks that it captures.
+    `valid_extents` are (outer, inner, elements): elements of both loops beyond these are padding.
     """
 
     extents: tuple[int, ...]
@@ -176,15 +188,15 @@ class Kernel:
 
     @property
     def unpaired(self) -> int | None:
-        """The loop over blocks whose halves are stored, where the last has no other to be a pair
-        with.
+        """The loop over blocks that are stored as bf16 numbers, if the last one is alone in its
+        line.
         """
         held = self.bf16_split
         return held.pairs if held is not None and self.extents[held.pairs] % 2 else None
 
     @property
     def forms_weights(self) -> bool:
-        """Whether it multiplies something with what it transforms, which is weights then."""
+        """Whether it multiplies its transform, of weights then, with other data."""
         return self.matrices is not None and len(self.anchor.inputs) > 3
 
     @property
@@ -193,22 +205,22 @@ class Kernel:
 
     @cached_property
     def indexed(self) -> frozenset[int]:
-        """The loops whose numbers a body asks for."""
+        """The loops whose indices a body reads."""
         return frozenset(d for d in self.index_of.values() if d is not None)
 
     @cached_property
     def clipped(self) -> frozenset[int]:
-        """The loops that tails are of."""
+        """The loops of valid extents."""
         return frozenset(d for outer, inner, _ in self.valid_extents for d in (outer, inner))
 
     def accesses(self) -> list[Access]:
-        """Every access, those of tables too; those that store last."""
+        """Every access, also of tables; those that store are last."""
         reads = [access for stage in self.stages for access in stage.reads]
         tables = [access.table.at for access in reads if access.table is not None]
         return [*tables, *reads, *self.stores()]
 
     def stores(self) -> list[Access]:
-        """What is written: of halves, the first."""
+        """The accesses that store; of two bf16 parts, the first."""
         if self.bf16_split is None:
             return [self.store]
         return (
@@ -218,7 +230,7 @@ class Kernel:
         )
 
     def signature(self) -> Hashable:
-        """Equal for kernels that compile to the same code; layer names stay out."""
+        """Equal for kernels that compile to the same code: names of layers are not part of it."""
         captured = {value: (c.argument, c.strides) for value, c in self.captured.items()}
         initial = (
             ("stage", _stage_key(self.initial, captured))

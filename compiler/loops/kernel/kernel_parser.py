@@ -76,7 +76,7 @@ class KernelParser:
         )
 
     def _each(self, keyword: str, parse: Callable[[], T]) -> Iterator[T]:
-        """What follows a keyword, as often as that comes."""
+        """The clauses after each occurrence of a keyword."""
         while self.parser.parse_optional_keyword(keyword) is not None:
             yield parse()
 
@@ -175,7 +175,7 @@ class KernelParser:
         return self._access_of(self._numbered("arg"))
 
     def _access_of(self, argument: int) -> Access:
-        """The access whose argument has been read: what its loops add to the address."""
+        """The rest of an access whose argument has been read."""
         parser = self.parser
         offset, coefficients = 0, [0] * self.rank
         table: GatherTable | None = None
@@ -200,7 +200,7 @@ class KernelParser:
                 parser.parse_punctuation("-")
 
     def _stage(self, is_open: bool = False) -> Stage:
-        """A body, and what its arguments are; is_open: the parenthesis has been read."""
+        """A body and its arguments. is_open: the parenthesis has been read."""
         parser = self.parser
         if not is_open:
             parser.parse_punctuation("(")
@@ -224,7 +224,7 @@ class KernelParser:
         return Stage(body, tuple(inputs))
 
     def _capture(self, body: Block, captured: Sequence[Captured]) -> None:
-        """Have the last arguments of a body be values from outside."""
+        """Replace the last arguments of a body by values from outside."""
         inside = body.args[len(body.args) - len(captured) :]
         outside = Block(arg_types=[argument.type for argument in inside]).args
         for argument, value, source in zip(inside, outside, captured, strict=True):

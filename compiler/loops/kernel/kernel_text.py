@@ -11,8 +11,8 @@
     then(%sum: f32, %b: f32 = arg2[16 * d0 + d2], %out: f32 = out) { .. }
     store arg3[3136 * d0 + 16 * d1 + d2]
 
-An argument of a body without `=` is the value in flight, or unused; `out` is the accumulator, or
-unused where nothing accumulates. An access that adds a number of a table to its address says
+An argument of a body without `=` is the value so far, or unused. `out` is the accumulator, or
+unused if nothing accumulates. An access that adds a number of a table to its address is written
 `arg0[d1 + arg4[d0] to 63]`, where 63 is the largest of these numbers. A tensor that a body reads at
 computed coordinates is one more argument: `%t: tensor<..> = arg1 strides [64, 1]`.
 """
@@ -91,7 +91,7 @@ def number_text(number: float) -> str:
 
 
 def access_text(access: Access) -> str:
-    """An access as an argument and the sum of what its loops add to its address."""
+    """An access: its argument, and the sum that is its address."""
     terms = [(f"d{d}", by) for d, by in access.moves]
     said = [name if abs(by) == 1 else f"{abs(by)} * {name}" for name, by in terms]
     signs = [by < 0 for _, by in terms]
@@ -108,7 +108,7 @@ def access_text(access: Access) -> str:
 
 
 def _stage_text(keyword: str, stage: Stage, kernel: Kernel) -> str:
-    """A body with what its arguments are."""
+    """A body and its arguments."""
     used = {operand for op in ops_of(stage.body) for operand in operands_of(op)}
     captured = [value for value in kernel.captured if value in used]
     types = [*(a.type for a in stage.body.args), *(value.type for value in captured)]

@@ -1,12 +1,12 @@
-"""The loops of a kernel in normal form: as few as walk its accesses, and one for threads to share.
+"""The loops of a kernel in normal form: as few as possible, and one for threads to share.
 
     for a in 1:  for b in 4:  for c in 8:  y[8 * b + c] = x[8 * b + c]
                                             ->      for d in 32:  y[d] = x[d]
 
-Loops of extent 1 are dropped, and perfectly nested loops that walk every access as one would are
-collapsed: kernels that differ by nothing else are one. A long loop that is left alone is split, so
-that threads can share it. A loop over a single block stays if results of the block are not read:
-its schedule says by that loop which vectors are short.
+Loops of extent 1 are dropped, and perfectly nested loops that walk every access like one loop are
+collapsed. So kernels that differ only in these become equal. If one long loop is left, it is split,
+so that threads can share it. A loop over a single block stays if the block has padding, because the
+schedule names it to say which vectors are short.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, Stage
 from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
 
 LONG = 4096
-"""Steps of a loop that are worth sharing among threads."""
+"""Steps of a loop that threads share if it is alone."""
 
 SHARES = 16
-"""How many parts they are cut into, or about."""
+"""About how many parts it has then."""
 
 WHOLE_VECTORS = 32
 """Steps that make whole vectors on every target, and whole cache lines."""
 
 FEWEST_STEPS = 1024
-"""Steps of a part that may begin amid a vector: what is left of it costs little then."""
+"""The fewest steps of a part that does not end with a whole vector."""
 
 
 def normalised(kernel: Kernel) -> Kernel:
-    """Drop loops of extent 1 and join neighbours that walk every access as one loop would."""
+    """Drop loops of extent 1 and collapse neighbours that walk every access like one loop."""
     blocks = {outer for outer, _, _ in kernel.valid_extents if outer not in kernel.reduced}
     if kernel.k_split is not None:
         blocks.add(kernel.k_split.outputs)
@@ -49,10 +49,11 @@ def normalised(kernel: Kernel) -> Kernel:
 
 
 def _shared_out(kernel: Kernel) -> Kernel:
-    """Where one long parallel loop is all there is: two, the outer one for threads to share.
+    """Split the loop, if there is only one parallel loop and it is long: threads share the outer
+    one.
 
-    Loops that lead to computed coordinates do not count: their steps share these. Nor does one
-    whose steps are interleaved along it.
+    Loops of computed coordinates do not count, since their steps share the coordinates. Nor does
+    the short loop of interleaved values.
     """
     pair = interleaved_loops(kernel) or ()
     loops = [d for d in kernel.parallel if d not in (*kernel.indexed, *pair[1:])]
@@ -78,14 +79,14 @@ def _shared_out(kernel: Kernel) -> Kernel:
 
 
 def _joinable(kernel: Kernel) -> tuple[int, int] | None:
-    """Two loops, outer and inner, of which the outer one goes on where the inner one ends.
+    """Two loops, outer and inner, that every access walks like one loop.
 
-    Both are summed over, or neither: the store alone tells them apart, for it stays where it is.
+    Both are reduced, or neither, since the store does not move along reduced loops.
     """
     accesses = kernel.accesses()
-    halved = set() if kernel.bf16_split is None else {kernel.bf16_split.pairs}
-    folded = set() if kernel.k_split is None else {kernel.k_split.outputs, kernel.k_split.inputs}
-    fixed = kernel.indexed | kernel.clipped | halved | folded
+    paired = set() if kernel.bf16_split is None else {kernel.bf16_split.pairs}
+    split = set() if kernel.k_split is None else {kernel.k_split.outputs, kernel.k_split.inputs}
+    fixed = kernel.indexed | kernel.clipped | paired | split
     loops = [d for d in range(len(kernel.extents)) if d not in fixed]
     for outer, inner in permutations(loops, 2):
         extent = kernel.extents[inner]

@@ -1,15 +1,15 @@
-"""Results that nobody reads: those behind the last channel, in blocks that channels do not fill.
+"""Finds padding lanes: those after the last channel, in blocks that channels do not fill.
 
     y[o, p, o'] += x[i, p] * w[o, i, o']      of 24 channels: o = 1, o' >= 8 has no weights
 
-Weights in blocks know how many channels they have, so that nothing else has to be marked with that.
+The sources of blocked weights know how many channels they have, so the IR needs no other mark.
 
-Where only half of the last block are channels, short vectors compute that half if a vector of half
-the width takes half the time. They share a tile with whole vectors, so that both use the same
-broadcasts; a block and a half is computed as three short vectors. Where a short vector takes as
-long as a whole one, two output elements share a vector (`loops/emit/shared_vectors.py`), on a core
-that joins halves beside its multiply-adds. Where vectors are shorter than a block, those of the
-last block that hold no channel are left out.
+If channels fill at most half of the last block, short vectors compute this half, provided that a
+vector of half the length takes half the time. They share a tile with whole vectors, so that both
+use the same broadcasts; a block and a half is computed as three short vectors. If a short vector
+takes as long as a whole one, two points share a vector (`loops/emit/shared_vectors.py`), on a core
+that shuffles while it multiplies. If vectors are shorter than a block, those of the last block
+without any channel are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ncc.dialects.weights.weight import ConstantOp
 def padding_lanes(
     linalg_op: LinalgOp, subviews: Mapping[SSAValue, Subview], loops: Mapping[int, int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Pairs of loops, as `loops` names them: outer, inner, and how many steps of both count."""
+    """Pairs of loops, as `loops` names them: outer, inner, and how many elements are valid."""
     for access in linalg_op.reads:
         subview = subviews.get(access.value)
         source = None if subview is None else _blocked(subview, shape_of(access.value))
@@ -45,7 +45,7 @@ def padding_lanes(
 
 
 def _blocked(subview: Subview, shape: tuple[int, ...]) -> Blocked | None:
-    """The blocks that are read in whole at a place."""
+    """The blocked weights at a subview, if it reads whole blocks."""
     if subview.offset or shape_of(subview.buffer.value) != shape:
         return None
     source = source_at(subview)
@@ -53,6 +53,6 @@ def _blocked(subview: Subview, shape: tuple[int, ...]) -> Blocked | None:
 
 
 def source_at(subview: Subview) -> Source | None:
-    """Where the numbers of the weights at a place are; None where there are none."""
+    """The source of the weights at a subview; None if it has none."""
     constant = subview.buffer.value.owner if subview.buffer.kind is Kind.CONSTANT else None
     return constant.value.data.source if isinstance(constant, ConstantOp) else None

@@ -1,65 +1,81 @@
-"""Which kernels sum products of two operands, and which of these take in four bytes at once."""
+"""Finds kernels that sum products of two operands, and of bytes in groups of four."""
 
 from __future__ import annotations
 
 from itertools import product
+from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i8
 from xdsl.ir import Block
 
 from ncc.compiler.linalg.analysis.linalg_op import factors
-from ncc.compiler.loops.kernel.kernel import Access, Kernel, is_argument
+from ncc.compiler.loops.kernel.kernel import NO_SUM, Access, Kernel, Reason, is_argument
 
 QUAD = 4
 """Products that one instruction adds to a lane."""
 
 
+Quads: TypeAlias = tuple[int, int, Access, Access]
+"""The loop over four, the lane, the broadcast operand, and the one that moves along the lane."""
+
+
 def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
     """The two accesses of acc + a * b, if that is the anchor."""
+    found = match_product(kernel)
+    return None if isinstance(found, str) else found
+
+
+def match_product(kernel: Kernel) -> tuple[Access, Access] | Reason:
+    """The same, with the reason for any other kernel."""
     if not kernel.accumulates or not kernel.reduced:
-        return None
+        return NO_SUM
     op = kernel.anchor.yielded.owner
     found = None if isinstance(op, Block) else factors(op, kernel.anchor.body.args[-1])
     if found is None:
-        return None
+        return "it sums no products"
     numbers = [is_argument(o, kernel.anchor.body) for o in found]
-    if numbers[0] is None or numbers[1] is None:
-        return None
-    a, b = kernel.anchor.inputs[numbers[0]], kernel.anchor.inputs[numbers[1]]
-    return None if a is None or b is None else (a, b)
+    read = [None if number is None else kernel.anchor.inputs[number] for number in numbers]
+    if read[0] is None or read[1] is None:
+        return "it computes what it multiplies"
+    return read[0], read[1]
 
 
-def quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
-    """The loop of the four, the lane, what stands still and what moves along it; or None."""
-    return _fours(kernel, across=False)
+def quads_of(kernel: Kernel) -> Quads | None:
+    """The parts of a sum of products whose weights lie in groups of four."""
+    found = match_quads(kernel)
+    return None if isinstance(found, str) else found
 
 
-def crossed_quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
-    """The same of windows: what is read of the data moves along the lane, the four lie behind one
-    another, all lanes of each; or None.
+def crossed_quads_of(kernel: Kernel) -> Quads | None:
+    """The same for windows: the data moves along the lane, too, and has all lanes of one tap after
+    the other.
     """
-    return _fours(kernel, across=True)
+    found = match_quads(kernel, across=True)
+    return None if isinstance(found, str) else found
 
 
-def _fours(kernel: Kernel, across: bool) -> tuple[int, int, Access, Access] | None:
-    pair = product_of(kernel)
-    if pair is None or any(kernel.element_types[a.argument] != i8 for a in pair):
-        return None
+def match_quads(kernel: Kernel, across: bool = False) -> Quads | Reason:
+    """The same, with the reason for any other kernel. across: for windows, not contractions."""
+    pair = match_product(kernel)
+    if isinstance(pair, str):
+        return pair
+    if any(kernel.element_types[a.argument] != i8 for a in pair):
+        return "its operands are not bytes"
     for loop, lane in product(sorted(kernel.reduced), kernel.parallel):
         if kernel.extents[loop] != QUAD:
             continue
-        still_steps = (1, kernel.extents[lane]) if across else (0, 1)
+        steps = (1, kernel.extents[lane]) if across else (0, 1)
         for broadcast, stream in (pair, pair[::-1]):
             if (stream.coefficients[lane], stream.coefficients[loop]) != (QUAD, 1):
                 continue
-            if (broadcast.coefficients[lane], broadcast.coefficients[loop]) == still_steps:
+            if (broadcast.coefficients[lane], broadcast.coefficients[loop]) == steps:
                 return loop, lane, broadcast, stream
-    return None
+    return "its weights do not lie in groups of four"
 
 
 def reads_unsigned(kernel: Kernel, broadcast: Access) -> bool:
-    """Whether what stands still is bytes without a sign."""
+    """Whether the broadcast operand is unsigned."""
     anchor = kernel.anchor
     argument = anchor.body.args[anchor.inputs.index(broadcast)]
     return any(isinstance(use.operation, arith.ExtUIOp) for use in argument.uses)

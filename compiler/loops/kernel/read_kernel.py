@@ -1,4 +1,4 @@
-"""Reads a call as a kernel: views and places put together, loops in normal form."""
+"""Reads a call as a kernel: linalg on the subviews of the call, loops in normal form."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from ncc.dialects.element import i24, number
 from ncc.dialects.operation import ops_of
 
 MOST_BLOCKS = 16
-"""Blocks, at the most, of which half of the last is worth code of its own."""
+"""The most blocks whose last one has its own code if half of it is padding."""
 
 
 def kernel_of(call: Call, target: Target | None = None) -> Kernel:
-    """The kernel of a call: views and places put together, loops in normal form.
+    """The kernel of a call, with loops in normal form.
 
-    target: whose short vectors may leave out results that nobody reads; without it none are.
-    The loops of a separable transform stay as they are: its writer knows them by their inputs. So
-    do those of a selection: block, row, column, lane.
+    target: its short vectors may leave out padding lanes; without a target, all lanes are computed.
+    The loops of a separable transform stay as they are, since its emitter knows them by their
+    inputs. So do those of a gather of channels: block, row, column, lane.
     """
     reader = _Reader(call)
     kernel = reader.read()
@@ -102,7 +102,7 @@ class _Reader:
         return {value: self.subviews[n] for value, n in self.argument_of.items()}
 
     def _epilogue(self, axes: Sequence[int | None]) -> Iterator[Stage]:
-        """What follows the anchor at each point, but for the halving of the value."""
+        """The computations after the anchor, without the split into bf16 numbers."""
         value: SSAValue = self.anchor.op.results[0]
         for after in self.views[self.views.index(self.anchor) + 1 :]:
             if not after.halves:
@@ -110,8 +110,8 @@ class _Reader:
                 value = after.op.results[0]
 
     def _store(self, bf16_split: Bf16Split | None) -> Access:
-        """Where the value is stored: in the memory that the anchor goes on with, if there is one,
-        else in the first result.
+        """The store of the value: to the operand that the anchor accumulates on, if there is one,
+        or else to the first result.
         """
         if bf16_split is not None and bf16_split.alone:
             return bf16_split.store
@@ -121,7 +121,7 @@ class _Reader:
         return self._access(argument, self.anchor.write.index, identity)
 
     def padding_lanes(self, kernel: Kernel, target: Target) -> list[tuple[int, int, int]]:
-        """What a short vector leaves out of the last block of a sum of float32."""
+        """The padding lanes that short vectors leave out, in the last block of a sum of float32."""
         types = {self.element_types[a.argument] for stage in kernel.stages for a in stage.reads}
         floats = types <= {f16, i24, f32} and self.element_types[kernel.store.argument] == f32
         if kernel.matrices is not None or kernel.bf16_split is not None or not floats:
@@ -148,7 +148,7 @@ class _Reader:
 
     @cached_property
     def gathers(self) -> dict[SSAValue, LinalgOp]:
-        """Selections that the anchor reads: they have no memory."""
+        """Gathers that the anchor reads in place: they have no memory."""
         before = self.views[: self.views.index(self.anchor)]
         return {
             linalg_op.op.results[0]: linalg_op
@@ -162,9 +162,9 @@ class _Reader:
         return next((linalg_op for linalg_op in self.views if linalg_op.reads_outs), self.views[0])
 
     def _bf16_split(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> Bf16Split:
-        """The stage that makes halves of the value: (pair of blocks, image .., half, block of the
-        pair, lane) in memory, or groups of these, so that a block of the value is half as far as a
-        pair from the last.
+        """The store as bf16 numbers. Memory has the axes (pair of blocks, image .., part, block of
+        the pair, lane), or groups of these. So the distance of two blocks is half that of two
+        pairs.
         """
         position = len(self.function.body.block.args) + len(self.results) - 1
         halved, pairs = linalg_op.halved
@@ -194,7 +194,7 @@ class _Reader:
         )
 
     def _initial(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> float | Stage | None:
-        """What an accumulation starts from; None for what is in its memory."""
+        """The initial value of a sum; None if it is in memory."""
         source = outs_of(linalg_op.op)
         if source in self.argument_of:
             return None
@@ -207,7 +207,7 @@ class _Reader:
         return self._stage(init, self._renamed(init, axes), None)
 
     def _renamed(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> dict[int, int]:
-        """The loops of initial values or an epilogue as those of the anchor, axis by axis."""
+        """The loops of initial values or of an epilogue, as loops of the anchor, axis by axis."""
         return {
             _known(form.bare): _known(axis)
             for form, axis in zip(linalg_op.write.index, axes, strict=True)
@@ -216,7 +216,7 @@ class _Reader:
     def _stage(
         self, linalg_op: LinalgOp, loops: Mapping[int, int], flight: SSAValue | None
     ) -> Stage:
-        """A computation with its reads; `flight` is the value that it goes on from."""
+        """A computation with its reads; `flight` is the value so far."""
         inputs: list[Access | None] = []
         for position, access in enumerate(linalg_op.reads):
             if access.value is flight or position not in linalg_op.live:
@@ -231,8 +231,8 @@ class _Reader:
     def _selected(
         self, gather: LinalgOp, index: Sequence[AffineForm], loops: Mapping[int, int]
     ) -> Access:
-        """A read through a selection of elements in a row: the table that it reads, and loops, say
-        where.
+        """A read through a gather of elements in a row: its address depends on loops and on the
+        table of the gather.
         """
         (source,), (table,) = gather.captured, gather.reads
         axis_of = {_known(form.bare): axis for axis, form in enumerate(gather.write.index)}
@@ -241,16 +241,16 @@ class _Reader:
             if isinstance(value.owner, IndexOp):
                 steps[axis_of[value.owner.dim.value.data]] += factor
         extents = shape_of(gather.op.results[0])
-        beside = sum((n - 1) * step for n, step in zip(extents, steps, strict=True))
+        reach = sum((n - 1) * step for n, step in zip(extents, steps, strict=True))
         said = [index[axis_of[_known(form.bare)]] for form in table.index]
         told = self._access(self.argument_of[table.value], said, loops)
         broadcast = self._strided(self.argument_of[source], index, steps, loops)
-        return replace(broadcast, table=GatherTable(told, shape_of(source)[0] - 1 - beside))
+        return replace(broadcast, table=GatherTable(told, shape_of(source)[0] - 1 - reach))
 
     def _access(
         self, argument: int, index: Sequence[AffineForm], loops: Mapping[int, int]
     ) -> Access:
-        """Coordinates of an argument as an address, by the strides of its place."""
+        """Coordinates of an argument as an address, by the strides of its subview."""
         return self._strided(argument, index, self.subviews[argument].strides, loops)
 
     def _strided(
@@ -320,14 +320,14 @@ def constant_kernel(
 
 
 def _place_of(value: SSAValue) -> SSAValue:
-    """The coordinate that an element of a row is read at."""
+    """The coordinate of an element that is read in a row."""
     if not isinstance(value.owner, ExtractOp):
         raise CompilerBug("a selection that computes")
     return value.owner.indices[0]
 
 
 def _terms(value: SSAValue, factor: int = 1) -> Iterator[tuple[SSAValue, int]]:
-    """What a sum of indices is of, and how often."""
+    """The terms of a sum of indices, with their factors."""
     match value.owner:
         case arith.AddiOp() as op:
             yield from _terms(op.lhs, factor)
@@ -340,5 +340,5 @@ def _terms(value: SSAValue, factor: int = 1) -> Iterator[tuple[SSAValue, int]]:
 
 def _known(loop: int | None) -> int:
     if loop is None:
-        raise CompilerBug("a result at strided places cannot be continued at the point")
+        raise CompilerBug("a strided result that a sum goes on with")
     return loop

@@ -1,7 +1,8 @@
 """One text for one value: equal in every process, different for different values.
 
-Kernels are named and kept by it, so nothing may depend on the order of a hash table or round a
-number: floats are written in hexadecimal, sets in the order of their texts.
+Names of kernels and keys of the cache are made from it. So it must not depend on the order of a
+hash table, and must not round a number: floats are in hexadecimal, and sets in the order of their
+texts.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def stable_text(value: object) -> str:
 
 
 _WRITERS: dict[type, Callable[[Any], str]] = {}
-"""What makes the texts of a type's values, for each type met so far."""
+"""A function for each type so far, which makes the texts of its values."""
 
 
 def _writer_of(kind: type) -> Callable[[Any], str]:
@@ -83,9 +84,9 @@ def _attribute_text(attribute: Attribute) -> str:
 
 
 def region_text(region: Region) -> str:
-    """The text of operations inside one another: equal for regions that say the same.
+    """The text of nested operations: equal for equal regions.
 
-    Much sooner made than the text that xDSL prints, and nobody reads it.
+    It is made much faster than the text that xDSL prints, and is only a key.
     """
     numbers: dict[SSAValue, int] = {}
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Loops whose neighbours can share a vector: as they lie, gathered, or interleaved in registers."""
+"""Finds loops whose neighbours can share a vector: contiguous, gathered, or interleaved."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from xdsl.ir import SSAValue
 from ncc.compiler.loops.kernel.kernel import Kernel, Stage
 from ncc.dialects.operation import ops_of
 
-LARGEST_PLACE = 2**31 - 1
-"""How far from the first of them elements may lie that are read by their places."""
+LARGEST_OFFSET = 2**31 - 1
+"""The largest offset of an element that is gathered, in int32."""
 
 MOST_INTERLEAVED = 8
-"""The most vectors that are interleaved, or taken apart, in registers."""
+"""The most vectors that are interleaved or deinterleaved in registers."""
+
+
+NO_LANE = "none of its parallel loops is contiguous wherever it moves"
+"""Why a kernel has no lane by `can_be_lane`."""
 
 
 def varying(stage: Stage, lane: int, kernel: Kernel, flight_varies: bool) -> set[SSAValue]:
@@ -44,10 +48,10 @@ def can_be_lane(kernel: Kernel, lane: int) -> bool:
 
 
 def can_gather(kernel: Kernel, lane: int) -> bool:
-    """Whether a parallel loop's neighbours can share a vector, their elements read anywhere.
+    """Whether a parallel loop's neighbours can share a vector that is gathered.
 
-    They are counted in int32, within one step of the outermost coordinate. What says where they are
-    may lie apart, as coordinates of points do: it is read one by one, for all channels.
+    Offsets are int32, within one step of the outermost coordinate. The coordinates themselves need
+    not be contiguous: they are loaded one by one, for all channels.
     """
     if kernel.accumulates or kernel.store.coefficients[lane] != 1:
         return False
@@ -57,15 +61,15 @@ def can_gather(kernel: Kernel, lane: int) -> bool:
         values = varying(stage, lane, kernel, flight_varies=True)
         for op in stage.extracts:
             held = kernel.captured[op.tensor]
-            near = op.indices[0] not in values and held.strides[0] < LARGEST_PLACE
+            near = op.indices[0] not in values and held.strides[0] < LARGEST_OFFSET
             if not near or kernel.element_types[held.argument] != f32:
                 return False
     return True
 
 
 def interleaved_loops(kernel: Kernel) -> tuple[int, int] | None:
-    """A parallel loop, and a short one whose steps lie between its neighbours where something is
-    read or stored; all else lies side by side along the first. None where there are none such.
+    """A parallel loop, and a short one whose elements are between its neighbours in some accesses.
+    All other accesses are contiguous along the first loop. None if there are no such loops.
     """
     by_tables = any(access.table is not None for access in kernel.accesses())
     gathered = any(stage.extracts for stage in kernel.stages)
@@ -78,11 +82,11 @@ def interleaved_loops(kernel: Kernel) -> tuple[int, int] | None:
 
 
 def _interleaves(kernel: Kernel, lane: int, members: int) -> bool:
-    """Whether somewhere just the steps of one loop lie between neighbours along another one."""
+    """Whether some accesses have just the elements of one loop between neighbours of the other."""
     count = kernel.extents[members]
     if not 2 <= count <= MOST_INTERLEAVED or kernel.extents[lane] <= count:
         return False
-    if not kernel.store.coefficients[lane]:  # as of every loop that is reduced
+    if not kernel.store.coefficients[lane]:  # as for every reduced loop
         return False
     apart = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
     return bool(apart) and all(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel, Reason
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
 
 BLOCKS, ROWS, COLUMNS, LANE = range(4)
-"""The loops of a selection."""
+"""The loops of such a gather."""
 
 
-def channel_gather(kernel: Kernel, target: Target) -> Schedule | None:
-    """Rows are handed out; vectors are as long as blocks, on targets with shorter ones too."""
+def channel_gather(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """A chunk is a row of the image. Vectors are as long as blocks, also if the target's are
+    shorter.
+    """
     if kernel.lanes is None:
-        return None
+        return "it gathers no channels of blocks"
     return Schedule(
         Strategy.CHANNEL_GATHER,
         LANE,

@@ -1,8 +1,9 @@
 """Register blocking of contractions: tiles of P points x Q vectors, whose sums stay in registers.
 
-A step of the reduction broadcasts P elements of one operand (`still`: it does not move along the
-lane) and multiplies each with Q vectors of the other (`stream`): P*Q multiply-adds for P + Q loads.
-Of all tiles that fit the registers the cheapest is taken, by a count of cycles.
+A step of the reduction broadcasts P elements of one operand, which does not move along the lane,
+and multiplies each with Q vectors of the other one (`stream`): P*Q multiply-adds for P + Q loads.
+The cost model counts the cycles of all tiles that fit the registers, and the cheapest one is the
+schedule.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.kernel.products import product_of
+from ncc.compiler.loops.kernel.kernel import Access, Kernel, Reason
+from ncc.compiler.loops.kernel.products import match_product
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.cycles import L2_SHARE, TileCost
-from ncc.compiler.loops.schedule.operands import ContractionOperands, Quad, cells
+from ncc.compiler.loops.schedule.operands import ContractionOperands, Quad, elements_of
 from ncc.compiler.loops.schedule.prefetch import prefetched_to_l1, prefetched_to_l2
 from ncc.compiler.loops.schedule.schedule import (
     Schedule,
@@ -28,13 +29,14 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import Target
 
 EVEN_CHUNKS = 32
-"""Chunks of a kernel: so many that a thread which takes one more than another costs little. A chunk
-may be a single tile, which is work enough."""
+"""Chunks of a kernel: with so many, it costs little if one thread takes one more than another. A
+chunk may be a single tile, which is work enough.
+"""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A register tile for one choice of the lane, and the cycles that it is thought to take."""
+    """A register tile for one choice of the lane, and its estimated cycles."""
 
     cost: float
     operands: ContractionOperands
@@ -42,7 +44,7 @@ class Candidate:
 
     @property
     def parts(self) -> dict[str, float]:
-        """The same cycles by what they are spent on."""
+        """The same cycles, by cause."""
         return TileCost(self.operands).parts(self.tile)
 
     @property
@@ -67,31 +69,47 @@ class Candidate:
         )
 
 
-def contraction(kernel: Kernel, target: Target) -> Schedule | None:
-    """The cheapest schedule of acc + a * b with a lane in one of the two; None for others."""
-    return cheapest(candidates(kernel, target))
+def contraction(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The cheapest schedule of acc + a * b, where one operand is contiguous along the lane."""
+    lanes = _lanes(kernel)
+    return lanes if isinstance(lanes, str) else cheapest(candidates(kernel, target))
 
 
-def cheapest(found: Sequence[Candidate]) -> Schedule | None:
-    """The schedule of the candidate that costs least, the first of those that do."""
-    return min(found, key=lambda one: one.cost).schedule if found else None
+def cheapest(found: Sequence[Candidate]) -> Schedule | Reason:
+    """The schedule of the first candidate with the lowest cost."""
+    if not found:
+        return "no tile of it fits the registers"
+    return min(found, key=lambda one: one.cost).schedule
 
 
 def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
-    """All schedules of acc + a * b, each lane in turn; none for anything else."""
-    pair = product_of(kernel)
-    if pair is None:
-        return []
+    """All schedules of acc + a * b, for each lane; none for any other kernel."""
     found: list[Candidate] = []
+    lanes = _lanes(kernel)
+    for lane, stream, broadcast in () if isinstance(lanes, str) else lanes:
+        operands = _operands(kernel, target, lane, stream, broadcast)
+        found += [*_candidates(operands, target), *_in_thirds(operands, target)]
+    return found
+
+
+def _lanes(kernel: Kernel) -> list[tuple[int, Access, Access]] | Reason:
+    """The loops along which one operand is contiguous, this operand, and the one to broadcast."""
+    pair = match_product(kernel)
+    if isinstance(pair, str):
+        return pair
+    found: list[tuple[int, Access, Access]] = []
     for lane in kernel.parallel:
         streams = [a for a in pair if a.coefficients[lane] == 1]
-        if len(streams) == 1 and can_be_lane(kernel, lane):
-            broadcast = pair[1] if streams[0] is pair[0] else pair[0]
-            if kernel.k_split is not None and broadcast.coefficients[kernel.k_split.inputs] != 1:
-                continue
-            operands = _operands(kernel, target, lane, streams[0], broadcast)
-            found += [*_candidates(operands, target), *_in_thirds(operands, target)]
-    return found
+        if len(streams) == 1:
+            found.append((lane, streams[0], pair[1] if streams[0] is pair[0] else pair[0]))
+    if not found:
+        return "neither of its operands alone is contiguous along a loop of the result"
+    found = [one for one in found if can_be_lane(kernel, one[0])]
+    if not found:
+        return "its result, or what it adds, is not contiguous along with one operand"
+    inputs = None if kernel.k_split is None else kernel.k_split.inputs
+    found = [one for one in found if inputs is None or one[2].coefficients[inputs] == 1]
+    return found or "its data is not contiguous along the inputs of a block"
 
 
 def tiled(
@@ -118,7 +136,7 @@ def _operands(
     points = alone(broadcast, stream)
     short = None if quad is not None else short_of(kernel, lane, target.shortest_factor)
     if not points and vector < kernel.extents[lane]:
-        short = None  # whole lines come, whatever is read of them
+        short = None  # a whole cache line is loaded anyway
     core = target.core
     return ContractionOperands(
         kernel, core, lane, vector, vector, stream, broadcast, points, vectors, quad, short
@@ -131,7 +149,7 @@ def _candidates(operands: ContractionOperands, target: Target) -> list[Candidate
 
 
 def _in_thirds(operands: ContractionOperands, target: Target) -> list[Candidate]:
-    """One block and a half as three vectors of half the width: three multiply-adds a broadcast."""
+    """A block and a half as three vectors of half the length: three multiply-adds a broadcast."""
     kernel, short, vectors = operands.kernel, operands.short, operands.vectors
     if short is None or operands.joined or not operands.points or vectors[:1] != short[:1]:
         return []
@@ -149,13 +167,13 @@ def _in_thirds(operands: ContractionOperands, target: Target) -> list[Candidate]
 def _tiles(operands: ContractionOperands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:
     """Candidate tiles that fit the registers.
 
-    Of points and vectors, the fewer are the inner loop of what is unrolled: they are held in
-    registers, the others are loaded one after another.
+    If points are fewer than vectors, they are the inner loop of the unrolled tile, or else vectors
+    are: the fewer ones stay in registers, the others are loaded one after another.
     """
     extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
     in_lane, left_out = -(-extents[operands.lane] // operands.vector), operands.left_out
     ends = operands.short is not None and vectors[:1] == operands.short[:1]
-    # A tile has the vectors of whole blocks, or those that count of the last.
+    # A tile has the vectors of whole blocks, or the valid ones of the last block.
     lanes = [n for n in (1, 2, 3, 4, 6) if (n == in_lane if left_out else n <= in_lane)]
     columns = range(1, min(extents[points[0]], 16) + 1) if points else range(1, 2)
     rows = range(1, min(extents[points[1]], 4) + 1) if len(points) > 1 else range(1, 2)
@@ -184,11 +202,11 @@ def _order(operands: ContractionOperands, sizes: dict[int, int]) -> tuple[int, .
         rows, vectors, points    reads points once, all vectors again for each row of points
         points, vectors          reads points once, all vectors again for each tile of points
 
-    To read again costs nothing where all of it stays in L2. Of orders that cost the same, that with
-    vectors outermost is taken if to load them from memory takes longer than to load the points,
-    which were made just now: then they can be prefetched. So it is if there are many more results
-    than points: those of one vector are stored as one stream. Else points are outermost, and each
-    thread finds in its cache what it made in the layer before.
+    Reading again costs nothing if all of it stays in L2. Among orders of the same cost, vectors are
+    outermost if loading them from memory takes longer than loading the points, which the layer
+    before has just written: then vectors can be prefetched. They are also outermost if there are
+    many more results than points, since the results of one vector are stored as one stream. Else
+    points are outermost, and each thread finds in its cache the points that it has written.
     """
     kernel, lane = operands.kernel, operands.lane
     inner = {lane, *operands.points, *operands.vectors}
@@ -197,16 +215,16 @@ def _order(operands: ContractionOperands, sizes: dict[int, int]) -> tuple[int, .
     if not points or not vectors:
         return (*batch, *points, *vectors, lane)
     stream = 4 * operands.steps * prod(kernel.extents[d] for d in (*vectors, lane))
-    broadcast = 4 * cells(operands.broadcast, kernel, batch)
+    broadcast = 4 * elements_of(operands.broadcast, kernel, batch)
 
     def again(bytes: int, loops: Sequence[int]) -> int:
-        """Bytes that are read after the first time, if these loops are the outer ones."""
+        """Bytes that are read again, if these loops are the outer ones."""
         times = prod(-(-kernel.extents[d] // sizes.get(d, 1)) for d in loops)
         return bytes * (times - 1) if bytes > L2_SHARE * operands.core.l2_bytes else 0
 
     *rows, last = points
     waits = stream * operands.core.memory_line / operands.core.l2_line
-    along = max(waits, 2 * cells(kernel.store, kernel, batch)) > broadcast
+    along = max(waits, 2 * elements_of(kernel.store, kernel, batch)) > broadcast
     by_vectors = (again(broadcast, vectors), not along, (*vectors, *points))
     by_rows = (again(stream, rows), along, (*rows, *vectors, last))
     by_points = (again(stream, points), along, (*points, *vectors))

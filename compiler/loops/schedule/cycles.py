@@ -1,8 +1,8 @@
 """The cost model of register tiles: cycles of a contraction on the core that it is compiled for.
 
 A step of the reduction loads P points and Q vectors for P*Q multiply-adds. Loads overlap with
-multiply-adds, and the longer of the two counts. What a vector costs depends on which cache holds
-the vectors of a tile from one use to the next: L1, L2 or what is beyond.
+multiply-adds, and the longer of the two counts. The cost of a vector depends on the cache that
+holds the vectors of a tile from one use to the next: L1, L2, or L3 and memory.
 
 This count replaces a table of tiles, because the cache that holds the weights decides as much as
 the shape does. It uses the core at hand for the target "host" (`Core` in `compiler/target.py`), and
@@ -22,36 +22,38 @@ from ncc.compiler.loops.schedule.operands import ContractionOperands
 from ncc.compiler.target import Core
 
 L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
-"""The parts of L1 and of L2 that the vectors of a tile may fill and still be there when they are
-read again."""
+"""The vectors of a tile stay in L1, or in L2, until they are read again if they fill at most this
+share of it.
+"""
 
 L1_WAY = 4096
-"""Bytes from one address to the next in the same set of L1. Points of a tile may take L1_SHARE of
-the ways of a set."""
+"""The distance in bytes of addresses in the same set of L1. The points of a tile may take L1_SHARE
+of the ways of a set.
+"""
 
 LATENCY = 8
 """Independent accumulators that hide the latency of multiply-adds."""
 
 POINT, POINT_FROM_L2 = 0.5, 4.0
-"""Cycles of a broadcast: from L1, and where points evict one another from a set of it."""
+"""Cycles of a broadcast: from L1, and from L2 if points evict each other from a set of L1."""
 
 VECTOR_IN_L1 = 1.0
-"""Cycles of loading a vector from L1; a `Core` says those from L2 and beyond."""
+"""Cycles of loading a vector from L1; a `Core` has those of a line from L2 and beyond."""
 
 STRAY = 0.25
-"""The part by which lines take longer in streams beyond those that a core prefetches."""
+"""How much longer a line takes, as a part, in streams beyond those that a core prefetches."""
 
 STEP = 0.5
-"""Cycles of a step beside its loads and multiply-adds, on a core with one unit."""
+"""Cycles of a step besides its loads and multiply-adds, on a core with one unit."""
 
 UNLIKE = 0.17
-"""Cycles of a broadcast for one whole vector and a short one, beyond those of their products."""
+"""Extra cycles of a broadcast for one whole vector and a short one."""
 
 STORE, TILE = 2.0, 10.0
 """Cycles of storing a vector of results, and of starting a tile."""
 
 CROWD = 4.0
-"""Cycles of each accumulator beyond `Core.sums`, whose start and store nothing overlaps."""
+"""Cycles of each accumulator beyond `Core.sums`: nothing overlaps with its start and store."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,11 @@ class TileCycles:
     """Cycles of one tile.
 
     steps        of its reduction
-    loads        cycles that the loads of a step take, which overlap with its multiply-adds
-    products     cycles that these take
-    overhead     cycles of a step beside both
+    loads        cycles of the loads of a step, which overlap with its multiply-adds
+    products     cycles of the multiply-adds of a step
+    overhead     other cycles of a step
     stores       cycles of storing the results
-    crowd        cycles of accumulators that nothing overlaps
+    crowd        cycles of accumulators that overlap with nothing
     """
 
     steps: int
@@ -79,7 +81,7 @@ class TileCycles:
         return self.steps * step + self.stores + TILE + self.crowd
 
     def parts(self) -> dict[str, float]:
-        """The same by what they are spent on. Of loads and multiply-adds, the longer counts."""
+        """The same by cause. The longer of loads and multiply-adds counts."""
         longer = "loads" if self.loads > self.products else "multiply-adds"
         return {
             longer: self.steps * max(self.loads, self.products),
@@ -90,7 +92,7 @@ class TileCycles:
 
 
 class TileCost:
-    """Cycles of a whole kernel by one tile or another, those of partial tiles included."""
+    """Cycles of a whole kernel by its register tile, partial tiles included."""
 
     def __init__(self, operands: ContractionOperands) -> None:
         kernel, lane = operands.kernel, operands.lane
@@ -107,14 +109,14 @@ class TileCost:
         self._shares = cache(self._read_shares)
 
     def of(self, tile: tuple[tuple[int, int], ...]) -> float:
-        """Cycles by that tile."""
+        """Cycles of the kernel with that tile."""
         total = 0.0
         for count, divisor, cycles in self._tiles(tile):
             total += count * cycles.total / divisor
         return self._trips * total
 
     def parts(self, tile: tuple[tuple[int, int], ...]) -> dict[str, float]:
-        """The same by what they are spent on, the most first."""
+        """The same by cause, the largest part first."""
         found: defaultdict[str, float] = defaultdict(float)
         for count, divisor, cycles in self._tiles(tile):
             for name, part in cycles.parts().items():
@@ -122,8 +124,8 @@ class TileCost:
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     def _tiles(self, tile: tuple[tuple[int, int], ...]) -> Iterator[tuple[int, int, TileCycles]]:
-        """The cycles of whole and partial tiles, and how often these count: so many times, divided
-        by the second number.
+        """The cycles of whole and partial tiles: a count, a divisor of the count, and the cycles of
+        one tile.
         """
         sizes = dict(tile)
         points = self._shares(self._points, tuple([sizes.get(d, 1) for d in self._points]))
@@ -138,8 +140,8 @@ class TileCost:
     def _read_shares(
         self, loops: tuple[int, ...], sizes: tuple[int, ...]
     ) -> list[tuple[int, int, bool]]:
-        """Whole and partial tiles along some loops: how many there are, how many points each has,
-        and whether the last of these is short.
+        """Whole and partial tiles along some loops: their number, the points of each, and whether
+        the last of these is short.
         """
         shares = [(1, 1, False)]
         for loop, size in zip(loops, sizes, strict=True):
@@ -148,15 +150,15 @@ class TileCost:
             rest = self._extents[loop] - whole * size
             along = [(whole, size, False)] * (whole > 0) + [(1, rest, ends)] * (rest > 0)
             shares = [
-                (n * count, m * cells, was or short)
+                (n * count, m * more, was or short)
                 for n, m, was in shares
-                for count, cells, short in along
+                for count, more, short in along
             ]
         return shares
 
 
 def _conflicts(operands: ContractionOperands, p: int) -> bool:
-    """Whether the lines of p points want more ways of one set of L1 than it has to spare."""
+    """Whether the lines of p points need more ways of a set of L1 than their share."""
     if not operands.points:
         return False
     distance = 4 * abs(operands.broadcast.coefficients[operands.points[0]])
@@ -166,11 +168,11 @@ def _conflicts(operands: ContractionOperands, p: int) -> bool:
 def _tile_cycles(
     operands: ContractionOperands, p: int, q: int, short: bool, lines: float
 ) -> TileCycles:
-    """Cycles of one tile: its steps, then the stores. The last of its vectors may be short; each
-    brings so many lines.
+    """Cycles of one tile: its steps, then the stores. short: whether its last vector is. lines:
+    cache lines of a vector.
 
-    Without loops over points, each vector is read once, whatever caches hold. Without loops over
-    vectors but the lane, all of them are read for each tile of points.
+    Without loops over points, each vector is read once. If the lane is the only loop over vectors,
+    all of them are read for each tile of points.
     """
     core, held = operands.core, 4 * operands.steps
     again = operands.points and operands.vectors
@@ -190,7 +192,7 @@ def _tile_cycles(
 
 
 def _whole_vectors(operands: ContractionOperands, q: int, short: bool) -> float:
-    """As many as q vectors take the time of, the last of which may be short."""
+    """q vectors, the last of which may be short, as a number of whole vectors."""
     if operands.short is None:
         return q
     block, whole = operands.kernel.extents[operands.lane], operands.whole
@@ -198,7 +200,7 @@ def _whole_vectors(operands: ContractionOperands, q: int, short: bool) -> float:
 
 
 def _vector_cycles(core: Core, held: int, lines: float) -> float:
-    """Cycles of reading a vector, one of so many bytes that are read again and again."""
+    """Cycles of loading a vector, if so many bytes are loaded before it is loaded again."""
     if held <= L1_SHARE * core.l1_bytes:
         return VECTOR_IN_L1
     return lines * (core.l2_line if held <= L2_SHARE * core.l2_bytes else core.l3_line)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.schedule.choose import STRATEGIES, cheapest_of, choose
+from ncc.compiler.loops.kernel.kernel import Kernel, Reason
+from ncc.compiler.loops.schedule.choose import cheapest_of, choose, tried
 from ncc.compiler.loops.schedule.contraction import Candidate
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.loops.schedule.schedule_text import schedule_text
@@ -15,17 +15,17 @@ from ncc.compiler.target import Target
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known of the choice of a schedule.
+    """The choice of a schedule, and the reasons for it.
 
-    refused     strategies that were tried before, and what each of them wants
+    refused     strategies that were tried before, and which of their conditions does not hold
     wants       what the strategy of the schedule wants of a kernel
-    candidate   the schedule with its cycles; None where cycles of the strategy are not counted
-    runner_up   the cheapest other candidate, if there is one
+    candidate   the schedule with its cycles; None if cycles of the strategy are not counted
+    runner_up   the cheapest other candidate; None if there is none
     is_tuned    whether the cost model would choose another tile
     """
 
     strategy: Strategy
-    refused: tuple[tuple[Strategy, str], ...]
+    refused: tuple[tuple[Strategy, Reason], ...]
     wants: str
     candidate: Candidate | None
     runner_up: Candidate | None
@@ -34,17 +34,13 @@ class Decision:
     @staticmethod
     def of(kernel: Kernel, schedule: Schedule, target: Target) -> Decision:
         """The decision for a schedule that strategies have made for this kernel and target."""
-        refused: list[tuple[Strategy, str]] = []
-        for strategy, schedule_of, wants in STRATEGIES:
-            if schedule_of(kernel, target) is not None:
-                break
-            refused.append((strategy, wants))
+        *refused, (_, _, wants) = tried(kernel, target)
         near = cheapest_of(kernel, target) if _is_counted(kernel, target) else []
         taken = [one for one in near if _are_alike(one.schedule, schedule)]
         others = [one for one in near if one not in taken]
         return Decision(
             schedule.strategy,
-            tuple(refused),
+            tuple((strategy, str(reason)) for strategy, reason, _ in refused),
             wants,
             next(iter(taken), None),
             next(iter(others), None),
@@ -52,12 +48,12 @@ class Decision:
         )
 
     def lines(self) -> Iterator[str]:
-        """The same in words."""
+        """The same as text."""
         yield f"strategy: {self.strategy.value}, which wants {self.wants}"
-        for strategy, wants in self.refused:
-            yield f"not {strategy.value}, which wants {wants}"
+        for strategy, reason in self.refused:
+            yield f"not {strategy.value}: {reason}"
         if self.candidate is None:
-            yield "cycles: not counted for this strategy"
+            yield "cycles: not counted: only sums of products in register tiles have a cost model"
             return
         yield f"cycles: {_cycles_text(self.candidate)}{' (tuned)' * self.is_tuned}"
         if self.runner_up is not None:
@@ -72,8 +68,8 @@ def _is_counted(kernel: Kernel, target: Target) -> bool:
 
 
 def _are_alike(one: Schedule, other: Schedule) -> bool:
-    """Whether two schedules have the same tile, which decides the cycles; threads may need another
-    order.
+    """Whether two schedules have the same tile, and so the same cycles; the order of loops may
+    differ, for threads.
     """
     return (one.strategy, one.lane, one.vector, one.tile) == (
         other.strategy,
@@ -84,7 +80,7 @@ def _are_alike(one: Schedule, other: Schedule) -> bool:
 
 
 def _cycles_text(candidate: Candidate) -> str:
-    """Cycles, and the part of each thing that they are spent on."""
+    """Cycles, and the percentage of each cause."""
     parts = candidate.parts.items()
     said = (f"{name} {100 * part / candidate.cost:.0f} %" for name, part in parts)
     return f"{candidate.cost:,.0f} ({', '.join(said)})"

@@ -1,12 +1,14 @@
-"""Schedules of what reads or stores a few values in turn, as three channels of an image.
+"""Schedules of kernels that load or store a few interleaved values, as the three channels of an
+image.
 
-The lane runs along the pixels of an image whose channels are innermost, or along the rows where
-rows are shorter than a vector. Shuffles in registers split the vectors that are read as they lie.
+The lane runs along the pixels of an image whose channels are innermost, or along rows that are
+shorter than a vector. Vectors are loaded as they are in memory, and shuffles in registers split
+them.
 """
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel, Reason
 from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
 from ncc.compiler.loops.schedule.schedule import (
     Schedule,
@@ -18,20 +20,20 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import Target
 
 
-def interleaved(kernel: Kernel, target: Target) -> Schedule | None:
-    """Neighbours along the lane have those along a short loop between them.
+def interleaved(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The elements of a short loop are between neighbours along the lane.
 
     for z by vector:
-      v = n vectors at x[z, 0], taken apart in registers: v[i] = x[z, i]
+      v = n vectors at x[z, 0], deinterleaved in registers: v[i] = x[z, i]
       out[z] = the sum of all f(v[i])           or out[z, i] = f(v[i]), interleaved in registers
     """
     found = interleaved_loops(kernel)
     if found is None:
-        return None
+        return "none of its loops has just a short loop between neighbours"
     lane, members = found
-    vector = vector_of(kernel.extents[lane], target)
-    if kernel.extents[members] >= vector:
-        return None
+    vector, count = vector_of(kernel.extents[lane], target), kernel.extents[members]
+    if count >= vector:
+        return f"{count} values side by side are no fewer than the {vector} of a vector"
     others = [d for d in in_store_order(kernel, kernel.parallel) if d not in found]
     reduced = [d for d in sorted(kernel.reduced) if d != members]
     chunks = chunks_of(kernel, others, {})

@@ -1,9 +1,9 @@
-"""Contractions by halves of bfloat16 that go to matrix tiles: which they are, and their schedules.
+"""Contractions of bf16 pairs for matrix tiles: which kernels they are, and their schedules.
 
     x, along points   (.., 2, 32): a row of a tile is 32 numbers of one point
     w, along vectors  (.., 2, 16, 16, 2): a tile is 32 numbers of 16 outputs, in pairs
 
-How they are written is `tile_nest`.
+`emit/matrix_tiles.py` writes their loops.
 """
 
 from __future__ import annotations
@@ -15,8 +15,16 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import bf16
 
 from ncc.compiler.linalg.analysis.linalg_op import uncast
-from ncc.compiler.loops.kernel.kernel import Access, Kernel, is_argument
-from ncc.compiler.loops.kernel.vector_loops import can_be_lane
+from ncc.compiler.loops.kernel.kernel import (
+    GATHERS,
+    NO_SUM,
+    PADDED,
+    Access,
+    Kernel,
+    Reason,
+    is_argument,
+)
+from ncc.compiler.loops.kernel.vector_loops import NO_LANE, can_be_lane
 from ncc.compiler.loops.schedule.schedule import (
     Schedule,
     Strategy,
@@ -29,29 +37,32 @@ from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
 
 MOST_ITERATIONS = 8
-"""Groups of points that share the prefetching of weights."""
+"""The most groups of points that share the prefetches of weights."""
 
 MOST_WEIGHTS = 1.5
-"""How many times the data the weights are at most where threads share points. Each thread reads all
-weights then, from the third level of cache, and less of the data from another core.
+"""Threads share points if the weights are at most so many times as large as the data. Then each
+thread reads all weights, from the third level of cache, and less of the data from another core.
 """
 
 STEP, PAIR = 32, 2
-"""Numbers that one product of tiles sums over, in pairs."""
+"""Inputs that one product of tiles sums over, in pairs."""
 
 VECTOR = 16
 """Outputs of a tile."""
 
-HALF_BYTES = 2
+NOT_IN_TILES = f"its weights are not in tiles of {VECTOR} outputs by {STEP} inputs in pairs"
+NO_PAIRS = "it sums no products of bf16 pairs"
+
+BF16_BYTES = 2
 """Bytes of a bfloat16."""
 
 
 @dataclass(frozen=True)
 class Bf16Contraction:
-    """The accesses of a contraction by halves, and its loops.
+    """The accesses of a contraction of bf16 pairs, and its loops.
 
-    high, low        the operand that moves along points
-    weights, rest    the first and the second half of the one that moves along vectors
+    high, low        both parts of the operand that moves along points
+    weights, rest    both parts of the operand that moves along vectors
     lane             the loop over 16 outputs; `vectors` over blocks of them, if there are several
     points           loops of the points, innermost last
     steps            reduced loops outside of the 32 numbers, outermost first
@@ -70,26 +81,32 @@ class Bf16Contraction:
 
 
 def bf16_pairs_of(kernel: Kernel) -> Bf16Contraction | None:
-    """The parts of a kernel that sums products of halves; None for anything else."""
+    """The accesses and loops of a kernel that sums products of bf16 pairs; None for any other."""
+    found = _match(kernel)
+    return None if isinstance(found, str) else found
+
+
+def _match(kernel: Kernel) -> Bf16Contraction | Reason:
+    """The same, with the reason for any other kernel."""
     accesses = _factors(kernel)
-    if accesses is None:
-        return None
+    if isinstance(accesses, str):
+        return accesses
     high, low, weights, rest = accesses
     lanes = [d for d in kernel.parallel if weights.coefficients[d] == PAIR]
     pairs = [d for d in kernel.reduced if weights.coefficients[d] == PAIR * VECTOR]
     subviews = [d for d in kernel.reduced if weights.coefficients[d] == 1]
     if not (len(lanes) == len(pairs) == len(subviews) == 1):
-        return None
+        return NOT_IN_TILES
     (lane,), (pair,), (subview,) = lanes, pairs, subviews
     inside = [(lane, VECTOR, 0), (pair, STEP // PAIR, PAIR), (subview, PAIR, 1)]
     if any(kernel.extents[d] != n or high.coefficients[d] != c for d, n, c in inside):
-        return None
+        return NOT_IN_TILES
     outer = [d for d in kernel.parallel if d != lane]
     components = [d for d in outer if weights.coefficients[d] and high.coefficients[d]]
     vectors = [d for d in outer if weights.coefficients[d] and d not in components]
     points = [d for d in outer if not weights.coefficients[d]]
     if len(vectors) > 1 or not points or any(high.coefficients[d] for d in vectors):
-        return None
+        return "it has no loop over points, or several over blocks of outputs"
     points.sort(key=lambda d: -high.coefficients[d])
     steps = [d for d in kernel.reduced if d not in (pair, subview)]
     steps.sort(key=lambda d: -weights.coefficients[d])
@@ -106,10 +123,14 @@ def bf16_pairs_of(kernel: Kernel) -> Bf16Contraction | None:
     )
 
 
-def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | None:
+def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | Reason:
     """high x, low x, high w, low w of acc + (high * high + high * low + low * high)."""
-    if not kernel.accumulates or kernel.valid_extents or kernel.captured:
-        return None
+    if not kernel.accumulates:
+        return NO_SUM
+    if kernel.valid_extents:
+        return PADDED
+    if kernel.captured:
+        return GATHERS
     body = kernel.anchor.body
     pairs: list[tuple[Access, Access]] = []
     for op in ops_of(body):
@@ -118,28 +139,28 @@ def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | None:
             inputs = dict(enumerate(kernel.anchor.inputs))  # without the accumulator
             found = [inputs.get(n) for n in numbers if n is not None]
             if len(found) != 2 or found[0] is None or found[1] is None:
-                return None
+                return "it computes what it multiplies"
             pairs.append((found[0], found[1]))
         elif not isinstance(op, arith.ExtFOp | arith.AddfOp) and op is not body.last_op:
-            return None
+            return NO_PAIRS
     if len(pairs) != 3:
-        return None
+        return NO_PAIRS
     (high, weights), (again, rest), (low, same) = pairs
     if high != again or weights != same:
-        return None
+        return NO_PAIRS
     if any(kernel.element_types[a.argument] != bf16 for a in (high, low, weights, rest)):
-        return None
+        return NO_PAIRS
     return high, low, weights, rest
 
 
 # --- the schedule -----------------------------------------------------------------------------
 
 
-def tiles(kernel: Kernel, target: Target) -> Schedule | None:
-    """The schedule of a contraction by halves; None for anything else, or without tiles."""
-    found = bf16_pairs_of(kernel) if target.tiles else None
-    if found is None:
-        return None
+def matrix_tiles(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The schedule of a contraction of bf16 pairs, on a target with matrix tiles."""
+    found = _match(kernel) if target.tiles else "the target has no matrix tiles"
+    if isinstance(found, str):
+        return found
     inner = found.points[-1]
     flat, rows, count = _cut(kernel, found)
     blocks = 1 if found.vectors is None else kernel.extents[found.vectors]
@@ -169,34 +190,37 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
 def _bytes_of(access: Access, kernel: Kernel, found: Bf16Contraction) -> int:
     """Bytes of an operand, of one component."""
     loops = [d for d, _ in access.moves if d not in found.components]
-    return HALF_BYTES * prod(kernel.extents[d] for d in loops)
+    return BF16_BYTES * prod(kernel.extents[d] for d in loops)
 
 
 def _next_weights(
     kernel: Kernel, found: Bf16Contraction, target: Target, q: int, iterations: int
 ) -> tuple[Access, ...]:
-    """The weights of the next blocks, while tiles of points walk through the present ones.
+    """Prefetches of the weights of the next blocks, while tiles of points use the present ones.
 
-    Left to the hardware where all weights stay in L2, or where groups of points are so many that a
-    share is less than a line.
+    There are none if all weights stay in L2, or if groups of points are so many that a share is
+    less than a line.
     """
     if found.vectors is None:
         return ()
     block = found.weights.coefficients[found.vectors]
-    held = HALF_BYTES * block * kernel.extents[found.vectors]
-    room = HALF_BYTES * block * q <= target.core.l2_bytes // 2
+    held = BF16_BYTES * block * kernel.extents[found.vectors]
+    room = BF16_BYTES * block * q <= target.core.l2_bytes // 2
     if held <= target.core.l2_bytes or not room or iterations > MOST_ITERATIONS:
         return ()
     return (replace(found.weights, offset=found.weights.offset + q * block),)
 
 
-def bf16_split(kernel: Kernel, target: Target) -> Schedule | None:
-    """The schedule of making halves: both of a vector at once, out of one read."""
+def bf16_split(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The schedule of a kernel that splits values into bf16 numbers: both parts from one load."""
     which = [*kernel.indexed]
     lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
-    makes_halves = kernel.element_types[kernel.store.argument] == bf16 and not kernel.accumulates
-    if not makes_halves or len(which) != 1 or kernel.extents[which[0]] != 2 or not lanes:
-        return None
+    if kernel.element_types[kernel.store.argument] != bf16:
+        return "it stores no bf16 numbers"
+    if kernel.accumulates or len(which) != 1 or kernel.extents[which[0]] != 2:
+        return "it does more than to split a value in two"
+    if not lanes:
+        return NO_LANE
     lane = max(lanes, key=lambda d: kernel.extents[d])
     *others, side = in_store_order(kernel, [d for d in kernel.parallel if d not in (lane, *which)])
     sizes = {which[0]: 2, side: 2 if kernel.extents[side] == 2 else 1}
@@ -209,7 +233,7 @@ def bf16_split(kernel: Kernel, target: Target) -> Schedule | None:
 
 
 def pitch_of(found: Bf16Contraction) -> int:
-    """How many points lie from one of a row to the same of the next."""
+    """The distance of two rows, counted in points."""
     *_, outer, inner = (found.high.coefficients[d] for d in found.points)
     return outer // inner
 
@@ -240,10 +264,10 @@ def _tall_or_square(
 ) -> tuple[int, int]:
     """Tiles of points and of vectors that are summed at once.
 
-    Two by two load least. Where weights are more than L2 holds and points are few, four tiles of
-    points read each weight once.
+    Two by two need the fewest loads. If weights are larger than L2 and points are few, four tiles
+    of points load each weight once.
     """
-    weights = STEP * VECTOR * 2 * HALF_BYTES * prod(kernel.extents[d] for d in found.steps)
+    weights = STEP * VECTOR * 2 * BF16_BYTES * prod(kernel.extents[d] for d in found.steps)
     tall = weights * blocks > target.core.l2_bytes and count <= 4
     if blocks == 1 or tall:
         return min(count, 4), 1

@@ -1,4 +1,4 @@
-"""The operands of a contraction: what is multiplied, and how each lies along the vectors."""
+"""The operands of a contraction, and the loops that each moves with."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from ncc.compiler.target import Core
 
 @dataclass(frozen=True)
 class Quad:
-    """The loop over the four products that a lane of a dot product takes in.
+    """The loop over the four products of a lane of a dot product.
 
-    signed   whether `still` has signs, for which each vector of `stream` has a sum more
-    halved   whether the target multiplies the four two by two, of operands in two halves
+    signed   whether the broadcast operand has signs: then each vector of `stream` has one more sum
+    in_pairs whether the target multiplies two by two, as int16
     """
 
     loop: int
     signed: bool
-    halved: bool
+    in_pairs: bool
 
 
 @dataclass(frozen=True)
 class ContractionOperands:
     """The operands of a contraction for one choice of the lane.
 
-    stream   is contiguous along the lane: it is loaded in vectors
-    still    does not move along the lane: its elements are broadcast
-    points   the loops that only `still` moves with, innermost first
+    vector   elements of the vectors of the schedule
+    stream   the operand that is contiguous along the lane: it is loaded in vectors
+    broadcast
+             the operand that does not move along the lane
+    points   the loops that only `broadcast` moves with, innermost first
     vectors  the loops that only `stream` moves with, without the lane
-    quad     what is known of dot products, where a lane takes in four products
-    short    that of a `Schedule`
+    quad     the four products of each lane; None for no dot product
+    short    as in `Schedule`
     whole    elements of a vector that is not short
     """
 
@@ -66,30 +68,30 @@ class ContractionOperands:
 
     @property
     def joined(self) -> bool:
-        """Whether short vectors of two points are summed in one."""
+        """Whether short vectors of two points share one accumulator."""
         return self.short is not None and self.short[1] < self.vector and self.core.joins
 
     def lines(self, vectors: int) -> float:
-        """Lines that a whole vector brings, in a tile of so many side by side along the lane.
+        """Cache lines of a whole vector, in a tile of so many vectors along the lane.
 
-        What a tile leaves of a line has to be brought again, unless it is still in L1.
+        If a tile uses only a part of a line, the next one loads the line again, unless it is in L1.
         """
         return self.whole / min(LINE, vectors * self.vector)
 
     @property
     def k_split(self) -> KSplit | None:
-        """How the last step of the first loop over vectors is folded."""
+        """How the last step of the first loop over vectors splits k."""
         k_split = self.kernel.k_split
         return k_split if k_split and k_split.outputs in self.vectors[:1] else None
 
     @property
     def blocks(self) -> int:
-        """Steps of the first loop over vectors that are not folded."""
+        """Steps of the first loop over vectors that do not split k."""
         return self.kernel.extents[self.vectors[0]] - (self.k_split is not None)
 
     @property
     def left_out(self) -> int:
-        """Vectors of the last block that hold nothing that counts."""
+        """Vectors of the last block that are padding."""
         if self.short is None:
             return 0
         return (self.kernel.extents[self.lane] - self.short[1]) // self.vector
@@ -100,24 +102,24 @@ class ContractionOperands:
         return prod(self.kernel.extents[d] for d in (*self.vectors, self.lane))
 
     def registers(self, p: int, q: int) -> int:
-        """How many a tile takes: accumulators, all of the smaller operand, one for the other.
+        """The registers of a tile: accumulators, all of the smaller operand, one for the other.
 
-        Where short vectors of two points are joined, both broadcasts are held beside the
-        vector that is made of them.
+        If short vectors of two points share one, both broadcasts take a register, and so does the
+        vector of both.
         """
         if self.quad is not None:
             held = p * q + q * self.quad.signed
-            return held + (2 * q + 3 if self.quad.halved else min(p, q) + 1 + self.quad.signed)
+            return held + (2 * q + 3 if self.quad.in_pairs else min(p, q) + 1 + self.quad.signed)
         if self.short is not None and self.joined and q >= self.kernel.extents[self.short[0]]:
             return p * q - p // 2 + min(p, q) + 3
         return p * q + min(p, q) + 1
 
 
-def cells(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:
-    """How many elements an access brings into a cache for one step of the batch.
+def elements_of(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:
+    """The elements that an access loads into a cache for one step of the batch.
 
-    Those that windows share count once. Where elements lie apart, each counts twice: lines come in
-    pairs.
+    An element of several windows counts once. If elements are not contiguous, each counts twice,
+    since caches load lines in pairs.
     """
     own = [
         (abs(c), kernel.extents[d])

@@ -1,14 +1,15 @@
-"""Schedules of what is computed point by point, along the store, and of what nothing else fits.
+"""Schedules of pointwise kernels, whose lane is the contiguous loop of the store, and of all
+others.
 
-Where a kernel reads at computed coordinates (`gathered`), the lanes run along the output elements.
-Coordinates and weights are rounded as scalars would be, and a few channels, or blocks of channels,
-share them.
+If a kernel reads at computed coordinates (`gathered`), the lanes run along the output elements. A
+few channels, or blocks of channels, share the coordinates and the weights, which round as scalars
+do.
 """
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.vector_loops import can_be_lane, can_gather
+from ncc.compiler.loops.kernel.kernel import GATHERS, Kernel, Reason
+from ncc.compiler.loops.kernel.vector_loops import NO_LANE, can_be_lane, can_gather
 from ncc.compiler.loops.schedule.schedule import (
     Schedule,
     Strategy,
@@ -20,26 +21,26 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import Target
 
 LEAST_SQUARE = 4
-"""Elements along a side of a square that is worth transposing in registers."""
+"""The shortest side of a square that is transposed in registers."""
 
 MOST_SHARED = 4
-"""Channels, or blocks of them, that are read at the same computed places in one step."""
+"""Channels, or blocks of them, that are read at the same computed coordinates in one step."""
 
 
-def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
+def pointwise(kernel: Kernel, target: Target) -> Schedule | Reason:
     """The lane is the contiguous loop of the store, and nothing is read across it.
 
     for y:
-      for z by 2 vectors: out[y, z] = f(a[y, z], b[y])      one where something is summed
+      for z by 2 vectors: out[y, z] = f(a[y, z], b[y])      one vector if the kernel sums
 
-    Of blocks of channels at computed places, some are read together:
+    Some blocks of channels are read together at computed coordinates:
 
     for c by 4, y:
       for z by vector: out[c, y, z] = x[c, f(a[y]), z]      f(a) once for all c of the tile
     """
     lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
     if not lanes:
-        return None
+        return NO_LANE
     lane = max(lanes, key=lambda d: kernel.extents[d])
     vector = vector_of(kernel.extents[lane], target)
     order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
@@ -55,7 +56,7 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
 
 
 def _read_alike(kernel: Kernel, lane: int) -> int | None:
-    """The loop of blocks of channels that are read at the same computed places."""
+    """The loop of blocks of channels that are read at the same computed coordinates."""
     read = [a for a in kernel.anchor.inputs if a is not None]
     if kernel.accumulates or not read or not kernel.anchor.extracts:
         return None
@@ -64,15 +65,19 @@ def _read_alike(kernel: Kernel, lane: int) -> int | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def gathered(kernel: Kernel, target: Target) -> Schedule | None:
-    """The lane is the contiguous loop of the store, and each lane reads at a place of its own.
+def gathered(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The lane is the contiguous loop of the store, and each lane has its own coordinates.
 
     for y, z by vector:
       for c by 4: out[c, y, z] = x[c, f(a[y, z])]       f(a) is computed once for all c of the tile
     """
+    if kernel.accumulates:
+        return "it sums"
+    if not any(stage.extracts for stage in kernel.stages):
+        return "it reads nothing at computed coordinates"
     lanes = [d for d in kernel.parallel if can_gather(kernel, d)]
     if not lanes:
-        return None
+        return "no loop of its contiguous result can have gathered lanes"
     lane = max(lanes, key=lambda d: kernel.extents[d])
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     shared = [d for d in others if d in kernel.indexed][:1]
@@ -90,15 +95,17 @@ def gathered(kernel: Kernel, target: Target) -> Schedule | None:
     )
 
 
-def transposed(kernel: Kernel, target: Target) -> Schedule | None:
+def transposed(kernel: Kernel, target: Target) -> Schedule | Reason:
     """The lane is the contiguous loop of the store; other operands are contiguous along another.
 
     for y by n, z by n:
       v = x[z, y], n vectors along y, transposed in registers
       out[y, z] = f(v)                              n vectors along z
     """
-    if kernel.accumulates or any(stage.extracts for stage in kernel.stages):
-        return None
+    if kernel.accumulates:
+        return "it sums"
+    if any(stage.extracts for stage in kernel.stages):
+        return GATHERS
     best: tuple[int, int, int] | None = None
     for lane in kernel.parallel:
         if kernel.store.coefficients[lane] != 1 or lane in kernel.indexed:
@@ -111,7 +118,7 @@ def transposed(kernel: Kernel, target: Target) -> Schedule | None:
             if lanes >= LEAST_SQUARE and (best is None or lanes > best[0]):
                 best = (lanes, lane, other)
     if best is None:
-        return None
+        return "all of its operands are contiguous along no two loops that are long enough"
     lanes, lane, along = best
     others = [d for d in kernel.parallel if d not in (lane, along)]
     order = (*in_store_order(kernel, others), along, lane)

@@ -1,4 +1,4 @@
-"""Software prefetches of a contraction: what the next tiles read.
+"""Software prefetches of a contraction, for the next tiles.
 
 Hardware prefetchers follow streams of consecutive lines, but not to where the next tile begins:
 
@@ -8,8 +8,8 @@ Hardware prefetchers follow streams of consecutive lines, but not to where the n
                    to L2: some of the next vectors                 to L2: the next points
                    to L1: the next points
 
-The operand of the outer loops comes from L3 or memory, and stays in L2 until its tile begins; that
-of the inner loops is in L2, and is read by the very next tile. Each step of the reduction
+The operand of the outer loops comes from L3 or memory, and stays in L2 until its tile begins. The
+operand of the inner loops is in L2, and the very next tile reads it. Each step of the reduction
 prefetches a line or two.
 """
 
@@ -21,14 +21,14 @@ from typing import TypeAlias
 
 from ncc.compiler.loops.kernel.kernel import LINE, Access
 from ncc.compiler.loops.schedule.cycles import L2_SHARE
-from ncc.compiler.loops.schedule.operands import ContractionOperands, cells
+from ncc.compiler.loops.schedule.operands import ContractionOperands, elements_of
 
 PER_STREAM = LINE // 2
-"""Elements that a step prefetches of one stream of lines. A share that is larger is made of several
-streams: hardware prefetchers follow many at once, and run ahead on each, but only so far."""
+"""Elements of one stream of lines that a step prefetches. A larger share has several streams, since
+hardware prefetchers follow many at once, but run ahead only so far on each."""
 
 MOST_STREAMS = 32
-"""So many prefetches a step are more than it waits for."""
+"""The most prefetches of a step: more of them would cost more than they save."""
 
 
 Order: TypeAlias = tuple[int, ...]
@@ -41,25 +41,25 @@ Sizes: TypeAlias = Mapping[int, int]
 def prefetched_to_l2(
     operands: ContractionOperands, sizes: Sizes, order: Order
 ) -> tuple[Access, ...]:
-    """What a step prefetches of the operand of the outer loops, for their next tile."""
+    """Prefetches of the operand of the outer loops in each step, for their next tile."""
     return _next_vectors(operands, sizes, order) or _next_points_to_l2(operands, sizes, order)
 
 
 def prefetched_to_l1(
     operands: ContractionOperands, sizes: Sizes, order: Order
 ) -> tuple[Access, ...]:
-    """What a step prefetches of the operand of the inner loops, for the next tile."""
+    """Prefetches of the operand of the inner loops in each step, for the next tile."""
     return _next_points_to_l1(operands, sizes, order) or _next_rows(operands, sizes, order)
 
 
 def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
-    """The vectors of the next tile, a share of them by each tile of points that meets the present
-    ones.
+    """The vectors of the next tile: each tile of points that uses the present ones prefetches a
+    share.
 
-    The share is spread over all steps: prefetched at once, it would come more slowly than a tile
-    multiplies. This is for vectors that are packed in panels, all steps of a vector side by side;
-    without panels no stream of lines leads to the next ones. Panels with gaps between them, as
-    those of halves of sums have, are prefetched one by one.
+    The share is spread over all steps, since a tile multiplies faster than lines arrive. This is
+    for vectors that are packed in panels, with all steps of a vector contiguous; without panels no
+    stream of lines leads to the next vectors. Panels with gaps between them, as split reductions
+    have, are prefetched one by one.
     """
     if not operands.points or not operands.vectors:
         return ()
@@ -94,11 +94,11 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
 def _next_points_to_l1(
     operands: ContractionOperands, sizes: Sizes, order: Order
 ) -> tuple[Access, ...]:
-    """The points of the next tile, where loops over points are inside those over vectors.
+    """The points of the next tile, if loops over points are inside those over vectors.
 
-    Points lie side by side, each a line: a block of 16 channels. The 16 steps over one block read
-    the same lines, one a point, and each prefetches the line of one point of the next tile. Another
-    thread may have made them, so that they are in its cache; the runs of lines are too short for
+    Points are contiguous, each a line: a block of 16 channels. The 16 steps over one block read the
+    same lines, one for each point, and each step prefetches the line of one point of the next tile.
+    The points may be in the cache of another thread, and the runs of lines are too short for
     hardware prefetchers.
     """
     found = _points_of_next(operands, sizes)
@@ -111,7 +111,7 @@ def _next_points_to_l1(
 def _next_points_to_l2(
     operands: ContractionOperands, sizes: Sizes, order: Order
 ) -> tuple[Access, ...]:
-    """The points of the next tile, where loops over vectors are inside those over points.
+    """The points of the next tile, if loops over vectors are inside those over points.
 
     They come from L3 or memory, a run of lines in each block, too short for hardware prefetchers.
     Every tile of vectors prefetches all of them; after the first, they are in L2.
@@ -120,14 +120,14 @@ def _next_points_to_l2(
     inside = operands.vectors[:1]
     if found is None or not any(order.index(found[0]) < order.index(loop) for loop in inside):
         return ()
-    held = 4 * cells(operands.broadcast, operands.kernel, ())
+    held = 4 * elements_of(operands.broadcast, operands.kernel, ())
     return (found[1],) if held > L2_SHARE * operands.core.l2_bytes else ()
 
 
 def _points_of_next(operands: ContractionOperands, sizes: Sizes) -> tuple[int, Access] | None:
-    """The loop that goes on to the points of the next tile, and a line of these for each step.
+    """The loop that leads to the points of the next tile, and the access of their lines by step.
 
-    None where they do not lie side by side in blocks of channels.
+    None if points are not contiguous blocks of channels.
     """
     if not operands.points or operands.quad is not None:
         return None
@@ -148,10 +148,10 @@ def _points_of_next(operands: ContractionOperands, sizes: Sizes) -> tuple[int, A
 
 
 def _next_rows(operands: ContractionOperands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
-    """What the next row of points reads of planes, as an image of the caller's has them.
+    """The operands of the next row of points, if channels are planes, as in the caller's images.
 
-    The pieces of its rows are too short for hardware prefetchers, and may come from memory. The
-    steps along a row of the window share the lines that a tile reads of a row of the image.
+    Their runs of lines are too short for hardware prefetchers, and may come from memory. The steps
+    along a row of the window share the lines of a row of the image.
     """
     if len(operands.points) != 2 or operands.quad is not None:
         return ()

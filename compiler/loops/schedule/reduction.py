@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import GATHERS, NO_SUM, PADDED, Kernel, Reason
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.schedule import (
     Schedule,
@@ -19,55 +19,55 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import Target
 
 MAX_UNROLLED = 9
-"""The most cells of a window that is unrolled, so that neighbouring points share loads."""
+"""The most taps of a window that is unrolled, so that neighbouring points share loads."""
 
 MAX_UNROLLED_ROW = 7
-"""The most cells of a row that is unrolled of a larger window."""
+"""The most taps of a row that is unrolled in a larger window."""
 
 MOST_POINTS, FEW_POINTS = 7, 4
-"""Points of a register tile: with 32 registers, and with fewer, or where points share no loads. One
-row of the most leaves some of 16 registers for the loads of a row of a window.
+"""Points of a register tile: with 32 registers, and with fewer, or if points share no loads. One
+row of MOST_POINTS leaves some of 16 registers for the loads of a row of a window.
 """
 
 FEWEST_SCATTERED = 4
-"""Results whose lanes are worth storing one by one."""
+"""The fewest results of a vector whose lanes are stored one by one."""
 
 MOST_VECTORS = 8
-"""Vectors of a register tile along the lane, which leave half of 16 registers."""
+"""Vectors of a register tile along the lane: half of 16 registers."""
 
 
-def window(kernel: Kernel, target: Target) -> Schedule | None:
-    """A reduction whose lane moves every operand: depthwise convolution, pooling, means.
+def window(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """A reduction whose operands all move along the lane: depthwise convolution, pooling, means.
 
-    for y (by 2 where windows of two rows overlap):
+    for y (by 2 if windows of two rows overlap):
       for z by 7:
         v = initial                                 a vector of channels for each point
         for k, m: v[z] += x[y + k, z + m] * w[k, m]         unrolled, if few
         out[y, z] = epilogue(v[z])
     """
     if not kernel.accumulates or not kernel.reduced:
-        return None
+        return NO_SUM
     moving = [d for d in kernel.parallel if any(a.coefficients[d] for a in kernel.anchor.reads)]
     lanes = [d for d in moving if can_be_lane(kernel, d)]
     if not lanes:
-        return None
+        return "none of the loops that its operands move along is contiguous in all of them"
     lane = max(lanes, key=lambda d: min(kernel.extents[d], target.lanes))
     return windows_along(kernel, target, lane)
 
 
 def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = None) -> Schedule:
-    """The schedule of windows along a lane, whose cells are four products each if `quad` is one of
-    the loops that are summed.
+    """The schedule of windows along a lane. quad: the reduced loop of four products, if there is
+    one.
     """
     summed = [d for d in sorted(kernel.reduced) if d != quad]
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
-    cells = prod(kernel.extents[d] for d in summed)
-    unroll = frozenset(summed) if cells <= MAX_UNROLLED else _row(kernel, summed)
+    taps = prod(kernel.extents[d] for d in summed)
+    unroll = frozenset(summed) if taps <= MAX_UNROLLED else _row(kernel, summed)
     vector = vector_of(kernel.extents[lane], target)
     if others:
         tile = _tile(kernel, others, unroll, target)
     else:
-        tile = _vectors(kernel, lane, vector) if cells > MAX_UNROLLED else ()
+        tile = _vectors(kernel, lane, vector) if taps > MAX_UNROLLED else ()
     return Schedule(
         Strategy.WINDOW if quad is None else Strategy.WINDOW_DOT,
         lane,
@@ -85,11 +85,11 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
 def _tile(
     kernel: Kernel, loops: Sequence[int], unroll: frozenset[int], target: Target
 ) -> tuple[tuple[int, int], ...]:
-    """Points of the innermost loop, and two rows of them where windows of rows share loads.
+    """Points of the innermost loop, and two rows of them if windows of two rows share loads.
 
-    Where halves are stored, both blocks of a pair instead: lines of halves are of both of them.
-    With few registers one row of more points where only a row of the window is unrolled: sums of
-    the next row wait for those of the one before.
+    If results are stored as bf16 numbers, a tile has both blocks of a line instead. With few
+    registers it has one row of more points if only a row of the window is unrolled: sums of a
+    second row would wait for those of the first one.
     """
     inner, around = loops[-1], len(loops) > 1
     one_row = target.registers < 32 and 0 < len(unroll) < len(kernel.reduced)
@@ -103,15 +103,15 @@ def _tile(
 
 
 def _vectors(kernel: Kernel, lane: int, vector: int) -> tuple[tuple[int, int], ...]:
-    """Vectors beside one another where the lane is the only parallel loop, as for sums of columns:
-    a step of the reduction reads several lines of a row, and sums do not wait for one another.
+    """Neighbouring vectors, if the lane is the only parallel loop, as for sums of columns: a step
+    of the reduction loads several lines of a row, and sums do not wait for each other.
     """
     points = tile_of(kernel.extents[lane] // vector, MOST_VECTORS)
     return ((lane, points),) if points > 1 else ()
 
 
 def _overlap(kernel: Kernel, rows: int) -> bool:
-    """Whether the windows of two rows have all their rows but one in common."""
+    """Whether the windows of two rows share all rows but one."""
     reads = [access.coefficients for access in kernel.anchor.reads]
     return any(c[d] == c[rows] for c in reads if c[rows] for d in kernel.reduced)
 
@@ -122,7 +122,7 @@ def _row(kernel: Kernel, summed: Sequence[int]) -> frozenset[int]:
     return frozenset({last}) if kernel.extents[last] <= MAX_UNROLLED_ROW else frozenset()
 
 
-def rows(kernel: Kernel, target: Target) -> Schedule | None:
+def rows(kernel: Kernel, target: Target) -> Schedule | Reason:
     """The lane is the contiguous reduced loop: one vector of partial results a row.
 
     for y by 4:
@@ -130,14 +130,20 @@ def rows(kernel: Kernel, target: Target) -> Schedule | None:
       for k by vector: v[y] += x[y, k]
       out[y] = epilogue(initial + sum of the lanes of v[y])
     """
-    if not kernel.accumulates or not kernel.reduced or kernel.valid_extents:
-        return None
+    if not kernel.accumulates or not kernel.reduced:
+        return NO_SUM
+    if kernel.valid_extents:
+        return PADDED
     if kernel.indexed & kernel.reduced:
-        return None
+        return "it reads the index of a reduced loop"
+    if kernel.anchor.extracts:
+        return GATHERS
+    if kernel.anchor.yielded.owner is kernel.anchor.body:
+        return "it keeps the last of its operands"
     steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.reduced}
     lanes = [d for d in steps if _are_neighbours(steps[d]) and kernel.extents[d] >= target.lanes]
-    if not lanes or kernel.anchor.extracts or kernel.anchor.yielded.owner is kernel.anchor.body:
-        return None
+    if not lanes:
+        return f"none of its reduced loops is contiguous, with at least {target.lanes} steps"
     lane = max(lanes, key=lambda d: kernel.extents[d])
     order = in_store_order(kernel, kernel.parallel)
     tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], FEW_POINTS)) > 1)
@@ -147,11 +153,11 @@ def rows(kernel: Kernel, target: Target) -> Schedule | None:
 
 
 def _are_neighbours(steps: set[int]) -> bool:
-    """Whether operands, by how far they move in a step, stand still or lie side by side."""
+    """Whether some operands are contiguous along a loop, and the others do not move with it."""
     return 1 in steps and steps <= {0, 1}
 
 
-def scattered(kernel: Kernel, target: Target) -> Schedule | None:
+def scattered(kernel: Kernel, target: Target) -> Schedule | Reason:
     """A reduction like `window` whose results are strided, as in phases of transposed convolutions.
 
     for y:
@@ -160,21 +166,19 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | None:
         for k, m: v += x[y + k, z + m] * w[k, m]
         out[y, 2 z], out[y, 2 z + 2], .. = the lanes of epilogue(v)
     """
-    if (
-        not kernel.accumulates
-        or not kernel.reduced
-        or any(stage.extracts for stage in kernel.stages)
-    ):
-        return None
+    if not kernel.accumulates or not kernel.reduced:
+        return NO_SUM
+    if any(stage.extracts for stage in kernel.stages):
+        return GATHERS
     steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.parallel}
     found = [d for d in steps if _are_neighbours(steps[d]) and d not in kernel.indexed]
     lanes = [d for d in found if kernel.extents[d] >= FEWEST_SCATTERED]
     if not lanes:
-        return None
+        return "its operands are contiguous along no loop of the result that is long enough"
     lane = max(lanes, key=lambda d: kernel.extents[d])
     order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
     reduced = tuple(sorted(kernel.reduced))
-    cells = prod(kernel.extents[d] for d in reduced)
+    taps = prod(kernel.extents[d] for d in reduced)
     return Schedule(
         Strategy.SCATTERED,
         lane,
@@ -182,6 +186,6 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | None:
         (),
         order,
         reduced,
-        kernel.reduced if cells <= MAX_UNROLLED else frozenset(),
+        kernel.reduced if taps <= MAX_UNROLLED else frozenset(),
         chunks=chunks_of(kernel, order[:-1], {}),
     )

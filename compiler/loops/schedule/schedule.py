@@ -1,6 +1,6 @@
-"""The schedule of one kernel: which loop is vectorized, what is blocked in registers, loop order.
+"""The schedule of one kernel: its vectorized loop, its register tile, the order of its loops.
 
-Strategies choose it (`choose.py`), emitters write loops by it.
+Strategies choose it (`choose.py`), and emitters write loops by it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ncc.compiler.target import Target
 
 
 class Strategy(Enum):
-    """Which strategy made a schedule, and so which emitter writes its loops."""
+    """The strategy that made a schedule; it decides the emitter of its loops."""
 
     K_SPLIT = "k_split"
     FORMED_WEIGHTS = "formed_weights"
@@ -50,23 +50,24 @@ class Schedule:
     reduced  reduced loops, outermost first
     unroll   reduced loops that are unrolled, so that points of a tile share loads
     transpose
-             the loop along which operands are contiguous that are not so along the lane: squares
+             the loop along which operands are contiguous that are strided along the lane: squares
              of both loops are loaded along it and transposed in registers
     interleave
-             the loop whose steps lie between neighbours along the lane where these do not lie side
-             by side: its vectors are loaded together and taken apart, or interleaved and stored
-    chunks   how many of the outermost loops are parallel: threads share their iterations
-    quad     the reduced loop of the four products that a lane of a dot product takes in
+             the short loop whose elements are between neighbours along the lane: its vectors are
+             loaded together and deinterleaved, or interleaved and stored
+    chunks   how many of the outermost loops are split among threads
+    quad     the reduced loop of the four products of a lane of a dot product
     prefetch_l2, prefetch_l1
-             elements that every step of the reduction prefetches: for a later tile, and for the
+             accesses that every step of the reduction prefetches: for a later tile, and for the
              next one
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     flat     whether a matrix tile goes on from the end of a row of points to the next row
-    short    (loop, elements): at the last step of the loop, vectors hold only so many elements of
-             the lane: one vector that is shorter, or fewer whole ones; zeros are stored behind
-             them, which nobody reads
-    panel     the reduced loop whose weights are transformed in L1 before they are multiplied
-    span     elements of the lane in a chunk, whole tiles of it; 0 where a chunk has all of them
+    short    (loop, elements): at the last step of the loop, only so many elements of the lane are
+             computed, by one shorter vector or by fewer whole ones; zeros are stored behind them
+    panel    the reduced loop whose weights are transformed in L1 before they are multiplied
+    span     elements of the lane in a chunk, in whole tiles; 0 if a chunk has all of them
+    in_line  the most accumulators that do not spill before a function of the epilogue: more of them
+             are spilled, and a loop over them has the code of the function once
     """
 
     strategy: Strategy
@@ -87,24 +88,26 @@ class Schedule:
     short: tuple[int, int] | None = None
     panel: int | None = None
     span: int = 0
+    in_line: int = 16
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)
 
 
 SIDE_BY_SIDE, LONG_REDUCTION = 4, 16
-"""Vectors of partial results of a long reduction, so that a step does not wait for the one before;
-how many vectors are long."""
+"""Vectors of partial results of a long reduction, so that a step does not wait for the one before,
+and how many vectors make a reduction long.
+"""
 
 CHUNKS_WANTED = 16
-"""Chunks of a kernel: enough for several threads to share evenly, even if one comes late."""
+"""Chunks of a kernel: several threads share so many evenly, even if one of them comes late."""
 
 LEAST_PART = 4096
-"""Steps of a chunk that is a part of the lane, on the average: to hand it out costs little."""
+"""The fewest steps of a part of the lane, on average: then the call of a chunk costs little."""
 
 
 def vector_of(extent: int, target: Target) -> int:
-    """The widest vector of the target that the loop fills, a power of two."""
+    """The longest vector that the loop fills, a power of two, up to that of the target."""
     vector = target.lanes
     while vector > max(extent, 1):
         vector //= 2
@@ -112,9 +115,10 @@ def vector_of(extent: int, target: Target) -> int:
 
 
 def short_of(kernel: Kernel, lane: int, shortest: int) -> tuple[int, int] | None:
-    """The loop over blocks whose last one shorter or fewer vectors hold, and their elements.
+    """`Schedule.short` for a lane: the loop over blocks, and how many elements of the last one
+    count.
 
-    shortest: elements of the shortest vectors that are worth it.
+    shortest: elements of the shortest vectors that pay.
     """
     for outer, inner, true in kernel.valid_extents:
         left_out = (kernel.extents[outer] * kernel.extents[inner] - true) // shortest * shortest
@@ -124,7 +128,7 @@ def short_of(kernel: Kernel, lane: int, shortest: int) -> tuple[int, int] | None
 
 
 def tile_of(extent: int, most: int) -> int:
-    """A tile of at most `most` points: one that divides, if it is not too small."""
+    """A tile of at most `most` points: the largest divisor, unless it is too small."""
     best = max(n for n in range(1, min(extent, most) + 1) if extent % n == 0)
     return best if 2 * best >= min(extent, most) else min(extent, most)
 
@@ -136,10 +140,10 @@ def in_store_order(kernel: Kernel, loops: Sequence[int]) -> tuple[int, ...]:
 def chunks_of(
     kernel: Kernel, loops: Sequence[int], sizes: dict[int, int], wanted: int = CHUNKS_WANTED
 ) -> int:
-    """How many of these outer loops must be parallel to make as many chunks as are wanted.
+    """How many of these loops must be chunk loops to make as many chunks as are wanted.
 
-    loops: outermost first, and without the lane, of which threads share parts where all other loops
-    are too few (`with_lane_parted`).
+    loops: outermost first, without the lane. Threads share parts of the lane if all other loops
+    make too few chunks (`with_lane_parted`).
     """
     count, trips = 0, 1
     for loop in loops:
@@ -151,11 +155,10 @@ def chunks_of(
 
 
 def with_lane_parted(kernel: Kernel, schedule: Schedule) -> Schedule:
-    """The schedule by which threads also share parts of the lane, where all loops around it make
-    fewer than half of the chunks that are wanted.
+    """The schedule with parts of the lane as chunks, if all loops around the lane make fewer than
+    half of the chunks that are wanted.
 
-    Not where vectors are taken apart or have other lengths, nor where only the run knows how far a
-    loop goes.
+    It stays as it is if vectors are interleaved or have several lengths, or if a loop is clipped.
     """
     lane, around = schedule.lane, schedule.order[:-1]
     if lane is None or schedule.order[-1:] != (lane,) or schedule.chunks < len(around):
@@ -173,7 +176,7 @@ def with_lane_parted(kernel: Kernel, schedule: Schedule) -> Schedule:
 
 
 def parts_of_lane(kernel: Kernel, schedule: Schedule) -> int:
-    """How many chunks share the lane: what whole tiles leave of it is in the last one."""
+    """How many chunks share the lane; the last one has the remainder of whole tiles, too."""
     if schedule.lane is None or not schedule.span:
         return 1
     tile = schedule.vector * schedule.points(schedule.lane)

@@ -2,7 +2,7 @@
 
     contraction lane d2 vector 16 tile d0 by 2, d1 by 14 order d0, d1, d2 reduced d3 chunks 2
 
-`ncc tune` keeps the same text. What the line leaves out has its default.
+`ncc tune` keeps the same text. Fields that the line leaves out have their defaults.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ FORMS: Mapping[str, _Form] = {
     "short": LOOP_BY,
     "panel": LOOP,
     "span": NUMBER,
+    "in_line": NUMBER,
 }
 """The fields of a schedule in the order in which they are written."""
 
@@ -80,7 +81,7 @@ _DEFAULTS: Mapping[str, Any] = {
 
 
 def schedule_text(schedule: Schedule) -> str:
-    """The strategy, then whatever is not the default."""
+    """The strategy, then all fields that have not their defaults."""
     words = [schedule.strategy.value]
     for name, form in FORMS.items():
         value = getattr(schedule, name)

@@ -30,7 +30,7 @@ DIALECTS = (Builtin, arith.Arith, linalg.Linalg, math.Math, tensor.Tensor)
 
 @dataclass(frozen=True)
 class ScheduledKernel:
-    """All that the loops of a kernel are written from."""
+    """A kernel and its schedule: all that its loops depend on."""
 
     name: str
     kernel: Kernel

@@ -11,29 +11,29 @@ from ncc.compiler.loops.schedule.schedule import Schedule
 
 
 class TilePlan:
-    """The numbers of a schedule of tiles."""
+    """The number and the size of groups and tiles."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
-        halves = bf16_pairs_of(kernel)
-        if halves is None or not schedule.tiles:
-            raise CompilerBug("matrix tiles for what is no contraction by halves")
-        self.halves = halves
-        *self.outer, self.inner = halves.points
+        operands = bf16_pairs_of(kernel)
+        if operands is None or not schedule.tiles:
+            raise CompilerBug("matrix tiles, but no contraction of bf16 pairs")
+        self.operands = operands
+        *self.outer, self.inner = operands.points
         self.extent = self.width = kernel.extents[self.inner]
         self.pitch = self.wrapped = None
         if schedule.flat:
             self.wrapped = self.outer.pop()
-            self.pitch = pitch_of(halves)
+            self.pitch = pitch_of(operands)
             self.extent += self.pitch * (kernel.extents[self.wrapped] - 1)
         self.rows = schedule.points(self.inner)
         self.in_row = -(-self.extent // self.rows)
         self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
         self.p = schedule.tiles
         self.point_groups = -(-self.count // self.p)
-        vectors = halves.vectors
+        vectors = operands.vectors
         self.blocks = 1 if vectors is None else kernel.extents[vectors]
         self.q = 1 if vectors is None else schedule.points(vectors)
         self.vector_groups = -(-self.blocks // self.q)
         self.left = self.blocks % self.q
-        self.points_outer = vectors is None or schedule.order[len(halves.components)] != vectors
-        self.components = prod(kernel.extents[d] for d in halves.components)
+        self.points_outer = vectors is None or schedule.order[len(operands.components)] != vectors
+        self.components = prod(kernel.extents[d] for d in operands.components)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel, Reason
 from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.schedule import (
@@ -15,14 +15,16 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import Target
 
 
-def transform(kernel: Kernel, target: Target) -> Schedule | None:
+def transform(kernel: Kernel, target: Target) -> Schedule | Reason:
     """A few rows of results at once; the lane is a contiguous loop, or there is none.
 
-    So many rows that their columns of data stay in registers, but two, which share most work. No
-    more where results are stored in halves, those of two blocks of channels together.
+    The columns of data of these rows stay in registers. There are at least two rows, which share
+    most work, and only two if results are stored as bf16 numbers, for both blocks of a line.
     """
-    if kernel.matrices is None or kernel.forms_weights:
-        return None
+    if kernel.matrices is None:
+        return "it is no separable transform"
+    if kernel.forms_weights:
+        return "it multiplies what it transforms"
     loops = TransformLoops.of(kernel)
     beside = () if kernel.bf16_split is None else ((kernel.bf16_split.pairs, 2),)
     most = 2 if beside else max(2, (target.registers - 4) // kernel.extents[loops.across])

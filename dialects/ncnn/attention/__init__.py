@@ -1,4 +1,4 @@
-"""Layers of attention: of any heads, over caches that grow, of int8."""
+"""Layers of attention: with any number of heads, over growing caches, in int8."""
 
 from ncc.dialects.ncnn.attention import attention as attention
 from ncc.dialects.ncnn.attention import multi_head_attention as multi_head_attention

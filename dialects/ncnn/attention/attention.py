@@ -44,8 +44,8 @@ class AttentionOperands(Generic[T]):
 
     @staticmethod
     def of(inputs: Sequence[T], *, mask: bool, cache: bool) -> AttentionOperands[T]:
-        """The inputs by their meaning: q is k is v; or q, and k is v; or q, k and v; then a mask,
-        then two caches.
+        """The inputs by their meaning. There are one, two or three of q, k and v: without v, k is
+        v, and without k, q is k. Then come a mask and two caches.
         """
         count = len(inputs) - mask - 2 * cache
         given = list(inputs[count:])
@@ -56,15 +56,15 @@ class AttentionOperands(Generic[T]):
 
 
 def check_mask(mask: Shape | None, heads: int, pairs: Shape) -> None:
-    """Raise LayerError for a mask that is neither one for all heads nor one a head."""
+    """Raise LayerError for a mask that is neither one for all heads nor one for each head."""
     if mask is not None and mask not in (pairs, (1, *pairs), (heads, *pairs)):
         raise LayerError(f"the mask is {mask}, but must be {pairs} or one of them a head")
 
 
 def cached_rows(what: str, cache: Shape | None, heads: int, features: int) -> int:
-    """How many rows a cache holds: none where there is no cache, or an empty one.
+    """The rows of a cache: 0 if there is no cache, or an empty one.
 
-    Raises LayerError for a cache of other heads or features.
+    Raises LayerError for a cache with other heads or features.
     """
     if cache is None or 0 in cache:
         return 0
@@ -89,7 +89,7 @@ def appended(b: Builder, cache: Tensor | None, rows: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Growth:
-    """The rows of a run: it adds `keys` rows to each cache, read by `rows` of the query.
+    """The rows of a run: it adds `keys` rows to each cache, and the query has `rows` rows.
 
     of_keys, of_values: (heads, features) of the caches.
     """
@@ -101,11 +101,11 @@ class Growth:
 
 
 class Attention(Layer):
-    """The common part of attention layers: a mask, and keys and values of earlier runs, as last
-    operands.
+    """The common part of attention layers, whose last operands are a mask, and keys and values of
+    earlier runs.
 
-    Caches are (heads, rows, features) and results as well. Those that nobody gives a shape grow
-    from run to run in one compilation, and the mask over them does.
+    Caches are (heads, rows, features), and results as well. Caches without a given shape grow from
+    run to run in one compilation, and so does the mask over them.
     """
 
     attn_mask = integer(5)
@@ -164,11 +164,11 @@ class Attention(Layer):
 class SDPAOp(Attention):
     """softmax(scale * q k^T + mask) v of each head: (heads, rows, features).
 
-    Heads of the query that are a multiple of those of key and value share them in their order.
-    The mask is (rows of q, rows of k), or one of them a head; a row of it that hides all keys, by
-    -inf, makes a row of zeros. With kv_cache the keys and values of
-    earlier runs come before those of this one, and all of them are results as well. (What ncnn
-    itself hands out as keys is blocked for its own kernels.)
+    The query may have a multiple of the heads of key and value; consecutive heads of the query
+    share one. The mask is (rows of q, rows of k), or one of these for each head. If a row of it
+    hides all keys with -inf, the result is a row of zeros. With kv_cache the keys and values of
+    earlier runs come before those of this one, and all of them are results as well. (ncnn itself
+    returns keys in blocks, for its own kernels.)
     """
 
     OWN_LAYOUT: ClassVar[tuple[int, ...]] = (1,)
@@ -252,8 +252,8 @@ class RotaryEmbedOp(Layer):
     """Each pair of features rotated by an angle: (x cos - y sin, x sin + y cos).
 
     x is (heads, rows, features), or (rows, features) of one head; cos and sin are (rows,
-    features / 2). Pairs are neighbours when interleaved, else a feature of the first half and one
-    of the second.
+    features / 2). Interleaved pairs are neighbours; other pairs are a feature of the first half and
+    one of the second half.
     """
 
     interleaved = integer(0)
@@ -268,7 +268,7 @@ class RotaryEmbedOp(Layer):
         return x
 
     def halves(self, shape: Shape) -> tuple[Shape, int]:
-        """The shape with the features as pairs, and the axis along which the two of a pair lie."""
+        """The shape with pairs of features as two axes, and the axis of length 2."""
         *outer, rows, features = shape
         heads, half = prod(outer), features // 2
         return ((heads, rows, half, 2), 3) if self.interleaved else ((heads, rows, 2, half), 2)

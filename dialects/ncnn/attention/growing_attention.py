@@ -1,7 +1,7 @@
-"""Attention over caches that grow from run to run, as loops whose bounds the run tells.
+"""Attention over caches that grow from run to run, as loops whose bounds the run knows.
 
-A cache is (heads, past, features) in memory, `past` what the run counts; what it grows to is
-(heads, past + keys, features). The loops see both as rows of elements.
+A cache is (heads, past, features) in memory, where the run counts `past`; the cache that it returns
+is (heads, past + keys, features). The loops see both as one axis of elements.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from ncc.dialects.scalar import LEAST
 from ncc.dialects.statements import Code, MemoryView, Operand, Value, index
 
 BLOCK = 64
-"""Keys whose scores are computed at a time."""
+"""Keys whose scores are computed together."""
 
 ROWS = 4
 """Rows of a query that are computed together, so that keys and values are read once for all."""
 
 TOGETHER = 4
-"""Terms that are added to one another before they are added to a sum in memory."""
+"""Terms that are added up before they are added to a sum in memory."""
 
 MANY = 16
-"""New keys that are worth transposing: scores are vectors then, and not sums over lanes each."""
+"""The fewest new keys that are transposed: then scores are vectors, not sums over lanes."""
 
 
 def grown(b: Builder, cache: Tensor, rows: Tensor) -> Tensor:
-    """The rows of a cache that grows, then those of this run, (heads, rows, features)."""
+    """The rows of a growing cache, then those of this run, (heads, rows, features)."""
     heads, new, features = rows.shape
     past = cache.shape[1]
     code = Code([_row(cache), rows, b.counters], [((DYNAMIC_INDEX,), f32)], iterations=heads)
@@ -57,10 +57,10 @@ def attended_growing(
 ) -> Tensor:
     """softmax(scale * q k^T + mask) v of each head, (heads, rows, features).
 
-    Where a row's scores are -inf throughout, it is NaN, or 0 with `zeros`.
+    If all scores of a row are -inf, the row is NaN, or 0 with `zeros`.
 
-    Keys and values are those of the caches `past`, then those of `new`, (heads, rows, features);
-    heads of the query that are a multiple of theirs share them in their order.
+    Keys and values are those of the caches `past`, then those of `new`, (heads, rows, features).
+    The query may have a multiple of their heads; consecutive heads of the query share one.
     """
     heads, rows, _ = q.shape
     groups, keys, features = new[0].shape
@@ -76,7 +76,7 @@ def attended_growing(
 
 
 def _row(x: Tensor) -> Tensor:
-    """What grows, as its elements in numpy's order."""
+    """A growing value as one axis, in numpy's order."""
     return Tensor(x.value, (DYNAMIC_INDEX,))
 
 
@@ -87,7 +87,7 @@ def _counted(counters: MemoryView, extent: int) -> Value:
 
 
 Cell: TypeAlias = Callable[[Value, Value], Value]
-"""A number by two places: a feature of a row of keys or values, or a key of a row of features."""
+"""A number by two indices: a feature of a row of keys or values, or a key of a row of features."""
 
 Score: TypeAlias = Callable[[Value, Value], None]
 """Writes the scores of some keys: the first of them, and how many."""
@@ -96,15 +96,16 @@ Score: TypeAlias = Callable[[Value, Value], None]
 class _Attention:
     """A few rows of one head of the query, over keys and values block by block.
 
-    By an online softmax (https://arxiv.org/abs/1805.02867); of each row, for scores s of a block:
+    It is an online softmax (https://arxiv.org/abs/1805.02867). For each row, with scores s of a
+    block:
 
         m' = max(m, max s)
         l' = l exp(m - m') + sum exp(s - m')
         y' = y exp(m - m') + sum exp(s - m') v
 
-    and y / l behind the last block; l is 0 where all scores are -inf. Where rows are no multiple of
-    `ROWS` the last turn of a head begins with some of the turn before, `again`, which it computes
-    and does not store.
+    and y / l after the last block; l is 0 if all scores are -inf. If rows are no multiple of
+    `ROWS`, the last iteration of a head begins with some rows of the iteration before, `again`,
+    which it computes and does not store.
     """
 
     def __init__(
@@ -155,7 +156,7 @@ class _Attention:
                 code.results[0][self.head, self.first + row, e] = self.sums[row, e] / total
 
     def _attend(self, count: Operand, before: Operand, score: Score, value: Cell) -> None:
-        """To `count` keys, behind `before` other ones, block by block."""
+        """Attend to `count` keys, after `before` other ones, block by block."""
         code, scores = self.code, self.scores
         start = code.variable(0)
         with code.while_(lambda: start.value < count):
@@ -172,7 +173,7 @@ class _Attention:
             start.value = first + BLOCK
 
     def _by_rows(self, key: Cell) -> Score:
-        """Each score by itself, of keys that lie row by row."""
+        """Each score by itself, if the features of a key are contiguous."""
         code, query = self.code, self.query
 
         def product(row: MemoryView, at: Value) -> Value:
@@ -187,7 +188,7 @@ class _Attention:
         return score
 
     def _by_lanes(self, key: Cell) -> Score:
-        """A block of scores at a time, of keys that lie side by side for each feature."""
+        """A block of scores at a time, if the keys of a feature are contiguous."""
         code, scores = self.code, self.scores
 
         def score(first: Value, size: Value) -> None:
@@ -222,7 +223,7 @@ class _Attention:
     def _add_few(
         self, sums: MemoryView, factors: MemoryView, start: Value, count: int, cell: Cell
     ) -> None:
-        """The same for a few terms, which wait for one another but not for the sums."""
+        """The same for a few terms, which are added up in registers first."""
         code, (rows, width) = self.code, sums.shape
         held = [[factors[row, start + k] for k in range(count)] for row in range(rows)]
         with code.lanes(width) as i:
@@ -235,5 +236,5 @@ class _Attention:
 
 
 def _cell_of_row(x: MemoryView, first: Value, features: int) -> Cell:
-    """Cells of rows that start `first` rows into the elements of x."""
+    """Access to rows that begin `first` rows after the beginning of x."""
     return lambda j, e: x[(first + j) * features + e]

@@ -1,8 +1,8 @@
 """Attention of int8 by int8: an older int8_scale_term of SDPA, and quantize_term of
 MultiHeadAttention.
 
-Both products are those of quantization/int8_product.py, head by head: a scale for each row of the
-query, one for all keys; a scale for each row of the probabilities, one for all values.
+Both products are those of quantization/int8_product.py, head by head. Each row of the query has a
+scale, and all keys share one. Each row of the probabilities has a scale, and all values share one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ncc.dialects.scalar import absolute, convert, saturated_int8
 
 
 def attended_int8_array(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
-    """As `scaled_dot_product.attended_array` with `zeros`, in int8."""
+    """Like `scaled_dot_product.attended_array` with `zeros`, in int8."""
     heads: list[Array] = []
     for head, rows in enumerate(q):
         group = head // (len(q) // len(k))
@@ -42,7 +42,7 @@ def attended_int8_array(q: Array, k: Array, v: Array, mask: Array | None, scale:
 def attended_int8(
     b: Builder, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float = 1.0
 ) -> Tensor:
-    """As `scaled_dot_product.attended` with heads outside and `zeros`, in int8."""
+    """Like `scaled_dot_product.attended` with heads outside and `zeros`, in int8."""
     heads, rows, features = q.shape
     groups, keys, width = v.shape
     query = _quantized(b, b.reshape(q, (groups, heads // groups * rows, features)), 2)
@@ -65,7 +65,7 @@ def attended_int8(
 
 
 def _quantized(b: Builder, x: Tensor, axes: int) -> Factor:
-    """int8 values with a scale for each place of the first axes."""
+    """int8 values with a scale for each index of the first axes."""
     at = b.loops_of(x.shape)
     largest = b.max(at[:axes], over=at[axes:], of=absolute(x[at]), init=0.0)
     place = b.loops_of(largest.shape)
@@ -78,8 +78,8 @@ def _quantized(b: Builder, x: Tensor, axes: int) -> Factor:
 class Int8Affine:
     """x -> W x + b of each row x, in int8.
 
-    W (outputs, inputs) has a scale for each output, and x one as a whole; or W has one, and each
-    row of x its own.
+    Either each output of W (outputs, inputs) has a scale, and x has one; or W has one scale, and
+    each row of x has its own.
     """
 
     weight: WeightAttr

@@ -52,7 +52,7 @@ from ncc.dialects.ncnn.quantization.int8 import refuse_int8
 
 @dataclass(frozen=True)
 class Affine:
-    """x -> W (s x) + b of each row x, with a factor s for each feature of x or without."""
+    """x -> W (s x) + b for each row x; s, a factor for each feature, is optional."""
 
     weight: WeightAttr
     bias: WeightAttr
@@ -96,7 +96,7 @@ def _block_scales(rows: str, columns: str) -> Weight:
 
 
 def _input_scales(columns: str) -> Weight:
-    """Factors of the features that a matrix in blocks is multiplied by."""
+    """Factors of the features that a matrix in blocks is multiplied with."""
 
     def shape(op: MultiHeadAttentionOp) -> Shape | None:
         return (getattr(op, columns),) if op.blocks and op.blocks.input_scales else None
@@ -114,14 +114,14 @@ def _vector(
 class MultiHeadAttentionOp(Quantizable, Attention):
     """out(concat over heads of softmax(scale * Q K^T + mask) V), Q, K and V affine in the inputs.
 
-    Inputs are (rows, features): q is k is v; or q, and k is v; or q, k and v. With attn_mask a mask
-    (rows of q, rows of k), or one of them a head, comes behind them, with kv_cache the keys and
-    values of earlier runs, (heads, rows, features of a head), which are results as well. Of one
-    input the rows of this run are added to them; of several, a cache that is not empty stands for
-    K and V.
+    Inputs are (rows, features), one, two or three of q, k and v: without v, k is v, and without k,
+    q is k. With attn_mask a mask follows, (rows of q, rows of k), or one of these for each head.
+    With kv_cache the keys and values of earlier runs follow, (heads, rows, features of a head),
+    which are results as well. If there is one input, the rows of this run are added to the caches;
+    if there are several, a cache that is not empty replaces K and V.
 
-    A row of the mask that hides all keys, by -inf, makes NaN of a row, as in ncnn; in int8, zeros
-    of what the heads find.
+    If a row of the mask hides all keys with -inf, the row is NaN, as in ncnn; in int8 the heads
+    give zeros.
 
     With a quantize_term of quantization/block_quantization.py the matrices are packed.
     """
@@ -160,7 +160,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
 
     @property
     def usual_scale(self) -> float:
-        """1 / sqrt(features of a head), where the file gives no scale."""
+        """1 / sqrt(features of a head), if the file gives no scale."""
         return 1 / sqrt(self.embed_dim // self.num_heads)
 
     @property

@@ -1,8 +1,8 @@
 """softmax(scale * q k^T + mask) v, head by head.
 
-Heads of the query that are a multiple of those of key and value share them in their order. A mask
-is (rows, keys), or one of them a head. If all scores of a row are -inf, because the mask hides all
-keys, the row gives NaN, or 0 with `zeros`.
+The query may have a multiple of the heads of key and value; consecutive heads of the query share
+one. A mask is (rows, keys), or one of these for each head. If all scores of a row are -inf, because
+the mask hides all keys, the row is NaN, or 0 with `zeros`.
 
 Long attention is lowered in parts: some heads at a time, or some rows of one head. The scores of a
 part stay in a second-level cache from the first product to the second, and the memory plan gives
@@ -35,19 +35,19 @@ def attended_array(
 
 
 MOST_SCORES = 1 << 18
-"""Scores that stay in a second-level cache between product, softmax and product."""
+"""The most scores that stay in a second-level cache between product, softmax and product."""
 
 MOST_STRIPS = 128
-"""Strips of the rows of all heads: each is launched by itself, though they share kernels."""
+"""The most strips of the rows of all heads: each is a launch, though they share kernels."""
 
 
 MOST_PARTS = 1024
-"""Parts of the heads, however many these are: each is computations of its own."""
+"""The most parts of the heads: each has its own operations."""
 
 
 @dataclass(frozen=True)
 class Heads:
-    """Rows of features for each head; in memory the outermost axis is that of heads, or of rows."""
+    """Rows of features for each head. In memory the outermost axis is heads, or rows."""
 
     x: Tensor
     rows_outside: bool = False
@@ -87,20 +87,20 @@ def attended(
     *,
     zeros: bool = False,
 ) -> Tensor:
-    """softmax(scale * q k^T + mask) v, with rows outside where q has them.
+    """softmax(scale * q k^T + mask) v, with rows outside if q has rows outside.
 
-    More scores than `MOST_SCORES` are computed by some heads at a time, or by strips of rows:
+    If there are more scores than `MOST_SCORES`, they are computed for some heads at a time, or in
+    strips of rows:
 
         for heads, and for rows of q:  y[rows] = softmax(scale * q[rows] k^T + mask[rows]) v
     """
     heads, rows, _ = q.shape
     groups, keys, _ = v.shape
     shared = heads // groups
-    together = max(-(-groups // MOST_PARTS), MOST_SCORES // max(1, shared * rows * keys))
-    strips = 1
-    if shared * rows * keys > MOST_SCORES:
-        wanted = -(-shared * rows * keys // MOST_SCORES)
-        strips = max(1, min(wanted, rows, MOST_STRIPS // groups))
+    scores = shared * rows * keys
+    together, strips = heads_at_once(groups, scores), 1
+    if scores > MOST_SCORES:
+        strips = max(1, min(-(-scores // MOST_SCORES), rows, MOST_STRIPS // groups))
     by_heads = []
     for group in range(0, groups, together):
         last = min(group + together, groups)
@@ -112,6 +112,11 @@ def attended(
             _attended_in_strips(b, *parts, mask_of_heads, scale, -(-rows // strips), zeros)
         )
     return b.concat(by_heads, int(q.rows_outside))
+
+
+def heads_at_once(heads: int, scores: int) -> int:
+    """How many heads of keys, with so many scores each, are computed together."""
+    return max(-(-heads // MOST_PARTS), MOST_SCORES // max(1, scores))
 
 
 def _attended_in_strips(

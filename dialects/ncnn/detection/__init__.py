@@ -1,4 +1,4 @@
-"""Layers of detection: boxes to start from, regions of a map, and what is found in them."""
+"""Layers of detection: prior boxes, regions of a map, and detections."""
 
 from ncc.dialects.ncnn.detection import detection as detection
 from ncc.dialects.ncnn.detection import prior_box as prior_box

@@ -1,7 +1,7 @@
 """The result of detectors: rows (label, score, x1, y1, x2, y2).
 
-How many are found only the run knows. A lowering computes two values, the rows with their largest
-possible number, and how many of them count.
+Only the run knows how many rows there are. A lowering computes two values: the largest possible
+number of rows, and how many of them are valid.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The detections of an SSD: boxes decoded from priors, the best of each class and of all kept."""
+"""The detections of an SSD: boxes decoded from priors; the best of each class, then of all."""
 
 from __future__ import annotations
 
@@ -25,24 +25,25 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.statements import Code, Value
 
 MOST_ITERATIONS = 16
-"""Turns that share the classes, or the priors: each has memory for all priors."""
+"""The most iterations that share the classes, or the priors: each has memory for all priors."""
 
 MXNET = -233
-"""num_class of a DetectionOutput whose inputs are laid out as MXNet does."""
+"""num_class of a DetectionOutput whose inputs have MXNet's layout."""
 
 
 @layer("DetectionOutput", inputs=3)
 class DetectionOutputOp(Layer):
     """The detections of an SSD: location offsets, class scores and prior boxes.
 
-    A box is its prior, moved and scaled by the location and its variances. For each class but the
-    first (background): those with a score above confidence_threshold, the best nms_top_k of them,
-    suppressed by nms_threshold; of all classes the best keep_top_k. Nothing found is (0, 6).
+    A box is its prior, moved and scaled by the location and its variances. Each class but the first
+    (background) keeps boxes with a score above confidence_threshold, of these the best nms_top_k,
+    and suppresses them by nms_threshold. The result is the best keep_top_k of all classes. Without
+    detections it is (0, 6).
 
-    Inputs: (4 * priors), (priors * classes) and (2, 4 * priors), boxes and variances. With a
-    num_class of -233 as in MXNet: (4 * priors), (classes, priors) and (priors, 4), the variances
-    being params. A box whose background score is high is decoded as well (ncnn leaves it
-    undefined, which matters only where scores do not add up to 1).
+    Inputs are (4 * priors), (priors * classes) and (2, 4 * priors), boxes and variances. With a
+    num_class of -233, as in MXNet, they are (4 * priors), (classes, priors) and (priors, 4), and
+    the variances are params. Boxes with a high background score are decoded, too (ncnn leaves them
+    undefined, which matters only if scores do not add up to 1).
     """
 
     num_class = integer(0)
@@ -61,7 +62,7 @@ class DetectionOutputOp(Layer):
         check_positive(self, ["nms_top_k", "keep_top_k"])
 
     def counts(self, location: Shape, confidence: Shape, priors: Shape) -> tuple[int, int]:
-        """The numbers of priors and of classes; `LayerError` where the inputs do not fit."""
+        """The numbers of priors and of classes. Raises `LayerError` if the inputs do not fit."""
         mxnet = self.num_class == MXNET
         if len(priors) < 2 or (mxnet and len(confidence) < 2):
             raise LayerError(f"scores {confidence} and priors {priors} have too few axes")
@@ -124,10 +125,10 @@ class DetectionOutputOp(Layer):
         return b.counted_code(self._best(made, classes - 1).operation())[0]
 
     def _above(self, b: Builder, confidence: Tensor) -> list[Tensor]:
-        """The priors above the threshold, some of them a turn, by class, and how many these are.
+        """The priors above the threshold and their numbers, by iteration and class.
 
-        Scores of a prior lie side by side, those of a class do not: all classes are looked at
-        together, by whoever is likely to have made the scores.
+        The scores of a prior are contiguous, those of a class are not. So an iteration tests all
+        classes of some priors, whose scores are likely to be in the cache of its thread.
         """
         number, classes = confidence.shape
         lists, iterations = max(1, classes - 1), min(number, MOST_ITERATIONS)
@@ -172,7 +173,7 @@ class DetectionOutputOp(Layer):
         counts[place] = kept.value
 
     def _collect(self, code: Code, place: Value, candidates: _Candidates) -> Value:
-        """Put the priors above the threshold, and their scores, side by side; how many they are."""
+        """Copy the priors above the threshold, and their scores; returns their number."""
         scores, count = code.inputs[1], code.variable(0)
 
         def add(box: Value, score: Value) -> None:
@@ -211,7 +212,7 @@ class DetectionOutputOp(Layer):
         return low + high
 
     def _best(self, made: list[Tensor], lists: int) -> Code:
-        """The best of all classes: again and again the first of the lists whose head is best."""
+        """The best of all classes: a merge of their sorted lists."""
         most = min(self.keep_top_k, max(1, lists) * made[0].shape[1])
         code = Code(made, [((most, COLUMNS), f32), ((1,), i64)])
         rated, boxes, counts = code.inputs

@@ -1,4 +1,4 @@
-"""PriorBox: the boxes that a detection starts from, a constant of shapes and params."""
+"""PriorBox: the boxes that detections start from, a constant of shapes and params."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ FROM_SHAPE = -233
 class PriorBoxOp(Layer):
     """Boxes (x1, y1, x2, y2) of several sizes and forms at each cell of (c, h, w).
 
-    With an image as second input, or its size in the params: (2, 4 * boxes), the boxes as parts of
-    the image, then their variances. Cell by cell, a box of each min size, of the mean of it and its
-    max size, and of each aspect ratio, turned as well with `flip`.
+    With an image as second input, or its size in the params, the result is (2, 4 * boxes): the
+    boxes as parts of the image, then their variances. Each cell has a box of each min size, of the
+    mean of it and its max size, and of each aspect ratio; with `flip`, also of the inverse ratio.
 
-    With one input, no size of an image and no max sizes (as in MXNet): (4 * boxes), a square of
-    each min size, and the first size in all aspect ratios but the first.
+    With one input, no size of an image and no max sizes (as in MXNet), the result is (4 * boxes): a
+    square of each min size, and the first size in all aspect ratios but the first.
     """
 
     min_sizes = reals(0)
@@ -76,7 +76,7 @@ class PriorBoxOp(Layer):
 
     @property
     def boxes(self) -> int:
-        """Boxes a cell."""
+        """Boxes of a cell."""
         forms = len(self.aspect_ratios) * (2 if self.flip else 1)
         sizes = 2 if self.max_sizes else 1
         return len(self.min_sizes) * (sizes + forms)

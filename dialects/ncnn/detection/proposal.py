@@ -1,6 +1,6 @@
-"""Regions that may hold an object: anchors at every cell of a map, moved, rated and suppressed.
+"""Regions that may have an object: anchors at every cell of a map, moved, rated and suppressed.
 
-How many are found only the run knows; see `detection.py`.
+Only the run knows how many there are; see `dialects/row_wise.py`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ ANCHORS = len(RATIOS) * len(SCALES)
 class ProposalOp(Layer):
     """The regions proposed for an image: corners (n, 1, 4), and their scores (n, 1, 1) if asked.
 
-    Inputs: scores (2 * 9, h, w), of which the second half counts; how far each anchor is moved and
-    scaled, (4 * 9, h, w); and the image's height, width and scale. Anchors have the area of
-    base_size cells of 1 by 1 at three ratios and scales, feat_stride apart.
+    Inputs are scores (2 * 9, h, w), whose second half is used; the move and scale of each anchor,
+    (4 * 9, h, w); and the image's height, width and scale. Anchors have about the area of a
+    square of base_size, in three ratios and three scales; their distance is feat_stride.
 
-    Regions are cut to the image. Of those at least min_size * scale wide and high the best
-    pre_nms_topN (all where that is not positive) are suppressed by nms_thresh; the best
-    after_nms_topN stay. Nothing proposed is (0, 1, 4); ncnn fails there.
+    Regions are cut to the image. Regions are dropped that are narrower or lower than min_size *
+    scale. The best pre_nms_topN (all if that is not positive) are suppressed by nms_thresh, and the
+    best after_nms_topN stay. Without regions the result is (0, 1, 4), where ncnn fails.
     """
 
     feat_stride = integer(0, 16)
@@ -71,7 +71,7 @@ class ProposalOp(Layer):
         return np.array(corners, np.float32)
 
     def best(self, candidates: int) -> int:
-        """How many of so many candidates are looked at after sorting."""
+        """How many of these candidates stay after sorting."""
         return min(self.pre_nms_topN, candidates) if self.pre_nms_topN > 0 else candidates
 
     def infer(self, scores: Shape, moves: Shape, image: Shape) -> list[Shape]:
@@ -133,7 +133,7 @@ class ProposalOp(Layer):
         return b.counted_code(self._kept(b.code(code.operation())).operation())
 
     def _kept(self, made: list[Tensor]) -> Code:
-        """The best detections of all turns after non-maximum suppression."""
+        """The best detections of all iterations after non-maximum suppression."""
         most = self.best(made[0].shape[0])
         rows = min(self.after_nms_topN, most)
         kinds = [((rows, 1, 4), f32), ((1,), i64), ((rows, 1, 1), f32), ((1,), i64)]

@@ -1,11 +1,11 @@
 """A region of a feature map, pooled to one size: (c, h, w) to (c, pooled_height, pooled_width).
 
-A region is its corners (x1, y1, x2, y2), the first four values of the second input. That may be
-what a Proposal found: its first row is taken, as by ncnn, and the others by no layer. Where nothing
-was found the region is (0, 0, 0, 0); ncnn fails there.
+A region is its corners (x1, y1, x2, y2), the first four values of the second input. If the input is
+the result of a Proposal, its first row is the region, as in ncnn, and no layer reads the others. If
+it has no rows, the region is (0, 0, 0, 0), where ncnn fails.
 
-A region is cut into pooled_height times pooled_width bins. What of a bin lies outside of the map
-does not count; a bin of nothing is 0.
+A region is cut into pooled_height times pooled_width bins. Cells outside of the map do not count;
+an empty bin is 0.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ncc.dialects.statements import Code, Value
 CORNERS = 4
 
 Span = tuple[Value, Value]
-"""The first cell of a bin along an axis, and the one behind the last."""
+"""The first cell of a bin along an axis, and the one after the last."""
 
 
 class RegionPooling(Layer):
@@ -52,7 +52,7 @@ class RegionPooling(Layer):
         check_positive(self, ["pooled_width", "pooled_height"])
 
     def channels(self, held: int) -> int:
-        """The channels of the result; `LayerError` where a map of so many does not fit."""
+        """The channels of the result. Raises `LayerError` if a map of so many does not fit."""
         return held
 
     def pooled(self, x: Array, corners: Array) -> Array:
@@ -60,11 +60,11 @@ class RegionPooling(Layer):
         raise NotImplementedError
 
     def cells(self, b: Builder, x: Tensor) -> Tensor:
-        """The map under the shape by which the statements read it."""
+        """The map with the shape that the statements read."""
         return x
 
     def write(self, code: Code, corners: list[Value], shape: Shape) -> None:
-        """Statements that fill row `code.turn` of the result from the first input, the map."""
+        """Statements that fill row `code.iteration` of the result from the first input, the map."""
         raise NotImplementedError
 
     def infer(self, x: Shape, region: Shape) -> Shape:
@@ -108,7 +108,7 @@ class CellPooling(RegionPooling):
         raise NotImplementedError
 
     def pool_array(self, cells: Array) -> Array:
-        """One value a channel of the cells (c, n) of a bin, at least one."""
+        """One value for each channel, from the cells (c, n) of a bin, at least one."""
         raise NotImplementedError
 
     def pool(
@@ -153,10 +153,10 @@ class CellPooling(RegionPooling):
 class ROIPoolingOp(CellPooling):
     """The largest cell of each bin of a region whose corners are rounded to cells.
 
-    The region has at least one cell, and its last one counts. NaN is the result only where the
-    first cell is NaN. The size of a bin is a product with the reciprocal that ncnn's release takes:
-    below the quotient, so that most bins that begin where cells meet begin one cell before, and
-    those that end there do not end behind.
+    The region has at least one cell, including its last one. The result is NaN only if the first
+    cell is NaN. The size of a bin is a product with a reciprocal, as in ncnn's release. It is below
+    the quotient, so that most bins that begin between two cells begin one cell before, and bins
+    that end there do not include one more cell.
     """
 
     def bins(self, low: np.float32, high: np.float32, pooled: int, extent: int) -> Array:
@@ -192,12 +192,12 @@ class ROIPoolingOp(CellPooling):
 
 @layer("PSROIPooling", inputs=2)
 class PSROIPoolingOp(CellPooling):
-    """The mean of each bin, every bin of channels of its own.
+    """The mean of each bin; every bin has its own channels.
 
-    Bin (i, j) of channel q is of the map's channel (q * pooled_height + i) * pooled_width + j.
+    Bin (i, j) of channel q reads channel (q * pooled_height + i) * pooled_width + j of the map.
 
-    Corners are rounded before they are scaled, the second one with the cell behind it. A region is
-    at least 0.1 cells wide and high.
+    Corners are rounded before they are scaled, the second one plus 1. A region is at least 0.1
+    cells wide and high.
     """
 
     pooled_width = integer(0, 7)

@@ -1,7 +1,7 @@
 """A region sampled between the pixels of a map: each bin is the mean of a grid of samples.
 
-The grid of a bin has sampling_ratio by sampling_ratio samples, or about one a pixel where that is
-0. A sample is interpolated between four pixels.
+The grid of a bin has sampling_ratio by sampling_ratio samples, or about one for each pixel if that
+is 0. A sample is interpolated between four pixels.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ncc.dialects.ncnn.sampling.sampling import clamp_array
 from ncc.dialects.statements import Code, Value
 
 LARGEST_GRID = 1 << 16
-"""The most samples along one axis of a bin: more than any region needs that memory can hold."""
+"""The most samples along one axis of a bin: more than any region in memory needs."""
 
 FARTHEST = 1 << 24
-"""Where a sample beyond the border is at most: any pixel so far is behind the end of a map."""
+"""The largest coordinate of a sample beyond the border: no map has such a pixel."""
 
 
 @layer("ROIAlign", inputs=2)
@@ -39,9 +39,9 @@ class ROIAlignOp(RegionPooling):
     `aligned` moves corners by half a pixel; otherwise a region has at least one pixel.
 
     Version 0 cuts each bin to the map and then lays its grid, but keeps the steps of the whole bin.
-    So samples of a bin that is cut may lie beyond the right border, where ncnn goes on in the next
-    row. Version 1 is that of detectron2: one grid for all bins; samples more than one pixel outside
-    count as 0, others take the value at the border.
+    So samples of a bin that is cut may be beyond the right border, where ncnn reads the next row.
+    Version 1 is that of detectron2: one grid for all bins; samples more than one pixel outside
+    count as 0, others have the value at the border.
     """
 
     sampling_ratio = integer(3)
@@ -72,7 +72,7 @@ class ROIAlignOp(RegionPooling):
     def _samples(
         self, low: np.float32, high: np.float32, pooled: int, extent: int
     ) -> Iterator[tuple[Array, int]]:
-        """For each bin along an axis where its samples are, and by how many they are divided."""
+        """For each bin along an axis its samples' coordinates, and the divisor of their sum."""
         length = high - low if self.aligned else np.fmax(high - low, np.float32(1))
         size = length / np.float32(pooled)
         edges = low + np.arange(pooled + 1, dtype=np.float32) * size
@@ -115,7 +115,7 @@ class ROIAlignOp(RegionPooling):
         return sampled
 
     def _neighbours(self, at: Array, extent: int) -> tuple[Array, Array, Array]:
-        """The pixels before and behind each coordinate, and how far it is on the way."""
+        """The pixels before and after each coordinate, and its fraction between them."""
         farthest = extent - 1 if self.version == 1 else FARTHEST
         first = clamp_array(at, 0, farthest).astype(np.int64)
         inside = first + 1 < extent
@@ -152,7 +152,7 @@ class ROIAlignOp(RegionPooling):
 
 
 Neighbours: TypeAlias = tuple[Value, Value, Value]
-"""The pixels before and behind a sample along an axis, and how far it is on the way."""
+"""The pixels before and after a sample along an axis, and its fraction between them."""
 
 
 class _Samples:
@@ -186,7 +186,7 @@ class _Samples:
 
     @contextmanager
     def each(self) -> Iterator[Value]:
-        """The coordinates of the samples that count, one by one."""
+        """The coordinates of the valid samples, one by one."""
         code = self.code
         with code.range(self.grid) as k:
             step = (code.to_float(k) + 0.5) * self.size / code.to_float(self.grid)
@@ -209,7 +209,7 @@ class _Samples:
 def _cells(
     code: Code, size: int, w: int, rows: Neighbours, columns: Neighbours
 ) -> list[tuple[Value, Value]]:
-    """Weight and place (in a channel of `size` pixels) of the four pixels around a sample."""
+    """Weight and index (in a channel of `size` pixels) of the four pixels around a sample."""
     cells = []
     for row, up in ((rows[0], 1.0 - rows[2]), (rows[1], rows[2])):
         for column, left in ((columns[0], 1.0 - columns[2]), (columns[1], columns[2])):

@@ -1,8 +1,7 @@
 """Non-maximum suppression: greedy, of overlapping boxes, in numpy and as statements.
 
-Boxes are (x1, y1, x2, y2). Candidates are taken by falling score, those of equal score in the order
-they were found; one is dropped where its intersection over union with one that was kept exceeds a
-threshold.
+Boxes are (x1, y1, x2, y2). Candidates come by falling score; those of equal score keep their order.
+A candidate is dropped if its intersection over union with a kept one exceeds a threshold.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ncc.dialects.statements import Code, MemoryView, Value, Variable
 Indices = NDArray[np.int64]
 
 BITS = 4
-"""Bits of a digit of the keys by which a radix sort goes."""
+"""Bits of a digit of a radix sort."""
 
 DIGITS = 1 << BITS
 PASSES = 32 // BITS
@@ -32,7 +31,7 @@ def by_score(scores: Array) -> Indices:
 
 
 def kept_of(boxes: Array, threshold: float) -> Indices:
-    """Which of the sorted boxes (n, 4) are kept, ascending."""
+    """The indices of the sorted boxes (n, 4) that are kept, ascending."""
     areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     kept: list[int] = []
     for candidate, box in enumerate(boxes):
@@ -49,7 +48,7 @@ def kept_of(boxes: Array, threshold: float) -> Indices:
 
 
 class Sorter:
-    """Memory to sort up to `capacity` candidates: afterwards `order` holds them by score."""
+    """Memory to sort up to `capacity` candidates: afterwards `order` has them by score."""
 
     def __init__(self, code: Code, capacity: int) -> None:
         self.code = code
@@ -61,8 +60,8 @@ class Sorter:
     def sort(self, scores: MemoryView, count: Value) -> None:
         """Order 0 ... count - 1 by falling score, equal ones in their order, NaN last.
 
-        By one digit of the keys after the other, the lowest first: how often each occurs tells
-        where those that have it begin.
+        It is a radix sort, with the lowest digit first: keys with a digit begin at an index that is
+        the number of keys with smaller digits.
         """
         code, places = self.code, self._places
         with code.range(PASSES) as iteration, code.range(DIGITS) as digit:
@@ -84,7 +83,7 @@ class Sorter:
             self._pass(number + 1, self._spare, self.order, count)
 
     def _pass(self, number: int, source: MemoryView, target: MemoryView, count: Value) -> None:
-        """Those of each digit together, in the order they had."""
+        """Group the candidates by a digit, in their order."""
         code = self.code
         with code.range(count) as i:
             candidate = source[i]
@@ -95,7 +94,7 @@ class Sorter:
 
 
 def _key(code: Code, score: Value) -> Value:
-    """Bits that are the smaller, without a sign, the larger the score is."""
+    """Unsigned bits that are smaller for a larger score."""
     bits = code.emit(arith.BitcastOp((score + 0.0).ssa, i32))  # -0 is 0
     key = code.select(bits < 0, bits, code.value(0x7FFFFFFF, i32) - bits)
     return code.select(score >= score, key, -1)
@@ -109,14 +108,14 @@ def _digit(code: Code, key: Value, number: int) -> Value:
 
 
 class Found:
-    """The detections of each turn of a code, in its own part of memory, and their number.
+    """The detections of each iteration of a code, in its own part of memory, and their number.
 
-    Turn t writes what it finds at the places from t * `width` on of the results in front, and
-    how much it was at place t of the last one.
+    Iteration t writes its detections from index t * `width` on of the first results, and their
+    number at index t of the last one.
     """
 
     def __init__(self, code: Code, scores: MemoryView, counts: MemoryView) -> None:
-        """All of it by falling score; of equal score, by turns and as they found it."""
+        """All detections by falling score; those of equal score keep their order."""
         capacity, (iterations,) = scores.shape[0], counts.shape
         self._places, rated = code.scratch((capacity,), i64), code.scratch((capacity,))
         self._sorter, count = Sorter(code, capacity), code.variable(0)
@@ -129,7 +128,7 @@ class Found:
         self.count = count.value
 
     def __getitem__(self, rank: Value) -> Value:
-        """The place of one of them; the best has rank 0."""
+        """The index of the detection of this rank; the best has rank 0."""
         return self._places[self._sorter.order[rank]]
 
 
@@ -141,10 +140,10 @@ def suppress(
     corners: MemoryView,
     threshold: float,
 ) -> Variable:
-    """Put the ranks of those that are kept into `picked` until it is full; how many they are.
+    """Write the ranks of kept candidates to `picked` until it is full; returns their number.
 
-    box_of(rank) are the sides of a candidate; those of what is kept are in `corners` (4, n). A
-    candidate is held against all that are kept at once.
+    box_of(rank) are the sides of a candidate; `corners` (4, n) has those of kept ones. A candidate
+    is compared with all kept ones at once.
     """
     kept, areas = code.variable(0), code.private(picked.shape)
     with code.range(count) as rank, code.if_(kept.value < picked.shape[0]):
@@ -170,7 +169,7 @@ def _area(box: Sequence[Value]) -> Value:
 
 
 def _shared(code: Code, a: Sequence[Value], b: Sequence[Value]) -> Value:
-    """The area that two boxes share. Any number where one has NaN: its area is NaN then."""
+    """The area that two boxes share; any number if one has NaN, since its area is NaN then."""
     low = [code.select(x > y, x, y) for x, y in zip(a[:2], b[:2], strict=True)]
     high = [code.select(x < y, x, y) for x, y in zip(a[2:], b[2:], strict=True)]
     width, height = (code.maximum(end - begin, 0.0) for begin, end in zip(low, high, strict=True))

@@ -34,9 +34,10 @@ Cell: TypeAlias = tuple[Value, Value]
 class YoloLayer(Layer):
     """Detections in feature maps (num_box * (5 + num_class), h, w).
 
-    Each cell has num_box anchors; of each: x, y, width, height, the logit that there is something,
-    and one a class. Boxes with a confidence of at least confidence_threshold are suppressed by
-    nms_threshold, all classes together. Labels count from 1. Nothing found is (0, 6).
+    Each cell has num_box anchors with x, y, width, height, the logit of an object, and one logit
+    for each class. Boxes with a confidence of at least confidence_threshold are suppressed by
+    nms_threshold, all classes together. Labels count from 1. Without detections the result is (0,
+    6).
     """
 
     num_class = integer(0, 20)
@@ -57,7 +58,7 @@ class YoloLayer(Layer):
         raise NotImplementedError
 
     def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
-        """Confidence and best class (from 0), of logits (boxes, h, w) and (boxes, class, h, w)."""
+        """Confidence and best class (from 0), for logits (boxes, h, w) and (boxes, class, h, w)."""
         raise NotImplementedError
 
     def rate(
@@ -69,14 +70,14 @@ class YoloLayer(Layer):
         best: MemoryView,
         confidence: MemoryView,
     ) -> None:
-        """Confidences of the anchor of channels from `first` on, in the cells of a row.
+        """Confidences of the anchor whose channels begin at `first`, in the cells of a row.
 
-        best: the logits of the best class of each.
+        best: the logit of the best class of each cell.
         """
         raise NotImplementedError
 
     def at_most(self, code: Code, something: Value) -> Value:
-        """No smaller than the confidence, whatever the classes: few rows need a look at them."""
+        """A bound of the confidence for any class: most rows need no look at the classes."""
         raise NotImplementedError
 
     def infer(self, *maps: Shape) -> Shape:
@@ -137,7 +138,7 @@ class YoloLayer(Layer):
         return b.counted_code(self._kept(made).operation())[0]
 
     def _kept(self, made: list[Tensor]) -> Code:
-        """The detections of all turns after non-maximum suppression."""
+        """The detections of all iterations after non-maximum suppression."""
         most = made[0].shape[0]
         code = Code(made, [((most, COLUMNS), f32), ((1,), i64)])
         scores, labels, boxes, counts = code.inputs
@@ -156,9 +157,9 @@ class YoloLayer(Layer):
         return code
 
     def _search(self, code: Code, head: int, row: Value, start: Value, count: Variable) -> None:
-        """Put what one anchor finds in one row of a map at the places from `start` on.
+        """Write the detections of one anchor in one row of a map from index `start` on.
 
-        All cells of the row are rated together, where one may be sure enough.
+        All cells of the row are rated together, if one of them may reach the threshold.
         """
         x = code.inputs[head]
         _, h, w = x.shape
@@ -181,13 +182,13 @@ class YoloLayer(Layer):
                 count.value = count.value + 1
 
     def _classes(self, code: Code, first: Value) -> AbstractContextManager[Value]:
-        """The channels of classes of the anchor of channels from `first` on."""
+        """The class channels of the anchor whose channels begin at `first`."""
         return code.range(first + (5 + self.num_class), first + 5)
 
     def _add(
         self, code: Code, head: int, anchor: MemoryView, first: Value, cell: Cell, place: Value
     ) -> None:
-        """Put label and box of what the anchor of channels from `first` on finds in a cell."""
+        """Write label and box of the anchor whose channels begin at `first`, in a cell."""
         x = code.inputs[head]
         _, labels, boxes, _ = code.results
         label, logit = code.variable(0), code.variable(float("-inf"))
@@ -212,7 +213,7 @@ class YoloLayer(Layer):
 class YoloDetectionOutputOp(YoloLayer):
     """The detections of YOLO version 2: a softmax over the classes.
 
-    Anchors are in cells. Nothing found is an empty result (ncnn then hands on its input).
+    Anchors are in cells. Without detections the result is empty (ncnn returns its input).
     """
 
     def anchor(self, head: int, box: int) -> tuple[float, float]:
@@ -251,11 +252,11 @@ class YoloDetectionOutputOp(YoloLayer):
 
 @layer("Yolov3DetectionOutput", inputs=(1, None))
 class Yolov3DetectionOutputOp(YoloLayer):
-    """The detections of YOLO version 3: a logistic function a class.
+    """The detections of YOLO version 3: a logistic function for each class.
 
-    The confidence is 1 / (1 + e^-b (1 + e^-c)), b the logit of something and c that of the class:
-    the largest, NaN being none.
-    `mask` chooses the anchors of each map; they are in pixels, anchors_scale pixels being a cell.
+    The confidence is 1 / (1 + e^-b (1 + e^-c)), where b is the logit of an object and c the largest
+    one of a class; NaN does not count. `mask` chooses the anchors of each map. Anchors are in
+    pixels; a cell is anchors_scale pixels.
     """
 
     mask = reals(5)

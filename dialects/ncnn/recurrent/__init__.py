@@ -1,3 +1,3 @@
-"""Layers of recurrence: RNN, LSTM and GRU."""
+"""Recurrent layers: RNN, LSTM and GRU."""
 
 from ncc.dialects.ncnn.recurrent import recurrent as recurrent

@@ -1,13 +1,13 @@
-"""The steps of a recurrence whose cell is computed in parts, which threads share.
+"""The steps of a recurrence whose cell has several parts, which threads share.
 
     a step:  sums = U h,  h = cell(inputs[t], sums)      one thread after another step by step
-        ->   for each part of the places of the cell, on any thread:
-                 the sums of all gates at these places, then the cell there
+        ->   for each part of the elements of the cell, on any thread:
+                 the sums of all gates for these elements, then the cell
 
-A part reads the whole hidden state and writes its own places of the next one. So there are two of
-these: each step reads one and writes the other. A thread that is not late has the same part in
-every step, and finds the weights of this part in its cache. Sums are those of `recurrent_steps`, in
-the same order.
+A part reads the whole hidden state and writes its own elements of the next one. So there are two
+hidden states: each step reads one and writes the other. A thread that is not late has the same part
+in every step, and finds the weights of this part in its cache. Sums have the order of
+`recurrent_steps`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f32
 
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, RecurrentOperands, Rule, add_product
+from ncc.dialects.ncnn.recurrent.recurrent_steps import RecurrentOperands, Rule, add_product
 from ncc.dialects.statements import Code, MemoryView, Value
 
 WORTH_A_THREAD = 1 << 16
-"""The fewest weights of a part: fewer take a thread less time than to wait for the others."""
+"""The fewest weights of a part: a smaller part takes less time than a barrier."""
 
 
 def parts_of(rule: Rule, directions: int, weights: int, threads: int) -> int:
-    """In how many equal parts to compute a cell of so many weights: as many as there are threads,
-    as long as each has enough to do.
+    """The number of equal parts of a cell with so many weights: one for each thread, if each has
+    enough to do.
 
-    Two directions are shared among threads already, and a projection reads the whole cell.
+    Threads already share two directions, and a projection reads the whole cell: these have one
+    part.
     """
     if directions > 1 or rule.hidden != rule.outputs:
         return 1
@@ -37,9 +38,9 @@ def parts_of(rule: Rule, directions: int, weights: int, threads: int) -> int:
 def expand_parted_steps(
     b: Builder, rule: Rule, operands: RecurrentOperands, parts: int
 ) -> list[Tensor]:
-    """As `expand_steps` of one direction, without projection and float32.
+    """Like `expand_steps` for one direction in float32, without projection.
 
-    The weight is (parts, outputs, gates / parts): of each gate the places of the part.
+    The weight is (parts, outputs, gates / parts): a part has some elements of each gate.
     """
     steps = operands.inputs.shape[0]
     shapes = [(steps, rule.hidden), *[(1, rule.hidden)] * rule.states, (2, rule.hidden)]
@@ -50,7 +51,7 @@ def expand_parted_steps(
 
 
 class _PartedSteps:
-    """The statements of one part, a turn of the code. Step 0 writes what the first step reads."""
+    """The statements of one part, an iteration of the code. Step 0 writes the initial states."""
 
     def __init__(self, code: Code, rule: Rule, operands: RecurrentOperands, parts: int) -> None:
         self.code, self.rule = code, rule
@@ -74,7 +75,7 @@ class _PartedSteps:
             self._step(code.step - 1)
 
     def _begin(self) -> None:
-        """Put the given states, or zeros, where the first step reads them."""
+        """Write the given states, or zeros, for the first step."""
         with self.code.lanes(self.extent) as j:
             place = self.first_place + j
             for k, state in enumerate((self.hidden.part(0), *self.states[1:])):
@@ -105,11 +106,11 @@ class _PartedSteps:
 
     @property
     def _is_large(self) -> bool:
-        """Whether the weights of all parts are more than stays in a second-level cache: then steps
-        read them forwards and backwards in turn.
+        """Whether the weights of all parts exceed a second-level cache: then every other step reads
+        them backwards.
         """
         outputs, gates = self.weight.shape
-        return outputs * gates * (self.rule.hidden // self.extent) > HELD
+        return outputs * gates * (self.rule.hidden // self.extent) > self.rule.held
 
     def _add_product(self, x: MemoryView, fro: Value | int) -> None:
         """The sums of this part: its biases, and x times its matrix."""

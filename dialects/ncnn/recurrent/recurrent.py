@@ -1,12 +1,12 @@
 """Recurrent layers: a row of the result depends on a row of the input and on the state before it.
 
-A step takes the gates' inputs W x[t] + b and U h and makes the next state of them; the cell of a
-layer says how. The inputs of all steps are one product of matrices. What is left is sequential,
-but for the two directions, which know nothing of each other.
+A step computes the next state from the gates' inputs W x[t] + b and from U h; the cell of a layer
+defines how. The inputs of all steps are one product of matrices. The rest is sequential, but both
+directions are independent.
 
-A state is (directions, extent), or (extent) where there is one direction: the hidden one has the
-extent of a result's row, the cell state of an LSTM that of the cell. In reverse the last row comes
-first, in the input as in the result. Both directions stand side by side in a row of the result.
+A state is (directions, extent), or (extent) for one direction. The hidden state has the extent of a
+row of the result, the cell state of an LSTM that of the cell. In reverse the last row comes first,
+in the input and in the result. A row of the result has both directions, one after the other.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ from ncc.dialects.weights.derived import Blocked, Paired, Taken
 FORWARD, REVERSE, BOTH = 0, 1, 2
 
 Arrays: TypeAlias = Callable[[int], Array]
-"""As `Values`, of all places at once."""
+"""Like `Values`, for all elements at once."""
 
 
 class Recurrent(Layer):
-    """The step of a sequence, around the cell that a layer says.
+    """The step of a sequence, around the cell that a layer defines.
 
-    With int8_scale_term weights are int8: the inputs of a product are quantized row by row as they
-    come, its sums are whole, and a sum counts 1 / scale of its row times what 1 of the input does.
+    With int8_scale_term weights are int8. The inputs of a product are quantized row by row, and its
+    sums are integers. A sum is divided by the scale of its row and by that of the input.
     """
 
     GATES: ClassVar[int]
@@ -113,7 +113,7 @@ class Recurrent(Layer):
 
     @property
     def gates(self) -> int:
-        """The extent of all gates of one direction, one behind the other."""
+        """The extent of all gates of one direction together."""
         return self.GATES * self.hidden
 
     @property
@@ -185,7 +185,7 @@ class Recurrent(Layer):
         raise NotImplementedError(f"{self.name} has no cell")
 
     def cell(self, code: Code, x: Values, r: Values, state: Values) -> list[Value]:
-        """`cell_array` for one place of the cell."""
+        """`cell_array` for one element of the cell."""
         raise NotImplementedError(f"{self.name} has no cell")
 
     def reference(self, x: Array, *states: Array) -> list[Array]:
@@ -219,7 +219,7 @@ class Recurrent(Layer):
         return y, state
 
     def _product_array(self, x: Array, weight: WeightAttr, which: int, rows: slice) -> Array:
-        """Rows of x times some rows of a weight, whose scales are the first or the second."""
+        """Rows of x times some rows of a weight, with its first or its second scales."""
         w = weight.array().reshape(-1, x.shape[1])[rows]
         if not self.int8_scale_term:
             return np.asarray(x @ w.T)
@@ -258,8 +258,8 @@ class Recurrent(Layer):
         return [b.reshape(y, wanted) for y, wanted in zip(made, shapes, strict=False)]
 
     def _expand_weight(self, b: Builder, parts: int) -> Tensor:
-        """What the hidden state is multiplied by: its columns in rows, int8 in pairs; of each part
-        of the cell, the rows of its places in all gates.
+        """The matrix for the hidden state: columns become rows, int8 in pairs; each part of the
+        cell has the rows of its elements in all gates.
         """
         if self.int8_scale_term:
             return b.weight(WeightAttr(Paired(self.recurrent_weight.data).weights))
@@ -343,7 +343,7 @@ class GRUOp(Recurrent):
 class LSTMOp(Recurrent):
     """c' = f c + i tanh(g), h' = o tanh(c'), with the sigmoid gates i, f and o.
 
-    Where num_output is not hidden_size, a matrix makes the hidden state, and the result, of h'.
+    If num_output is not hidden_size, a matrix maps h' to the hidden state, which is the result.
     """
 
     GATES: ClassVar[int] = 4

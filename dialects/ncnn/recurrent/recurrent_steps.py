@@ -1,8 +1,8 @@
 """The steps of a sequence, one after the other, as statements.
 
-The parts of the gates that the input gives are known for all steps. A step adds what the state
-gives, a product of a vector and a matrix whose columns are the lanes, and asks the cell for the
-next state. The working states are the results.
+The inputs' parts of the gates are known for all steps. A step adds the state's part, a product of a
+vector and a matrix whose columns are the lanes, and lets the cell compute the next state. The
+results hold the present states.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ Values: TypeAlias = Callable[[int], Value]
 """The inputs or the recurrent parts of the gates, or the states, by their number."""
 
 Cell: TypeAlias = Callable[[Code, Values, Values, Values], list[Value]]
-"""The next state at one place, of the gates' inputs and recurrent parts and the state; the hidden
-one, or what is projected to it, first."""
+"""Computes the next states of one element, from the gates' inputs, their recurrent parts and the
+states. The first one is the hidden state, or the value that is projected to it.
+"""
 
 ROWS = 4
-"""Rows of a matrix that one pass over the sums takes in."""
+"""Rows of a matrix that one pass over the sums adds."""
 
 HELD = 1 << 18
-"""Numbers of a matrix that stay in a second-level cache from step to step."""
+"""The most numbers of a matrix that stay in a second-level cache from step to step."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How a step makes the next of so many `states`.
+    """How a step computes the next of so many `states`.
 
     hidden: the extent of the cell. outputs: that of the hidden state. reverse: the last row comes
-    first; of two directions, that is so in the second.
+    first; with two directions, in the second one. held: the most numbers of a matrix that stay in a
+    cache from step to step.
     """
 
     cell: Cell
@@ -43,6 +45,7 @@ class Rule:
     outputs: int
     states: int
     reverse: bool
+    held: int = HELD
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,10 @@ class RecurrentOperands:
     """The operands of the steps.
 
     inputs      (steps, directions * gates)
-    weight      (directions, outputs, gates); int8 in pairs where there are `counts`
+    weight      (directions, outputs, gates); int8 in pairs if there are `counts`
     bias        (directions, gates), of the recurrent parts
-    counts      (directions, gates), what 1 of an int8 weight counts
-    projection  (directions, hidden, outputs), where the hidden state is not what the cell gives
+    counts      (directions, gates), the value of 1 in int8 weights
+    projection  (directions, hidden, outputs), if the hidden state is not the output of the cell
     states      (directions, outputs), then (directions, hidden); without them all start as zeros
     """
 
@@ -65,7 +68,7 @@ class RecurrentOperands:
     states: Sequence[Tensor]
 
     def given(self) -> list[Tensor]:
-        """Those that there are."""
+        """The operands that are not None."""
         maybe = [self.inputs, self.weight, self.bias, self.counts, self.projection, *self.states]
         return [tensor for tensor in maybe if tensor is not None]
 
@@ -82,7 +85,7 @@ def expand_steps(b: Builder, rule: Rule, operands: RecurrentOperands) -> list[Te
 
 
 class _Steps:
-    """The statements of one direction, a turn of the code."""
+    """The statements of one direction, an iteration of the code."""
 
     def __init__(self, code: Code, rule: Rule, operands: RecurrentOperands) -> None:
         self.code, self.rule = code, rule
@@ -142,13 +145,13 @@ class _Steps:
                 row[code.iteration * outputs + j] = self.state[0][j]
 
     def _recurrent(self, odd: Value) -> Value | None:
-        """Put what the hidden state gives into the sums; of int8, returns what 1 of it counts.
+        """Set the sums to the recurrent parts of the gates; for int8, returns the value of 1 in the
+        state.
 
-        A large matrix is read to and fro: what a cache holds of its end is what the next step
-        reads first.
+        Every other step reads a large matrix backwards, since its end is still in a cache.
         """
         rows, columns = self.weight.shape
-        fro = odd if rows * columns > HELD else 0
+        fro = odd if rows * columns > self.rule.held else 0
         if self.pairs is None:
             _set(self.code, self.sums, self.bias)
             add_product(self.code, self.sums, self.state[0], self.weight, fro)
@@ -160,7 +163,7 @@ class _Steps:
 
 
 class _Pairs:
-    """A hidden state as int8, the first half of it paired with the second."""
+    """A hidden state as int8, in pairs of one number of its first half and one of its second."""
 
     def __init__(self, code: Code, half: int) -> None:
         self.code = code
@@ -169,7 +172,7 @@ class _Pairs:
         _set(code, self._numbers, 0)
 
     def quantize(self, x: MemoryView) -> Value:
-        """Take x; returns its scale."""
+        """Quantize x; returns the value of 1 in it."""
         code, (half,) = self.code, self.values.shape
         largest = code.largest(x.shape[0], lambda k: code.absolute(x[k]), 0.0)
         scale = code.select(largest > 0.0, 127.0 / largest, 1.0)
@@ -186,8 +189,8 @@ def add_product(
 ) -> None:
     """sums[j] += the sum over k of x[k] * matrix[k, j], float32 or pairs of int8.
 
-    Some rows of the matrix at a time, so that a sum is not read and written for each of them; the
-    last of them first where `fro` is 1.
+    It adds some rows of the matrix at a time, so that a sum is not loaded and stored for each row.
+    If `fro` is 1, it begins with the last rows.
     """
     rows, columns = matrix.shape
     blocks, rest = divmod(rows, ROWS)

@@ -12,10 +12,10 @@ from ncc.dialects.ncnn.layer import Array, Builder, Layer, Shape, Tensor, intege
 from ncc.dialects.statements import Code
 
 ROWS = 8
-"""Rows that one turn sums side by side."""
+"""Rows that one iteration sums side by side."""
 
 PIECE = 1024
-"""Neighbours that one turn sums where there is nothing else to share among threads."""
+"""Neighbours that one iteration sums, if threads have nothing else to share."""
 
 
 @layer("CumulativeSum")

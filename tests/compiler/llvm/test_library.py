@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from ncc.compiler.llvm import library
 from ncc.compiler.llvm.library import LlvmLibrary, Refused
 from ncc.compiler.llvm.object_code import TRIPLE, emit_object
 from ncc.compiler.target import AVX2
@@ -42,10 +41,9 @@ def test_text_becomes_code(llvm: LlvmLibrary) -> None:
             assert llvm.code(module, machine).startswith(b"\x7fELF")
 
 
-def test_a_system_without_proc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_system_without_proc(tmp_path: Path) -> None:
     """Its code stays in memory."""
-    monkeypatch.setattr(library, "_MAPS", tmp_path / "maps")
-    LlvmLibrary().unmap_code()
+    LlvmLibrary(maps=tmp_path / "maps").unmap_code()
 
 
 def test_memory_that_is_short_is_named() -> None:

@@ -60,6 +60,7 @@ def test_a_layer_names_its_kernels(kernels: KernelsText) -> None:
     (name,) = [line.removeprefix("@") for line in by_layer if line.startswith("@")]
     assert list(explain_kernels(kernels, [name])) == by_layer
     assert any("cycles: " in line for line in by_layer)
+    assert any(line.endswith("not dot: its operands are not bytes") for line in by_layer)
     assert sum("bytes of data" in line for line in by_layer) >= 1
 
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ncc.compiler.measure import roofline as roofline
-from ncc.compiler.measure.roofline import BLOCKS, Roofline, RooflineMeter
+from ncc.compiler.measure.roofline import (
+    BLOCKS,
+    Roofline,
+    RooflineMeter,
+    byte_products,
+    multiply_adds,
+    reading,
+    tile_products,
+)
 from ncc.compiler.target import Target
 from ncc.runtime.session import Model
 from tests.runnable import RUNNABLE
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
-def test_reading_reads_every_cell_of_every_round(
-    target: Target, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_reads_every_cell_of_every_round(target: Target) -> None:
     """The sums that a kernel hands out are those of all it claims to read, on each thread."""
     size, rounds = 16 << 10, 3
-    monkeypatch.setattr(roofline, "READ_BYTES", rounds * size)
-    artifact, data, work = roofline._reading(target, 2, size)
+    artifact, data, work = reading(target, 2, size, rounds * size)
     cells = size // 4
     data[:] = np.repeat([1.0, 2.0], cells)
     sums = Model(artifact, 2).run({"block": data})["sums"].reshape(2, target.lanes)
@@ -28,10 +32,9 @@ def test_reading_reads_every_cell_of_every_round(
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
-def test_multiply_adds_are_all_done(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    """n turns of acc * 1 + 1 count to n, in every accumulator that is claimed."""
-    monkeypatch.setattr(roofline, "TURNS", 10)
-    artifact, data, work = roofline._multiply_add(target, 1)
+def test_multiply_adds_are_all_done(target: Target) -> None:
+    """n iterations of acc * 1 + 1 count to n, in every accumulator that is claimed."""
+    artifact, data, work = multiply_adds(target, 1, 10)
     data[:] = 1.0
     sums = Model(artifact).run({"block": data})["sums"]
     accumulators = work // (2 * target.lanes * 10)
@@ -52,10 +55,9 @@ def test_a_meter_knows_the_best_of_its_samples() -> None:
 
 
 @pytest.mark.parametrize("target", [t for t in RUNNABLE if t.tiles], ids=lambda target: target.name)
-def test_products_of_tiles_are_all_done(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    """n turns of sixteen pairs 0 * 0 + 1 * 1 count to 16 n, in each sum of the four tiles."""
-    monkeypatch.setattr(roofline, "TURNS", 10)
-    artifact, data, work = roofline._tile_products(target, 1)
+def test_products_of_tiles_are_all_done(target: Target) -> None:
+    """n iterations of sixteen pairs 0 * 0 + 1 * 1 count to 16 n, in each sum of the four tiles."""
+    artifact, data, work = tile_products(target, 1, 10)
     data[:] = 1.0  # a bfloat16 of zero, and one of one
     sums = Model(artifact).run({"block": data})["sums"]
     places = 4 * 16 * 16
@@ -64,10 +66,9 @@ def test_products_of_tiles_are_all_done(target: Target, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
-def test_products_of_bytes_are_all_done(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    """n turns of four products of ones count to 4 n, in every accumulator that is claimed."""
-    monkeypatch.setattr(roofline, "TURNS", 10)
-    artifact, data, work = roofline._byte_products(target, 1)
+def test_products_of_bytes_are_all_done(target: Target) -> None:
+    """n iterations of four products of ones count to 4 n, in every accumulator that is claimed."""
+    artifact, data, work = byte_products(target, 1, 10)
     data[:] = np.full(4 * data.size, 1, np.int8).view(np.float32)
     sums = Model(artifact).run({"block": data})["sums"]
     accumulators = work // (8 * target.lanes * 10)

@@ -1,4 +1,4 @@
-"""Time stamps of a run: steps by their ends, and how fast the counter counts."""
+"""Timestamps of a run: steps by their ends, and how fast the counter counts."""
 
 from __future__ import annotations
 

@@ -41,12 +41,12 @@ func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index
   %y = rt.buffer %buffers[4] offset 4 : memref<8xf32, strided<[1], offset: 8>>
   %none = arith.constant 0 : index
   %begun = rt.launch 3 after 0, %none, %buffers, %tid, %threads, %before
-    stamp [0, 5] : ()
+    timestamp [0, 5] : ()
   %done = rt.launch 8 of @scale(%x, %t) after 3, %begun, %buffers, %tid, %threads, %before
     : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>)
   rt.barrier %done until 11, %buffers, %threads, %before
   %all = rt.launch 8 of @scale(%u, %y) after 11, %done, %buffers, %tid, %threads, %before
-    stamp [0, 6] : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>)
+    timestamp [0, 6] : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>)
   rt.end %all until 20, %buffers, %tid, %threads, %before
   func.return
 }
@@ -102,7 +102,7 @@ def test_entry_point(compiled: Compile) -> None:
         share = 8 * (thread + 1) // 3 - 8 * thread // 3
         assert state[:4].tolist() == [1 + share, 111, 1 + 2 * share, 120]
         assert state[7] == 119
-        assert 0 < state[5] <= state[6], "time stamps"
+        assert 0 < state[5] <= state[6], "timestamps"
     np.testing.assert_array_equal(arena[24:32], 2 * x)
     np.testing.assert_array_equal(y[9:17], 4 * x)
     assert not y[:9].any()

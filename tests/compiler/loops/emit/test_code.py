@@ -1,4 +1,4 @@
-"""Kernels that are loops from the start: where their operands live, and who runs their turns."""
+"""Kernels that are loops from the start: their operands, and who runs their iterations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MakeModel = Callable[..., Model]
 
 
 def doubled(b: Builder, x: Tensor, iterations: int | None = None) -> Tensor:
-    """2 x, row by row; with turns, each row is one."""
+    """2 x, row by row; with iterations, each row is one."""
     code = Code([x], [(x.shape, f32)], iterations)
     rows, columns = x.shape
     if iterations is not None:
@@ -58,10 +58,10 @@ def test_windows_of_other_values(make_network: MakeNetwork, make_model: MakeMode
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_turns_are_shared_among_threads(
+def test_iterations_are_shared_among_threads(
     make_network: MakeNetwork, make_model: MakeModel, threads: int
 ) -> None:
-    """Each turn runs once, whoever runs it; what comes behind sees all of them."""
+    """Each iteration runs once, on any thread; later kernels see all results."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return doubled(b, doubled(b, x, x.shape[0]), x.shape[0])
@@ -89,7 +89,7 @@ def test_equal_codes_in_equal_places_are_one_kernel(
 def test_codes_that_differ_around_their_statements_are_several_kernels(
     make_network: MakeNetwork, make_model: MakeModel
 ) -> None:
-    """Which operand stands for which input, and how many turns there are."""
+    """Which operand stands for which input, and how many iterations there are."""
 
     def weighed(b: Builder, *of: Tensor) -> Tensor:
         code = Code(of, [(of[0].shape, f32)])
@@ -121,7 +121,7 @@ def test_codes_that_differ_around_their_statements_are_several_kernels(
 def test_a_step_sees_all_of_the_one_before(
     make_network: MakeNetwork, make_model: MakeModel, threads: int
 ) -> None:
-    """Each turn adds what it and its neighbour had; two rows are written by turns."""
+    """Each iteration adds its row and that of its neighbour; two rows take turns."""
     steps, iterations = 9, 5
 
     def write(b: Builder, x: Tensor) -> Tensor:

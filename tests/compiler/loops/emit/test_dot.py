@@ -17,6 +17,7 @@ from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.products import crossed_quads_of, quads_of
 from ncc.compiler.loops.schedule.choose import choose, rivals
+from ncc.compiler.loops.schedule.dot import window_dot
 from ncc.compiler.read.read_network import read
 from ncc.compiler.target import TARGETS, Target
 from ncc.compiler.verification.interpret import interpret
@@ -110,6 +111,8 @@ def test_windows_take_them_where_a_vector_is_a_block(
     schedule = choose(kernel, target)
     assert (crossed_quads_of(kernel) is not None) == (schedule.quad is not None)
     assert (schedule.quad is not None) == (target.dot and target.lanes == 16)
+    if not target.dot and crossed_quads_of(kernel) is not None:
+        assert window_dot(kernel, target) == "the target has no instruction for it"
     if schedule.quad is not None:
         assert schedule.unroll == kernel.reduced - {schedule.quad}
 

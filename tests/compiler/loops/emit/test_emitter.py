@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ncc.compiler.loops.emit.emitter import EMITTERS
+from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
 from ncc.compiler.loops.schedule.choose import STRATEGIES
 from ncc.compiler.loops.schedule.schedule import Strategy
 
@@ -10,6 +13,12 @@ from ncc.compiler.loops.schedule.schedule import Strategy
 def test_every_strategy_has_an_emitter() -> None:
     """Whatever a strategy decides can be written."""
     assert set(EMITTERS) == set(Strategy)
+
+
+def test_no_emitter_inherits_from_another() -> None:
+    """They share parts instead."""
+    made = [one.func if isinstance(one, partial) else one for one in EMITTERS.values()]
+    assert all(isinstance(one, type) and one.__bases__ == (KernelEmitter,) for one in made)
 
 
 def test_every_strategy_is_tried() -> None:

@@ -1,4 +1,4 @@
-"""Loops of independent turns as vectors, on every target that runs here."""
+"""Loops of independent iterations as vectors, on every target that runs here."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run_codes_of(
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
 def test_every_extent(target: Target, run_codes_of: Callable[..., list[Array]]) -> None:
-    """Whole vectors and a masked rest compute what single turns do; nothing beside is touched."""
+    """Whole vectors and a masked rest compute what iterations do, and write nothing else."""
 
     def write(code: Code, n: int) -> None:
         (out,) = code.results
@@ -161,9 +161,12 @@ def test_short_loops_take_short_vectors(extent: int, target: Target, vectors: li
     ("body", "message"),
     [
         (lambda code, i: code.results[0].__setitem__((i, 0), 1.0), "not neighbours in memory"),
-        (lambda code, i: code.results[0].__setitem__((0, 0), 1.0), "all lanes write to one place"),
-        (lambda code, i: code.results[0].__setitem__((0, i * 2), 1.0), "of the number of a lane"),
-        (lambda code, i: code.results[0].__setitem__((0, 23 - i), 1.0), "of the number of a lane"),
+        (
+            lambda code, i: code.results[0].__setitem__((0, 0), 1.0),
+            "all lanes write to one address",
+        ),
+        (lambda code, i: code.results[0].__setitem__((0, i * 2), 1.0), "of the index of a lane"),
+        (lambda code, i: code.results[0].__setitem__((0, 23 - i), 1.0), "of the index of a lane"),
     ],
 )
 def test_refuses(body: Callable[[Code, Any], None], message: str) -> None:

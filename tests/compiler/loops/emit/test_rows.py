@@ -48,7 +48,7 @@ def test_every_cell_counts_once(
 
     def schedule_of(kernel: Kernel) -> Schedule:
         schedule = rows(kernel, target)
-        assert schedule is not None
+        assert isinstance(schedule, Schedule)
         chosen.append(schedule)
         return schedule
 
@@ -69,7 +69,7 @@ def test_long_rows_have_several_partial_results(
     rows_beside: int,
     kind: str,
 ) -> None:
-    """All of them count, and so do the vectors behind the last turn of all, and what is left."""
+    """All of them count, and so do the vectors after the last iteration, and the rest."""
     widths = [count * target.lanes + rest for count, rest in ((15, 1), (16, 0), (17, 0), (23, 3))]
     networks = []
     for width in widths:
@@ -95,5 +95,5 @@ def test_a_row_is_no_shorter_than_a_vector(
 ) -> None:
     """Cells in front of a row need not be there."""
     networks = [(over_rows(make_network, 5, "sum"), [np.zeros((6, 5), np.float32)])]
-    with pytest.raises(CompilerBug, match="a row of 5 cells in vectors of 8"):
+    with pytest.raises(CompilerBug, match="a row of 5 elements in vectors of 8"):
         run_networks(networks, lambda _: Schedule(Strategy.ROWS, 1, 8, (), (0,), (1,)), RUNNABLE[0])

@@ -327,14 +327,14 @@ def test_memory_that_meets_in_some_iteration(
 
 def test_an_entry_point_without_stamps_looks_at_no_clock() -> None:
     """What is not asked for costs nothing."""
-    assert "stamp" not in str(ModuleOp([write_run(SCRIPT)]))
+    assert "timestamp" not in str(ModuleOp([write_run(SCRIPT)]))
 
 
 def test_stamps_stand_before_the_first_launch_and_behind_each() -> None:
     """In the buffer named. Each is part of chunks: the first is one by itself."""
     run = write_run(SCRIPT, Timestamps(5))
     launches = [op for op in run.body.block.ops if isinstance(op, rt.LaunchOp)]
-    assert [op.stamp and op.stamp.get_values() for op in launches] == [
+    assert [op.timestamp and op.timestamp.get_values() for op in launches] == [
         (5, 0), (5, 1), (5, 2), (5, 3),
     ]  # fmt: skip
     assert [op.callee is None for op in launches] == [True, False, False, False]
@@ -345,5 +345,5 @@ def test_a_loop_has_one_stamp() -> None:
     """All its launches note the time in the same place, so that the last one stands there."""
     script = BEFORE, LoopLaunch(6, (MAKE, Barrier(), USE)), Barrier(), PRIVATE, AFTER
     run = write_run(script, Timestamps(5))
-    stamps = [op.stamp for op in run.walk() if isinstance(op, rt.LaunchOp)]
+    stamps = [op.timestamp for op in run.walk() if isinstance(op, rt.LaunchOp)]
     assert [stamp and stamp.get_values()[1] for stamp in stamps] == [0, 1, 2, 2, 3, 4]

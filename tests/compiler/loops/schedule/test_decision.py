@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,15 @@ from ncc.compiler.loops.schedule.choose import STRATEGIES, cheapest_of, choose
 from ncc.compiler.loops.schedule.decision import Decision
 from ncc.compiler.loops.schedule.schedule import Strategy
 from ncc.compiler.target import Target
-from tests.compiler.loops.emit.layers import KernelOf, convolution, pointwise
+from ncc.dialects.shapes import Shape
+from tests.compiler.linalg.computations import row_sums
+from tests.compiler.loops.emit.layers import (
+    KernelOf,
+    convolution,
+    depthwise_of_blocks,
+    pointwise,
+    pooling,
+)
 
 AVX2 = Target.of("avx2")
 
@@ -28,6 +37,37 @@ def test_what_was_tried_before_is_refused(contraction: Kernel) -> None:
     assert decision.strategy is Strategy.CONTRACTION
     before = tried[: tried.index(Strategy.CONTRACTION)]
     assert [strategy for strategy, _ in decision.refused] == before
+
+
+@pytest.mark.parametrize(
+    ("write", "shape", "strategy", "reason"),
+    [
+        (convolution, (64, 16, 16), "matrix_tiles", "the target has no matrix tiles"),
+        (convolution, (64, 16, 16), "dot", "its operands are not bytes"),
+        (pointwise, (64, 16, 16), "dot", "it sums nothing"),
+        (pointwise, (64, 16, 16), "contraction", "it sums nothing"),
+        (pooling, (64, 16, 16), "contraction", "it sums no products"),
+        (
+            depthwise_of_blocks,
+            (64, 18, 18),
+            "contraction",
+            "neither of its operands alone is contiguous along a loop of the result",
+        ),
+        (
+            row_sums,
+            (12, 64),
+            "window",
+            "none of the loops that its operands move along is contiguous in all of them",
+        ),
+    ],
+)
+def test_the_condition_that_does_not_hold_is_told(
+    kernel: KernelOf, write: Any, shape: Shape, strategy: str, reason: str
+) -> None:
+    """Not what a strategy wants in general."""
+    found = kernel(write, shape)
+    lines = Decision.of(found, choose(found, AVX2), AVX2).lines()
+    assert f"not {strategy}: {reason}" in list(lines)
 
 
 def test_cycles_are_told_by_part(contraction: Kernel) -> None:

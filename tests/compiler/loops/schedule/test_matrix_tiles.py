@@ -15,13 +15,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler import passes
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.driver import objects
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.convolutions.forms import F2, Form
 from ncc.compiler.linalg.data_types.split_bf16 import SplitBf16
-from ncc.compiler.linalg.fusion import fusion_groups as find_groups
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
@@ -42,6 +40,7 @@ from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime import cpu
 from tests.compiler import software_tiles
 from tests.compiler.linalg.convolutions.tiled import in_tiles
+from tests.compiler.one_by_one import OneByOne
 from tests.compiler.tile_cores import FAST, SLOW
 
 Make: TypeAlias = Callable[..., Any]
@@ -273,16 +272,21 @@ SEED = 1
 def compiled() -> Iterator[Compile]:
     """compiled(param, bin, threads): a network on tiles, in software where the CPU has none.
 
-    Where there is no file of weights, they are random. target: another one than of fast tiles.
-    """
+    Without a file of weights, they are random. way: the stages. target: one with slower tiles."""
     has_tiles = AMX.features <= cpu.features() and cpu.allow_tiles()
     if not has_tiles and not software_tiles.can_run():
         pytest.skip("this CPU has neither matrix tiles nor conversions to bfloat16")
 
-    def make(param: Path, binary: Path | None, threads: int, target: Target = FAST) -> ncc.Model:
-        seed = SEED if binary is None else None
+    def make(
+        param: Path,
+        binary: Path | None,
+        threads: int,
+        target: Target = FAST,
+        way: type[Compilation] = Compilation,
+    ) -> ncc.Model:
+        seed = None if binary else SEED
         options = Options(3, threads, target, random_weights=seed, tuned=False)
-        artifact = artifact_of(Compilation(param, binary, options))
+        artifact = artifact_of(way(param, binary, options))
         return ncc.Model(artifact if has_tiles else software_tiles.without_tiles(artifact))
 
     with pytest.MonkeyPatch.context() as patch:
@@ -334,9 +338,7 @@ Sigmoid z 1 1 far z
 depthwise ones, sums, pooling, joined values; an odd number of blocks at last."""
 
 
-def test_makers_store_halves(
-    tmp_path: Path, compiled: Compile, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_makers_store_halves(tmp_path: Path, compiled: Compile) -> None:
     """Whatever makes a value in pairs of blocks stores its halves, the same as a kernel of them."""
     param = tmp_path / "net.param"
     param.write_text(MAKERS)
@@ -351,8 +353,7 @@ def test_makers_store_halves(
     for name, values in found.items():
         layers = 4  # one behind the other, at most
         assert abs(values - expected[name]).max() <= layers * 1e-5 * abs(expected[name]).max()
-    monkeypatch.setattr(find_groups, "_halved", lambda op, groups: None)
-    apart = compiled(param, None, 1).run(feeds)
+    apart = compiled(param, None, 1, way=OneByOne).run(feeds)
     for others in (apart, shared.run(feeds)):
         assert all((others[name] == values).all() for name, values in found.items())
 
@@ -408,7 +409,7 @@ def test_channels_of_a_border_are_no_missing_block(tmp_path: Path, compiled: Com
     checked(param, compiled, 3e-5)
 
 
-def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_in_parts(tmp_path: Path, compiled: Compile) -> None:
     """One kernel goes on with the sums of another, and what follows does so behind the last."""
     param = tmp_path / "net.param"
     param.write_text(
@@ -416,9 +417,8 @@ def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.Mo
         "Convolution c 1 1 in out 0=40 1=3 3=2 4=1 5=1 6=34560 9=2 -23310=1,0.1\n"
     )
     costs = CostModel(bf16_parts_worth=0)
-    small = SplitBf16(replace(FAST, core=replace(FAST.core, l2_bytes=1 << 12), costs=costs))
-    monkeypatch.setattr(passes, "SplitBf16", lambda _: small)
-    model = compiled(param, None, 3)
+    small = replace(FAST, core=replace(FAST.core, l2_bytes=1 << 12), costs=costs)
+    model = compiled(param, None, 3, small)
     assert sum("c" in layers for _, layers in model.artifact.info["steps"]) == 3
     feeds = {"in": random(96, 9, 9)}
     expected = interpret(read(param, None, random_weights=SEED).module, feeds)["out"]

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.tensor import ConcatOp
 
-from ncc.dialects.ncnn.attention import scaled_dot_product
-from ncc.dialects.ncnn.attention.scaled_dot_product import attended_array
+from ncc.dialects.ncnn.attention.scaled_dot_product import (
+    MOST_PARTS,
+    MOST_SCORES,
+    attended_array,
+    heads_at_once,
+)
 from ncc.dialects.ncnn.layer import LayerError
-from tests.conftest import build_layer, expand_layer
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
@@ -64,15 +66,13 @@ def test_heads_share_keys_and_a_mask_hides(heads: int | None, check_layer: Check
     check_layer("SDPA", {"attn_mask": 1}, [q, k, v, shown], expected=[expected])
 
 
-@pytest.mark.parametrize("most", [10, 36, 80])
-@pytest.mark.parametrize("masks", [0, 1, 4])
-def test_many_scores_are_computed_in_parts(
-    most: int, masks: int, check_layer: Check, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows of a head, heads that share keys, or some such heads: with the same results."""
-    monkeypatch.setattr(scaled_dot_product, "MOST_SCORES", most)
-    random = np.random.default_rng(most)
-    shapes = [(4, 3, 5), (2, 6, 5), (2, 6, 7)] + [(masks, 3, 6)] * bool(masks)
+@pytest.mark.parametrize("rows", [250, 300, 512])
+@pytest.mark.parametrize("masks", [0, 1, 6])
+def test_many_scores_are_computed_in_parts(rows: int, masks: int, check_layer: Check) -> None:
+    """Some heads that share keys, those of one such head, or rows of one: with the same results."""
+    assert 4 * 250**2 < MOST_SCORES < 4 * 300**2 and 2 * 300**2 < MOST_SCORES < 2 * 512**2
+    random = np.random.default_rng(rows)
+    shapes = [(6, rows, 5), (3, rows, 5), (3, rows, 7)] + [(masks, rows, rows)] * bool(masks)
     inputs = [random.normal(size=shape).astype(np.float32) for shape in shapes]
     q, k, v, *mask = inputs
     expected = attended_array(q, k, v, mask[0] if mask else None, 5**-0.5)
@@ -140,15 +140,7 @@ def test_rotary_refuses(
         check_layer("RotaryEmbed", {}, [np.zeros(shape, np.float32) for shape in shapes])
 
 
-def test_many_heads_are_computed_in_few_parts(
-    check_layer: Check, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_heads_are_computed_in_few_parts() -> None:
     """However many scores each part has then."""
-    monkeypatch.setattr(scaled_dot_product, "MOST_SCORES", 4)
-    monkeypatch.setattr(scaled_dot_product, "MOST_PARTS", 3)
-    random = np.random.default_rng(0)
-    q, k, v = (random.normal(size=(8, 3, 5)).astype(np.float32) for _ in range(3))
-    check_layer("SDPA", {}, [q, k, v], expected=[attended_array(q, k, v, None, 5**-0.5)])
-    function = expand_layer(build_layer("SDPA", {}, [q, k, v], [], 1), [q.shape] * 3)
-    parts = [op for op in function.walk() if isinstance(op, ConcatOp) and op.dim.value.data == 0]
-    assert [len(op.inputs) for op in parts] == [3]
+    assert heads_at_once(2 * MOST_PARTS + 1, MOST_SCORES) == 3
+    assert heads_at_once(2 * MOST_PARTS + 1, MOST_SCORES // 4) == 4

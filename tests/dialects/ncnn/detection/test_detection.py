@@ -50,7 +50,7 @@ def test_ssd_moves_and_scales_its_priors(check_layer: Check) -> None:
 
 
 def test_of_equal_scores_the_first_class_comes_first(check_layer: Check, detect: Detect) -> None:
-    """In a class the first prior, whatever is shared by how many turns."""
+    """In a class the first prior, however many iterations share the work."""
     inputs = ssd_inputs([[0, 0.5, 0.75], [0, 0, 0], [0, 0.5, 0.5]])
     params = {**SSD, "nms_threshold": 0.4}
     found = detect("DetectionOutput", params, inputs)
@@ -63,7 +63,7 @@ def test_of_equal_scores_the_first_class_comes_first(check_layer: Check, detect:
 def test_turns_share_any_number_of_classes(
     classes: int, check_layer: Check, detect: Detect
 ) -> None:
-    """None but the background, one, more than there are turns; many equal scores among them."""
+    """Only the background, one, more than there are iterations; many equal scores among them."""
     rng = np.random.default_rng(classes)
     params = {**SSD, "num_class": classes, "nms_top_k": 3, "keep_top_k": 50}
     inputs = ssd_inputs((rng.integers(0, 9, (3, classes)) / 8).tolist())
@@ -73,7 +73,9 @@ def test_turns_share_any_number_of_classes(
 
 
 def test_turns_share_any_number_of_priors(check_layer: Check, detect: Detect) -> None:
-    """More than there are turns, all apart; those of a class keep their order, NaN is not found."""
+    """More than there are iterations, all apart; those of a class keep their order, NaN is not
+    found.
+    """
     number, classes = 50, 21
     corners = np.arange(0, 4 * number, 4, dtype=np.float32)
     boxes = np.stack([corners, corners, corners + 2, corners + 2], axis=1)

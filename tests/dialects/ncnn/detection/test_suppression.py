@@ -117,7 +117,7 @@ def test_extreme_scores_have_their_places(run_code: RunCode) -> None:
 
 
 def test_what_turns_found_is_joined(run_code: RunCode) -> None:
-    """By score; of equal scores, by turns. What stands behind a turn's own is not looked at."""
+    """By score, then by iteration. Memory after an iteration's detections is not read."""
     scores = np.array([3, 5, 9, 9, 9, 9, 5, 3, 7], np.float32)
     counts = np.array([2, 0, 3])
     whole = Tensor(TestOp(result_types=[TensorType(i64, [3])]).results[0], (3,))

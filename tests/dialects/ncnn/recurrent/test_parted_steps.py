@@ -13,7 +13,6 @@ from xdsl.ir import Block
 import ncc
 from ncc.dialects.code import CodeOp
 from ncc.dialects.index_notation import Builder
-from ncc.dialects.ncnn.recurrent import parted_steps
 from ncc.dialects.ncnn.recurrent.parted_steps import (
     WORTH_A_THREAD,
     expand_parted_steps,
@@ -39,12 +38,10 @@ def test_steps(
     given: bool,
     held: int,
     run_code: Callable[..., list[Array]],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Rows in order or turned, states from zeros or from those given, the weight read to and fro
     or always from its begin.
     """
-    monkeypatch.setattr(parted_steps, "HELD", held)
     steps, hidden, gates, parts = 5, 39, 2, 3
     inputs, bias = random(steps, gates * hidden), random(1, gates * hidden)
     weight = random(hidden, gates, parts, hidden // parts)
@@ -54,7 +51,7 @@ def test_steps(
     tensors = [tensor(*array.shape) for array in arrays]
     operands = RecurrentOperands(tensors[0], tensors[1], tensors[2], None, None, tensors[3:])
     block = Block()
-    rule = Rule(integrator, hidden, hidden, 2, reverse)
+    rule = Rule(integrator, hidden, hidden, 2, reverse, held)
     made = expand_parted_steps(Builder(block), rule, operands, parts)
     assert [value.shape for value in made] == [(steps, hidden), (1, hidden), (1, hidden)]
     (op,) = (op for op in block.ops if isinstance(op, CodeOp))

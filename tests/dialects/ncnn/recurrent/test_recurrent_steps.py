@@ -12,7 +12,6 @@ from xdsl.ir import Block
 
 from ncc.dialects.code import CodeOp
 from ncc.dialects.index_notation import Builder
-from ncc.dialects.ncnn.recurrent import recurrent_steps
 from ncc.dialects.ncnn.recurrent.recurrent_steps import (
     HELD,
     ROWS,
@@ -58,12 +57,10 @@ def test_steps(
     given: bool,
     held: int,
     run_code: RunCode,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whatever the cell: rows in order or turned, states from zeros or from those given, the
     weight read to and fro or always from its begin.
     """
-    monkeypatch.setattr(recurrent_steps, "HELD", held)
     steps, outputs, hidden = 5, 2 * ROWS + 1, 6
     gates = 2 * hidden
     inputs = random(steps, directions * gates)
@@ -74,7 +71,7 @@ def test_steps(
     tensors = [tensor(*array.shape) for array in arrays]
     operands = RecurrentOperands(tensors[0], tensors[1], tensors[2], None, tensors[3], tensors[4:])
     block = Block()
-    rule = Rule(integrator, hidden, outputs, 2, reverse)
+    rule = Rule(integrator, hidden, outputs, 2, reverse, held)
     expand_steps(Builder(block), rule, operands)
     (op,) = (op for op in block.ops if isinstance(op, CodeOp))
     rows, last, counted = run_code(op, arrays)

@@ -1,16 +1,17 @@
-"""Writes a contraction by halves on matrix tiles (`tile.multiply`) as loops by its schedule.
+"""Writes a contraction of bf16 pairs on matrix tiles (`tile.multiply`) as loops by its schedule.
 
-P tiles of points by Q of vectors are summed at once, at most four (`tile_step`), and stored to a
-buffer. Epilogues are software-pipelined: while the next group is summed, every step finishes some
-rows of the buffer of the group before, a few at a time between products of tiles, where they cost
-next to nothing. Many rows in one place do not: behind them, the next product is out of sight.
+The kernel sums P tiles of points by Q of vectors at once, at most four (`tile_step`), and stores
+them to a buffer. Epilogues are software-pipelined: while it sums the next group, every step
+finishes some rows of the buffer of the group before. It finishes a few rows at a time between
+products of tiles, where they cost next to nothing. Many rows together would cost time: the next
+product would be beyond the reorder buffer.
 
-Flat tiles go on from the end of a row of points to the next row, over what lies between them: the
-border of a padded plane, whose sums are not stored.
+Flat tiles go on from the end of a row of points to the next row, over the border of a padded plane
+between them. Sums of the border are not stored.
 
-The last tile of a row of points is moved back to end with the row, and the last blocks of vectors
-to end with all of them. The last group of tiles is filled up with copies of its last tile. Results
-that are computed twice are stored once.
+The last tile of a row of points overlaps the one before it, and so do the last blocks of vectors.
+The last group of tiles is filled up with copies of its last tile. Results that are computed twice
+are stored once.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from functools import partial
 from itertools import product
 from math import prod
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
 from ncc.compiler.loops.emit.loop_builder import memory_type
-from ncc.compiler.loops.emit.nest import Nest
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.emit.tile_step import products_of
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.schedule.matrix_tiles import (
-    HALF_BYTES,
+    BF16_BYTES,
     STEP,
     VECTOR,
 )
@@ -57,8 +58,8 @@ class _Tile:
 
 @dataclass(frozen=True)
 class _Group:
-    """The tiles that are summed at once: those of points, and the first block of vectors; of which
-    component, as the step of each loop.
+    """The tiles that are summed at once: those of points, the first block of vectors, and the
+    component, as the index of each of its loops.
     """
 
     tiles: Sequence[_Tile]
@@ -66,32 +67,30 @@ class _Group:
     component: dict[int, SSAValue]
 
 
-class TileNest(Nest):
+class MatrixTiles(KernelEmitter):
     """The emitter of a contraction on matrix tiles."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
         self.plan = TilePlan(kernel, schedule)
-        self.halves = self.plan.halves
+        self.operands = self.plan.operands
         self.sums = self.builder.scratch(memory_type(f32, self.plan.p * self.plan.q * TILE))
-        steps = prod(kernel.extents[d] for d in self.halves.steps)
+        steps = prod(kernel.extents[d] for d in self.operands.steps)
         self.rows_a_step = -(-self.plan.rows // steps)
         self.iteration: SSAValue = self.builder.constant(0)
 
-    def write(self, name: str) -> func.FuncOp:
+    def write(self) -> None:
         first, last = self.entry.args[-2:]
-        self.state.lanes = self.schedule.vector
         self.builder.put(tile.ConfigureOp(self.plan.rows))
         carried = self._carried(self._nothing())
         left = self.builder.loop(first, last, 1, carried, self._sum_chunk)
         self._follow_all(self._uncarried(left))
         self.builder.put(tile.ReleaseOp())
-        return self.builder.function(name)
 
     # --- chunks -------------------------------------------------------------------------------
 
     def _sum_chunk(self, chunk: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-        """The sums of one group, and between them what follows on those of the group before."""
+        """The sums of one group, and between them the epilogue of the group before."""
         before = self._uncarried(carried)
         group = self._group(chunk)
         self._sum(group, before)
@@ -101,9 +100,9 @@ class TileNest(Nest):
         """The tiles of a chunk."""
         plan, builder = self.plan, self.builder
         component: dict[int, SSAValue] = {}
-        if self.halves.components:
+        if self.operands.components:
             groups = plan.vector_groups * plan.point_groups
-            component = self._numbers(builder.quotient(chunk, groups), self.halves.components)
+            component = self._numbers(builder.quotient(chunk, groups), self.operands.components)
             chunk = builder.remainder(chunk, groups)
         inner = plan.vector_groups if plan.points_outer else plan.point_groups
         outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
@@ -115,7 +114,7 @@ class TileNest(Nest):
         return _Group([self._tile_of(points, k) for k in range(plan.p)], base, component)
 
     def _numbers(self, number: SSAValue, loops: Sequence[int]) -> dict[int, SSAValue]:
-        """The step of each of the loops, outermost first, by the number among all their steps."""
+        """The index of each of the loops, outermost first, by a number among all their steps."""
         found: dict[int, SSAValue] = {}
         for loop in reversed(loops):
             found[loop] = self.builder.remainder(number, self.kernel.extents[loop])
@@ -123,31 +122,33 @@ class TileNest(Nest):
         return found
 
     def _nothing(self) -> _Group:
-        """What is before the first group: tiles with nothing to store."""
+        """The group before the first one: tiles with nothing to store."""
         zero, rows = self.builder.constant(0), self.builder.constant(self.plan.rows)
-        held = _Tile(dict.fromkeys(self.halves.points, zero), rows)
-        return _Group([held] * self.plan.p, zero, dict.fromkeys(self.halves.components, zero))
+        held = _Tile(dict.fromkeys(self.operands.points, zero), rows)
+        return _Group([held] * self.plan.p, zero, dict.fromkeys(self.operands.components, zero))
 
     def _carried(self, group: _Group) -> list[SSAValue]:
         """A group as the values that a loop carries."""
-        values = [group.vectors, *(group.component[d] for d in self.halves.components)]
+        values = [group.vectors, *(group.component[d] for d in self.operands.components)]
         for held in group.tiles:
-            values += [held.bases[d] for d in self.halves.points]
+            values += [held.bases[d] for d in self.operands.points]
             values.append(held.first)
         return values
 
     def _uncarried(self, values: Sequence[SSAValue]) -> _Group:
         local = iter([self.builder.local(value) for value in values])
         vectors = next(local)
-        component = {d: next(local) for d in self.halves.components}
+        component = {d: next(local) for d in self.operands.components}
         tiles: list[_Tile] = []
         for _ in range(self.plan.p):
-            bases = {d: next(local) for d in self.halves.points}
+            bases = {d: next(local) for d in self.operands.points}
             tiles.append(_Tile(bases, next(local)))
         return _Group(tiles, vectors, component)
 
     def _tile_of(self, group: SSAValue, position: int) -> _Tile:
-        """Where the tile lies; behind the last one there is the last one, with nothing to store."""
+        """The tile at a position of a group; beyond the last one, the last one with nothing to
+        store.
+        """
         plan, builder = self.plan, self.builder
         number = builder.local(builder.linear([(group, plan.p)], position))
         at = number if plan.count % plan.p == 0 else self._least(number, plan.count - 1)
@@ -174,10 +175,10 @@ class TileNest(Nest):
     # --- sums ---------------------------------------------------------------------------------
 
     def _sum(self, group: _Group, before: _Group) -> None:
-        """The sums of a group into memory, where those of the group before were."""
+        """Store the sums of a group in the buffer, over those of the group before."""
         for number in range(self.plan.p * self.plan.q):
             self.builder.put(tile.ZeroOp(number))
-        self._steps(list(self.halves.steps), group, before)
+        self._steps(list(self.operands.steps), group, before)
         for number in range(self.plan.p * self.plan.q):
             at = self.builder.constant(number * TILE)
             self.builder.put(tile.StoreOp(number, self.sums, at, VECTOR * SUM_BYTES))
@@ -193,23 +194,16 @@ class TileNest(Nest):
                 for follow in between[done:due]:
                     follow()
             return
-        loop, inner = loops[0], loops[1:]
-
-        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[loop] = i
-            self._steps(inner, group, before)
-            return []
-
-        self.builder.loop(0, self.kernel.extents[loop], 1, [], step)
+        self.position.each_step(loops[0], lambda _: self._steps(loops[1:], group, before))
 
     def _prefetch_weights(self, group: _Group) -> None:
-        """The weights of the same step of the next blocks, in both halves: this group's share."""
+        """Prefetch the group's share of the weights of the next blocks: those of the same step."""
         lines = 2 * tile.ROWS
         self._begin(group, group.vectors)
         share = -(-lines // self.plan.point_groups)
         blocks = range(self.plan.q)
         for access, block, line in product(self.schedule.prefetch_l2, blocks, range(share)):
-            point = {} if self.halves.vectors is None else {self.halves.vectors: block}
+            point = {} if self.operands.vectors is None else {self.operands.vectors: block}
             at = self.builder.local(self.reads.address(access, point))
             further = self.builder.linear([(at, 1), (self.iteration, share * STEP)], line * STEP)
             self.builder.prefetch(self.entry.args[access.argument], further)
@@ -218,15 +212,15 @@ class TileNest(Nest):
 
     def _products(self, group: _Group) -> Iterator[Operation]:
         """Loads and products of 32 numbers."""
-        halves = self.halves
+        operands = self.operands
         self._begin(group, group.vectors)
 
         def points(number: int, which: int, position: int) -> Operation:
-            access = (halves.high, halves.low)[which]
+            access = (operands.high, operands.low)[which]
             return self._load_points(number, access, group.tiles[position])
 
         def vectors(number: int, which: int, block: int) -> Operation:
-            return self._load_vectors(number, (halves.weights, halves.rest)[which], block)
+            return self._load_vectors(number, (operands.weights, operands.rest)[which], block)
 
         return products_of(self.plan.p, self.plan.q, points, vectors)
 
@@ -236,32 +230,32 @@ class TileNest(Nest):
         self.state.bases.update(held.bases)
         at = self.reads.address(access, {})
         self.state.bases = saved
-        distance = access.coefficients[self.plan.inner] * HALF_BYTES
+        distance = access.coefficients[self.plan.inner] * BF16_BYTES
         return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
 
     def _load_vectors(self, number: int, access: Access, block: int) -> Operation:
         """A tile of weights for the block of outputs."""
-        vectors = self.halves.vectors
+        vectors = self.operands.vectors
         at = self.reads.address(access, {} if vectors is None else {vectors: block})
         return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
 
     def _begin(self, group: _Group, block: SSAValue | int) -> None:
-        """Have addresses of weights and results begin at a block of vectors of a group."""
+        """Let addresses of weights and results begin at a block of vectors of a group."""
         self.state.bases.update(group.component)
-        if self.halves.vectors is not None:
-            self.state.bases[self.halves.vectors] = block
+        if self.operands.vectors is not None:
+            self.state.bases[self.operands.vectors] = block
 
     # --- what follows -------------------------------------------------------------------------
 
     def _follow_all(self, group: _Group) -> None:
-        """What follows on the sums in memory, which are those of this group."""
+        """The epilogue of a group whose sums are in the buffer."""
         last = self.builder.constant(self.plan.rows)
         for position, held in enumerate(group.tiles):
             self._follow_rows(group, position, held.first, last)
 
     def _between(self, group: _Group) -> list[Callable[[], None]]:
-        """The same for the rows that the present step of the next group's sums has to finish: what
-        writes a few of them, of one tile after the other.
+        """The parts of the same epilogue that one step of the next group writes: a few rows each,
+        of one tile after the other.
         """
         portions = -(-self.rows_a_step // ROWS_BETWEEN)
         return [
@@ -271,10 +265,10 @@ class TileNest(Nest):
         ]
 
     def _follow_some(self, group: _Group, position: int, portion: int, portions: int) -> None:
-        """One of the portions of those rows of one tile."""
+        """One portion of those rows, of one tile."""
         builder, number = self.builder, 1
         terms: list[tuple[SSAValue, int]] = []
-        for loop in reversed(self.halves.steps):
+        for loop in reversed(self.operands.steps):
             base = self.state.bases[loop]
             if isinstance(base, SSAValue):
                 terms.append((base, number * self.rows_a_step))
@@ -288,8 +282,8 @@ class TileNest(Nest):
         self._follow_rows(group, position, first, self._least(end, self.plan.rows))
 
     def _follow_rows(self, group: _Group, position: int, first: SSAValue, last: SSAValue) -> None:
-        """What follows at some points of one tile, for the blocks that nobody else stores."""
-        plan, vectors = self.plan, self.halves.vectors
+        """The epilogue at some points of one tile, for the blocks that no other group stores."""
+        plan, vectors = self.plan, self.operands.vectors
         end = plan.blocks - plan.q
 
         def follow(blocks: range, base: SSAValue | int) -> None:
@@ -309,7 +303,7 @@ class TileNest(Nest):
     def _follow_each(
         self, held: _Tile, number: int, blocks: range, first: SSAValue, last: SSAValue
     ) -> None:
-        """What follows at points of a tile. number: that of the sums of the group's first block."""
+        """The epilogue at points of a tile. number: that of the sums of the first block."""
 
         def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             saved = dict(self.state.bases)
@@ -320,27 +314,27 @@ class TileNest(Nest):
             def follow() -> None:
                 self._follow(i, number, blocks)
 
-            self._where_points_are(point, follow)
+            self._unless_between_rows(point, follow)
             self.state.bases = saved
             return []
 
         self.builder.loop(first, last, 1, [], row)
 
-    def _where_points_are(self, subview: SSAValue, follow: Callable[[], None]) -> None:
-        """What follows at a place, unless it lies between two rows of points."""
+    def _unless_between_rows(self, at: SSAValue, follow: Callable[[], None]) -> None:
+        """The epilogue at an index, unless it is between two rows of points."""
         plan, builder = self.plan, self.builder
         if plan.wrapped is None or plan.pitch is None:
             return follow()
-        self.state.bases[plan.wrapped] = builder.quotient(subview, plan.pitch)
-        column = self.state.bases[plan.inner] = builder.remainder(subview, plan.pitch)
+        self.state.bases[plan.wrapped] = builder.quotient(at, plan.pitch)
+        column = self.state.bases[plan.inner] = builder.remainder(at, plan.pitch)
         if plan.pitch == plan.width:
             return follow()
         builder.branch(builder.less(column, plan.width), follow, lambda: None)
 
     def _follow(self, row: SSAValue, number: int, blocks: range) -> None:
-        """What follows at one point, for 16 outputs of each block."""
+        """The epilogue at one point, for 16 outputs of each block."""
         self.state.cache = {}
-        vectors = self.halves.vectors
+        vectors = self.operands.vectors
         points: list[Point] = [{} if vectors is None else {vectors: block} for block in blocks]
         sums = [
             self.builder.load(
@@ -349,5 +343,7 @@ class TileNest(Nest):
             for block in blocks
         ]
         starts = zip(sums, points, strict=True)
-        self.epilogue.finish_each(points, [self._on_start(value, point) for value, point in starts])
+        self.epilogue.finish_each(
+            points, [self.body.on_start(value, point) for value, point in starts]
+        )
         self.state.cache = {}

@@ -1,0 +1,88 @@
+"""Writes the sums of a tile: reduced loops that carry accumulators in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from ncc.compiler.loops.emit.body import Body
+from ncc.compiler.loops.emit.position import Part, Point, Position
+from ncc.compiler.loops.emit.reads import Reads
+
+Step: TypeAlias = Callable[[list[SSAValue]], list[SSAValue]]
+"""What accumulators become by one step."""
+
+
+class Accumulators(Part):
+    """One accumulator for each point. Other kinds say what differs from that."""
+
+    def __init__(self, position: Position, reads: Reads, body: Body) -> None:
+        super().__init__(position)
+        self.reads, self.body = reads, body
+
+    def start(self, points: list[Point]) -> list[SSAValue]:
+        """What the accumulators of some points start from."""
+        return [self.body.started(point) for point in points]
+
+    def steps_at_once(self, loop: int) -> int:
+        """How many steps of a reduced loop are one."""
+        return 1
+
+    def step(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        """The accumulators after one more step."""
+        return [self.body.step(point, value) for point, value in zip(points, values, strict=True)]
+
+    def finish(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        """The sums of the points."""
+        return values
+
+
+class Sums(Part):
+    """The reduced loops of a tile."""
+
+    def __init__(self, position: Position, reads: Reads, accumulators: Accumulators) -> None:
+        super().__init__(position)
+        self.reads, self.accumulators = reads, accumulators
+
+    def of(self, points: list[Point]) -> list[SSAValue]:
+        """The sums of all points of a tile."""
+        values = self.accumulators.start(points)
+        self.state.cache = {}
+        step = partial(self.accumulators.step, points)
+        values = self._nest(self.schedule.reduced, values, step)
+        self.state.cache = {}
+        return self.accumulators.finish(points, values)
+
+    def _nest(self, loops: Sequence[int], values: list[SSAValue], step: Step) -> list[SSAValue]:
+        """All reduced loops around one step, outermost first."""
+        if not loops:
+            self.reads.prefetch()
+            return step(values)
+        loop, extents, sizes = loops[0], self.kernel.extents, self.state.sizes
+        inner = partial(self._nest, loops[1:], step=step)
+        tail = next((t for t in self.kernel.valid_extents if t[0] == loop), None)
+        if tail is None:
+            trips = sizes.get(loop, extents[loop]) // self.accumulators.steps_at_once(loop)
+            return self._loop(loop, 0, trips, values, inner)
+        _, within, true = tail
+        whole, rest = divmod(true, extents[within])
+        values = self._loop(loop, 0, whole, values, inner)
+        if rest:
+            sizes[within] = rest
+            values = self._loop(loop, whole, 1, values, inner)
+            del sizes[within]
+        return values
+
+    def _loop(
+        self, loop: int, first: int, trips: int, values: list[SSAValue], inner: Step
+    ) -> list[SSAValue]:
+        """One of them: unrolled where the schedule says so."""
+        if trips > 1 and loop not in self.schedule.unroll:
+            return self.position.iterations(loop, first, first + trips, values, inner)
+        for i in range(first, first + trips):
+            self.state.bases[loop] = i
+            values = inner(values)
+        return values

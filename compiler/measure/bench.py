@@ -23,10 +23,10 @@ import numpy as np
 
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.driver.specialise import settled, sharing_weights
-from ncc.compiler.feeds import Range, random_feeds
+from ncc.compiler.feeds import Range, all_feeds
 from ncc.compiler.measure.roofline import Roofline, RooflineMeter
 from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
-from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
+from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst, rounds_of
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
@@ -168,10 +168,11 @@ def bench(
         input_types=input_types,
         random_weights=random_weights,
     )
+    rounds = rounds_of(rounds)
     model = settled(compile_with(param, bin, options))
     stamped = settled(compile_with(param, bin, replace(options, timestamps=True)))
     stamped = Model(sharing_weights(stamped.artifact, [model]))
-    inputs = {**random_feeds(model.inputs, seed, value_range), **(feeds or {})}
+    inputs = all_feeds(model.inputs, feeds, seed, value_range)
     work = stamped.artifact.info["work"]
     of_bytes = any(step["byte_flops"] for step in work)
     meter = RooflineMeter(options.target, model.num_threads, of_bytes)

@@ -8,11 +8,18 @@ from time import perf_counter
 
 import numpy as np
 
+from ncc.compiler.options import at_least
+
 ROUNDS = 20
 """Turns in which everything that is compared is measured."""
 
 BURST_MILLISECONDS = 50.0
 """How long a network runs in each round; one that takes longer runs once."""
+
+
+def rounds_of(value: object) -> int:
+    """A number of rounds as a caller may write it. Raises InputError for any other value."""
+    return at_least(1, "no such number of rounds", None, "1 or more", value)
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.compiler.driver.tuned import tuned_file
-from ncc.compiler.feeds import Range, random_feeds
+from ncc.compiler.feeds import Range, all_feeds
 from ncc.compiler.loops.build_network import Step
 from ncc.compiler.loops.schedule.choose import rivals
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.measure.schedulings import Schedulings
 from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
+from ncc.compiler.measure.timing import rounds_of
 from ncc.compiler.options import Options
 from ncc.runtime.session import Model
 
@@ -98,10 +99,11 @@ def tune(
     again: also of those whose schedule is known. Raises what reading, compiling and running raise,
     InputError where a shape is open or nothing shall be kept, OSError where nothing can be.
     """
+    rounds = rounds_of(rounds)
     kept = tuned_file(os.environ, options.target)
     kept.add({})  # so that nothing is timed in vain where nothing can be kept
     schedulings = Schedulings(param, bin, replace(options, timestamps=True))
-    network = _Variants(schedulings, feeds or {}, seed, value_range)
+    network = _Variants(schedulings, feeds, seed, value_range)
     steps = network.schedulings.steps
     choices = _choices(steps, options)
     known = {} if again else _known(choices, kept.read())
@@ -221,7 +223,7 @@ class _Variants:
     """One network with other schedules, on the same weights and inputs."""
 
     def __init__(
-        self, schedulings: Schedulings, feeds: Feeds, seed: int, value_range: Range | None
+        self, schedulings: Schedulings, feeds: Feeds | None, seed: int, value_range: Range | None
     ) -> None:
         self.schedulings, self.feeds = schedulings, feeds
         self.seed, self.value_range = seed, value_range
@@ -229,7 +231,7 @@ class _Variants:
     def times(self, variants: Sequence[Mapping[str, Schedule]], rounds: int) -> list[Times]:
         """The milliseconds of every step of every variant, all run in turns."""
         models = [self._model(schedules) for schedules in variants]
-        inputs = {**random_feeds(models[0].inputs, self.seed, self.value_range), **self.feeds}
+        inputs = all_feeds(models[0].inputs, self.feeds, self.seed, self.value_range)
         runs: list[list[TimestampedRun]] = [[] for _ in models]
         for _ in range(rounds):
             for model, made in zip(models, runs, strict=True):

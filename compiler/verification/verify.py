@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -24,9 +25,9 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.driver import compile as front
 from ncc.compiler.driver.specialise import callable_now
-from ncc.compiler.feeds import random_feeds
+from ncc.compiler.feeds import all_feeds, given_arrays
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
-from ncc.compiler.options import Options
+from ncc.compiler.options import Options, flag_of
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.by_ncnn import ByNcnn, own_layout
 from ncc.compiler.verification.difference import Apart, difference, rows_apart
@@ -44,6 +45,7 @@ from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.movement.reshape import ReshapeOp
 from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
 __all__ = ["TOLERANCE", "Report", "Row", "report_lines", "verify"]
@@ -75,18 +77,21 @@ def verify(
     input_shapes are for inputs whose shape neither the file nor `feeds` tells. ncnn is asked where
     its wheel is installed and can read the file. Raises what reading, compiling and running raise.
     """
-    feeds = feeds or {}
+    given = given_arrays(feeds)
+    layers = flag_of("layers", layers)
+    if not isinstance(tolerance, Real) or not tolerance >= 0:
+        raise InputError("no such tolerance", None, "a part, as 1e-4 is one", repr(tolerance))
     options: dict[str, Any] = {
         "opt_level": opt_level,
         "num_threads": num_threads,
         "target": target,
-        "input_shapes": {**(input_shapes or {}), **{k: a.shape for k, a in feeds.items()}},
+        "input_shapes": {**(input_shapes or {}), **{k: a.shape for k, a in given.items()}},
         "input_types": input_types,
         "random_weights": random_weights,
     }
     compiled = _Compiler(param, bin, random_weights, options)
     model = compiled()
-    inputs = {**random_feeds(model.inputs, seed, value_range), **feeds}
+    inputs = all_feeds(model.inputs, given, seed, value_range)
     noise = Noise(Options.of(**options), seed)
     with ByNcnn(param, bin, random_weights) as ncnn:
         rows = _Verification(compiled, inputs, noise, ncnn).rows(model, layers)

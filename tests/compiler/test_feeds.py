@@ -50,7 +50,7 @@ def test_what_is_no_seed_is_refused(wrong: Any) -> None:
 def test_what_is_fed_wins_over_random_numbers() -> None:
     """Any array of a library's; the rest is made up."""
     inputs = [Binding("a", (2,)), Binding("b", (3,))]
-    found = all_feeds(inputs, {"b": memoryview(np.ones(3, np.float32))}, 1)
+    found = all_feeds(inputs, {"b": np.ones(3, np.float32).data}, 1)
     assert found["a"].shape == (2,) and found["b"].tolist() == [1, 1, 1]
     assert all_feeds(inputs, None, 1).keys() == {"a", "b"}
 

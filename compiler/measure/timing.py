@@ -1,4 +1,4 @@
-"""What a series of measured times says."""
+"""Sums up a series of measured times."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from ncc.compiler.options import at_least
 
 ROUNDS = 20
-"""Turns in which everything that is compared is measured."""
+"""The number of rounds. Each round measures everything that is compared."""
 
 BURST_MILLISECONDS = 50.0
-"""How long a network runs in each round; one that takes longer runs once."""
+"""How long a network runs in each round. A network that takes longer runs once."""
 
 
 def rounds_of(value: object) -> int:
@@ -24,7 +24,7 @@ def rounds_of(value: object) -> int:
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of many runs: the least, the middle one, and what 95 of 100 do not exceed."""
+    """The milliseconds of many runs: the least, the median, and the 95th percentile."""
 
     min: float
     median: float
@@ -45,7 +45,7 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def burst(run: Callable[[], object], milliseconds: float) -> list[float]:
-    """The times of runs for about so long; at least one, behind one that is not counted."""
+    """Run for about so long, at least twice; the times of all runs but the first."""
     samples = [timed(run)]
     while sum(samples) < milliseconds:
         samples.append(timed(run))

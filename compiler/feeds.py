@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from math import inf, nan
 from tokenize import TokenError
 from typing import IO, Any, TypeAlias
 
@@ -11,13 +13,15 @@ import numpy as np
 from numpy.lib.format import MAGIC_PREFIX
 from numpy.typing import NDArray
 
-from ncc.compiler.driver.specialise import require_shapes
+from ncc.compiler.driver.specialise import OpenBinding, require_shapes
 from ncc.compiler.images import LARGEST, read_image
+from ncc.compiler.options import seed_of
 from ncc.dialects.bfloat16 import to_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import HEAD, NPY, other_kind
 from ncc.runtime.paths import path_of
+from ncc.runtime.session import ArrayLike, as_array
 
 Array: TypeAlias = NDArray[Any]
 Range: TypeAlias = tuple[float, float]
@@ -29,6 +33,32 @@ IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"BM")
 """The first bytes of .png, .jpg and .bmp files."""
 
 
+def given_arrays(feeds: Mapping[str, ArrayLike] | None) -> dict[str, Array]:
+    """The arrays that a caller feeds, by the names of blobs.
+
+    Raises InputError for anything else: no file is read here.
+    """
+    if feeds is None:
+        return {}
+    if not isinstance(feeds, Mapping):
+        raise InputError("no arrays by name", None, "a dict of arrays", f"a {type(feeds).__name__}")
+    return {name: as_array(array, OpenBinding.of(name, None)) for name, array in feeds.items()}
+
+
+def all_feeds(
+    inputs: Iterable[Binding],
+    feeds: Mapping[str, ArrayLike] | None,
+    seed: int,
+    value_range: Range | None = None,
+) -> dict[str, Array]:
+    """The arrays that a caller feeds, and random ones for all other inputs.
+
+    Raises InputError as `given_arrays` and `random_feeds` do.
+    """
+    given = given_arrays(feeds)
+    return {**random_feeds(inputs, seed, value_range), **given}
+
+
 def random_feeds(
     inputs: Iterable[Binding], seed: int, value_range: Range | None = None
 ) -> dict[str, Array]:
@@ -36,17 +66,27 @@ def random_feeds(
 
     Floats are uniform in the range, by default -1..1, those of bfloat16 as their bits; integers in
     -127..127.
-    Raises InputError for an input whose shape is open.
+    Raises InputError for an input whose shape is open, and for what is no seed or no range.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(seed_of("random numbers", seed))
+    low_high = RANGE if value_range is None else range_of(value_range)
     inputs = list(inputs)
     require_shapes(inputs)
     return {
-        binding.name: _random(
-            generator, binding.shape, np.dtype(binding.dtype), value_range or RANGE
-        )
+        binding.name: _random(generator, binding.shape, np.dtype(binding.dtype), low_high)
         for binding in inputs
     }
+
+
+def range_of(value: object) -> Range:
+    """A range of numbers as a caller may write it: the least one, and a larger one."""
+    low = high = nan
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        with suppress(TypeError, ValueError):
+            low, high = map(float, value)
+    if not -inf < low < high < inf:
+        raise InputError("no range of numbers", None, "two numbers, as (0, 1)", repr(value))
+    return low, high
 
 
 def _random(

@@ -24,7 +24,7 @@ from ncc.compiler.ncnn.memory_estimate import blob_bytes, weight_bytes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.rewrite import Rewrite
-from ncc.compiler.options import names_of, shapes_by_name
+from ncc.compiler.options import flag_of, names_of, shapes_by_name
 from ncc.compiler.read.layer_classes import unknown_types, warning_of
 from ncc.compiler.read.read_network import read
 from ncc.compiler.read.records import Graph
@@ -157,6 +157,7 @@ def optimize(
     """
     out_param = path_of(out_param, "the .param to write")
     out_bin = path_of(out_bin, "the .bin to write")
+    fp16, dry_run = flag_of("fp16", fp16), flag_of("dry_run", dry_run)
     done = optimize_network(
         in_param,
         in_bin,
@@ -193,6 +194,7 @@ def optimize_network(
     """The same without writing; the network before and after as modules."""
     off, keep = names_of("passes", off), names_of("blobs", keep)
     asked = shapes_by_name(input_shapes)
+    verify_rewrites = flag_of("verify_rewrites", verify_rewrites)
     in_param = path_of(in_param, "the .param")
     random = in_bin is not None and path_of(in_bin, "the .bin") == NO_WEIGHTS
     result = read(

@@ -56,22 +56,24 @@ class Options:
         return self.target.tiles and self.opt_level >= TILES_LEVEL
 
     def __post_init__(self) -> None:
-        if self.opt_level not in OPT_LEVELS:
-            raise InputError("no such optimization level", None, "0 to 3", repr(self.opt_level))
-        if self.num_threads < 1:
-            raise InputError("no such number of threads", None, "1 or more", repr(self.num_threads))
+        if whole_of(*_LEVEL, self.opt_level) not in OPT_LEVELS:
+            raise InputError(*_LEVEL, repr(self.opt_level))
+        at_least(1, *_THREADS, self.num_threads)
+        if not isinstance(self.target, Target):
+            wanted = "a Target (Options.of takes its name)"
+            raise InputError("no such target", None, wanted, repr(self.target))
         if self.precision not in PRECISIONS:
             raise Unsupported(f"precision {self.precision!r}", nearest=", ".join(PRECISIONS))
-        for name, shape in self.input_shapes.items():
-            _require_shape(name, shape)
-        if not self.input_types:
-            return
-        from ncc.dialects.element import BLOB_ELEMENTS  # of the IR, which may not be needed
-
-        for name, element in self.input_types.items():
-            if element not in BLOB_ELEMENTS:
-                wanted = ", ".join(BLOB_ELEMENTS)
-                raise InputError(f"no element type for input {name!r}", name, wanted, repr(element))
+        for name, shape in _by_name("input_shapes", self.input_shapes).items():
+            _require_shape(name, _asked(name, shape))
+        _require_types(_by_name("input_types", self.input_types))
+        if self.outputs is not None and names_of("outputs", self.outputs) != self.outputs:
+            wanted = "a tuple (Options.of takes any sequence)"
+            raise InputError("no names of outputs", None, wanted, repr(self.outputs))
+        if self.random_weights is not None:
+            seed_of("random_weights", self.random_weights)
+        flag_of("timestamps", self.timestamps)
+        flag_of("tuned", self.tuned)
 
     @staticmethod
     def of(
@@ -91,36 +93,55 @@ class Options:
 
         Raises InputError for values out of range, Unsupported for an unknown target or precision.
         """
-        types = _by_name("input_types", input_types)
-        level = _whole("no such optimization level", opt_level, "0 to 3")
+        level = whole_of(*_LEVEL, opt_level)
+        seed = None if random_weights is None else seed_of("random_weights", random_weights)
         return Options(
             opt_level=level,
-            num_threads=_whole("no such number of threads", num_threads, "1 or more"),
+            num_threads=at_least(1, *_THREADS, num_threads),
             target=Target.of(target, tiles=level >= TILES_LEVEL),
             precision=precision,
             input_shapes=shapes_by_name(input_shapes),
-            input_types=types,
+            input_types={} if input_types is None else _by_name("input_types", input_types),
             outputs=None if outputs is None else names_of("outputs", outputs),
-            random_weights=None if random_weights is None else _seed(random_weights),
+            random_weights=seed,
             timestamps=timestamps,
             tuned=tuned,
         )
 
 
-def _whole(what: str, value: object, wanted: str) -> int:
-    """A number as a caller may write it: numpy's as well, if it is whole."""
+_LEVEL = "no such optimization level", None, "0 to 3"
+_THREADS = "no such number of threads", None, "1 or more"
+
+
+def whole_of(what: str, blob: str | None, wanted: str, value: object) -> int:
+    """A number as a caller may write it: numpy's as well, if it is whole.
+
+    what, blob, wanted: of the InputError for any other value.
+    """
     try:
         return index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise InputError(what, None, wanted, repr(value)) from None
+        raise InputError(what, blob, wanted, repr(value)) from None
 
 
-def _seed(value: object) -> int:
-    wanted = "0 or more"
-    seed = _whole("no seed for random_weights", value, wanted)
-    if seed < 0:
-        raise InputError("no seed for random_weights", None, wanted, repr(value))
-    return seed
+def at_least(least: int, what: str, blob: str | None, wanted: str, value: object) -> int:
+    """The same of a number that is not below the least one."""
+    number = whole_of(what, blob, wanted, value)
+    if number < least:
+        raise InputError(what, blob, wanted, repr(value))
+    return number
+
+
+def seed_of(what: str, value: object) -> int:
+    """A seed as a caller may write it. what: the name of the argument."""
+    return at_least(0, f"no seed for {what}", None, "0 or more", value)
+
+
+def flag_of(what: str, value: object) -> bool:
+    """A flag as a caller may write it: the text "no" is none. what: the name of the argument."""
+    if not isinstance(value, int):
+        raise InputError(f"{what} is on or off", None, "True or False", repr(value))
+    return bool(value)
 
 
 def names_of(what: str, names: object) -> tuple[str, ...]:
@@ -133,20 +154,30 @@ def names_of(what: str, names: object) -> tuple[str, ...]:
     return several
 
 
+def _require_types(types: Mapping[str, str]) -> None:
+    if not types:
+        return
+    from ncc.dialects.element import BLOB_ELEMENTS  # of the IR, which may not be needed
+
+    for name, element in types.items():
+        if not isinstance(element, str) or element not in BLOB_ELEMENTS:
+            wanted = ", ".join(BLOB_ELEMENTS)
+            raise InputError(f"no element type for input {name!r}", name, wanted, repr(element))
+
+
 V = TypeVar("V")
 
 
-def _by_name(what: str, given: Mapping[str, V] | None) -> dict[str, V]:
-    by_name = isinstance(given, Mapping) and all(isinstance(name, str) for name in given)
-    if given is not None and not by_name:
+def _by_name(what: str, given: Mapping[str, V]) -> dict[str, V]:
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         wanted = "a dict with strings as keys"
         raise InputError(f"{what} are told by the names of inputs", None, wanted, repr(given))
-    return dict(given or {})
+    return dict(given)
 
 
 def shapes_by_name(given: Mapping[str, Iterable[int | None]] | None) -> dict[str, OpenShape]:
     """Shapes of inputs as a caller may write them: a tuple, a list, numpy's integers."""
-    by_name = _by_name("input_shapes", given)
+    by_name = {} if given is None else _by_name("input_shapes", given)
     shapes = {name: _asked(name, shape) for name, shape in by_name.items()}
     for name, shape in shapes.items():
         _require_shape(name, shape)

@@ -40,10 +40,13 @@ class Kind:
     ways: Mapping[str, str] = field(default_factory=dict)
 
 
-_TO_ONNX = "export the network to ONNX; pnnx converts that: pip install pnnx; pnnx net.onnx fp16=0"
+GET_PNNX = "pip install pnnx (it brings torch, 5.6 GB; docs/use.md has a way without)"
+"""How to have pnnx."""
+
+_TO_ONNX = f"export the network to ONNX; pnnx converts that: {GET_PNNX}; pnnx net.onnx fp16=0"
 _TRACE = (
     "load them into their module, write that by torch.jit.trace(module.eval(), x).save('net.pt'), "
-    "and pnnx converts it: pip install pnnx; pnnx net.pt fp16=0 inputshape=[1,3,224,224]"
+    f"and pnnx converts it: {GET_PNNX}; pnnx net.pt fp16=0 inputshape=[1,3,224,224]"
 )
 _TO_ARRAY = "normalize it in Python, and numpy.save it as (channels, height, width)"
 _AGAIN = "copy it, download it or make it again"
@@ -74,10 +77,10 @@ ARRAYS = Kind(
 PICTURE = Kind("a picture", _TO_ARRAY)
 TORCHSCRIPT = Kind(
     "a TorchScript model, as PyTorch writes them",
-    "pnnx converts it: pip install pnnx; pnnx {name} fp16=0 inputshape=[1,3,224,224]",
+    f"pnnx converts it: {GET_PNNX}; pnnx {{name}} fp16=0 inputshape=[1,3,224,224]",
 )
 CHECKPOINT = Kind("a checkpoint of PyTorch, weights without a network", _TRACE)
-ONNX_MODEL = Kind("an ONNX model", "pnnx converts it: pip install pnnx; pnnx {name} fp16=0")
+ONNX_MODEL = Kind("an ONNX model", f"pnnx converts it: {GET_PNNX}; pnnx {{name}} fp16=0")
 KERAS = Kind("a file of HDF5, as Keras writes them", _TO_ONNX)
 TFLITE = Kind("a TensorFlow Lite model", _TO_ONNX)
 CAFFE = Kind("a Caffe model", "caffe2ncnn, one of ncnn's tools, converts it")

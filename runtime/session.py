@@ -161,7 +161,7 @@ class Model:
         one = isinstance(outputs, str) or not isinstance(outputs, Iterable)
         wanted: list[Any] = [outputs] if one else list(outputs)
         for name in wanted:
-            if name not in self._output_names:
+            if not isinstance(name, str) or name not in self._output_names:
                 raise InputError.unknown_name("output", str(name), self._output_names)
         results = self._run(feeds)
         return {name: results[name] for name in wanted}

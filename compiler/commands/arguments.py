@@ -1,4 +1,4 @@
-"""What several commands of `ncc` read, write and show: paths, shapes, progress."""
+"""Arguments and output that several commands of `ncc` have in common: paths, shapes, progress."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def is_shape(text: str) -> bool:
 
 
 def _slip(name: str, shape: str) -> str:
-    """What is missing in the name of an input and its shape, or what was meant."""
+    """A hint on what is missing in NAME=SHAPE, or on what was meant."""
     if shape.startswith("@"):
         return "; `ncc run` takes arrays, by --input data=@x.npy"
     meant = "x".join(re.findall(r"\d+|\?", shape))
@@ -54,7 +54,7 @@ def _is_extent(text: str) -> bool:
 
 def named_type(text: str) -> tuple[str, str]:
     """data=int8"""
-    from ncc.dialects.element import BLOB_ELEMENTS  # of the IR, which may not be needed
+    from ncc.dialects.element import BLOB_ELEMENTS  # imports the IR, which a command may not need
 
     name, _, element = text.rpartition("=")
     if not name or not element:
@@ -92,7 +92,7 @@ def named_blob(name: str) -> str:
 
 
 class FilePath(click.Path):
-    """A path that is not empty, as one of a variable is that nobody has set."""
+    """A path that is not empty. It is empty if a shell variable in it is not set."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
@@ -101,9 +101,7 @@ class FilePath(click.Path):
 
 
 def refuse_to_replace(read: Iterable[str], written: Iterable[str | None]) -> None:
-    """Raise where a file that a command writes would take the place of one that it reads, or of
-    another one that it writes.
-    """
+    """Raise if a command would write over a file that it reads, or write one file twice."""
     sources, places = {os.path.realpath(path) for path in read}, set[str]()
     for path in written:
         place = None if path is None else os.path.realpath(path)
@@ -115,7 +113,7 @@ def refuse_to_replace(read: Iterable[str], written: Iterable[str | None]) -> Non
 
 
 def all_of(*decorators: Decorator) -> Decorator:
-    """Several decorators as one; help shows their options in this order."""
+    """Several decorators as one. Help shows their options in this order."""
 
     def decorate(command: Any) -> Any:
         for decorator in reversed(decorators):
@@ -126,8 +124,10 @@ def all_of(*decorators: Decorator) -> Decorator:
 
 
 def in_a_file(context: click.Context, parameter: click.Parameter, path: str) -> str:
-    """The path of what a command reads several times: of a copy that is there until the command
-    ends, where it comes through a pipe.
+    """The path of a file that a command reads several times.
+
+    If the file comes through a pipe, this is the path of a copy, which lives as long as the
+    command.
     """
     if not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path):
         return path
@@ -141,7 +141,7 @@ def in_a_file(context: click.Context, parameter: click.Parameter, path: str) -> 
 def once(
     context: click.Context, parameter: click.Parameter, pairs: tuple[tuple[str, Any], ...]
 ) -> tuple[tuple[str, Any], ...]:
-    """What is told of several names, of each once."""
+    """The values of NAME=VALUE options, by name. A name may come once."""
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
@@ -149,7 +149,7 @@ def once(
     return pairs
 
 
-# Who reads a file tells what is wrong with it, be it that there is none.
+# The reader of the file reports what is wrong with it, even that it is missing.
 PARAM = click.argument("param", type=FilePath())
 REREAD_PARAM = click.argument("param", type=FilePath(), callback=in_a_file)
 BIN = click.argument("bin", required=False, type=FilePath())
@@ -162,8 +162,7 @@ SHAPES = click.option(
     multiple=True,
     callback=once,
     metavar="NAME=SHAPE",
-    help="The shape of an input, where the file leaves it open or another is wanted: "
-    "data=3x224x224.",
+    help="The shape of an input that the file leaves open, or another shape: data=3x224x224.",
 )
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
@@ -189,7 +188,7 @@ def _finite(told: Any) -> Any:
 
 
 def completed(words: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
-    """What a shell proposes for an option: those of the words that begin so."""
+    """Complete an option in a shell: propose the words that begin with what is typed."""
 
     def begin_so(_context: object, _parameter: object, incomplete: str) -> list[str]:
         return [word for word in words() if word.startswith(incomplete)]
@@ -238,7 +237,7 @@ CODE = all_of(
         help="amx (at -O3), avx512vnni, avx512, avx2, baseline or host.",
     ),
 )
-"""The choices that decide what code is made."""
+"""The options that decide which code ncc makes."""
 
 COMPILING = all_of(
     CODE,
@@ -249,7 +248,7 @@ COMPILING = all_of(
         multiple=True,
         callback=lambda *given: dict(once(*given)),
         metavar="NAME=TYPE",
-        help="The element type of an input, where it is not what its readers want: data=int8.",
+        help="The element type of an input, if its layers want another: data=int8.",
     ),
     click.option(
         "--random-weights",
@@ -263,7 +262,7 @@ COMPILING = all_of(
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """A sign of life on a terminal, nothing elsewhere."""
+    """Show progress on a terminal; elsewhere, show nothing."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -274,7 +273,7 @@ def progress(what: str) -> Iterator[None]:
 
 
 def files(param: str, bin: str | None) -> tuple[str, str]:
-    """What a network is read from."""
+    """The paths of the .param and of the .bin."""
     from ncc.compiler.read.default_path import default_bin_path
 
     return param, bin or default_bin_path(param)
@@ -287,6 +286,6 @@ def signature(binding: Binding) -> str:
 
 
 def write(path: Path, data: bytes) -> None:
-    """The whole file or none: written under another name, then renamed."""
+    """Write a whole file or none: under another name first, then renamed."""
     with draft_of(path) as draft:
         draft.write_bytes(data)

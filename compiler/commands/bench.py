@@ -1,4 +1,4 @@
-"""`ncc bench`: how fast a network runs, where its time goes, what bounds it, and its peers."""
+"""`ncc bench`: measures how fast a network runs, what bounds it, and how fast its peers are."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from ncc.compiler.verification.onnx_outputs import OnnxRow
 
 MOST_LAYERS = 20
-"""How many layers the table shows, unless all are asked for."""
+"""The number of layers in the table, without --all."""
 
 WIDTH = 110
-"""Columns of the tables, where no terminal says how many it has."""
+"""The width of tables, if no terminal says how wide it is."""
 
 
 @click.command("bench", short_help="Measure time and what bounds it, layer by layer.")
@@ -47,7 +47,7 @@ WIDTH = 110
     metavar="COUNT",
     default=20,
     show_default=True,
-    help="Turns in which everything is measured once; more are surer.",
+    help="The number of rounds. Each measures everything; more rounds are more reliable.",
 )
 @click.option(
     "--all", "every", is_flag=True, help=f"Show all layers, not the {MOST_LAYERS} longest."
@@ -74,15 +74,15 @@ def bench_command(
 ) -> None:
     """Measure PARAM: time, GFLOP/s, and for every layer how near it is to what bounds it.
 
-    The peaks of multiply-adds, of matrix tiles and of products of bytes, and the bandwidths of
-    caches and memory, are measured beside the network, by kernels of ncc's own. A layer is bound by
-    compute where its arithmetic takes longer at these peaks than its bytes take to where they must
-    come from, else by memory; "of bound" says how near it comes. What takes ten times as long as
-    both is said to be bound by latency: threads that wait for each other, operations that wait for
-    the one before, loops that are not vectors.
+    Kernels of ncc's own measure the peaks of multiply-adds, of matrix tiles and of products of
+    bytes, and the bandwidths of caches and memory, in turns with the network. Compute bounds a
+    layer if its arithmetic takes longer at these peaks than its bytes take at these bandwidths;
+    otherwise memory bounds it. "of bound" says how near the layer comes. If a layer takes ten times
+    as long as both, latency bounds it: threads wait for each other, an operation waits for the one
+    before, or loops are not vectors.
 
     With --peers, each system runs in a process of its own, in turns with the others. With --onnx,
-    results are held against those of onnxruntime, and what they differ by is said.
+    results are compared with those of onnxruntime, and a line says the difference.
     """
     from ncc.compiler.measure.bench import bench
     from ncc.compiler.measure.peers import compare_network
@@ -120,7 +120,7 @@ def bench_command(
 def compared(
     param: str, bin: str | None, onnx: str, feeds: Feeds, options: Mapping[str, Any]
 ) -> tuple[Sequence[OnnxRow], str]:
-    """How far the outputs are from those of an .onnx, and in one line, or why that is not known."""
+    """Compare the outputs with those of an .onnx: the rows, and one line, or why there are none."""
     from ncc.compiler.verification.onnx_outputs import against_onnx, summary
 
     if options.get("random_weights") is not None:
@@ -133,7 +133,7 @@ def compared(
 
 
 def as_object(result: Benchmark, beside: Sequence[Peer]) -> dict[str, Any]:
-    """All that was measured, as JSON can say it."""
+    """All measurements, as JSON."""
     roofline = result.roofline
     return {
         "model": result.model,
@@ -173,11 +173,11 @@ def _cost(cost: StepCost) -> dict[str, Any]:
 
 
 def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
-    """Tables for people."""
+    """Print tables for people."""
     from rich.console import Console
     from rich.text import Text
 
-    # Names may have brackets, and mean no markup by them.
+    # Brackets in names are no markup.
     width = None if sys.stdout.isatty() else WIDTH
     console = Console(width=width, highlight=False, markup=False)
     time, peak = result.time, result.roofline.gigaflops
@@ -223,7 +223,7 @@ def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
 
 
 def layer_table(result: Benchmark, every: bool, width: int) -> Table:
-    """The layers, those that take longest first. Where there is little room, numbers have it."""
+    """The layers, the slowest first. In a narrow terminal, numbers come before names."""
     from rich.table import Table
 
     narrow = width < WIDTH
@@ -263,7 +263,7 @@ def layer_table(result: Benchmark, every: bool, width: int) -> Table:
 
 
 def peer_table(beside: Sequence[Peer]) -> Table:
-    """The systems, by their least times."""
+    """The systems, the fastest first."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 1), header_style="bold")
@@ -281,7 +281,7 @@ def peer_table(beside: Sequence[Peer]) -> Table:
 
 
 def _rate(count: int | None, ms: float) -> str:
-    """Thousand millions a second; a dash where there is no count, or no time that a clock sees."""
+    """GFLOP/s; a dash if there is no count, or the time is too short for the clock."""
     return f"{count / ms * 1e-6:.1f}" if count is not None and ms else "-"
 
 

@@ -1,4 +1,4 @@
-"""`ncc compile`: a network into one file."""
+"""`ncc compile`: compiles a network into one file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from ncc.runtime.draft import place_of
 @PARAM
 @BIN
 @COMPILING
-@click.option("-o", "out", type=FilePath(), help="The file to write; a folder for several.")
+@click.option(
+    "-o", "out", type=FilePath(), help="The file to write, or the folder for several files."
+)
 @click.option(
     "--emit",
     type=levels,
@@ -41,7 +43,7 @@ from ncc.runtime.draft import place_of
     "--dump",
     type=FilePath(file_okay=False),
     metavar="FOLDER",
-    help="Write the IR behind every pass that changed it, and nothing else.",
+    help="Write the IR after every pass that changed it, and nothing else.",
 )
 @SHAPES
 @click.option(
@@ -50,14 +52,14 @@ from ncc.runtime.draft import place_of
     type=named_blob,
     multiple=True,
     metavar="BLOB",
-    help="A blob to compute; several may be given. By default those that no layer reads.",
+    help="A blob to compute. May be given several times. Default: the blobs that no layer reads.",
 )
 @click.option(
     "--tuned/--no-tuned",
     default=True,
-    help="Use, or not, the schedules that `ncc tune` has kept for this machine.",
+    help="Whether to use the schedules that `ncc tune` has kept for this machine.",
 )
-@click.option("--timing", is_flag=True, help="Tell where the time went, stage by stage.")
+@click.option("--timing", is_flag=True, help="Print the time of each stage.")
 def compile_command(
     param: str,
     bin: str | None,
@@ -72,8 +74,8 @@ def compile_command(
     """Compile PARAM with its weights BIN (the .bin beside it) into one file.
 
     The file (-o, by default the .ncc beside PARAM) holds code, weights and signature: `ncc run` and
-    `ncc.load` need nothing else. With --emit the levels of the compilation are written instead, to
-    stdout unless -o names a file, or a folder for several; with --dump what every pass made of it.
+    `ncc.load` need nothing else. With --emit, ncc writes levels of the compilation instead: to
+    stdout, or to the file or folder that -o names. With --dump, it writes the IR after each pass.
     """
     from ncc.compiler.driver.compile import compile_file
     from ncc.compiler.options import TILES_LEVEL, Options
@@ -96,7 +98,7 @@ def compile_command(
         raise click.UsageError("a compiled model is a file, whose name -o tells")
     stopwatch = Stopwatch()
     path = Path(out) if out is not None else Path(param).parent / (stem(param) + ".ncc")
-    place_of(out or path)  # for its errors, which would come late
+    place_of(out or path)  # reports an error before the compilation
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
         artifact = compile_file(param, bin, chosen, path, stopwatch)

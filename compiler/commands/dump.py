@@ -1,4 +1,4 @@
-"""`ncc compile --dump`: what every pass made of a network, a file each."""
+"""`ncc compile --dump`: writes a network after every pass, one file for each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 from ncc.compiler.commands.arguments import write
 
 BEHIND = {"kernels": ".kernels", "loops": ".mlir", "llvm": ".ll", "asm": ".s"}
-"""The levels behind the passes, and how their files end."""
+"""The levels after the passes, and the endings of their files."""
 
 
 class Dump:
-    """Files in a folder, numbered in the order of the passes: one that changed nothing has a number
-    and no file, so that the difference between two files is what the later pass did.
+    """Files in a folder, numbered in the order of the passes.
+
+    A pass that changed nothing has a number and no file. So the difference between a file and the
+    one before it is the work of its pass.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -24,11 +26,11 @@ class Dump:
         self._number = 0
 
     def look(self, name: str, module: object) -> None:
-        """Note what a pass made of the module."""
+        """Write the module after a pass."""
         self.add(name, str(module).rstrip() + "\n", ".mlir")
 
     def add(self, name: str, text: str, suffix: str) -> None:
-        """Write a text unless it is the one before."""
+        """Write a text, unless it equals the one before."""
         stem = f"{self._number:02}-{name.replace(' ', '-')}"
         self._number += 1
         if text == self._text:
@@ -40,7 +42,7 @@ class Dump:
 
 
 def dumped(param: str, bin: str | None, folder: Path, options: Mapping[str, Any]) -> Iterator[str]:
-    """Write all that becomes of a network; a line for every pass."""
+    """Write a network after every pass, and print a line for each."""
     from ncc.compiler import pipeline
     from ncc.compiler.driver.tuned import schedules_for
 

@@ -1,4 +1,4 @@
-"""`ncc compile --emit`: the levels that a network goes through, in place of a model."""
+"""`ncc compile --emit`: writes levels of a compilation, in place of a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUFFIXES = {
     "asm": ".s",
     "obj": ".o",
 }
-"""What each level is called in a file."""
+"""The ending of each level's file."""
 
 
 def levels(text: str) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def levels(text: str) -> tuple[str, ...]:
 
 
 def completed_levels(_context: object, _parameter: object, incomplete: str) -> list[str]:
-    """What a shell proposes behind the levels that are there."""
+    """Complete a list of levels in a shell."""
     before, comma, begun = incomplete.rpartition(",")
     return [before + comma + level for level in SUFFIXES if level.startswith(begun)]
 
@@ -44,7 +44,7 @@ def emit_levels(
     out: str | None,
     options: Mapping[str, Any],
 ) -> None:
-    """Write levels of the compilation of a network, which is called by its name."""
+    """Write levels of the compilation of a network. Files are named after the network."""
     from ncc.compiler import pipeline
     from ncc.compiler.driver.tuned import schedules_for
 
@@ -58,13 +58,13 @@ def emit_levels(
 
 
 def refuse_mixed_output(levels: Sequence[str]) -> None:
-    """Raise where stdout should show machine code to a person, or hold it amid text."""
+    """Raise if machine code would go to a terminal, or between texts on stdout."""
     if "obj" in levels and (len(levels) > 1 or sys.stdout.isatty()):
         raise click.UsageError("an object is no text: -o names the file, or the folder, for it")
 
 
 def levels_of(stages: Iterable[tuple[str, Any]], wanted: Sequence[str]) -> dict[str, bytes]:
-    """The levels that were asked for, as they are written; no level behind the last is made."""
+    """The text or bytes of each wanted level. The compilation ends with the last of them."""
     texts: dict[str, bytes] = {}
     for name, stage in stages:
         if name in wanted:
@@ -78,7 +78,7 @@ def levels_of(stages: Iterable[tuple[str, Any]], wanted: Sequence[str]) -> dict[
 def write_levels(
     texts: dict[str, bytes], wanted: Sequence[str], name: str, out: str | None
 ) -> None:
-    """The levels that were asked for: to stdout, into one file, or into a folder for several."""
+    """Write the wanted levels to stdout, into one file, or several into a folder."""
     for level in wanted:
         if level not in texts:
             raise Unsupported(f"--emit={level} of this network", nearest=", ".join(texts))

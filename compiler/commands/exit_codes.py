@@ -1,4 +1,4 @@
-"""What `ncc` tells a shell when it ends."""
+"""The exit codes of `ncc`."""
 
 OK = 0
 WRONG = 1
@@ -6,7 +6,7 @@ WRONG = 1
 USAGE = 2
 """The command line is wrong."""
 UNSUPPORTED = 3
-"""The model asks for something that ncc does not do."""
+"""ncc does not support something in the model."""
 BUG = 4
 """A bug of ncc."""
 DIFFERS = 5

@@ -1,4 +1,4 @@
-"""`ncc explain`: what became of each layer and blob, and why a pass did not fire."""
+"""`ncc explain`: says what became of each layer and blob, and why a pass did not apply."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def named_pass(name: str) -> str:
 
 
 def list_passes(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print every pass that can be asked for, and end."""
+    """Print every pass that --pass knows, and end."""
     if asked and not context.resilient_parsing:
         from ncc.compiler.explain import passes
         from ncc.compiler.explain_linalg import explained_passes
@@ -57,7 +57,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
         print_passes(context, {**passes(), **explained_passes()})
 
 
-@click.command("explain", short_help="Tell what becomes of each layer, and why not more.")
+@click.command("explain", short_help="Say what becomes of each layer, and why.")
 @PARAM
 @BIN
 @click.option(
@@ -66,7 +66,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     type=named_blob,
     multiple=True,
     metavar="NAME",
-    help="Tell the way of this blob.",
+    help="Say which rewrites changed this blob.",
 )
 @click.option(
     "--pass",
@@ -75,7 +75,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     multiple=True,
     metavar="NAME",
     shell_complete=completed(pass_names),
-    help="Tell where it could fire: a pass of `ncc optimize`, or one over computations.",
+    help="Say where this pass applies, of `ncc optimize` or over computations, and where not.",
 )
 @click.option(
     "--list-passes",
@@ -90,7 +90,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     "kernels",
     multiple=True,
     metavar="NAME",
-    help="Tell of this kernel, or of those of this layer, how they are computed here, and why.",
+    help="Say how this kernel, or the kernels of this layer, are computed here, and why.",
 )
 @SHAPES
 @CODE
@@ -107,12 +107,12 @@ def explain_command(
     target: str,
     as_json: bool,
 ) -> None:
-    """Tell what `ncc optimize` does to PARAM: the fate of every layer, or of what is asked for.
+    """Say what `ncc optimize` does to PARAM: to every layer, or to one blob, or by one pass.
 
-    Of a blob, and of a pass over computations, tell also what `ncc compile` decides, and why: with
-    -O, --threads and --target as they are given.
+    For a blob, and for a pass over computations, say also what `ncc compile` decides, and why, with
+    the given -O, --threads and --target.
 
-    With --kernel: which layers a kernel of `ncc compile` computes, why it has its schedule, and
+    With --kernel, say which layers a kernel of `ncc compile` computes, why it has its schedule, and
     where its time goes.
 
     BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
@@ -166,7 +166,7 @@ def explain_command(
 
 
 def _lines_of_blob(fate: BlobFate, compiled: Decided | None) -> Iterator[str]:
-    """What became of a blob, and what a compilation decides for the layer that makes it."""
+    """The fate of a blob, and the decisions of a compilation for the layer that makes it."""
     yield from fate.lines()
     survivor = fate.maker.survivor
     if compiled is not None and survivor is not None:
@@ -174,8 +174,10 @@ def _lines_of_blob(fate: BlobFate, compiled: Decided | None) -> Iterator[str]:
 
 
 def _decided(param: str, bin: str | None, options: Options, required: bool) -> Decided | None:
-    """What passes over computations decide. Where the network cannot be compiled, the reason is a
-    warning, or an error if the decisions are required.
+    """The decisions of passes over computations.
+
+    If the network cannot be compiled, the reason is a warning; it is an error if the decisions are
+    required.
     """
     from ncc.compiler.diagnostics import ModelError, Unsupported
     from ncc.compiler.explain_linalg import decided
@@ -194,7 +196,7 @@ def _decided(param: str, bin: str | None, options: Options, required: bool) -> D
 def _of_kernels(
     param: str, bin: str | None, names: Sequence[str], options: Mapping[str, object]
 ) -> list[str]:
-    """What is told of kernels of a compilation."""
+    """The explanation of kernels of a compilation."""
     from ncc.compiler.driver.tuned import schedules_for
     from ncc.compiler.loops.explain_kernel import explain_kernels
     from ncc.compiler.pipeline import kernels_of

@@ -1,6 +1,6 @@
-"""What a command that runs a network is told of its inputs: arrays in files, shapes, types.
+"""The inputs of a command that runs a network: arrays in files, shapes, types.
 
-Names come before files: of `--input wrong=@missing.npy` the name is told.
+Names are checked before files: for `--input wrong=@missing.npy`, the error is about the name.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def named_file(text: str) -> tuple[str, str]:
     name, _, path = text.partition("=@")
     if not name or not path:
         raise click.BadParameter(f"{text!r} is not of the form data=@x.npy{_slip(text)}")
-    return name, os.path.expanduser(path)  # no shell does, behind the @
+    return name, os.path.expanduser(path)  # no shell expands this after the @
 
 
 def _slip(text: str) -> str:
-    """What is missing in the name of a blob and that of its file, or what was meant."""
+    """A hint on what is missing in NAME=@FILE, or on what was meant."""
     blob, mark, file = text.partition("=" if "=" in text else "@")
     blob, file = blob.strip(), file.strip().removeprefix("@").strip()
     if not mark:
@@ -72,7 +72,7 @@ FEEDING = all_of(
         multiple=True,
         callback=once,
         metavar="NAME=SHAPE",
-        help="The shape of an input that is not given: data=3x224x224.",
+        help="The shape of an input without --input: data=3x224x224.",
     ),
     click.option(
         "--seed",
@@ -90,7 +90,7 @@ FEEDING = all_of(
         help="Of random inputs, by default -1,1, and of images, by default 0,255.",
     ),
 )
-"""What a command that runs a network needs for its inputs."""
+"""The options for the inputs of a command that runs a network."""
 
 
 def fed(
@@ -101,10 +101,10 @@ def fed(
     wanted: Sequence[tuple[str, str | None]] = (),
     value_range: Range | None = None,
 ) -> tuple[dict[str, Array], dict[str, OpenShape]]:
-    """The arrays that --input names, and all shapes that these have or --shape says.
+    """The arrays that --input names, and the shapes of these and of --shape.
 
-    types: the names of inputs of which --type tells. wanted: the blobs that --output names, with
-    the files for them. value_range: of images.
+    types: the names of inputs that --type has. wanted: the blobs that --output names, with their
+    files. value_range: the range of the values of images.
     """
     from ncc.compiler.feeds import read_arrays
 
@@ -112,7 +112,7 @@ def fed(
     with names_first(param, [*told, *types], [name for name, _ in wanted]):
         for _, path in wanted:
             if path is not None:
-                place_of(path)  # for its errors, which would come late
+                place_of(path)  # reports an error before the compilation
         feeds = read_arrays(dict(given), value_range)
     for name, shape in shapes:
         if name in feeds and not _admits(shape, feeds[name].shape):
@@ -130,9 +130,10 @@ def _admits(shape: OpenShape, found: tuple[int, ...]) -> bool:
 
 @contextmanager
 def names_first(param: str, inputs: Iterable[str], outputs: Sequence[str]) -> Iterator[None]:
-    """Use files for blobs by these names: where one fails, a wrong name is told instead.
+    """Read files for blobs of these names. If a file cannot be read, and a name is wrong, the error
+    is about the name.
 
-    Names are looked up no sooner: what compiles by a recipe does without reading the network.
+    Names are not looked up before: that would read the network, which a cached model does not need.
     """
     try:
         yield
@@ -142,7 +143,7 @@ def names_first(param: str, inputs: Iterable[str], outputs: Sequence[str]) -> It
 
 
 def require_names(param: str, inputs: Iterable[str], outputs: Sequence[str]) -> None:
-    """Raise for a name that no blob of a network has, or no input or output of a compiled file."""
+    """Raise if a network has no blob of a name, or a compiled file no input or output of it."""
     if is_compiled(param):
         from ncc.runtime.artifact import Artifact
 
@@ -157,7 +158,7 @@ def require_names(param: str, inputs: Iterable[str], outputs: Sequence[str]) -> 
         from ncc.compiler.read.read_network import read_graph
 
         graph = read_graph(param)
-        if graph.problems:  # layers that could not be read make blobs as well
+        if graph.problems:  # layers that cannot be read make blobs, too
             return
         known = input_names(graph)
         fitting = [blob.text for layer in graph.layers for blob in layer.outputs]
@@ -169,7 +170,7 @@ def require_names(param: str, inputs: Iterable[str], outputs: Sequence[str]) -> 
 
 
 def require_onnx(path: str) -> None:
-    """Raise for a file that is no ONNX model: peers would find out late."""
+    """Raise if a file is no ONNX model. Peers would find out only after the compilation."""
     with open(path, "rb") as file:
         other = other_kind(path, file.read(HEAD), ONNX)
     if other is not None:

@@ -1,4 +1,4 @@
-"""`ncc optimize`: the arguments of ncnnoptimize in their order, and options of our own."""
+"""`ncc optimize`: takes the arguments of ncnnoptimize in their order, and options of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ncc.compiler.commands.arguments import (
 )
 
 HALVES = (1, 65536)
-"""The flags that ask for fp16; any other is fp32."""
+"""The flags that mean fp16. Any other flag means fp32."""
 
 
 def pass_names() -> Iterable[str]:
@@ -52,7 +52,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
 
 
 def print_passes(context: click.Context, told: Mapping[str, str]) -> None:
-    """Print each name and text in a line, or as wide as a terminal is, and end."""
+    """Print each name with its text, wrapped to the width of a terminal, and end."""
     if sys.stdout is not None and sys.stdout.isatty():
         formatter = context.make_formatter()
         formatter.write_dl(list(told.items()))
@@ -96,7 +96,7 @@ def print_passes(context: click.Context, told: Mapping[str, str]) -> None:
     metavar="BLOB",
     help="A blob that must survive by name.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be done; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the rewrites, and write nothing.")
 @click.option(
     "--verify-rewrites",
     is_flag=True,
@@ -114,14 +114,14 @@ def optimize_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Make a network smaller and faster, for ncnn to run; results stay but for rounding.
+    """Make a network smaller and faster, for ncnn to run. Results change by rounding only.
 
     IN.BIN: null makes random weights. FLAG: 1 or 65536 stores weights as fp16, any other number
-    as fp32. CUTSTART and CUTEND: the names of the first and the last layer to keep. --shape tells
+    as fp32. CUTSTART and CUTEND: the names of the first and the last layer to keep. --shape gives
     the shape of an input that the file leaves open (data=3x224x224).
 
-    Every rewrite is a line, with its pass and the layers it took; a summary follows. What ncc
-    cannot read or write ends with an error, and nothing is written.
+    Each line names a rewrite, its pass and its layers; a summary follows. If ncc cannot read or
+    write something, it writes nothing and ends with an error.
     """
     from ncc.compiler.optimizer import optimize
 

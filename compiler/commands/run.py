@@ -1,4 +1,4 @@
-"""`ncc run`: what comes out of a network, or of a compiled file."""
+"""`ncc run`: runs a network or a compiled file."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def named_result(text: str) -> tuple[str, str | None]:
     type=named_result,
     multiple=True,
     metavar="NAME[=@FILE]",
-    help="A blob to compute, and the .npy file to write it to; several may be given. By default "
-    "those that no layer reads.",
+    help="A blob to compute, and the .npy file to write it to. May be given several times. "
+    "Default: the blobs that no layer reads.",
 )
 @JSON
 def run_command(
@@ -64,9 +64,9 @@ def run_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Run PARAM, a network or a compiled .ncc file, and show what comes out.
+    """Run PARAM, a network or a compiled .ncc file, and show its outputs.
 
-    Inputs that are not given are random. Any blob of a network may be asked for with --output.
+    Inputs without --input are random. --output may name any blob of a network.
     """
     from ncc.compiler.feeds import random_feeds
 
@@ -102,7 +102,7 @@ def run_command(
 
 
 def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str, Any]) -> Model:
-    """The model in a .ncc file, for which every choice but the threads has been made."""
+    """The model in a .ncc file. Only the number of threads is still open."""
     from ncc.runtime.session import Model
 
     context = click.get_current_context()
@@ -120,13 +120,13 @@ def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str,
 
 
 def told_of_random(names: Sequence[str]) -> str:
-    """That results are of inputs made up, and how to give these."""
+    """Say that inputs were random, and how to feed them."""
     made_up = f"input {names[0]} is" if len(names) == 1 else f"inputs {', '.join(names)} are"
     return f"({made_up} random: --input {names[0]}=@x.npy gives an array)"
 
 
 def summary(name: str, array: np.ndarray[Any, Any]) -> str:
-    """What is in an array, in a line."""
+    """The content of an array, in a line."""
     head = f"{name}  {array.dtype} {'x'.join(map(str, array.shape))}"
     if not array.size:
         return f"{head}  empty"
@@ -137,7 +137,7 @@ def summary(name: str, array: np.ndarray[Any, Any]) -> str:
 
 
 def output_object(name: str, array: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """What is in an array, as JSON can say it; null is what an empty one has not. max_at counts in
+    """The content of an array, as JSON. An empty array has null for its figures. max_at counts in
     the order of memory.
     """
     told: dict[str, Any] = {"name": name, "type": str(array.dtype), "shape": array.shape}

@@ -1,4 +1,4 @@
-"""`ncc show`: what is in a network, or in a compiled file."""
+"""`ncc show`: shows the content of a network, or of a compiled file."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from ncc.runtime.artifact import Artifact, Binding
 
 
-@click.command("show", short_help="Tell what is in a network or a compiled file.")
+@click.command("show", short_help="Show the content of a network or a compiled file.")
 @REREAD_PARAM
 @SHAPES
 @JSON
 def show_command(param: str, shapes: Shapes, as_json: bool) -> int:
-    """Tell what is in PARAM, a network or a compiled .ncc file: inputs, outputs, and every layer.
+    """Show the content of PARAM, a network or a compiled .ncc file: inputs, outputs, every layer.
 
-    Of a network: shapes, weights and multiply-adds, layer by layer; no .bin is needed. Layers of
-    unknown types are shown, too; then the exit code is 1. Of a compiled file: what it runs on, what
-    it takes, and the steps of a run.
+    For a network: shapes, weights and multiply-adds of each layer; this needs no .bin. A layer of
+    an unknown type is shown, too, and makes the exit code 1. For a compiled file: its target, its
+    inputs, and the steps of a run.
     """
     if is_compiled(param):
         if shapes:
@@ -45,7 +45,7 @@ def show_command(param: str, shapes: Shapes, as_json: bool) -> int:
 
 
 def show_network(param: str, shapes: Shapes, as_json: bool) -> int:
-    """A network, and whether it could be compiled; what is wrong with it goes to stderr."""
+    """Show a network; whether it could be compiled. Its errors go to stderr."""
     from ncc.compiler.summary import summary_of
 
     summary = summary_of(param, dict(shapes))
@@ -69,7 +69,7 @@ def show_network(param: str, shapes: Shapes, as_json: bool) -> int:
 
 
 def network_object(summary: Summary) -> dict[str, Any]:
-    """A network as JSON can say it; null is what is not known."""
+    """A network as JSON. What is not known is null."""
     return {
         "inputs": [asdict(blob) for blob in summary.inputs],
         "outputs": [asdict(blob) for blob in summary.outputs],
@@ -81,7 +81,7 @@ def network_object(summary: Summary) -> dict[str, Any]:
 
 
 def show_compiled(path: str, as_json: bool) -> None:
-    """A compiled file, which need not be for this CPU."""
+    """Show a compiled file, for this CPU or another."""
     from ncc.runtime.artifact import Artifact
 
     artifact = Artifact.load(path, any_cpu=True)
@@ -93,7 +93,7 @@ def show_compiled(path: str, as_json: bool) -> None:
 
 
 def compiled_object(artifact: Artifact) -> dict[str, Any]:
-    """A compiled file as JSON can say it."""
+    """A compiled file as JSON."""
     from ncc.runtime.artifact import as_bytes
 
     steps = artifact.info.get("steps", [])
@@ -112,8 +112,8 @@ def compiled_object(artifact: Artifact) -> dict[str, Any]:
 
 
 def _binding(binding: Binding) -> dict[str, Any]:
-    """null stands for an extent that grows from run to run; dynamic: rows are the most there can
-    be.
+    """A binding as JSON. An extent that grows from run to run is null. dynamic: the number of rows
+    is the most that there can be.
     """
     shape = [None if axis == binding.axis else n for axis, n in enumerate(binding.shape)]
     told = {"name": binding.name, "type": binding.dtype, "shape": shape}
@@ -121,7 +121,7 @@ def _binding(binding: Binding) -> dict[str, Any]:
 
 
 def compiled_lines(artifact: Artifact) -> Iterator[str]:
-    """A compiled file, a line for each step of a run."""
+    """Print a compiled file, with a line for each step of a run."""
     told = compiled_object(artifact)
     model, level = told["model"] or "a network", told["opt_level"]
     threads = f"{artifact.threads} thread{'s' * (artifact.threads > 1)}"

@@ -1,4 +1,4 @@
-"""`ncc tune`: which schedules are the fastest on this machine, for later compilations to use."""
+"""`ncc tune`: finds the fastest schedules on this machine, for later compilations to use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     metavar="COUNT",
     default=15,
     show_default=True,
-    help="Turns in which every candidate is timed; more are surer.",
+    help="The number of rounds. Each times every candidate; more rounds are more reliable.",
 )
 @click.option("--again", is_flag=True, help="Also time kernels that were tuned before.")
 def tune_command(
@@ -48,12 +48,12 @@ def tune_command(
     seed: int,
     **options: Any,
 ) -> None:
-    """Time what PARAM's kernels can be made like, and keep what is the fastest here.
+    """Time the candidates for the kernels of PARAM, and keep the fastest ones.
 
-    Compilations on this machine use what was kept, for every network that has the same kernels;
-    `ncc compile --no-tuned` or NCC_TUNED=off in the environment makes them use what the cost model
-    chooses. Results are the same, bit by bit. What another CPU, target or version of ncc found does
-    not count. The file is text, beside the cache of kernels: a line may be deleted.
+    Later compilations on this machine use them, for every network that has the same kernels. With
+    `ncc compile --no-tuned`, or NCC_TUNED=off in the environment, they use the choice of the cost
+    model. Results are the same, bit by bit. Schedules count for one CPU, target and version of ncc.
+    The file is text, beside the cache of kernels: you may delete lines.
     """
     from ncc.compiler.measure.tune import tune
     from ncc.compiler.options import Options
@@ -75,7 +75,7 @@ def tune_command(
 
 
 def lines(found: Tuning) -> Iterator[str]:
-    """What was gained, layer by layer, and where it is kept."""
+    """Print the gain of each layer, and the file that keeps the schedules."""
     threads = f"{found.threads} thread{'s' * (found.threads > 1)}"
     yield f"{found.model}  {found.target}, {threads}"
     changed = [kernel for kernel in found.kernels if kernel.changed]
@@ -101,10 +101,10 @@ def lines(found: Tuning) -> Iterator[str]:
 
 
 def _tile(schedule: Schedule) -> str:
-    """The points of each tiled loop: d1:2 d2:7 d0:2."""
+    """The tile of each tiled loop: d1:2 d2:7 d0:2."""
     return " ".join(f"d{loop}:{points}" for loop, points in schedule.tile)
 
 
 def _gain(before: float, after: float) -> str:
-    """How many times as fast."""
+    """The speedup."""
     return f"{before / after:4.2f}x" if after else "    -"

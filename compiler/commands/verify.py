@@ -1,4 +1,4 @@
-"""`ncc verify`: compiled code against exact results and ncnn."""
+"""`ncc verify`: compares compiled code with exact results and with ncnn."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def part(text: str) -> float:
     metavar="PART",
     default="2.4e-7",
     show_default=True,
-    help="Differences up to this part of a blob's largest value count as none.",
+    help="The largest difference that counts as none, as a part of a blob's largest value.",
 )
 @click.option(
     "--outputs",
     is_flag=True,
-    help="Judge outputs alone, no layers. That is quicker, and misses what is lost in rounding.",
+    help="Judge outputs only, no layers. This is quicker, and misses faults that rounding hides.",
 )
 @click.option(
     "--onnx",
     type=click.Path(),
-    help="What the network was converted from: results are held against onnxruntime's.",
+    help="The .onnx that PARAM was converted from: compare results with onnxruntime, too.",
 )
 @JSON
 def verify_command(
@@ -70,23 +70,22 @@ def verify_command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Hold compiled code against the layers' definitions, and against ncnn.
+    """Compare compiled code with the definitions of its layers, and with ncnn.
 
-    Exact results are those of float64. "error" is how far compiled code is off at most, "noise" how
-    far float32 in another order may be, both as parts of the blob's largest value; "times" is how
-    many times its noise the farthest channel, row or column is off, on the average. Outputs differ
-    from 8 times on. Each layer is judged as well by what compiled code gave it, and differs from
-    twice on: that finds what rounding hides at the outputs.
+    Exact results are those of the definitions in float64. "error" is the largest difference to
+    them, and "noise" the largest difference of float32 in another order, both as parts of the
+    blob's largest value. "times" divides the error of a channel, row or column by its noise; the
+    largest quotient counts. An output differs from 8 times on. A layer, on the inputs that compiled
+    code gave it, differs from twice on. So verify finds faults that rounding hides at the outputs.
 
-    ncnn is asked where its wheel is installed (pip install 'ncnn-compiler[verify]'); "ncnn" is
-    its error on the same inputs. A layer differs, too, where ncnn makes something else of its
-    inputs.
+    If the wheel of ncnn is installed (pip install 'ncnn-compiler[verify]'), ncnn runs on the same
+    inputs, and "ncnn" is its error. A layer differs, too, if ncnn disagrees with its definition.
 
-    With --onnx a last line says how far the outputs are from what onnxruntime makes of that file
-    (pip install 'ncnn-compiler[onnx]'). They differ from 2 % of the largest value on: of a
-    conversion, other numbers are expected than of compiled code.
+    With --onnx, the last line compares the outputs with those of onnxruntime (pip install
+    'ncnn-compiler[onnx]'). They differ from 2 % of the largest value on, because a conversion
+    changes numbers more than a compilation does.
 
-    Exit code 5 says that something differs; the last lines name the first layer that does.
+    If something differs, the exit code is 5, and the last lines name the first such layer.
     """
     from ncc.compiler.verification.onnx_outputs import against_onnx, require_onnxruntime, summary
     from ncc.compiler.verification.verify import report_lines, verify
@@ -121,7 +120,7 @@ def verify_command(
 
 
 def verdict(report: Report, param: str) -> Iterator[str]:
-    """What the table comes to, and how to go on."""
+    """The verdict on the table, and how to go on."""
     from ncc.compiler.verification.report import WEIGHT
 
     first = report.first
@@ -144,9 +143,7 @@ def verdict(report: Report, param: str) -> Iterator[str]:
 
 
 def as_object(report: Report) -> dict[str, Any]:
-    """All that was compared, as JSON can say it. first: the number of the first blob that differs;
-    null where all agree.
-    """
+    """The report as JSON. first: the number of the first blob that differs; null if all agree."""
     rows, tolerance = report.rows, report.tolerance
     return {
         "agree": report.first is None,

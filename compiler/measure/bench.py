@@ -1,15 +1,15 @@
-"""How fast a network runs, where its time goes, and what bounds it.
+"""Measures how fast a network runs, where its time goes, and what bounds it.
 
-Three things are run in turns, so that a change of the machine's clock meets all of them: the
-network, the same network with timestamps between its steps, and the kernels that measure what the
-machine can do at most (`ceilings`). A step's bound is the longer of two times,
+Three things run in turns: the network, the same network with timestamps between its steps, and the
+kernels that measure the peaks of the machine (`roofline.py`). So a change of the machine's clock
+meets all three. The bound of a step is the longer of two times:
 
-    arithmetic    operations / GFLOP/s of the machine, products of bytes by theirs; and beside them
-                  those of matrix tiles by theirs
-    memory        of the level of memory that takes longest: bytes that no nearer one holds / GB/s
+    arithmetic    operations / GFLOP/s of the machine. Vectors, matrix tiles and products of bytes
+                  each have a peak of their own, and tiles work beside the others
+    memory        bytes that no nearer level of memory holds / GB/s, of the level that takes longest
 
-Values were made just before, so that caches hold what they can of them; weights were last read one
-run ago.
+The step before has just made the values, so that caches hold as many of them as fit. The weights
+were last read one run ago.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import numpy as np
 
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.driver.specialise import settled, sharing_weights
-from ncc.compiler.feeds import Range, random_feeds
+from ncc.compiler.feeds import Range, all_feeds
 from ncc.compiler.measure.roofline import Roofline, RooflineMeter
 from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
-from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
+from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst, rounds_of
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
@@ -37,15 +37,15 @@ from ncc.runtime.session import Model
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 EXPLAINED = 0.1
-"""The share of a step's time from which on a bound is said to hold."""
+"""A bound explains a step if it is at least this part of the step's time."""
 
 
 @dataclass(frozen=True)
 class StepCost:
-    """One step, or the steps of one layer: what it does and how long that takes.
+    """The work and the time of one step, or of all steps of one layer.
 
-    flops: None where it is not known. tile_flops, byte_flops: those of them that are products of
-    matrix tiles, and dot products of bytes. The bounds are in milliseconds.
+    flops: None if nobody counts them. tile_flops, byte_flops: the part of flops on matrix tiles,
+    and the part in dot products of bytes. arithmetic_ms, memory_ms: the two bounds.
     """
 
     layers: tuple[str, ...]
@@ -65,7 +65,7 @@ class StepCost:
 
     @property
     def bound(self) -> str:
-        """Which of the two bounds holds; "latency" where neither explains the time."""
+        """The larger bound, "compute" or "memory"; "latency" if neither explains the time."""
         if self.bound_ms < self.ms * EXPLAINED:
             return "latency"
         return "compute" if self.arithmetic_ms >= self.memory_ms else "memory"
@@ -75,7 +75,7 @@ class StepCost:
         return max(self.arithmetic_ms, self.memory_ms)
 
     def plus(self, other: StepCost) -> StepCost:
-        """Both, one behind the other."""
+        """The cost of both steps, one after the other."""
         known = self.flops is not None and other.flops is not None
         return StepCost(
             self.layers,
@@ -95,9 +95,9 @@ class StepCost:
 class Benchmark:
     """One network on one number of threads.
 
-    multiply_adds: of the network as it stands in its file, by which networks are compared; Winograd
-    does fewer. footprint: the bytes of all memory that a run touches, those between two readings of
-    a weight. feeds: the arrays it ran on. outputs: the names of what it gives.
+    multiply_adds: those of the network in its file, which make networks comparable; Winograd does
+    fewer. footprint: the bytes of memory that a run touches between two readings of one weight.
+    feeds: the arrays of the runs. outputs: the names of the outputs.
     """
 
     model: str
@@ -113,27 +113,27 @@ class Benchmark:
 
     @property
     def gigaflops(self) -> float:
-        """Of the network as it stands, at its least time."""
+        """GFLOP/s of the network in its file, at its least time."""
         return 2e-6 * self.multiply_adds / self.time.min
 
     @property
     def gigabytes(self) -> float:
-        """That its steps cannot do without, a second, at its least time."""
+        """GB/s of the bytes that its steps must read and write, at its least time."""
         return 1e-6 * sum(step.bytes for step in self.steps) / self.time.min
 
     @property
     def bandwidth(self) -> float:
-        """What this machine reads a second of memory as large as the footprint."""
+        """GB/s at which this machine reads memory as large as the footprint."""
         return self.roofline.bandwidth(self.footprint)
 
     @property
     def bound_ms(self) -> float:
-        """The least time that the machine's ceilings allow for these steps."""
+        """The least time that the peaks of the machine allow for these steps."""
         return sum(step.bound_ms for step in self.steps)
 
     @property
     def layers(self) -> tuple[StepCost, ...]:
-        """The steps of each layer together, in the order of their first ones."""
+        """The steps of each layer together, in the order of their first steps."""
         costs: dict[tuple[str, ...], StepCost] = {}
         for step in self.steps:
             known = costs.get(step.layers)
@@ -156,9 +156,10 @@ def bench(
     value_range: Range | None = None,
     rounds: int = ROUNDS,
 ) -> Benchmark:
-    """Compile the network and measure it, on `feeds` and random arrays for inputs left out.
+    """Compile the network and measure it on `feeds`, with random arrays for all other inputs.
 
-    Raises what reading, compiling and running raise, InputError where a shape is open.
+    Raises what reading, compiling and running raise, and InputError if a shape is open or an
+    argument has a wrong type.
     """
     options = Options.of(
         opt_level=opt_level,
@@ -168,10 +169,11 @@ def bench(
         input_types=input_types,
         random_weights=random_weights,
     )
+    rounds = rounds_of(rounds)
     model = settled(compile_with(param, bin, options))
     stamped = settled(compile_with(param, bin, replace(options, timestamps=True)))
     stamped = Model(sharing_weights(stamped.artifact, [model]))
-    inputs = {**random_feeds(model.inputs, seed, value_range), **(feeds or {})}
+    inputs = all_feeds(model.inputs, feeds, seed, value_range)
     work = stamped.artifact.info["work"]
     of_bytes = any(step["byte_flops"] for step in work)
     meter = RooflineMeter(options.target, model.num_threads, of_bytes)
@@ -205,7 +207,7 @@ def bench(
 def _costs(
     model: Model, runs: Sequence[TimestampedRun], roofline: Roofline, footprint: int
 ) -> list[StepCost]:
-    """Each step at the median of its times in the fastest quarter of the runs."""
+    """The cost of each step. Its time is the median over the fastest quarter of the runs."""
     ticks = sorted((run.ticks() for run in runs), key=lambda steps: int(steps.sum()))
     middle = np.median(ticks[: -(-len(runs) // 4)], axis=0) / ticks_per_ms(runs)
     info = model.artifact.info

@@ -1,10 +1,10 @@
-"""ncc beside other systems: the same network and arrays, run in turns, each in its own process.
+"""Measures ncc beside other systems, on the same network and arrays.
 
-ncnn reads the network's own files; onnxruntime and OpenVINO are measured where they are installed
-and the network is given as .onnx as well. All compute in fp32.
+The systems run in turns, each in a process of its own, and compute in fp32. ncnn reads the
+network's own files. onnxruntime and OpenVINO need the network as .onnx too.
 
-This file is both ends: `compare`, and the worker (`python -m ncc.compiler.measure.peers`), which
-reads a request a line from stdin and answers each with a line.
+This file has both ends. `compare` asks; the worker (`python -m ncc.compiler.measure.peers`) reads
+one request a line from stdin, and answers each with one line.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Feeds: TypeAlias = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Task:
-    """What every system is to run.
+    """The network and the arrays that every system runs.
 
-    arrays: an .npz of the arrays for `inputs`, by position. onnx: None where there is none.
+    arrays: an .npz with the arrays for `inputs`, by position. onnx: None if there is no .onnx.
     """
 
     param: str
@@ -58,7 +58,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Peer:
-    """What became of one system: its times, or why there are none."""
+    """The times of one system, or the reason why there are none."""
 
     system: str
     time: Timing | None
@@ -66,7 +66,7 @@ class Peer:
 
 
 class System(ABC):
-    """One system with a network loaded. `module` is what must be installed, by `install`."""
+    """One system with a network loaded. It needs `module`, which the command `install` installs."""
 
     module = ""
     install = ""
@@ -77,7 +77,7 @@ class System(ABC):
 
     @abstractmethod
     def run(self) -> object:
-        """One run on the arrays given before."""
+        """One run on the arrays that were given before."""
 
 
 class Ncc(System):
@@ -103,7 +103,7 @@ class Ncc(System):
 
 
 class Ncnn(System):
-    """As its own benchmark sets it up, in fp32."""
+    """ncnn in fp32, set up as in its own benchmark."""
 
     module = "ncnn"
     install = "pip install 'ncnn-compiler[verify]'"
@@ -135,7 +135,7 @@ class Ncnn(System):
 
 
 class OnnxRuntime(System):
-    """With all of its optimizations; inputs are bound once."""
+    """onnxruntime with all of its optimizations; inputs are bound once."""
 
     module = "onnxruntime"
     install = "pip install 'ncnn-compiler[onnx]'"
@@ -168,7 +168,7 @@ class OnnxRuntime(System):
 
 
 class OpenVino(System):
-    """With the hint for latency, in fp32."""
+    """OpenVINO in fp32, with the hint for latency."""
 
     module = "openvino"
     install = "pip install openvino"
@@ -232,7 +232,7 @@ def compare_network(
     target: str = "host",
     rounds: int = ROUNDS,
 ) -> list[Peer]:
-    """All systems on one network and `feeds`. Weights that have no file get one for the while."""
+    """Measure all systems on one network and `feeds`. Random weights go to a temporary file."""
     with tempfile.TemporaryDirectory(prefix="ncc-bench-") as folder:
         stored = Path(folder, "weights.bin") if random_weights is not None else bin
         if random_weights is not None:
@@ -258,7 +258,7 @@ def compare_network(
 
 
 def compare(task: Task, rounds: int, systems: Sequence[str] = tuple(SYSTEMS)) -> list[Peer]:
-    """Run the systems in turns, a burst each, in every round; those that cannot run say why."""
+    """Run the systems in turns, one burst each in every round. One that cannot run says why."""
     workers: dict[str, _Worker] = {}
     peers: dict[str, Peer] = {}
     try:
@@ -274,7 +274,7 @@ def compare(task: Task, rounds: int, systems: Sequence[str] = tuple(SYSTEMS)) ->
         samples: dict[str, list[float]] = {system: [] for system in workers}
         for turn in range(rounds):
             order = deque(workers)
-            order.rotate(-turn)  # nobody always comes behind the same one
+            order.rotate(-turn)  # no system always runs behind the same other one
             for system in order:
                 try:
                     samples[system] += workers[system].run(BURST_MILLISECONDS)
@@ -296,11 +296,11 @@ def _why_not(system: type[System], task: Task) -> str | None:
 
 
 class _Lost(Exception):
-    """A worker ended without an answer; with what it said last."""
+    """A worker ended without an answer. The message is the last line that it wrote."""
 
 
 class _Worker:
-    """The caller's end of a process with one system."""
+    """A process with one system, as the caller sees it."""
 
     def __init__(self, system: str, task: Task) -> None:
         # The worker finds ncc and its peers where this process found them.
@@ -321,7 +321,7 @@ class _Worker:
             raise
 
     def run(self, milliseconds: float) -> list[float]:
-        """The times of a burst."""
+        """Run a burst; the times of its runs."""
         times: list[float] = self._ask({"burst": milliseconds})
         return times
 
@@ -343,15 +343,15 @@ class _Worker:
         return json.loads(answer)
 
     def end(self) -> None:
-        """End the process. It has nothing to tidy up."""
+        """End the process, which has nothing to tidy up."""
         self.process.kill()
         self.process.communicate()
         self.said.close()
 
 
 def _work() -> None:
-    """The worker's end: the first line says what to load, each later one asks for a burst."""
-    # Whatever a library prints must not mix with the answers.
+    """The worker. The first line says what to load; each later line asks for a burst."""
+    # Text that a library prints must not mix with the answers.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
         first = json.loads(sys.stdin.readline())
@@ -364,7 +364,7 @@ def _work() -> None:
         for line in sys.stdin:
             times = burst(system.run, json.loads(line)["burst"])
             print(json.dumps(times), file=answers, flush=True)
-        # No tear-down: other systems' allocators complain of the order in which Python does it.
+        # No tear-down: allocators of other systems complain about Python's order.
         os._exit(0)
 
 

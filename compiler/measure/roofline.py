@@ -1,13 +1,13 @@
-"""What this machine can do at most, measured by kernels of our own: the roofs of a roofline.
+"""Measures the peaks of this machine with kernels of our own: the roofs of a roofline.
 
-    fma     registers of accumulators, each multiplied and added to on every iteration
-    tiles   four matrix tiles of sums, each with a product on every iteration
-    bytes   registers of accumulators, to each of which products of bytes are added, four a lane
-    read    every cell of a block of memory added up, for blocks that fit into nearer or farther
-            memory
+    fma     each iteration multiplies every accumulator register, and adds to it
+    tiles   each iteration adds a product to each of four matrix tiles
+    bytes   each iteration adds products of bytes to every accumulator register, four for each lane
+    read    adds up every cell of a block of memory; blocks fit into nearer or farther memory
 
-They are made as networks are, by the loops level, for the same target and number of threads, and
-are run between the runs of a network: on a machine whose clock changes, only these roofs compare.
+The loops level makes these kernels, as it makes those of a network, for the same target and number
+of threads. They run between the runs of a network. If the clock of the machine changes, only peaks
+that were measured at the same time can be compared.
 """
 
 from __future__ import annotations
@@ -38,36 +38,40 @@ from ncc.runtime.memory import Memory
 from ncc.runtime.session import Model
 
 BLOCKS = (16 << 10, 256 << 10, 768 << 10, 8 << 20, 64 << 20)
-"""Bytes a thread reads again and again: in the first cache, in the second (half and nearly full, as
-they are on most machines), in the last, and in none."""
+"""Bytes that a thread reads again and again. On most machines they fit into the first cache, into
+the second (half and nearly full), into the last, and into none.
+"""
 
 ITERATIONS = 200_000
-"""Iterations of the loop of multiply-adds: a few milliseconds, beside which the call is nothing."""
+"""Iterations of the loop of multiply-adds. They take some milliseconds, so that the call costs
+nothing.
+"""
 
 PRODUCTS = ((0, 4, 6), (1, 4, 7), (2, 5, 6), (3, 5, 7))
-"""What an iteration does on matrix tiles: two tiles of left operands times two of right ones."""
+"""Products of an iteration on matrix tiles: two tiles of left operands times two of right ones."""
 
 TILE_CELLS = tile.ROWS * tile.ROW_BYTES // 4
-"""Numbers of a float32 in a tile."""
+"""The number of float32 elements of a tile."""
 
 READ_AT_ONCE = 8
-"""Vectors that an iteration of the reading loop adds to as many sums: each from another part of a
-block, since caches prefetch in each part.
+"""Vectors that an iteration of the reading loop adds, each to a sum of its own. They come from as
+many parts of a block, because caches fetch ahead in each part.
 """
 
 READ_BYTES = 64 << 20
-"""Bytes that a burst reads, however small its block is."""
+"""The bytes that a burst reads, for a block of any size."""
 
 _VECTORS, _TILES, _BYTES = range(3)
-"""What does arithmetic: multiply-adds of vectors, matrix tiles, products of bytes."""
+"""The units of arithmetic: multiply-adds of vectors, matrix tiles, products of bytes."""
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """The best of all bursts. gigaflops: fp32 with multiply-adds. gigabytes: read a second, by the
-    bytes of the block that each thread walks. caches: the bytes of a core's own, nearest first.
-    tile_gigaflops: bfloat16 on matrix tiles, 0 where the target has none. byte_gigaflops: thousand
-    millions of operations on bytes a second, 0 where they are not measured.
+    """The peaks: the best of all bursts.
+
+    gigaflops: fp32 with multiply-adds. gigabytes: GB/s by the bytes of the block that each thread
+    reads. caches: the bytes of a core's own caches, nearest first. tile_gigaflops: bfloat16 on
+    matrix tiles; 0 if the target has none. byte_gigaflops: operations on bytes; 0 if not measured.
     """
 
     threads: int
@@ -78,24 +82,24 @@ class Roofline:
     byte_gigaflops: float = 0.0
 
     def bandwidth(self, bytes: int) -> float:
-        """GB/s for memory of which all threads walk so many bytes before they come back."""
+        """GB/s of memory, if all threads together read so many bytes before they begin again."""
         share = bytes / self.threads
         rates = [rate for room, rate in self._levels if room < share]
         return rates[-1] if rates else self._levels[0][1]
 
     def arithmetic_ms(self, flops: int, tile_flops: int, byte_flops: int) -> float:
-        """The least time for operations, of which matrix tiles do theirs beside the others."""
+        """The least time for operations. Matrix tiles work beside the other units."""
         vectors = (flops - tile_flops - byte_flops) / self.gigaflops
         if byte_flops:
             vectors += byte_flops / self.byte_gigaflops
         return 1e-6 * max(vectors, tile_flops / self.tile_gigaflops if tile_flops else 0.0)
 
     def memory_ms(self, reads: int, writes: int, weights: int, footprint: int) -> float:
-        """The least time for bytes that are walked once: that of the level of memory which takes
-        longest for what no nearer one can hold.
+        """The least time to move bytes once: the time of the level of memory that takes longest. A
+        level moves the bytes that no nearer level can hold.
 
-        A cache holds the last of what was made before, and of what is made. Of a footprint, which
-        is walked again and again, it holds its size at most, and of the weights in it as much.
+        A cache holds the values that were made last, before the step and by it. Of a footprint,
+        which every run reads again, a cache holds as much as its size, and as much of the weights.
         """
         slowest = 0.0
         for room, rate in self._levels:
@@ -107,7 +111,7 @@ class Roofline:
 
     @property
     def _levels(self) -> list[tuple[int, float]]:
-        """What all nearer levels of memory hold for a thread, and the rate of what lies beyond.
+        """The bytes that all nearer levels of memory hold for a thread, and the rate of the next.
 
         A cache is as fast as the largest block that it holds.
         """
@@ -120,10 +124,10 @@ class Roofline:
 
 
 class RooflineMeter:
-    """The kernels that measure ceilings; every `sample` makes what is known better."""
+    """The kernels that measure peaks. Every call of `sample` makes the peaks more exact."""
 
     def __init__(self, target: Target, threads: int, with_bytes: bool = False) -> None:
-        """with_bytes: whether products of bytes are measured, too."""
+        """with_bytes: whether to measure products of bytes, too."""
         self.threads = threads
         self._arithmetic = {_VECTORS: _Kernel(*multiply_adds(target, threads))}
         if target.tiles:
@@ -135,7 +139,9 @@ class RooflineMeter:
         self._gigabytes = dict.fromkeys(BLOCKS, 0.0)
 
     def sample(self) -> None:
-        """A burst of each kernel; of arithmetic some, since threads must not lose the CPU there."""
+        """Run a burst of each kernel. Arithmetic runs several: a burst that loses the CPU is
+        worthless.
+        """
         for _ in range(3):
             for unit, kernel in self._arithmetic.items():
                 self._gigaflops[unit] = max(self._gigaflops[unit], kernel.rate())
@@ -143,7 +149,7 @@ class RooflineMeter:
             self._gigabytes[size] = max(self._gigabytes[size], kernel.rate())
 
     def roofline(self) -> Roofline:
-        """The best so far. Nearer memory is as fast as farther, whatever a disturbed burst said."""
+        """The best so far. Nearer memory counts as no slower than farther memory."""
         rising = accumulate(reversed(self._gigabytes.values()), max)
         rates = dict(zip(reversed(BLOCKS), rising, strict=True))
         gigabytes = {size: rates[size] for size in BLOCKS}
@@ -166,7 +172,7 @@ class _Kernel:
         aligned[:] = data
         self.feeds = {artifact.inputs[0].name: aligned}
         self.work = work
-        self.rate()  # the first one pays for pages and threads
+        self.rate()  # the first run pays for pages and threads
 
     def rate(self) -> float:
         """Work per nanosecond: GFLOP/s, or GB/s."""
@@ -219,7 +225,7 @@ def byte_products(
 
 
 def _accumulators(target: Target) -> int:
-    """As many as leave some registers free."""
+    """The number of accumulators that leaves some registers free."""
     return target.registers * 3 // 4
 
 
@@ -257,7 +263,7 @@ def tile_products(
 def reading(
     target: Target, threads: int, size: int, count: int = READ_BYTES
 ) -> tuple[Artifact, NDArray[np.float32], int]:
-    """sums += block[...], from end to end of each of its parts, until `count` bytes are read."""
+    """sums += block[...], over all parts of the block, until `count` bytes are read."""
     cells, part = size // 4, size // 4 // READ_AT_ONCE
     rounds = max(1, count // size)
     writer = _Writer(target, threads, cells * threads)
@@ -283,7 +289,7 @@ def reading(
 
 
 class _Writer:
-    """A kernel that reads one input, and stores a vector a chunk: one chunk for each thread."""
+    """A kernel that reads one input. Each thread has one chunk, and stores one vector."""
 
     def __init__(self, target: Target, threads: int, cells: int) -> None:
         self.target, self.threads, self.cells = target, threads, cells
@@ -296,7 +302,7 @@ class _Writer:
         return self.loops.load(self.source, at, self.target.lanes)
 
     def artifact(self, sums: Callable[[SSAValue], Sequence[SSAValue]]) -> Artifact:
-        """The model that hands out all sums of a chunk as one, so that none of them is in vain."""
+        """The model that returns one sum for each chunk, so that LLVM drops no addition."""
         b, lanes = self.loops, self.target.lanes
         _, result, first, last = self.entry.args
 

@@ -1,4 +1,4 @@
-"""One network with any schedules for its kernels."""
+"""Compiles one network with any schedules for its kernels."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ncc.runtime.session import Model
 
 
 class Schedulings:
-    """One network with any schedules for its kernels; what is the same for all is done once.
+    """One network with any schedules for its kernels. Work that all of them share is done once.
 
-    Raises InputError where a shape is open.
+    Raises InputError if a shape is open.
     """
 
     def __init__(self, param: AnyPath, bin: AnyPath | None, options: Options) -> None:
@@ -26,6 +26,8 @@ class Schedulings:
         self.steps = self._compilation.loops(*self._compilation.planned).steps
 
     def model(self, schedules: Mapping[str, str]) -> Model:
-        """The network with schedules by the signatures of kernels, the cost model's for others."""
+        """The network with these schedules, by kernel signature; other kernels have the cost
+        model's.
+        """
         self._compilation.schedules = schedules
         return Model(artifact_of(self._compilation, self._cache))

@@ -1,4 +1,4 @@
-"""Runs of a network that notes when each of its steps is done: `Options.timestamps`."""
+"""Runs a network that notes when each of its steps is done (`Options.timestamps`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ Feeds: TypeAlias = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class TimestampedRun:
-    """When a run was over, in seconds, and its timestamps: the start, and the end of every step."""
+    """One run: when it was over, in seconds, and its timestamps, of the start and of every step's
+    end.
+    """
 
     over: float
     timestamps: NDArray[np.int64]
@@ -30,12 +32,12 @@ class TimestampedRun:
         return TimestampedRun(perf_counter(), timestamps)
 
     def ticks(self) -> NDArray[np.int64]:
-        """Of every step; none for one that was done before the one in front of it."""
+        """The ticks of every step; 0 for a step that was done before the step in front of it."""
         steps: NDArray[np.int64] = np.diff(np.maximum.accumulate(self.timestamps))
         return steps
 
 
 def ticks_per_ms(runs: Sequence[TimestampedRun]) -> float:
-    """How fast the counter counts, by the first and the last of some runs."""
+    """The ticks of a millisecond, by the first and the last of some runs."""
     first, last = runs[0], runs[-1]
     return int(last.timestamps[-1] - first.timestamps[-1]) / (last.over - first.over) * 1e-3

@@ -1,4 +1,4 @@
-"""What a series of measured times says."""
+"""Sums up a series of measured times."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from time import perf_counter
 
 import numpy as np
 
+from ncc.compiler.options import at_least
+
 ROUNDS = 20
-"""How often everything that is compared is measured, one after the other."""
+"""The number of rounds. Each round measures everything that is compared."""
 
 BURST_MILLISECONDS = 50.0
-"""How long a network runs in each round; one that takes longer runs once."""
+"""How long a network runs in each round. A network that takes longer runs once."""
+
+
+def rounds_of(value: object) -> int:
+    """A number of rounds as a caller may write it. Raises InputError for any other value."""
+    return at_least(1, "no such number of rounds", None, "1 or more", value)
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of many runs: the least, the middle one, and what 95 of 100 do not exceed."""
+    """The milliseconds of many runs: the least, the median, and the 95th percentile."""
 
     min: float
     median: float
@@ -38,7 +45,7 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def burst(run: Callable[[], object], milliseconds: float) -> list[float]:
-    """The times of runs for about so long; at least one, behind one that is not counted."""
+    """Run for about so long, at least twice; the times of all runs but the first."""
     samples = [timed(run)]
     while sum(samples) < milliseconds:
         samples.append(timed(run))

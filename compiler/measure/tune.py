@@ -1,13 +1,13 @@
-"""Which schedules are the fastest here: the cost model's favourites, timed within the network.
+"""Finds the fastest schedules on this machine: times the best candidates of the cost model.
 
-The network is compiled once for each rank of its candidates: in the n-th variant every kernel has
-the n-th of its own. All variants run in turns and note when each step is done, so that a candidate
-is timed on the memory that the network has for it, in the caches as its neighbours leave them, and
-beside its rivals whatever the clock does. What wins then runs once more in turns with what the cost
-model chose, and is kept where it is still faster.
+Candidates are timed within the network. In the n-th variant of the network, every kernel has its
+n-th candidate. All variants run in turns, and note when each step is done. So a candidate works on
+the memory that the network gives it, and finds the caches as its neighbours leave them. A change of
+the clock meets its rivals as well. At the end the winners run in turns with the cost model's choice
+once more, and `ncc tune` keeps those that are still faster.
 
-Candidates differ in tiles and the order of parallel loops, not in the order of sums: results are
-the same, bit by bit.
+Candidates differ in tiles and in the order of parallel loops, not in the order of sums. So results
+are the same, bit by bit.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.compiler.driver.tuned import tuned_file
-from ncc.compiler.feeds import Range, random_feeds
+from ncc.compiler.feeds import Range, all_feeds
 from ncc.compiler.loops.build_network import Step
 from ncc.compiler.loops.schedule.choose import rivals
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.measure.schedulings import Schedulings
 from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
+from ncc.compiler.measure.timing import rounds_of
 from ncc.compiler.options import Options
 from ncc.runtime.session import Model
 
@@ -37,20 +38,20 @@ Optimizations: TypeAlias = Mapping[str, Sequence[Schedule]]
 
 ROUNDS = 15
 RUNS = 2
-"""Runs of every variant in each round, one behind the other."""
+"""The number of runs of every variant in each round, one after another."""
 
 QUANTILE = 0.1
-"""The quantile of a step's times that counts: a disturbed run is never a fast one."""
+"""The quantile of a step's times that counts, because a disturbed run is never fast."""
 
 GAIN = 0.02
-"""The part of its time that a kernel must win: less is chance."""
+"""The part of its time that a kernel must win. Less is chance."""
 
 
 @dataclass(frozen=True)
 class TunedKernel:
-    """One kernel signature: the layers that have it, its candidates, and what all its steps take.
+    """One kernel signature: its layers, its candidates, and the times of all its steps together.
 
-    known: the schedule was kept earlier and is not timed against others again.
+    known: whether an earlier tuning kept the schedule, so that it was not timed against others.
     """
 
     signature: str
@@ -70,8 +71,11 @@ class TunedKernel:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What tuning a network has found. before_ms, after_ms: of all its steps, kernels without a
-    choice included. path: the file that keeps the schedules."""
+    """The result of tuning a network.
+
+    before_ms, after_ms: the time of all steps, with those that have no choice. path: the file that
+    keeps the schedules.
+    """
 
     model: str
     target: str
@@ -93,15 +97,17 @@ def tune(
     rounds: int = ROUNDS,
     again: bool = False,
 ) -> Tuning:
-    """Time the candidates of every kernel that has some, and keep what is the fastest.
+    """Time the candidates of every kernel that has some, and keep the fastest.
 
-    again: also of those whose schedule is known. Raises what reading, compiling and running raise,
-    InputError where a shape is open or nothing shall be kept, OSError where nothing can be.
+    again: whether to time kernels that an earlier tuning decided. Raises what reading, compiling
+    and running raise, InputError if a shape is open or the environment says to keep nothing, and
+    OSError if the file cannot be written.
     """
+    rounds = rounds_of(rounds)
     kept = tuned_file(os.environ, options.target)
-    kept.add({})  # so that nothing is timed in vain where nothing can be kept
+    kept.add({})  # fails now, not after all the timing, if the file cannot be written
     schedulings = Schedulings(param, bin, replace(options, timestamps=True))
-    network = _Variants(schedulings, feeds or {}, seed, value_range)
+    network = _Variants(schedulings, feeds, seed, value_range)
     steps = network.schedulings.steps
     choices = _choices(steps, options)
     known = {} if again else _known(choices, kept.read())
@@ -143,7 +149,7 @@ def tune(
 
 
 def _choices(steps: Sequence[Step], options: Options) -> Optimizations:
-    """The candidates by signature, of the kernels that have several; the favourite first."""
+    """The candidates of kernels that have several, by signature; the favourite is first."""
     kernels = {
         step.signature: step.generic_op
         for step in steps
@@ -161,9 +167,10 @@ def _outcome(
     times: tuple[float, float],
     known: bool,
 ) -> TunedKernel:
-    """What a kernel gets: the winner, if that was known or is enough faster than the favourite.
+    """Decide for one kernel. The winner stays if it was known, or is faster than the favourite by
+    GAIN.
 
-    times: of the favourite and of the winner.
+    times: those of the favourite and of the winner.
     """
     favourite, (before, after) = candidates[0], times
     chosen = winner if known or after <= (1 - GAIN) * before else favourite
@@ -180,13 +187,13 @@ def _outcome(
 
 
 def _layers(steps: Sequence[Step], name: str) -> tuple[str, ...]:
-    """The layers that a kernel computes, by its signature."""
+    """The layers that the kernel of a signature computes."""
     found = [layer for step in steps if step.signature == name for layer in step.layers]
     return tuple(dict.fromkeys(found))
 
 
 def _known(choices: Optimizations, kept: Mapping[str, str]) -> dict[str, Schedule]:
-    """The schedules that were kept earlier, of kernels that can have them."""
+    """The schedules that an earlier tuning kept, for kernels that can have them."""
     return {
         name: candidate
         for name, candidates in choices.items()
@@ -196,40 +203,40 @@ def _known(choices: Optimizations, kept: Mapping[str, str]) -> dict[str, Schedul
 
 
 def _ranked(trials: Optimizations, rank: int) -> dict[str, Schedule]:
-    """The candidate of a rank for every kernel, the last one where there are not so many."""
+    """The candidate of a rank for every kernel; its last candidate if it has fewer."""
     return {name: found[min(rank, len(found) - 1)] for name, found in trials.items()}
 
 
 def _sum(steps: Sequence[Step], signature: str, times: Times) -> float:
-    """What all steps of one signature take."""
+    """The time of all steps of one signature."""
     return float(sum(times[at] for at, step in enumerate(steps) if step.signature == signature))
 
 
 def _fastest(candidates: Sequence[Schedule], times: Sequence[float]) -> Schedule:
-    """The one that takes least; the first unless one clearly wins."""
+    """The candidate with the least time; the first one if no other clearly wins."""
     ranked = times[: len(candidates)]
     best = min(range(len(ranked)), key=ranked.__getitem__)
     return candidates[best if ranked[best] <= (1 - GAIN) * ranked[0] else 0]
 
 
 def _texts(schedules: Mapping[str, Schedule]) -> dict[str, str]:
-    """Schedules as they are kept."""
+    """Schedules as the file keeps them."""
     return {name: schedule_text(schedule) for name, schedule in schedules.items()}
 
 
 class _Variants:
-    """One network with other schedules, on the same weights and inputs."""
+    """Variants of one network with other schedules, on the same weights and inputs."""
 
     def __init__(
-        self, schedulings: Schedulings, feeds: Feeds, seed: int, value_range: Range | None
+        self, schedulings: Schedulings, feeds: Feeds | None, seed: int, value_range: Range | None
     ) -> None:
         self.schedulings, self.feeds = schedulings, feeds
         self.seed, self.value_range = seed, value_range
 
     def times(self, variants: Sequence[Mapping[str, Schedule]], rounds: int) -> list[Times]:
-        """The milliseconds of every step of every variant, all run in turns."""
+        """Run all variants in turns; the milliseconds of every step of each."""
         models = [self._model(schedules) for schedules in variants]
-        inputs = {**random_feeds(models[0].inputs, self.seed, self.value_range), **self.feeds}
+        inputs = all_feeds(models[0].inputs, self.feeds, self.seed, self.value_range)
         runs: list[list[TimestampedRun]] = [[] for _ in models]
         for _ in range(rounds):
             for model, made in zip(models, runs, strict=True):

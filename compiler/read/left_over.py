@@ -9,6 +9,8 @@ a dot or a colon in its name.
 
 from __future__ import annotations
 
+from ncc.runtime.file_kinds import GET_PNNX
+
 ONNX_OPERATORS = frozenset(
     """
     Acosh And ArgMin Asinh Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CastLike Col2Im
@@ -50,7 +52,7 @@ _AGAIN = (
     "all inputs (inputshape=[1,3,224,224]), so that it can replace more; write what it still "
     "leaves by other operators in Python; or ask for blobs in front of it as outputs"
 )
-_BY_PNNX = "pnnx converts more than onnx2ncnn: pip install pnnx; pnnx net.onnx fp16=0"
+_BY_PNNX = f"pnnx converts more than onnx2ncnn: {GET_PNNX}; pnnx net.onnx fp16=0"
 
 
 def left_over(type: str) -> tuple[str, str] | None:

@@ -28,16 +28,16 @@ from ncc.dialects.ncnn.layer import DYNAMIC, Array, Layer
 from ncc.dialects.ncnn.network import Network
 
 MOST_SAMPLES, ENOUGH = 16, 64
-"""Samples of the noise of a layer: so many that a slice has enough numbers in all."""
+"""The most samples of a layer's noise, and the numbers that a slice has in all samples together."""
 
 SAMPLES = 2
-"""Samples of the noise of a whole network."""
+"""The number of samples of a whole network's noise."""
 
 FLOAT_BYTES = 4
 
 
 def counts_rows(op: Layer, arrays: Sequence[Array]) -> bool:
-    """Whether only the run of a layer tells how many rows it finds."""
+    """Whether a layer finds a number of rows that only its run tells."""
     if op.settling():
         return False  # values decide shapes, and the run knows these
     return any(DYNAMIC in shape for shape in op.infer_all([array.shape for array in arrays]))
@@ -50,7 +50,7 @@ def judged_layer(
     wheel: Sequence[Array | None],
     noise: Noise,
 ) -> list[Apart]:
-    """What a layer made of what it was given, each result; and what ncnn made of that."""
+    """Judge each result of a layer, and that of ncnn, on the inputs that the layer was given."""
     if counts_rows(op, given):
         wanted = op.reference_all(given)
         return [Apart(rows_apart(*pair)) for pair in zip(made, wanted, strict=True)]
@@ -74,7 +74,7 @@ def judged_layer(
 
 
 def to_wheel(found: Array, wanted: Array, wheel: Array) -> float:
-    """How far ncnn is off what is wanted, of a blob whose elements are those of `found`."""
+    """The error of ncnn, for a blob whose elements are those of `found`."""
     if _is_float(found):
         return difference(wheel, wanted)
     return difference_to_wheel(found, wheel)
@@ -85,17 +85,17 @@ def _is_float(found: Array) -> bool:
 
 
 def _samples(found: Array) -> int:
-    """How many samples tell the noise of the smallest slice."""
+    """The number of samples that tell the noise of the smallest slice."""
     least = found.size // max(found.shape, default=1)
     return min(MOST_SAMPLES, ceil(ENOUGH / max(least, 1)))
 
 
 @dataclass
 class Survey:
-    """What the exact run of a network tells of it.
+    """What the exact run of a network tells about it.
 
-    bytes: what each value takes as compiled code has it. counting: the layers of which only the run
-    tells how many rows they find. values: the exact values that were asked for.
+    bytes: the size of each value in compiled code. counting: the layers that find a number of rows
+    which only the run tells. values: the exact values that the caller wants.
     """
 
     bytes: dict[SSAValue, int] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Survey:
 
 
 def surveyed(network: Network, inputs: Mapping[str, Array], wanted: Collection[SSAValue]) -> Survey:
-    """The exact run of a network. What layers read that count their rows is kept as well."""
+    """Run a network exactly. The inputs of layers that count their rows are kept as well."""
     survey = Survey()
 
     def compute(op: Layer, arrays: Sequence[Array]) -> list[Array]:
@@ -127,7 +127,7 @@ def judged_values(
     pairs: Mapping[SSAValue, tuple[Array, Array]],
     noise: Noise,
 ) -> dict[SSAValue, Apart]:
-    """Values of a network, found and exact, by what rounding becomes on the way to them."""
+    """Judge values of a network, found and exact, by the noise that grows on the way to them."""
     judges = {value: Comparison(*pair) for value, pair in pairs.items() if _is_float(pair[0])}
     for _ in range(SAMPLES if judges else 0):
         for op, results in run_layers(network, inputs, noise):

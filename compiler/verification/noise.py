@@ -1,16 +1,17 @@
-"""What a layer's reference gives: exactly, and as float32 in any order may.
+"""Computes exact results of a layer, and samples of results that float32 may give in any order.
 
-The exact values are those of float64. A sample of what float32 may give is the reference in float32
-with every number that it reads, and every one that it makes, off by a random unit in the last
-place: where values cancel, that becomes large. Some layers have more than a unit:
+The reference of a layer computes the exact results in float64. For a sample, it computes in
+float32, and every number that it reads or makes is moved by a random unit in the last place. Where
+values cancel, the result of that is large. Some layers get more than one unit:
 
-- long sums have the square root of their length: compiled code may add one number after the other,
-  where numpy and BLAS add parts;
-- convolutions with windows have `WINOGRAD` units from -O2 on: their values may be added up and
-  subtracted again in tiles, where there are channels enough;
-- products that matrix tiles compute have `HALVES`, the last place of two bfloat16 together.
+- A long sum gets the square root of its length. Compiled code may add one number after another,
+  where numpy and BLAS add parts.
+- A convolution with a window gets `WINOGRAD` units from -O2 on, if it has channels enough: tiles
+  add up its values and subtract them again.
+- A product on matrix tiles gets `HALVES`, the last place of two bfloat16 together.
 
-Layers that move values move them exactly, and those that round to int8 read what they are given.
+A layer that only moves values moves them exactly. A layer that rounds to int8 reads its inputs as
+they are.
 """
 
 from __future__ import annotations
@@ -50,22 +51,22 @@ from ncc.dialects.ncnn.window import planes
 Array: TypeAlias = NDArray[Any]
 
 UNIT = 2.0**-23
-"""The last place of a float32, as a part of it."""
+"""The last place of a float32, as a part of the number."""
 
 WINOGRAD = 32.0
-"""Units that a convolution may lose in tiles, on the average of a channel."""
+"""Units that a convolution in tiles may lose, on the average of a channel."""
 
 HALVES = 2.0**7
 """The last place of two bfloat16 is that of 16 bits."""
 
 TERMS_OF_A_UNIT = 64
-"""Terms of a sum that have a unit. If n numbers of one size are added one after the other, rounding
-is an eighth of the root of n units of the result, on the average.
+"""The number of terms from which on a sum gets more than one unit. If n numbers of one size are
+added one after another, the sum is off by an eighth of the square root of n units, on the average.
 """
 
 
 def exact(op: Layer, arrays: Sequence[Array]) -> list[Array]:
-    """The results of a layer in float64; of one that rounds to int8 in float32, as its rule is."""
+    """The results of a layer in float64. The rule of a layer that rounds to int8 is in float32."""
     if rounds(op):
         return op.reference_all([_as(array, np.float32) for array in arrays])
     with np.errstate(all="ignore"):
@@ -73,7 +74,7 @@ def exact(op: Layer, arrays: Sequence[Array]) -> list[Array]:
 
 
 def _as(array: Array, dtype: type[np.floating[Any]]) -> Array:
-    """Floats of 32 or 64 bits as others."""
+    """An array of floats in another width; any other array as it is."""
     return array.astype(dtype, copy=False) if array.dtype in (np.float32, np.float64) else array
 
 
@@ -86,7 +87,7 @@ def rounds(op: Layer) -> bool:
 
 @dataclass
 class Noise:
-    """Samples of what float32 gives, for code of these options; each call is one more."""
+    """Makes samples of results in float32, for code of these options. Each call makes another."""
 
     options: Options
     seed: int = 0
@@ -96,7 +97,7 @@ class Noise:
         self.generator = np.random.default_rng(self.seed)
 
     def __call__(self, op: Layer, arrays: Sequence[Array]) -> list[Array]:
-        """The results of a layer, as its reference may give them in float32."""
+        """One sample of the results of a layer."""
         plain = [_as(array, np.float32) for array in arrays]
         size = units(op, [array.shape for array in arrays], self.options) * UNIT
         if not size:
@@ -108,7 +109,7 @@ class Noise:
             return [self._moved(result, size) for result in op.reference_all(plain)]
 
     def _moved(self, array: Array, size: float) -> Array:
-        """Each number of an array off by this part of it."""
+        """The array, each number larger or smaller by this part of it."""
         if array.dtype != np.float32:
             return array
         factors = np.array([1 - size, 1 + size], np.float32)
@@ -116,7 +117,7 @@ class Noise:
 
 
 def units(op: Layer, shapes: Sequence[tuple[int, ...]], options: Options) -> float:
-    """By how many units in the last place what a layer reads and makes is off."""
+    """The units in the last place by which samples move what a layer reads and makes."""
     if isinstance(op, MovingLayer):
         return 0.0
     least = 1.0
@@ -132,7 +133,9 @@ def _may_be_in_tiles(
     shapes: Sequence[tuple[int, ...]],
     costs: CostModel,
 ) -> bool:
-    """Whether a convolution may be computed in tiles, groups joined and phases of strides apart."""
+    """Whether a convolution may be computed in tiles. Passes may join its groups, and split
+    a stride into phases.
+    """
     filters = op.params(*shapes)
     if filters.channels.depthwise or prod(filters.kernel) == 1:
         return False
@@ -141,7 +144,7 @@ def _may_be_in_tiles(
 
 
 def _terms(op: Layer, shapes: Sequence[tuple[int, ...]]) -> float:
-    """How many terms one sum of a layer has."""
+    """The number of terms in one sum of a layer."""
     if not shapes:
         return 1
     x = shapes[0]

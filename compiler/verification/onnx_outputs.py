@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.driver import compile as front
 from ncc.compiler.driver.specialise import callable_now
-from ncc.compiler.feeds import Range, random_feeds
+from ncc.compiler.feeds import Range, all_feeds
 from ncc.dialects.shapes import shown
 from ncc.runtime.errors import InputError
 
@@ -104,7 +104,7 @@ def against_onnx(
     """
     require_onnxruntime()
     model = callable_now(front.compile(param, bin, **options))
-    inputs = {**random_feeds(model.inputs, seed, value_range), **(feeds or {})}
+    inputs = all_feeds(model.inputs, feeds, seed, value_range)
     return compare_outputs(onnx, inputs, model.run(inputs))
 
 

@@ -1,8 +1,8 @@
-"""A network run by compiled code piece by piece, with every blob handed out.
+"""Runs a network by compiled code, piece by piece, and returns every blob.
 
-A piece is some layers in a row, compiled by themselves and fed what the pieces in front of them
-made. So no more is in memory than the blobs of one piece and those that later ones read. Splits are
-no layers here: who reads a copy reads what it is of.
+A piece is some layers in a row. ncc compiles them as a network of their own, and feeds them with
+blobs of earlier pieces. So memory holds only the blobs of one piece, and those that later pieces
+read. A Split is no layer here: a layer that reads a copy reads the original.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.runtime.session import Model
 
 MOST_LAYERS = 48
-"""Layers of a piece: more save little time."""
+"""The most layers of a piece. More would save little time."""
 
 MOST_BYTES = 128 << 20
-"""Of what a piece hands out, unless it is one layer."""
+"""The most bytes that a piece returns, unless it is a single layer."""
 
 ELEMENTS = {"int8": "int8", "int32": "int32", "float16": "float16", "uint16": "bfloat16"}
-"""What is said of an input that is no float32, by numpy's name of its type."""
+"""The element type of an input that is not float32, by numpy's name."""
 
 
 NOTHING = np.zeros(1, np.float32)
-"""What an input is fed that a piece does not read, beside one of the same layer that it reads."""
+"""Feeds an input that a piece does not read, if the piece reads another input of the same layer."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Layers in order, and what compiled code gave them and made by them."""
+    """Layers in order, with the values that they read and made in compiled code."""
 
     layers: Sequence[Layer]
     values: Mapping[SSAValue, Array]
 
     def given(self, op: Layer) -> list[Array]:
-        """What a layer read."""
+        """The values that a layer read."""
         return [self.values[origin(operand)] for operand in op.operands]
 
     def made(self, op: Layer) -> list[Array]:
-        """What a layer made."""
+        """The values that a layer made."""
         return [self.values[result] for result in op.results]
 
 
 def origin(value: SSAValue) -> SSAValue:
-    """The value of which this one is a copy, by Splits."""
+    """The value that Splits copied to this one; this one itself if no Split made it."""
     while isinstance(value.owner, SplitOp):
         value = value.owner.operands[0]
     return value
@@ -74,10 +74,11 @@ def run_in_pieces(
     sizes: Mapping[SSAValue, int],
     stay: set[SSAValue],
 ) -> Iterator[Piece]:
-    """All layers in order, piece by piece.
+    """Run all layers in order, piece by piece.
 
-    compile: gives the model that makes the named blobs of these others. sizes: the bytes of each
-    value. stay: what cannot be fed: no piece ends before its last reader.
+    compile: returns the model that computes the named blobs from the arrays that are fed. sizes:
+    the bytes of each value. stay: values that cannot be fed, so that a piece includes their last
+    reader.
     """
     values = {network.inputs[name]: array for name, array in inputs.items()}
     readers = Counter(origin(operand) for op in layers_of(network) for operand in op.operands)
@@ -103,7 +104,7 @@ def run_in_pieces(
 
 
 def _is_constant(value: SSAValue) -> bool:
-    """Whether a value is one of the file, which a piece that reads it holds itself."""
+    """Whether a value is a constant of the file. Each piece that reads it has its own."""
     return not isinstance(value.owner, InputOp) and not _owner(value).operands
 
 

@@ -1,4 +1,4 @@
-"""What verification found: a row a blob, and the verdict."""
+"""The report of `ncc verify`: one row for each blob, and the verdict."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from math import inf
 from ncc.dialects.shapes import shown
 
 TOLERANCE = 2.0**-22
-"""Largest difference that counts as none, as a part of the blob's largest value: two units in its
-last place.
+"""The largest difference that counts as none, as a part of the blob's largest value. It is two
+units in the last place of that value.
 """
 
 TIMES, TIMES_OF_OUTPUTS = 2.0, 8.0
-"""How many times its noise a blob may be off: one of a layer on given inputs, and an output of the
-network, to which rounding may grow in more ways than samples show.
+"""How many times its noise a blob may be off: the result of a layer on given inputs, and an output
+of the network. On the way to an output, rounding may grow in more ways than samples show.
 """
 
 WEIGHT = 1e-4
@@ -23,25 +23,33 @@ WEIGHT = 1e-4
 by a hundredth of that.
 """
 
+OF_NOISE = 0.25
+"""The part of the noise from which on an error says something about weights. A smaller error is
+rounding, though it may have something in common with what a weight multiplies.
+"""
+
 APART = 1e-4
-"""Largest difference where no noise is known, and to ncnn, which has approximations of its own."""
+"""The largest difference of a blob without noise, and the largest one to ncnn, which approximates
+some functions.
+"""
 
 TIMES_OF_NCNN = 16.0
-"""How many times the largest noise the largest difference to ncnn may be."""
+"""The largest difference to ncnn, as a multiple of the largest noise."""
 
 
 @dataclass(frozen=True)
 class Row:
     """One blob, and how far compiled code is off.
 
-    error: the largest difference of compiled code to the exact values, as a part of the largest of
-    these. noise: the same of float32 in another order. times: how many times its noise the farthest
-    slice of the blob is off. noise and times are None where values jump: then only the error
-    counts. ncnn: the error of ncnn on the same inputs; None where it was not run. fused: whether
-    the blob is an output of the network as a user gets it; the others are judged layer by layer,
-    each by what compiled code gave it. rounded: whether the layer rounds to int8: ncnn estimates
-    the reciprocals for that. weight: how far a weight is off by which a convolution acts, as a part
-    of the largest one, where that shows in its error.
+    error: the largest difference between compiled code and the exact values, as a part of the
+    largest exact value. noise: the same for a sample of float32. times: the error of the farthest
+    slice of the blob, as a multiple of the noise of this slice. Where values jump, noise and times
+    are None, and only the error counts. ncnn: the error of ncnn on the same inputs; None if ncnn
+    did not run. fused: whether the blob is an output of the network as a user gets it; the other
+    blobs are judged layer by layer, on the inputs that compiled code gave. rounded: whether the
+    layer rounds to int8; ncnn estimates the reciprocals for that. weight: if the error of a
+    convolution shows that a weight is wrong, how far the weight is off, as a part of the largest
+    one.
     """
 
     layer: str
@@ -58,14 +66,13 @@ class Row:
 
     def is_off(self, tolerance: float = TOLERANCE) -> bool:
         """Whether compiled code gives something else than the definition."""
-        # An error far below the noise is rounding, whatever it has in common with a weight.
-        stands_out = self.times is None or self.times > 0.25
+        stands_out = self.times is None or self.times > OF_NOISE
         if self.weight > WEIGHT and stands_out and self.error > tolerance:
             return True
         if self.times is None:
             return not self.error <= max(tolerance, APART)
         most = TIMES_OF_OUTPUTS if self.fused else TIMES
-        # ncnn computes a layer on the same values: what is no farther off than ncnn is rounding.
+        # ncnn computes the layer on the same inputs: an error not larger than ncnn's is rounding.
         as_ncnn = not self.fused and self.ncnn is not None and self.error <= self.ncnn < APART
         near = self.times <= most or as_ncnn
         return not (self.error <= tolerance or (near and self.error < inf))
@@ -73,7 +80,7 @@ class Row:
     def is_disputed(self, tolerance: float = TOLERANCE) -> bool:
         """Whether ncnn gives something else than the definition, on the same inputs.
 
-        Of an output that says nothing: rounding in front of it may grow differently.
+        An output is never disputed: in ncnn, rounding may grow differently on the way to it.
         """
         if self.fused or self.rounded or self.ncnn is None:
             return False
@@ -88,7 +95,7 @@ class Row:
 class Report:
     """Every blob in the order of the layers, then the outputs of the network as a user gets it.
 
-    no_ncnn: why ncnn was not run; None where it was.
+    no_ncnn: the reason why ncnn did not run; None if it did.
     """
 
     rows: tuple[Row, ...]
@@ -102,7 +109,7 @@ class Report:
 
 
 def report_lines(report: Report) -> Iterable[str]:
-    """The report as a table, one blob a line; those that differ are marked."""
+    """The report as a table: one line for each blob, with a mark if it differs."""
     if report.no_ncnn is not None:
         yield f"not held against ncnn: {report.no_ncnn}"
     width = max((len(row.blob) for row in report.rows), default=4)

@@ -1,14 +1,19 @@
-"""Hold a compiled network against its layers' definitions and against ncnn.
+"""Compares a compiled network with the definitions of its layers, and with ncnn.
 
-The network is judged twice. As a user gets it: its outputs against exact ones, those of its layers'
-references in float64, by what float32 in another order makes of them (`noise.py`). And layer by
-layer, with every blob handed out (`pieces.py`): what a layer made of what compiled code gave it.
-Rounding does not add up there, so that a fault shows which is lost in it on the way to the outputs;
-but what must be handed out cannot be fused away, so that a fault of a fusion shows in the first
-judgement alone. ncnn runs each layer on the same values.
+`verify` judges the network twice:
 
-From where values are rounded to int8, or rows are detected, the outputs are held against what the
-network gives in pieces. In batches layers are not judged one by one, but all blobs as the outputs.
+- As a user gets it. The outputs are compared with exact ones, which the layers' references compute
+  in float64. `noise.py` says how far float32 in another order may be off.
+- Layer by layer. A second compilation returns every blob (`pieces.py`). Each layer is judged on the
+  inputs that compiled code gave it, so that rounding does not add up. A fault shows here that
+  rounding hides at the outputs. ncnn runs each layer on the same inputs.
+
+A blob that must be returned cannot be fused away. So a fault of a fusion shows in the first
+judgement alone.
+
+If a layer rounds to int8 or detects rows, the values behind it jump. Outputs behind such a layer
+are compared with those of the second compilation. In a network with a batch, no layer is judged by
+itself: every blob is judged as an output is.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -24,9 +30,9 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.driver import compile as front
 from ncc.compiler.driver.specialise import callable_now
-from ncc.compiler.feeds import random_feeds
+from ncc.compiler.feeds import all_feeds, given_arrays
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
-from ncc.compiler.options import Options
+from ncc.compiler.options import Options, flag_of
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.by_ncnn import ByNcnn, own_layout
 from ncc.compiler.verification.difference import Apart, difference, rows_apart
@@ -44,6 +50,7 @@ from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.movement.reshape import ReshapeOp
 from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
 __all__ = ["TOLERANCE", "Report", "Row", "report_lines", "verify"]
@@ -68,25 +75,31 @@ def verify(
     input_types: Mapping[str, str] | None = None,
     random_weights: int | None = None,
 ) -> Report:
-    """Compile the network, run it on `feeds` (random ones of `seed` for inputs left out), compare.
+    """Compile the network, run it, and compare.
 
-    value_range: of random floats, by default -1 to 1. tolerance: the largest difference that counts
-    as none, as a part of a blob's largest value. layers: whether layers are judged one by one, too.
-    input_shapes are for inputs whose shape neither the file nor `feeds` tells. ncnn is asked where
-    its wheel is installed and can read the file. Raises what reading, compiling and running raise.
+    feeds: arrays by the names of inputs; all other inputs are random numbers, made from `seed`.
+    value_range: the range of random floats, by default -1 to 1. tolerance: the largest difference
+    that counts as none, as a part of a blob's largest value. layers: whether to judge layers one by
+    one, too. input_shapes: the shapes that neither the file nor `feeds` gives. ncnn runs too, if
+    its wheel is installed and can read the file.
+
+    Raises InputError for arguments of wrong types, and what reading, compiling and running raise.
     """
-    feeds = feeds or {}
+    given = given_arrays(feeds)
+    layers = flag_of("layers", layers)
+    if not isinstance(tolerance, Real) or not tolerance >= 0:
+        raise InputError("no such tolerance", None, "a part, as 1e-4 is one", repr(tolerance))
     options: dict[str, Any] = {
         "opt_level": opt_level,
         "num_threads": num_threads,
         "target": target,
-        "input_shapes": {**(input_shapes or {}), **{k: a.shape for k, a in feeds.items()}},
+        "input_shapes": {**(input_shapes or {}), **{k: a.shape for k, a in given.items()}},
         "input_types": input_types,
         "random_weights": random_weights,
     }
     compiled = _Compiler(param, bin, random_weights, options)
     model = compiled()
-    inputs = {**random_feeds(model.inputs, seed, value_range), **feeds}
+    inputs = all_feeds(model.inputs, given, seed, value_range)
     noise = Noise(Options.of(**options), seed)
     with ByNcnn(param, bin, random_weights) as ncnn:
         rows = _Verification(compiled, inputs, noise, ncnn).rows(model, layers)
@@ -95,7 +108,7 @@ def verify(
 
 @dataclass(frozen=True)
 class _Compiler:
-    """Compiles one network, and parts of it."""
+    """Compiles one network, whole or in parts."""
 
     param: PathLike
     bin: PathLike | None
@@ -103,7 +116,7 @@ class _Compiler:
     options: Mapping[str, Any]
 
     def module(self, outputs: Sequence[str] | None = None) -> ModuleOp:
-        """The network, or what some of its blobs need."""
+        """The network, or the part of it that some blobs need."""
         seed = self.random_weights
         return read(self.param, self.bin, random_weights=seed, outputs=outputs).module
 
@@ -112,7 +125,7 @@ class _Compiler:
         return callable_now(front.compile(self.param, self.bin, outputs=outputs, **self.options))
 
     def part(self, outputs: Sequence[str], fed: Mapping[str, Array]) -> Model:
-        """What some blobs need of others."""
+        """The part of the network between the blobs that are fed and these outputs."""
         types = {k: v for k, v in (self.options["input_types"] or {}).items() if k in fed}
         made = {k: ELEMENTS[a.dtype.name] for k, a in fed.items() if a.dtype.name in ELEMENTS}
         shapes = {name: array.shape for name, array in fed.items()}
@@ -121,7 +134,7 @@ class _Compiler:
 
 
 class _Verification:
-    """One network on its inputs, judged by `rows`."""
+    """One network on its inputs; `rows` judges it."""
 
     def __init__(
         self, compiled: _Compiler, inputs: Mapping[str, Array], noise: Noise, ncnn: ByNcnn
@@ -139,10 +152,10 @@ class _Verification:
         self.survey = surveyed(self.network, inputs, set(self.network.outputs.values()))
         self.jumped = _behind_jumps(self.network, self.survey.counting)
         self.every: dict[SSAValue, Array] = {}
-        """Outputs as compiled code gives them with every blob handed out."""
+        """The outputs of the compilation that returns every blob."""
 
     def rows(self, model: Model, layers: bool) -> tuple[Row, ...]:
-        """Every blob in the order of the layers, then the outputs that a user gets."""
+        """One row for each blob, in the order of the layers, then one for each output."""
         inner: list[Row] = []
         jumped = any(self.values[binding.name].owner in self.jumped for binding in model.outputs)
         outputs = self._outputs(model)
@@ -161,7 +174,7 @@ class _Verification:
     # --- layer by layer ---------------------------------------------------------------------
 
     def _pieces(self) -> Iterator[Piece]:
-        """The network in pieces, whose outputs are kept."""
+        """The network in pieces. The outputs among their values are kept."""
         stay: set[SSAValue] = {value for op in self.survey.counting for value in op.results}
         stay |= {value for value, size in self.survey.bytes.items() if not size}
         part, sizes = self.compiled.part, self.survey.bytes
@@ -172,7 +185,7 @@ class _Verification:
                     self.every[value] = piece.values[origin(value)]
 
     def _one_by_one(self, piece: Piece) -> Iterator[Row]:
-        """The blobs of a piece, each by what its layer was given."""
+        """The blobs of a piece. Each layer is judged on the inputs that it was given."""
         wheel = self.ncnn.layers(piece)
         for op in piece.layers:
             made, others = piece.made(op), [wheel.get(value) for value in op.results]
@@ -183,7 +196,7 @@ class _Verification:
     # --- as a whole -------------------------------------------------------------------------
 
     def _outputs(self, model: Model) -> dict[str, Array]:
-        """The outputs that a user gets, and what detecting layers read that make any of them."""
+        """The outputs that a user gets, and the inputs of detecting layers that make some."""
         outputs = [binding.name for binding in model.outputs]
         names = _with_what_they_read(self.network, outputs, self.survey.counting, self.inputs)
         if len(names) > len(outputs):
@@ -195,7 +208,7 @@ class _Verification:
     def _whole(
         self, names: Sequence[str], found: Mapping[str, Array], wheel: Mapping[str, Array]
     ) -> Iterator[Row]:
-        """Blobs of the whole network, in the order of its layers."""
+        """Blobs of a run of the whole network, in the order of its layers."""
         pairs = {
             self.values[name]: (found[name], self.survey.values[self.values[name]])
             for name in names
@@ -220,7 +233,7 @@ class _Verification:
             yield _row(op, name, array, apart)
 
     def _asked(self, names: Iterable[str]) -> list[str]:
-        """The blobs of these that ncnn hands out as they are."""
+        """The blobs among these that ncnn returns in our layout."""
         return [
             name
             for name in names
@@ -229,12 +242,12 @@ class _Verification:
         ]
 
     def _detected(self, value: SSAValue, found: Mapping[str, Array]) -> Array:
-        """What a layer finds in what compiled code gave it."""
+        """The rows that a layer's reference detects in its inputs from compiled code."""
         op, known = _owner(value), {**self.inputs, **found}
         return op.reference_all([known[name_of(x)] for x in op.operands])[op.results.index(value)]
 
     def _as_in_pieces(self, value: SSAValue) -> Array:
-        """A value by compiled code with every blob handed out; the exact one of a batch."""
+        """A value of the compilation that returns every blob; in a batch, the exact value."""
         return self.survey.values[value] if self.batched else self.every[value]
 
 
@@ -265,7 +278,7 @@ def _with_what_they_read(
     detecting: Sequence[Layer],
     inputs: Mapping[str, Array],
 ) -> list[str]:
-    """These names, and those of what the detecting layers read that make any of them."""
+    """These names, and the names of inputs of the detecting layers that make any of them."""
     names = dict.fromkeys(outputs)
     for op in reversed(detecting):
         if set(op.blob_names) & names.keys():
@@ -275,9 +288,9 @@ def _with_what_they_read(
 
 
 def _behind_jumps(network: Network, detecting: Sequence[Layer]) -> set[Layer]:
-    """The layers that round to int8, and those that depend on what they make or what is detected.
+    """The layers that round to int8, and all that read values of these or of detecting layers.
 
-    A detecting layer by itself is none: what it finds is compared with what it is given.
+    A detecting layer by itself is not among them: its rows are compared on its own inputs.
     """
     jumps, found = set(detecting), set[Layer]()
     for op in network.layers:
@@ -288,8 +301,9 @@ def _behind_jumps(network: Network, detecting: Sequence[Layer]) -> set[Layer]:
 
 
 def computed_blobs(module: ModuleOp) -> list[str]:
-    """The names of everything that a network computes, in order; copies of what grows are left out:
-    their shapes would have to be said.
+    """The names of all blobs that a network computes, in order.
+
+    Copies of inputs that grow are left out: somebody would have to give their shapes.
     """
     network = Network.of(module)
     growing = {network.inputs[name] for name in growing_inputs(network)}

@@ -45,16 +45,22 @@ def weights_off(op: Layer, given: Sequence[Array], made: Array, wanted: Array) -
     one; as a part of the largest weight or bias, and 0 where none stands out.
     """
     error = made - wanted
-    size = float(np.abs(error).max(initial=0.0))
+    size = _largest(error)
     if not isinstance(op, ConvolutionLayer | DeconvolutionLayer) or not 0 < size < inf:
         return 0.0
-    error = (error / size).astype(np.float32)
+    error /= size
+    error = error.astype(np.float32)
     bias = op.bias_array(*given)
-    largest = float(np.abs(wanted).max()) / size
+    largest = _largest(wanted) / size
     of_bias = _part(_bias_off(error, OF_A_BIAS * largest), bias)
     params = op.params(*(array.shape for array in given))
     off = _weights_off(op, given, error, OF_A_WEIGHT * largest)
     return max(of_bias, _part(off, op.filters_array(params, *given))) * size
+
+
+def _largest(values: Array) -> float:
+    """The largest of them, whatever its sign; without a copy of all."""
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def _part(off: float, weights: Array | None) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.lib.format import MAGIC_PREFIX
 
-from ncc.compiler.feeds import random_feeds, read_arrays
+from ncc.compiler.feeds import all_feeds, given_arrays, random_feeds, range_of, read_arrays
 from ncc.dialects.bfloat16 import from_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
@@ -28,6 +29,46 @@ def test_random_feeds_have_a_range() -> None:
     """That of what the network is made for."""
     [x] = random_feeds([Binding("a", (100,))], 1, (2.0, 4.0)).values()
     assert 2 <= x.min() < 2.5 < 3.5 < x.max() <= 4 and x.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "wrong", ["0,1", "01", 3, (1,), (0, 1, 2), (1, 0), (0, "x"), (0.0, np.inf)]
+)
+def test_what_is_no_range_is_refused(wrong: Any) -> None:
+    """numpy would take some of them for something else."""
+    with pytest.raises(InputError, match="no range of numbers: expected two numbers"):
+        range_of(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["one", -1, 1.5, None])
+def test_what_is_no_seed_is_refused(wrong: Any) -> None:
+    """None would be another seed each time."""
+    with pytest.raises(InputError, match="no seed for random numbers: expected 0 or more"):
+        random_feeds([Binding("a", (1,))], wrong)
+
+
+def test_what_is_fed_wins_over_random_numbers() -> None:
+    """Any array of a library's; the rest is made up."""
+    inputs = [Binding("a", (2,)), Binding("b", (3,))]
+    found = all_feeds(inputs, {"b": np.ones(3, np.float32).data}, 1)
+    assert found["a"].shape == (2,) and found["b"].tolist() == [1, 1, 1]
+    assert all_feeds(inputs, None, 1).keys() == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("x.npy", "a dict of arrays, found a str"),
+        ([np.zeros(3)], "a dict of arrays, found a list"),
+        ({"a": "x.npy"}, "input 'a' does not fit: .* no file is read here"),
+        ({"a": [1.0]}, r"feed numpy.asarray\(x"),
+        ({"a": None}, "found a NoneType"),
+    ],
+)
+def test_what_is_no_array_by_name_is_refused(wrong: Any, said: str) -> None:
+    """With what to feed instead."""
+    with pytest.raises(InputError, match=said):
+        given_arrays(wrong)
 
 
 def test_random_feeds_of_other_types() -> None:

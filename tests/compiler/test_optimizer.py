@@ -264,6 +264,7 @@ def test_what_is_done_is_seen_in_ir(net: Path) -> None:
         {"off": ["no_such_pass"]},
         {"keep": 1},
         {"start": 1},
+        {"verify_rewrites": "no"},
         {"end": ["relu"]},
         {"input_shapes": (3, 8, 8)},
         {"input_shapes": {"data": "3x8x8"}},

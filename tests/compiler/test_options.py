@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,34 @@ def test_values_out_of_range_are_refused(
     """With what was expected and what came."""
     with pytest.raises(error, match=said):
         Options.of(**wrong)
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Options)])
+def test_no_option_is_of_any_type(name: str) -> None:
+    """Whoever makes them: an error of ncc, not of Python, says so."""
+    wrong: Any
+    makers: tuple[Callable[..., Options], ...] = (Options, Options.of)
+    for wrong in (object(), b"2", [1.5], 2.5):
+        for make in makers:
+            with pytest.raises((InputError, Unsupported)):
+                make(**{name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"num_threads": "2"}, "expected 1 or more, found '2'"),
+        ({"input_shapes": None}, "expected a dict"),
+        ({"target": "avx2"}, "expected a Target"),
+        ({"outputs": ["a"]}, "expected a tuple"),
+        ({"tuned": "no"}, "tuned is on or off: expected True or False, found 'no'"),
+        ({"input_types": {"data": []}}, "no element type for input 'data'"),
+    ],
+)
+def test_options_are_checked_where_they_are_made(wrong: dict[str, Any], said: str) -> None:
+    """By the constructor as well."""
+    with pytest.raises(InputError, match=said):
+        Options(**wrong)
 
 
 def test_every_level_says_what_it_promises() -> None:

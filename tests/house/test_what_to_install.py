@@ -83,6 +83,18 @@ def test_lines_name_what_there_is(project: dict[str, Any], root: Path) -> None:
     assert seen >= 10, "the lines are not found any more"
 
 
+def test_lines_say_what_pnnx_brings(root: Path) -> None:
+    """Its requirement of torch is a thousand times its own size."""
+    lines = [
+        (place, line)
+        for place, text in texts(root)
+        for line in text.splitlines()
+        if re.search(r"\binstall( -[\w-]+)* pnnx", line)
+    ]
+    assert lines, "the lines are not found any more"
+    assert not [pair for pair in lines if not re.search("torch|--no-deps|--upgrade", pair[1])]
+
+
 def test_ours_is_not_called_after_its_command(project: dict[str, Any], root: Path) -> None:
     """In no text, and not by the packages of the examples."""
     bad = [

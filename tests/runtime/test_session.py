@@ -246,6 +246,9 @@ def test_names_that_are_not_there(reverse: Artifact) -> None:
     number: Any = 0
     with pytest.raises(InputError, match="no output '0': expected 'y' or 'rows'"):
         model.run({"data": X}, number)
+    nested: Any = [["y"]]
+    with pytest.raises(InputError, match="no output .* expected 'y' or 'rows'"):
+        model.run({"data": X}, nested)
     with pytest.raises(InputError, match="no array was given for input 'data'"):
         model.run({})
     with pytest.raises(InputError, match="a dict of arrays by name, found a ndarray"):

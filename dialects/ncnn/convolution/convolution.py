@@ -65,7 +65,9 @@ def correlate(x: Array, w: Array, bias: Array | None, windows: Sequence[Window])
     for rows, columns in columns_of(x, group, windows):
         y[:, :, rows] = (matrix @ columns).reshape(group, outputs, -1, *sizes[1:])
     y = y.reshape(group * outputs, *sizes)
-    return y if bias is None else y + bias.reshape(-1, *[1] * len(windows))
+    if bias is not None:
+        y += bias.reshape(-1, *[1] * len(windows))
+    return y
 
 
 def columns_of(x: Array, group: int, windows: Sequence[Window]) -> Iterator[tuple[slice, Array]]:
@@ -138,7 +140,9 @@ class ConvolutionLayer(Filtering):
             exact = wide.astype(np.float64), w.astype(np.float64)
             return self.int8.finished(correlate(*exact, None, params.windows), self)
         wide = np.pad(x, [(0, 0), *pads], constant_values=np.float32(self.pad_value))
-        return self.activate_array(correlate(wide, w, self.bias_array(*xs), params.windows))
+        y = correlate(wide, w, self.bias_array(*xs), params.windows)
+        del wide  # An image in float64 is the most that `ncc verify` has in memory.
+        return self.activate_array(y)
 
     def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         shapes = [x.shape for x in xs]
@@ -301,7 +305,7 @@ class DeconvolutionLayer(Filtering):
         w, bias = self.filters_array(params, *xs), self.bias_array(*xs)
         y = spread_out(xs[0].reshape(shape), w, params.windows, full)
         if bias is not None:
-            y = y + bias.reshape(-1, *[1] * len(full))
+            y += bias.reshape(-1, *[1] * len(full))
         inside = [slice(a, n - z) for n, (a, z) in zip(full, self.crops(full), strict=True)]
         y = y[(slice(None), *inside)]
         return self.activate_array(y)

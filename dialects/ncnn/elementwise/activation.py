@@ -57,7 +57,9 @@ def activate_array(x: Array, kind: int, params: Sequence[float]) -> Array:
             case 1:
                 return np.fmax(x, np.float32(0))
             case 2:
-                return np.where(x > 0, x, x * np.float32(params[0]))
+                y = np.asarray(x * np.float32(params[0]))
+                np.copyto(y, x, where=x > 0)
+                return y
             case 3:
                 return np.clip(x, np.float32(params[0]), np.float32(params[1]))
             case 4:

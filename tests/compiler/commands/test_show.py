@@ -10,6 +10,7 @@ import pytest
 
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
+from ncc.runtime.file_kinds import GET_PNNX
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
@@ -88,8 +89,7 @@ def test_an_archive_that_is_no_compiled_model(
     assert capfd.readouterr().err.splitlines() == [
         f"ncc: {path}: error: this is a TorchScript model, as PyTorch writes them; here ncnn's "
         ".param is wanted",
-        "  to go on: pnnx converts it: pip install pnnx; "
-        "pnnx net.pt fp16=0 inputshape=[1,3,224,224]",
+        f"  to go on: pnnx converts it: {GET_PNNX}; pnnx net.pt fp16=0 inputshape=[1,3,224,224]",
     ]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ncc.compiler.measure import timing
-from ncc.compiler.measure.timing import Timing, burst
+from ncc.compiler.measure.timing import Timing, burst, rounds_of
+from ncc.runtime.errors import InputError
 
 
 class Clock:
@@ -40,3 +43,11 @@ def test_a_burst_is_as_long_as_asked(clock: Clock) -> None:
     before = clock.seconds
     assert burst(lambda: clock.wait(2), 0.1) == pytest.approx([2.0])
     assert clock.seconds - before == pytest.approx(0.004), "the first one is not counted"
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", None])
+def test_what_is_no_number_of_rounds_is_refused(wrong: Any) -> None:
+    """Nothing can be said of no round."""
+    assert rounds_of(3) == 3
+    with pytest.raises(InputError, match="rounds: expected 1 or more"):
+        rounds_of(wrong)

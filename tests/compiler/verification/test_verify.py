@@ -14,6 +14,7 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.driver import compile as front
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.verify import report_lines, verify
+from ncc.runtime.errors import InputError
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 needs_ncnn = pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
@@ -35,6 +36,24 @@ def test_a_sound_network_is_sound() -> None:
     assert report.first is None
     assert [row.blob for row in report.rows if not row.fused][::9] == ["conv1", "prob"]
     assert [row.blob for row in report.rows if row.fused] == ["prob"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"feeds": {"data": "x.npy"}}, "no file is read here"),
+        ({"feeds": "x.npy"}, "a dict of arrays"),
+        ({"value_range": "0,1"}, "no range of numbers"),
+        ({"seed": "one"}, "no seed"),
+        ({"tolerance": "1e-4"}, "no such tolerance"),
+        ({"tolerance": -1.0}, "no such tolerance"),
+        ({"layers": "no"}, "layers is on or off"),
+    ],
+)
+def test_arguments_of_another_type_are_refused(wrong: dict[str, Any], said: str) -> None:
+    """By an error of ncc that says what is wanted."""
+    with pytest.raises(InputError, match=said):
+        verify(DIGITS / "digits.param", **wrong)
 
 
 def test_the_first_wrong_blob_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """The `tiled` dialect: one computation for each tile of its operands, in any order.
 
-    %y = tiled.loop(%x) {count = 12, axes = [1], steps = [24], result_axes = [1]} ({
+    %y = "tiled.loop"(%x) <{count = 12, axes = [1], steps = [24], result_axes = [1]}> ({
     ^bb0(%part: tensor<4x26x258xf32>):
       %v = ...
       tiled.yield %v : tensor<4x6x64xf32>
@@ -131,8 +131,11 @@ class TiledLoopOp(IRDLOperation):
         axes = self.axes.get_values()
         if not len(self.operands) == len(block.args) == len(axes) == len(self.steps.get_values()):
             raise VerifyException("tiled.loop: each operand has an argument, an axis and a step")
+        for value, argument, axis in zip(self.operands, block.args, axes, strict=True):
+            _check_axis(axis, value)
+            if len(shape_of_tensor(argument)) != len(shape_of_tensor(value)):
+                raise VerifyException(f"tiled.loop: {argument.type} is no window of its operand")
         for window, argument in zip(self.windows, block.args, strict=True):
-            _check_axis(window.axis, window.value)
             seen = list(shape_of_tensor(window.value))
             if window.step < 0 or window.step * (count - 1) + window.size > seen[window.axis]:
                 raise VerifyException(f"tiled.loop: windows reach beyond {window.value.type}")

@@ -30,7 +30,7 @@ from typing import TypeAlias, TypeGuard
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -50,7 +50,6 @@ from ncc.compiler.linalg.rewrite.parts import start
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.operation import operands_of
 from ncc.dialects.tiled import TiledLoopOp, Window, YieldOp
 
 Sizes: TypeAlias = Mapping[SSAValue, int]
@@ -86,11 +85,15 @@ class _Along:
 
 @dataclass
 class _Chain:
-    """What becomes the body of a loop: operations in order, and how their results are tiled."""
+    """What becomes the body of a loop: operations in order, and how their results are tiled.
+
+    reached: these operations and all others that read what they make, up to the last one.
+    """
 
     first: GenericOp
     ops: list[Operation] = field(default_factory=list)
     along: dict[SSAValue, _Along] = field(default_factory=dict)
+    reached: list[Operation] = field(default_factory=list)
 
     @staticmethod
     def of(first: GenericOp, loop: int, step: int) -> _Chain:
@@ -98,11 +101,17 @@ class _Chain:
         (axis,) = (k for k, form in enumerate(LinalgOp(first).write.index) if form.bare == loop)
         chain = _Chain(first)
         chain._take(first, _Along(axis, step))
+        readers, behind = set(_readers(first)), set[Operation]()
         op = first.next_op
-        while op is not None:
-            along = chain._along(op) if any(v in chain.along for v in operands_of(op)) else None
-            if along is not None:
-                chain._take(op, along)
+        while readers and op is not None:
+            if op in readers or op in behind:
+                along = None if op in behind else chain._along(op)
+                (behind if along is None else readers).update(_readers(op))
+                if along is None:
+                    chain.reached.append(op)
+                else:
+                    chain._take(op, along)
+                readers.discard(op)
             op = op.next_op
         chain._leave_views()
         return chain
@@ -114,8 +123,16 @@ class _Chain:
         made = (op.results[0] for op in self.ops)
         return [v for v in made if any(use.operation not in inside for use in v.uses)]
 
+    @property
+    def others(self) -> list[Operation]:
+        """What reads a value of the chain, and stands in front of its last operation."""
+        inside = set(self.ops)
+        before = self.reached[: self.reached.index(self.ops[-1])]
+        return [op for op in before if op not in inside]
+
     def _take(self, op: Operation, along: _Along) -> None:
         self.ops.append(op)
+        self.reached.append(op)
         self.along[op.results[0]] = along
 
     def _leave_views(self) -> None:
@@ -147,10 +164,29 @@ class _Chain:
 
     def _along_reads(self, op: GenericOp) -> _Along | None:
         linalg_op = LinalgOp(op)
-        if linalg_op.write.axes is None or linalg_op.captured or outs_of(op) in self.along:
+        if linalg_op.write.axes is None or linalg_op.captured:
             return None
         found = {self._along_read(linalg_op, a) for a in linalg_op.reads if a.value in self.along}
-        return found.pop() if len(found) == 1 else None
+        along = found.pop() if len(found) == 1 else None
+        return along if along is not None and self._has_windows(linalg_op, along.axis) else None
+
+    def _has_windows(self, linalg_op: LinalgOp, axis: int) -> bool:
+        """Whether some elements of a result along an axis need a window of each other value that
+        the computation reads, and of what it starts from.
+        """
+        loop = _loop_along(linalg_op, axis)
+        others = (access for access in linalg_op.reads if access.value not in self.along)
+        start = outs_of(linalg_op.op)
+        windows = all(_is_window(access, loop) for access in others)
+        if not windows or start in self.along or loop in linalg_op.indexed:
+            return False
+        if not isinstance(start.owner, GenericOp):
+            return isinstance(start.owner, FillOp | tensor.EmptyOp)
+        first = LinalgOp(start.owner)
+        if first.write.axes is None or not first.is_pointwise or first.captured:
+            return False
+        made = any(access.value in self.along for access in first.reads)
+        return not made and self._has_windows(first, axis)
 
     def _along_read(self, linalg_op: LinalgOp, access: TensorAccess) -> _Along | None:
         along = self.along[access.value]
@@ -181,7 +217,7 @@ class _Chain:
     # --- iterations -------------------------------------------------------------------------
 
     def sizes(self, wanted: Sizes) -> dict[SSAValue, int]:
-        """Those of all values, for those of the results."""
+        """Those of all values that it takes to make so much of some results."""
         found = dict(wanted)
 
         def needs(value: SSAValue, size: int) -> None:
@@ -190,6 +226,8 @@ class _Chain:
 
         for op in reversed(self.ops):
             (result,) = op.results
+            if result not in found:
+                continue
             axis, size = self.along[result].axis, found[result]
             match op:
                 case GenericOp():
@@ -236,6 +274,22 @@ class _Chain:
 def _halves(source: Operation | Block) -> TypeGuard[GenericOp]:
     """Whether a computation makes halves of the first thing that it reads."""
     return isinstance(source, GenericOp) and LinalgOp(source).halves
+
+
+def _readers(op: Operation) -> Iterator[Operation]:
+    """The operations of the same block that read a result, by themselves or in their bodies."""
+    for use in (use for result in op.results for use in result.uses):
+        reader: Operation | None = use.operation
+        while reader is not None and reader.parent is not op.parent:
+            reader = reader.parent_op()
+        if reader is not None:
+            yield reader
+
+
+def _is_window(access: TensorAccess, loop: int) -> bool:
+    """Whether iterations of a loop one behind the other read elements along one axis, forwards."""
+    moved = [form for form in access.index if form.coefficient(loop)]
+    return len(moved) <= 1 and all(factor > 0 for form in moved for _, factor in form.terms)
 
 
 def _goes_on(linalg_op: LinalgOp, access: TensorAccess) -> bool:
@@ -287,15 +341,16 @@ def _cut(chain: _Chain) -> None:
     """Put a loop, and what is left behind it, in place of a chain."""
     b, last, inside = Builder(Block()), chain.ops[-1], set(chain.ops)
     pieces = list(_pieces(b, chain))
-    whole = [
-        b.concat([piece[place] for piece in pieces], chain.along[value].axis)
-        for place, value in enumerate(chain.results)
-    ]
+    whole = {
+        value: b.concat([piece[value] for piece in pieces if value in piece], along.axis)
+        for value, along in ((value, chain.along[value]) for value in chain.results)
+    }
+    others = chain.others
     move_before(b, last)
-    for old, new in zip(chain.results, whole, strict=True):
-        others = [use.operation for use in old.uses if use.operation not in inside]
-        if any(op.parent is last.parent and op.is_before_in_block(last) for op in others):
-            raise CompilerBug(f"{old} is read before all of its loop is computed")
+    for op in others:
+        op.detach()
+        last.parent.insert_op_before(op, last)
+    for old, new in whole.items():
         new.value.name_hint = old.name_hint
         old.replace_uses_with_if(new.value, lambda use: use.operation not in inside)
     for op in reversed(chain.ops):
@@ -303,7 +358,7 @@ def _cut(chain: _Chain) -> None:
         op.erase()
 
 
-def _pieces(b: Builder, chain: _Chain) -> Iterator[list[Tensor]]:
+def _pieces(b: Builder, chain: _Chain) -> Iterator[Mapping[SSAValue, Tensor]]:
     """The results of the loop, then of each iteration that is not like the others."""
     steps = {value: chain.along[value].step for value in chain.results}
     count = chain.whole()
@@ -313,10 +368,10 @@ def _pieces(b: Builder, chain: _Chain) -> Iterator[list[Tensor]]:
 
     def left() -> dict[SSAValue, int]:
         ends = ((v, shape_of(v)[chain.along[v].axis] - number * step) for v, step in steps.items())
-        return {value: min(steps[value], end) for value, end in ends}
+        return {value: min(steps[value], end) for value, end in ends if end > 0}
 
-    while any(size > 0 for size in left().values()):
-        yield _Iteration(chain, b, number, left(), partial(_window, b, number)).run()
+    while wanted := left():
+        yield _Iteration(chain, b, number, wanted, partial(_window, b, number)).run()
         number += 1
 
 
@@ -326,7 +381,7 @@ def _window(b: Builder, number: int, window: Window) -> SSAValue:
     return b.cut(tensor_of(window.value), window.axis, begin, begin + window.size).value
 
 
-def _loop(b: Builder, chain: _Chain, count: int, steps: Sizes) -> list[Tensor]:
+def _loop(b: Builder, chain: _Chain, count: int, steps: Sizes) -> Mapping[SSAValue, Tensor]:
     inner = Builder(Block())
     windows: dict[Window, SSAValue] = {}
 
@@ -339,11 +394,11 @@ def _loop(b: Builder, chain: _Chain, count: int, steps: Sizes) -> list[Tensor]:
         return windows[window]
 
     made = _Iteration(chain, inner, 0, steps, window_of).run()
-    inner.block.add_op(YieldOp([one.value for one in made]))
-    axes = [chain.along[value].axis for value in steps]
+    inner.block.add_op(YieldOp([one.value for one in made.values()]))
+    axes = [chain.along[value].axis for value in made]
     op = TiledLoopOp(count, list(windows), axes, inner.block)
     b.block.add_op(op)
-    return [tensor_of(result) for result in op.results]
+    return dict(zip(made, map(tensor_of, op.results), strict=True))
 
 
 class _Iteration:
@@ -356,15 +411,22 @@ class _Iteration:
         self, chain: _Chain, b: Builder, number: int, wanted: Sizes, window_of: WindowOf
     ) -> None:
         self.chain, self.builder, self.number = chain, b, number
+        self.wanted = wanted
         self.sizes = chain.sizes(wanted)
         self.window_of = window_of
         self.made: dict[SSAValue, Tensor] = {}
 
-    def run(self) -> list[Tensor]:
+    def run(self) -> dict[SSAValue, Tensor]:
         """The parts of the results."""
         for op in self.chain.ops:
-            self.made[op.results[0]] = self._one(op)
-        return [self.made[value] for value in self.chain.results]
+            if op.results[0] in self.sizes:
+                self.made[op.results[0]] = self._one(op)
+        return {value: self._part(value, size) for value, size in self.wanted.items()}
+
+    def _part(self, value: SSAValue, size: int) -> Tensor:
+        """What is wanted of a value, of which the iteration may need more."""
+        made, axis = self.made[value], self.chain.along[value].axis
+        return made if self.sizes[value] == size else self.builder.cut(made, axis, 0, size)
 
     def _one(self, op: Operation) -> Tensor:
         b, (result,) = self.builder, op.results

@@ -1,0 +1,442 @@
+"""Loops over tiles: what their bodies have, what stands behind them, and the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+from ncc.compiler.linalg.analysis.attributes import TILE
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
+from ncc.compiler.linalg.convolutions.forms import Form
+from ncc.compiler.linalg.fusion.tile_and_fuse import TileAndFuse
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
+from ncc.compiler.linalg.rewrite.insert import generic_of
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.scalar import maximum
+from ncc.dialects.shapes import Shape
+from ncc.dialects.tiled import TiledLoopOp
+from tests.compiler.conftest import network
+from tests.compiler.linalg.computations import (
+    ELSEWHERE,
+    add,
+    add_from_elsewhere,
+    relu,
+    turned,
+    whole_numbers,
+)
+from tests.compiler.linalg.convolutions.layers import (
+    block,
+    convolution,
+    dilated,
+    grouped,
+    pool,
+    volume,
+)
+from tests.compiler.linalg.convolutions.test_convolve_along_one_axis import along
+from tests.compiler.linalg.convolutions.tiled import in_tiles
+from tests.crossed import crossed
+from tests.structured.evaluate import evaluate
+
+Write: TypeAlias = Callable[[Builder, Tensor], "Tensor | Sequence[Tensor]"]
+
+
+def tiled(module: ModuleOp, *, exact: bool = True) -> list[TiledLoopOp]:
+    """The loops that the pass makes of a network, which computes the same as before.
+
+    exact: whether all sums are of whole numbers; if not, numpy sums in another order.
+    """
+    function = network_of(module)
+    draw = np.random.default_rng(0)
+    shapes = [shape_of(argument) for argument in function.body.block.args]
+    feeds = [draw.integers(-9, 10, shape).astype(np.float32) for shape in shapes]
+    dtype = np.float32 if exact else np.float64
+    wanted = evaluate(function, feeds, dtype=dtype)
+    TileAndFuse().apply(Context(), module)
+    module.verify()
+    for want, got in zip(wanted, evaluate(network_of(module), feeds, dtype=dtype), strict=True):
+        scale = 0 if exact else 1e-13 * np.abs(want).max()
+        np.testing.assert_allclose(got, want, rtol=0, atol=scale)
+    return [op for op in network_of(module).body.block.ops if isinstance(op, TiledLoopOp)]
+
+
+def computations(loop: TiledLoopOp) -> list[LinalgOp]:
+    return [LinalgOp(op) for op in loop.body.block.ops if isinstance(op, GenericOp)]
+
+
+def behind(module: ModuleOp) -> list[GenericOp]:
+    """The computations of a network that are in no loop."""
+    return [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+
+
+# --- Convolutions in tiles ------------------------------------------------------------------
+
+
+@pytest.fixture(params=[1, 2, 3])
+def chunk(request: pytest.FixtureRequest) -> int:
+    """So many rows of tiles, or columns, are computed at a time."""
+    size: int = request.param
+    return size
+
+
+def loops_of(
+    form: Form, chunk: int, shape: Shape, write: Write, *, packed: bool = True
+) -> list[TiledLoopOp]:
+    """The loops of a network behind the passes that choose tiles, and perhaps the layout."""
+    module = network([shape], write)
+    ChooseConvolution(in_tiles(form, chunk)).apply(Context(), module)
+    if packed:
+        PackChannels().apply(Context(), module)
+    return tiled(module, exact=False)
+
+
+@pytest.mark.parametrize(("height", "packed"), crossed([13, 16, 24], [False, True]))
+def test_rows_of_tiles(chunk: int, always_tiled: Form, height: int, packed: bool) -> None:
+    """All chunks that have their rows are one loop; the last one, if it is smaller or cut off,
+    stands behind it.
+    """
+    whole = height // always_tiled.tile // chunk
+    shape = (16, height, 9)
+    write = lambda b, x: relu(b, convolution(b, relu(b, x), 16))  # noqa: E731
+    loops = loops_of(always_tiled, chunk, shape, write, packed=packed)
+    assert [loop.times for loop in loops] == ([whole] if whole > 1 else [])
+    for loop in loops:
+        image, *_ = (window for window in loop.windows if window.step)
+        assert image.step == chunk * always_tiled.tile
+        assert image.size == image.step + always_tiled.taps - 1
+
+
+LAYERS: dict[str, tuple[Shape, Write]] = {
+    "dilation": ((16, 26, 20), lambda b, x: relu(b, dilated(b, relu(b, x), 16, 2))),
+    "dilation of a volume": ((16, 2, 19, 8), lambda b, x: relu(b, dilated(b, relu(b, x), 16, 2))),
+    "groups": ((32, 15, 11), lambda b, x: relu(b, grouped(b, x, 16, window=3))),
+    "volume": ((16, 3, 13, 9), lambda b, x: relu(b, volume(b, relu(b, x), 16))),
+    "residual": ((16, 24, 10), lambda b, x: block(b, block(b, relu(b, x)))),
+    "residual that is cut off": ((16, 21, 13), lambda b, x: block(b, block(b, relu(b, x)))),
+    "pool": ((16, 24, 12), lambda b, x: relu(b, pool(b, relu(b, convolution(b, relu(b, x), 16))))),
+    "pool of a last row": ((16, 25, 12), lambda b, x: pool(b, relu(b, convolution(b, x, 16)))),
+    "pool over chunks": ((16, 24, 12), lambda b, x: pool(b, convolution(b, x, 16), 3, 2)),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_convolutions(always_tiled: Form, chunk: int, layer: str) -> None:
+    """Each in as many loops as there are convolutions that have iterations enough."""
+    loops = loops_of(always_tiled, chunk, *LAYERS[layer])
+    assert loops or chunk > 1
+    for loop in loops:
+        assert loop.times > 1
+        assert sum(op.separable is not None for op in computations(loop)) == 2
+
+
+@pytest.mark.parametrize(
+    ("taps", "parts", "width", "dilation"),
+    [(3, 1, 41, 1), (7, 2, 48, 1), (11, 3, 41, 1), (7, 2, 48, 3), (11, 3, 67, 3)],
+)
+def test_a_single_row(
+    always_tiled: Form, chunk: int, taps: int, parts: int, width: int, dilation: int
+) -> None:
+    """It is cut along its columns. Windows of several parts read V of the next chunk, too: both
+    iterations make it.
+    """
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        y = relu(b, along(b, x, 16, taps, 2, dilation=dilation))
+        return relu(b, add(b, along(b, y, 16, taps, 2, dilation=dilation), x))
+
+    for loop in loops_of(always_tiled, chunk, (16, 1, width), write):
+        (transform, *_) = computations(loop)
+        made = shape_of(transform.op.results[0])[-2 if dilation == 1 else -3]
+        assert made == chunk + parts - 1
+
+
+def siblings(b: Builder, x: Tensor, follow: Callable[[Builder, Tensor], Tensor]) -> list[Tensor]:
+    first = relu(b, convolution(b, x, 16))
+    return [first, follow(b, relu(b, convolution(b, x, 32)))]
+
+
+@pytest.mark.parametrize("height", [16, 18, 25])
+@pytest.mark.parametrize("follow", [lambda _, y: y, pool], ids=["both", "a pool behind one"])
+def test_siblings_share_v(
+    always_tiled: Form, chunk: int, height: int, follow: Callable[[Builder, Tensor], Tensor]
+) -> None:
+    """One loop makes the results of all, and the transform of their image once."""
+    write = lambda b, x: siblings(b, relu(b, x), follow)  # noqa: E731
+    loops = loops_of(always_tiled, chunk, (16, height, 10), write)
+    for loop in loops:
+        assert len(loop.results) == 2
+        assert sum(op.separable is not None for op in computations(loop)) == 3
+
+
+# --- What follows a computation -------------------------------------------------------------
+
+IMAGE = (4, 16, 16)
+ROWS = 4
+"""Of the image, which are computed at a time."""
+
+
+def followed(write: Write, rows: int = ROWS, shape: Shape = IMAGE, axis: int = 1) -> ModuleOp:
+    """What `write` makes of an image that is computed in chunks along an axis."""
+
+    def whole(b: Builder, x: Tensor) -> Tensor | Sequence[Tensor]:
+        image = relu(b, x)
+        TILE.put(generic_of(image), (axis, rows))
+        return write(b, relu(b, image))
+
+    return network([shape], whole)
+
+
+def largest(b: Builder, x: Tensor, *, window: int = 2, step: int = 2, rows: int = 8) -> Tensor:
+    c, p, q, k, m = b.loops(f"c p:{rows} q:{x.shape[2] // 2} k:{window} m:2")
+    return b.max((c, p, q), (k, m), x[c, p * step + k, q * 2 + m])
+
+
+def turned_pool(b: Builder, x: Tensor) -> Tensor:
+    c, p, q, k, m = b.loops(f"c p:{x.shape[2] // 2} q:{x.shape[1] // 2} k:2 m:2")
+    return b.max((c, p, q), (k, m), x[c, q * 2 + m, p * 2 + k])
+
+
+def depthwise(b: Builder, x: Tensor) -> Tensor:
+    w = whole_numbers(b, x.shape[0], 2, 2)
+    c, p, q, k, m = b.loops(f"c p:{x.shape[1] // 2} q:{x.shape[2] // 2} k m")
+    return b.sum((c, p, q), (k, m), x[c, p * 2 + k, q * 2 + m] * w[c, k, m])
+
+
+def pointwise(b: Builder, x: Tensor) -> Tensor:
+    w = whole_numbers(b, 8, x.shape[0])
+    o, p, q, i = b.loops(f"o p:{x.shape[1]} q:{x.shape[2]} i")
+    return b.sum((o, p, q), (i,), x[i, p, q] * w[o, i])
+
+
+def largest_on_top(b: Builder, x: Tensor) -> Tensor:
+    """The largest of x and of windows of a weight of more rows."""
+    other = whole_numbers(b, x.shape[0], 2 * x.shape[1], x.shape[2])
+    c, p, q, k = b.loops(f"c p:{x.shape[1]} q:{x.shape[2]} k:2")
+    return b.max((c, p, q), (k,), other[c, p * 2 + k, q], x)
+
+
+INSIDE: dict[str, tuple[Write, int, int]] = {
+    "nothing": (lambda _, x: x, 2, 4),
+    "no window": (relu, 3, 4),
+    "pool": (largest, 3, 2),
+    "what follows it": (lambda b, x: relu(b, largest(b, x)), 4, 2),
+    "window of one row": (lambda b, x: largest(b, x, window=1), 3, 2),
+    "turned": (turned_pool, 3, 2),
+    "added to rows of another value": (
+        lambda b, x: add(b, largest(b, x), whole_numbers(b, 4, 8, 8)),
+        4,
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_inside(name: str) -> None:
+    """Each chunk of four rows makes so many of what follows, while it is near."""
+    write, ops, rows = INSIDE[name]
+    (loop,) = tiled(module := followed(write))
+    assert (loop.times, len(computations(loop)), behind(module)) == (4, ops, [])
+    (part,), (axis,) = loop.parts, loop.result_axes.get_values()
+    assert shape_of(part)[axis] == rows
+
+
+@pytest.mark.parametrize(("rows", "iterations"), [(8, 4), (7, 3), (6, 3), (3, 0), (2, 0)])
+def test_a_pool_that_reads_less(rows: int, iterations: int) -> None:
+    """Nobody computes rows that nobody reads; one iteration is no loop."""
+    loops = tiled(module := followed(lambda b, x: largest(b, x, rows=rows)))
+    assert [loop.times for loop in loops] == ([iterations] if iterations else [])
+    assert len(behind(module)) == 3 * (-(-rows // 2) - iterations)
+
+
+OUTSIDE: dict[str, tuple[Write, int]] = {
+    "a product": (depthwise, 1),
+    "a sum behind a pool": (lambda b, x: pointwise(b, largest(b, x)), 1),
+    "on top of it": (largest_on_top, 1),
+    "rows of two chunks": (lambda b, x: largest(b, x, window=3, rows=7), 1),
+    "another step": (lambda b, x: largest(b, x, window=3, step=3, rows=5), 1),
+    "turned behind": (lambda b, x: turned(b, largest(b, x)), 1),
+    "two readers": (lambda b, x: add(b, largest(b, x), turned(b, largest(b, x))), 4),
+    "of its own rows, turned": (lambda b, x: add(b, y := largest(b, x), turned(b, y)), 2),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_outside(name: str) -> None:
+    """Each of these needs rows of two chunks, or more than rows, or is work of another kind."""
+    write, ops = OUTSIDE[name]
+    (loop,) = tiled(module := followed(write))
+    assert (loop.times, len(behind(module))) == (4, ops)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 5, 6, 8, 15, 16, 20])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_chunks_along_any_axis(rows: int, axis: int) -> None:
+    """Whether they divide it or not, with what follows."""
+    whole = IMAGE[axis] // rows
+    loops = tiled(module := followed(relu, rows, axis=axis))
+    assert [loop.times for loop in loops] == ([whole] if whole > 1 else [])
+    pieces = -(-IMAGE[axis] // rows)
+    assert len(behind(module)) == 3 * (pieces - whole if whole > 1 else pieces)
+
+
+def test_a_result_that_several_read() -> None:
+    """It is put together once, and each reads it, behind the loop."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        return [turned(b, x), depthwise(b, x), x]
+
+    (loop,) = tiled(module := followed(write))
+    assert len(loop.results) == 1 and len(behind(module)) == 2
+
+
+def test_views_at_the_end_are_left() -> None:
+    """Views are no work: they are of the whole result."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return b.slice(b.collapse(x, [[0], [1, 2]]), [0, 0], [4, 100])
+
+    (loop,) = tiled(module := followed(write))
+    assert [type(op) for op in loop.body.block.ops if "tensor.c" in op.name] == []
+    kinds = [type(op) for op in network_of(module).body.block.ops]
+    assert tensor.CollapseShapeOp in kinds and tensor.ExtractSliceOp in kinds
+
+
+def test_what_stands_behind_is_cut_off() -> None:
+    """17 rows are four chunks of four and a row, of which a pool of eight rows reads nothing."""
+    (loop,) = tiled(module := followed(largest, shape=(4, 17, 16)))
+    assert loop.times == 4 and not behind(module)
+
+
+@pytest.mark.parametrize("how", ELSEWHERE)
+def test_other_values_are_read_elsewhere(how: str) -> None:
+    """An iteration sees a window of them, where rows of it are rows of theirs; else it is done
+    behind the loop.
+    """
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return add_from_elsewhere(b, x, whole_numbers(b, *ELSEWHERE[how]), how)
+
+    loops = tiled(module := followed(write, 8, (32, 24, 24)))
+    assert [loop.times for loop in loops] == [3]
+    outside = how in ("rows upside down", "channels further on in each row")
+    assert len(behind(module)) == outside
+
+
+def test_a_sum_on_top_of_another_value() -> None:
+    """A value that a reduction starts from is read by rows, whatever made it."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        start = b.slice(whole_numbers(b, 4, 9, 8), [0, 1, 0], [4, 8, 8])
+        c, p, q, k, m = b.loops("c p:8 q:8 k:2 m:2")
+        return b.max((c, p, q), (k, m), x[c, p * 2 + k, q * 2 + m], start)
+
+    tiled(followed(write))
+
+
+def test_a_sum_on_top_of_its_own_rows() -> None:
+    """What it starts from is made of what it reads."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        c, p, q = b.loops("c p:8 q:8")
+        start = b.map((c, p, q), x[c, p * 2, q * 2] * 2.0)
+        c, p, q, k, m = b.loops("c p:8 q:8 k:2 m:2")
+        return b.max((c, p, q), (k, m), x[c, p * 2 + k, q * 2 + m], start)
+
+    tiled(followed(write))
+
+
+def test_a_reader_between() -> None:
+    """What reads the image before all of it is computed would have to wait: it ends the loop."""
+
+    def whole(b: Builder, x: Tensor) -> list[Tensor]:
+        image = relu(b, x)
+        TILE.put(generic_of(image), (1, ROWS))
+        across = turned(b, image)
+        c, p, q = b.loops_of(image.shape)
+        upside = b.map((c, p, q), image[c, p * -1 + 15, q])
+        return [add(b, image, across), relu(b, image), upside]
+
+    (loop,) = tiled(network([IMAGE], whole))
+    assert loop.times == 4
+
+
+def test_a_view_between() -> None:
+    """A view of one result stands in front of what makes another one."""
+
+    def whole(b: Builder, x: Tensor) -> list[Tensor]:
+        image = relu(b, x)
+        TILE.put(generic_of(image), (1, ROWS))
+        flat = b.collapse(largest(b, image), [[0], [1, 2]])
+        return [flat, relu(b, image)]
+
+    (loop,) = tiled(network([IMAGE], whole))
+    assert loop.times == 4
+
+
+def test_a_first_one_that_others_read_too() -> None:
+    """Iterations that overlap make rows of it twice; those of the result are there once."""
+
+    def whole(b: Builder, x: Tensor) -> list[Tensor]:
+        image = relu(b, x)
+        TILE.put(generic_of(image), (1, ROWS))
+        return [largest(b, image, window=4, rows=7), image]
+
+    (loop,) = tiled(network([IMAGE], whole))
+    assert [shape_of(part)[1] for part in loop.parts] == [4, 2]
+
+
+STEPS: dict[str, Callable[[Builder, Tensor], Tensor]] = {
+    "relu": relu,
+    "pool": partial(lambda b, x: largest(b, x, rows=x.shape[1] // 2)),
+    "long pool": lambda b, x: largest(b, x, window=3, rows=(x.shape[1] - 1) // 2),
+    "pool by threes": lambda b, x: largest(b, x, window=3, step=3, rows=x.shape[1] // 3),
+    "turned": turned,
+    "flat": lambda b, x: b.expand(b.collapse(x, [[0], [1, 2]]), [[0], [1, 2]], x.shape),
+    "cut off": lambda b, x: b.slice(x, [0, 0, 0], [x.shape[0], x.shape[1] - 1, x.shape[2]]),
+    "sum": pointwise,
+    "added": lambda b, x: add(b, x, whole_numbers(b, *x.shape)),
+    "scaled": lambda b, x: scaled(b, x),
+}
+
+
+def scaled(b: Builder, x: Tensor) -> Tensor:
+    w = whole_numbers(b, x.shape[0])
+    c, p, q = b.loops_of(x.shape)
+    return b.map((c, p, q), maximum(x[c, p, q] * w[c], -5.0))
+
+
+@given(
+    height=st.integers(8, 30),
+    width=st.integers(8, 12),
+    rows=st.integers(1, 9),
+    axis=st.integers(0, 2),
+    steps=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4),
+    kept=st.lists(st.booleans(), min_size=4, max_size=4),
+)
+def test_any_chain(
+    height: int, width: int, rows: int, axis: int, steps: list[str], kept: list[bool]
+) -> None:
+    """Computations of any kind behind one another, of which others read some."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        found = []
+        for name, other in zip(steps, kept, strict=False):
+            if min(x.shape[1:]) < 4:
+                break
+            x = STEPS[name](b, x)
+            found += [x] if other else []
+        return [*found, x]
+
+    tiled(followed(write, rows, (3, height, width), axis))

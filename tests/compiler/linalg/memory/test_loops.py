@@ -1,0 +1,305 @@
+"""Loops over tiles as steps of a plan: which of them threads share, and in what memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.driver.assemble import artifact_of
+from ncc.compiler.linalg.memory.loops import FEWEST_ITERATIONS, MOST_UNEVEN, share_of, stays
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan
+from ncc.compiler.target import AVX512
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.weights.weight import WeightAttr
+from ncc.runtime.artifact import ALIGNMENT
+from ncc.runtime.session import Model
+from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.tiles import Seen, loop
+from tests.runnable import skipped_on_a_lesser_cpu
+
+MakeNetwork = Callable[..., ModuleOp]
+MakePlan = Callable[..., Plan]
+
+ROWS, COLUMNS = 4, 9
+
+NETWORK = """7767517
+7 8
+Input data 0 1 data 0=56 1=50 2=16
+Convolution a 1 1 data a 0=32 1=3 4=1 5=1 6=4608 9=1
+Split s 1 2 a a0 a1
+Convolution b 1 1 a0 b 0=32 1=3 4=1 5=1 6=9216 9=1
+Convolution c 1 1 b c 0=32 1=3 4=1 5=1 6=9216
+BinaryOp sum 2 1 c a1 d 0=0
+Convolution e 1 1 d out 0=16 1=3 4=1 5=1 6=4608
+"""
+
+
+def box(b: Builder, x: Tensor) -> Tensor:
+    """Sums of 3x3 windows."""
+    c, p, q, k, m = b.loops(f"c p:{x.shape[1] - 2} q:{x.shape[2] - 2} k:3 m:3")
+    return b.sum((c, p, q), (k, m), x[c, p + k, q + m])
+
+
+def two_boxes(b: Builder, x: Tensor) -> Tensor:
+    return box(b, box(b, x))
+
+
+def chunks(b: Builder, x: Tensor, count: int) -> Tensor:
+    """Two sums in a row for so many chunks of rows."""
+    (made,) = loop(b, count, [Seen(x, ROWS, ROWS + 4)], two_boxes)
+    return made
+
+
+def image(count: int) -> list[tuple[int, ...]]:
+    """The shape that so many chunks read."""
+    return [(3, ROWS * count + 4, COLUMNS)]
+
+
+def loops_of(plan: Plan) -> list[Loop]:
+    return [step for step in plan.steps if isinstance(step, Loop)]
+
+
+def shared_with(buffers: Sequence[Buffer], other: Buffer) -> list[Buffer]:
+    """Those of some buffers of the arena that lie where another one does."""
+    return [
+        one
+        for one in buffers
+        if one.kind is Kind.ARENA
+        and one.byte_offset < other.byte_offset + other.bytes
+        and other.byte_offset < one.byte_offset + one.bytes
+    ]
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_share_iterations(
+    make_network: MakeNetwork, make_plan: MakePlan, threads: int
+) -> None:
+    """Each has memory for what an iteration hands on, in whole lines; the rest moves along."""
+    module = make_network(image(6), lambda b, x: chunks(b, x, 6))
+    (step,) = (plan := make_plan(module, threads=threads)).steps
+    assert isinstance(step, Loop) and step.is_private
+    first, second = step.calls
+    assert (step.count, step.threads) == (6, threads)
+    assert step.further == ((ROWS * COLUMNS, 0), (0, ROWS * (COLUMNS - 4)))
+    (own,) = step.own
+    assert first.results[0].buffer is own is second.operands[0].buffer
+    each, rest = divmod(own.bytes, threads)
+    assert (rest, each % ALIGNMENT) == (0, 0)
+    assert 0 <= each - 4 * 3 * (ROWS + 2) * (COLUMNS - 2) < ALIGNMENT
+    assert plan.arena_bytes == own.bytes
+
+
+def test_one_thread_does_all_iterations(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """In the same memory, which is as large as what one of them hands on."""
+    (step,) = make_plan(make_network(image(6), lambda b, x: chunks(b, x, 6))).steps
+    assert isinstance(step, Loop) and not step.is_private
+    (own,) = step.own
+    assert own.elements == 3 * (ROWS + 2) * (COLUMNS - 2)
+
+
+def test_few_iterations_are_shared_call_by_call(
+    make_network: MakeNetwork, make_plan: MakePlan
+) -> None:
+    """Three of two threads take as long as four."""
+    (step,) = make_plan(make_network(image(3), lambda b, x: chunks(b, x, 3)), threads=2).steps
+    assert isinstance(step, Loop) and not step.is_private and step.count == 3
+
+
+def test_what_is_left_stands_behind(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """In the memory that the loop had for its own."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        last = b.slice(x, [0, 4 * ROWS, 0], [3, 3 + 4, COLUMNS])
+        return b.concat([chunks(b, x, 4), two_boxes(b, last)], axis=1)
+
+    plan = make_plan(make_network([(3, 4 * ROWS + 7, COLUMNS)], write), threads=2)
+    first, *others = plan.steps
+    assert isinstance(first, Loop) and first.count == 4
+    assert [type(step) for step in others] == [Call, Call]
+    (own,) = first.own
+    assert plan.arena_bytes == own.bytes
+
+
+def test_a_value_that_is_returned_is_not_handed_on(
+    make_network: MakeNetwork, make_plan: MakePlan
+) -> None:
+    """It is alive behind the loop, with a part for each iteration."""
+
+    def both(b: Builder, x: Tensor) -> list[Tensor]:
+        first = box(b, x)
+        return [box(b, first), first]
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        return loop(b, 6, [Seen(x, ROWS, ROWS + 4)], both)
+
+    (step,) = loops_of(make_plan(make_network(image(6), write), threads=2))
+    assert not step.own
+    assert step.further[0][1] == (ROWS + 2) * (COLUMNS - 2)
+
+
+def test_a_sum_in_place(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """What each iteration reads where it writes is no other iteration's."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        whole = relu(b, b.slice(x, [0, 2, 2], [3, 24, COLUMNS - 4]))
+        held = box(b, b.pad(whole, [0, 1, 1], [0, 1, 1], 0.0))
+
+        def with_other(b: Builder, x: Tensor, other: Tensor) -> Tensor:
+            made, at = two_boxes(b, x), b.loops_of(other.shape)
+            return b.map(at, made[at] + other[at])
+
+        seen = [Seen(x, ROWS, ROWS + 4), Seen(held, ROWS, ROWS)]
+        (made,) = loop(b, 6, seen, with_other)
+        return box(b, made)
+
+    plan = make_plan(make_network([(3, 28, COLUMNS)], write), threads=2)
+    (step,) = loops_of(plan)
+    given = [s.buffer for call in step.calls for s in call.operands if s.buffer not in step.own]
+    (made,) = {subview.buffer for call in step.calls for subview in call.results} - step.own
+    (taken,) = shared_with(given, made)
+    assert taken.bytes == made.bytes
+
+
+def test_a_value_that_another_call_of_the_loop_reads(
+    make_network: MakeNetwork, make_plan: MakePlan
+) -> None:
+    """An iteration may read rows that one before it has written over: they keep their memory."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        held = relu(b, x)
+
+        def with_other(b: Builder, x: Tensor, other: Tensor) -> Tensor:
+            made, at = two_boxes(b, x), b.loops_of(other.shape)
+            return b.map(at, made[at] + other[at])
+
+        rows = b.slice(held, [0, 2, 2], [3, 24, COLUMNS - 4])
+        seen = [Seen(held, ROWS, ROWS + 4), Seen(rows, ROWS, ROWS)]
+        (made,) = loop(b, 6, seen, with_other)
+        return box(b, b.pad(made, [0, 2, 2], [0, 2, 2], 0.0))
+
+    (step,) = loops_of(make_plan(make_network([(3, 28, COLUMNS)], write), threads=2))
+    given = [s.buffer for call in step.calls for s in call.operands if s.buffer not in step.own]
+    (made,) = {subview.buffer for call in step.calls for subview in call.results} - step.own
+    assert not shared_with(given, made)
+
+
+def test_halos_stand_in_front(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """That of what a loop writes, and nothing is between them."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return box(b, b.pad(chunks(b, x, 6), [0, 1, 1], [0, 1, 1], 0.0))
+
+    steps = make_plan(make_network(image(6), write), threads=2).steps
+    assert [type(step) for step in steps] == [Halo, Loop, Call]
+
+
+def test_halos_stand_behind_where_memory_is_taken_over(
+    make_network: MakeNetwork, make_plan: MakePlan
+) -> None:
+    """Where a result takes the memory of a value with another halo, its own is written later."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        held = relu(b, b.slice(x, [0, 2, 2], [3, 24, COLUMNS - 4]))
+        beside = box(b, b.pad(held, [0, 2, 2], [0, 0, 0], 0.0))
+
+        def with_other(b: Builder, x: Tensor, other: Tensor) -> Tensor:
+            made, at = two_boxes(b, x), b.loops_of(other.shape)
+            return b.map(at, made[at] + other[at])
+
+        seen = [Seen(x, ROWS, ROWS + 4), Seen(held, ROWS, ROWS)]
+        (made,) = loop(b, 6, seen, with_other)
+        last = box(b, b.pad(made, [0, 0, 0], [0, 2, 2], 0.0))
+        return b.concat([beside, last], axis=1)
+
+    plan = make_plan(make_network([(3, 28, COLUMNS)], write), threads=2)
+    (at,) = (k for k, step in enumerate(plan.steps) if isinstance(step, Loop))
+    taken = [step for step in plan.steps if isinstance(step, Halo)]
+    assert len(taken) == 2
+    step = plan.steps[at]
+    assert isinstance(step, Loop)
+    given = [s.buffer for call in step.calls for s in call.operands if s.buffer not in step.own]
+    (made,) = {subview.buffer for call in step.calls for subview in call.results} - step.own
+    if shared_with(given, made):
+        assert isinstance(plan.steps[at + 1], Halo)
+    else:
+        assert isinstance(plan.steps[at - 1], Halo)
+
+
+def test_weights_have_to_stay(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Each thread reads all of them in each iteration."""
+
+    def of(channels: int) -> Loop:
+        def write(b: Builder, x: Tensor) -> Tensor:
+            w = b.weight(WeightAttr.of(np.ones((channels, x.shape[0]), np.float32)))
+            u = b.weight(WeightAttr.of(np.ones((8, channels), np.float32)))
+
+            def one(b: Builder, part: Tensor) -> Tensor:
+                o, p, q, i = b.loops(f"o p:1 q:{COLUMNS} i")
+                held = b.sum((o, p, q), (i,), part[i, p, q] * w[o, i])
+                o, p, q, i = b.loops(f"o p:1 q:{COLUMNS} i")
+                return b.sum((o, p, q), (i,), held[i, p, q] * u[o, i])
+
+            (made,) = loop(b, 6, [Seen(x, 1, 1)], one)
+            return made
+
+        (step,) = loops_of(make_plan(make_network([(512, 6, COLUMNS)], write), threads=2))
+        return step
+
+    assert of(64).is_private and not of(1024).is_private
+    assert 4 * 512 * 1024 > AVX512.core.l2_bytes * 0.9
+
+
+def test_weights_of_an_iteration_move(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """A constant of which each iteration reads a window is there once."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(WeightAttr.of(np.ones((3, 6, COLUMNS), np.float32)))
+
+        def one(b: Builder, part: Tensor, own: Tensor) -> Tensor:
+            at = b.loops_of(part.shape)
+            return b.map(at, part[at] * own[at])
+
+        (made,) = loop(b, 6, [Seen(x, 1, 1), Seen(w, 1, 1)], one)
+        return made
+
+    plan = make_plan(make_network([(3, 6, COLUMNS)], write))
+    (step,) = loops_of(plan)
+    (constant,) = plan.constants
+    (call,) = step.calls
+    assert constant.elements == 3 * 6 * COLUMNS
+    (further,) = (s.further for s in call.operands if s.buffer is constant)
+    assert further == COLUMNS
+
+
+def test_shares() -> None:
+    """Whole iterations are dealt out: 5 to two threads are 3 at most, where 2.5 would do."""
+    assert share_of(8, 2) == share_of(6, 3) == 1
+    assert share_of(5, 2) == MOST_UNEVEN
+    assert share_of(FEWEST_ITERATIONS * 4 - 1, 4) is share_of(0, 2) is share_of(9, 4) is None
+    assert stays(500, 400, 1000) and not stays(500, 401, 1000)
+
+
+@pytest.mark.parametrize(
+    "target", ["host", *(pytest.param(t, marks=pytest.mark.slow) for t in ("avx2", "baseline"))]
+)
+def test_the_same_bits(tmp_path: Path, target: str) -> None:
+    """Of convolutions in tiles with a residual between them, on any number of threads."""
+    path = tmp_path / "net.param"
+    path.write_text(NETWORK)
+    x = np.random.default_rng(1).standard_normal((16, 50, 56)).astype(np.float32)
+    found = []
+    for threads in (1, 2, 3):
+        options = Options.of(random_weights=1, num_threads=threads, target=target)
+        with (
+            skipped_on_a_lesser_cpu(),
+            Model(artifact_of(Compilation(path, None, options))) as model,
+        ):
+            found += [model(x) for _ in range(5)]
+    for result in found[1:]:
+        np.testing.assert_array_equal(result, found[0])

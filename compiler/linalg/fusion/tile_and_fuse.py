@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import TILE, VALID_EXTENTS
@@ -349,7 +350,7 @@ def _cut(chain: _Chain) -> None:
     move_before(b, last)
     for op in others:
         op.detach()
-        last.parent.insert_op_before(op, last)
+        Rewriter.insert_op(op, InsertPoint.before(last))
     for old, new in whole.items():
         new.value.name_hint = old.name_hint
         old.replace_uses_with_if(new.value, lambda use: use.operation not in inside)

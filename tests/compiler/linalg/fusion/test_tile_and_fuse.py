@@ -37,6 +37,7 @@ from tests.compiler.linalg.computations import (
     whole_numbers,
 )
 from tests.compiler.linalg.convolutions.layers import (
+    along,
     block,
     convolution,
     dilated,
@@ -44,7 +45,6 @@ from tests.compiler.linalg.convolutions.layers import (
     pool,
     volume,
 )
-from tests.compiler.linalg.convolutions.test_convolve_along_one_axis import along
 from tests.compiler.linalg.convolutions.tiled import in_tiles
 from tests.crossed import crossed
 from tests.structured.evaluate import evaluate

@@ -387,9 +387,10 @@ def test_numbers_of_what_follows(make_network: MakeNetwork, size: int, always_ti
     assert all(len(shape_of(op.results[0])) == 5 for op in generics(module)[1:])
 
 
-@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("size", [8, 13])
-def test_nothing_twice(make_network: MakeNetwork, make_plan: Any, size: int) -> None:
+def test_nothing_twice(
+    make_network: MakeNetwork, make_plan: Any, size: int, always_tiled: Form
+) -> None:
     """Three kernels a convolution, with all that follows, and not a single copy between layers."""
     shape = (16, size, size)
     module = make_network([shape], lambda b, x: block(b, block(b, relu(b, x))))

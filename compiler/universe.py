@@ -16,6 +16,7 @@ DIALECTS = {
     "ncnn": ("ncc.dialects.ncnn.dialect", "NCNN"),
     "rt": ("ncc.dialects.rt", "RT"),
     "tile": ("ncc.dialects.tile", "TILE"),
+    "tiled": ("ncc.dialects.tiled", "TILED"),
 }
 PASSES = {
     "unroll-batches": ("ncc.compiler.ncnn.unroll_batches", "UnrollBatches"),
@@ -57,6 +58,7 @@ PASSES = {
     "hoist-gathers": ("ncc.compiler.linalg.layout.hoist_gathers", "HoistGathers"),
     "pack-channels": ("ncc.compiler.linalg.layout.pack_channels", "PackChannels"),
     "fold-transposes": ("ncc.compiler.linalg.layout.fold_transposes", "FoldTransposes"),
+    "tile-and-fuse": ("ncc.compiler.linalg.fusion.tile_and_fuse", "TileAndFuse"),
     "pack-vnni": ("ncc.compiler.linalg.data_types.pack_vnni", "PackVnni"),
     "split-bf16": ("ncc.compiler.linalg.data_types.split_bf16", "SplitBf16"),
     "fold-scale-into-weights": (

@@ -96,6 +96,7 @@ SILENT = {
     "join-gathers": "it rewrites concats of channels",
     "align-channels": "it decides about values with all their readers",
     "pack-channels": "it decides about all values at once, by a minimum cut",
+    "tile-and-fuse": "it does what another pass has decided",
     "pack-vnni": "it decides about values with all their readers",
     "narrow-weights": "it decides about constants with all their readers",
     "quantize-weights": "it decides about constants with all their readers",

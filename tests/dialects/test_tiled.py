@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import Builtin, Float32Type, ModuleOp, TensorType, f32
 from xdsl.dialects.test import Test, TestOp
-from xdsl.ir import Attribute, Block
+from xdsl.ir import Block
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
@@ -62,7 +62,7 @@ def made(
 ) -> TiledLoopOp:
     """A loop over windows (shape, axis, step, size) of operands that yields parts (shape, axis)."""
 
-    def kind(shape: Sequence[int]) -> TensorType[Attribute]:
+    def kind(shape: Sequence[int]) -> TensorType[Float32Type]:
         return TensorType(f32, shape)
 
     source = TestOp(result_types=[kind(shape) for shape, *_ in windows])

@@ -51,6 +51,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
@@ -100,7 +101,7 @@ class SplitBf16(LinalgChoice["Halved"]):
         return _shown(found.cycles)
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        rewrite = _Rewrite(block, self.target)
+        rewrite = _Rewrite(self.target)
         for op in generics_of(block):
             found = self.decide(op, decisions)
             if found is not None:
@@ -289,8 +290,7 @@ def _group(form: AffineForm, loop: int, linalg_op: LinalgOp) -> int | None:
 class _Rewrite:
     """Rewrites one network; makes halves once for all readers."""
 
-    def __init__(self, block: Block, target: Target) -> None:
-        self.block = block
+    def __init__(self, target: Target) -> None:
         self.target = target
         self.halves = Bf16Values()
         self.weights: dict[tuple[SSAValue, int], Tensor] = {}
@@ -307,7 +307,8 @@ class _Rewrite:
         for part in self._parts(b, found, x, w, result):
             result = self._sum(b, found, *part, result)
         replace_op(op, b, result)
-        self.block.erase_op(op)
+        op.detach()
+        op.erase()
 
     def _parts(
         self, b: Builder, found: Halved, x: Tensor, w: Tensor, y: Tensor
@@ -365,6 +366,6 @@ class _Rewrite:
             held = ConstantOp.of(WeightAttr(Bf16Pairs(pairs).weights))
             owner = value.owner
             assert isinstance(owner, ConstantOp)
-            self.block.insert_op_before(held, owner)
+            Rewriter.insert_op(held, InsertPoint.before(owner))
             self.weights[key] = tensor_of(held.result)
         return self.weights[key]

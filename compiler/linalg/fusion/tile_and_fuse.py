@@ -178,12 +178,13 @@ class _Chain:
         loop = _loop_along(linalg_op, axis)
         others = (access for access in linalg_op.reads if access.value not in self.along)
         start = outs_of(linalg_op.op)
-        if not all(_is_window(access, loop) for access in others) or start in self.along:
+        windows = all(_is_window(access, loop) for access in others)
+        if not windows or start in self.along or loop in linalg_op.indexed:
             return False
         if not isinstance(start.owner, GenericOp):
             return isinstance(start.owner, FillOp | tensor.EmptyOp)
         first = LinalgOp(start.owner)
-        if first.write.axes is None or not first.is_pointwise or first.computes_coordinates:
+        if first.write.axes is None or not first.is_pointwise or first.captured:
             return False
         made = any(access.value in self.along for access in first.reads)
         return not made and self._has_windows(first, axis)

@@ -87,6 +87,42 @@ def grouped(b: Builder, x: Tensor, outputs: int, *, window: int, stride: int = 1
     return b.sum((g, o, p, q), (i, k, m), data * w[g, o, i, k, m], bias)
 
 
+def along(
+    b: Builder,
+    x: Tensor,
+    outputs: int,
+    taps: int,
+    axis: int,
+    *,
+    dilation: int = 1,
+    stride: int = 1,
+    loops: int = 2,
+) -> Tensor:
+    """A convolution along rows (axis 1) or columns (axis 2), with a border; the window's other axis
+    has one tap, or no loop.
+    """
+    reach = dilation * (taps - 1)
+    low, high = [0, 0, 0], [0, 0, 0]
+    low[axis], high[axis] = reach // 2, reach - reach // 2
+    x = b.pad(x, low, high)
+    height, width = x.shape[1:]
+    if axis == 1:
+        height = (height - reach - 1) // stride + 1
+    else:
+        width = (width - reach - 1) // stride + 1
+    window = [taps] if loops == 1 else [taps, 1] if axis == 1 else [1, taps]
+    w = weights(b, (outputs, x.shape[0], *window))
+    bias = b.spread(weights(b, (outputs,), 1), (outputs, height, width), axis=0)
+    o, p, q, i, *ks = b.loops(f"o p:{height} q:{width} i {'k m' if loops == 2 else 'k'}")
+    k = ks[0] if axis == 1 or loops == 1 else ks[1]
+    cell = (p if axis == 1 else q) * stride + k * dilation
+    row, column = (cell, q) if axis == 1 else (p, cell)
+    if loops == 2:
+        row, column = (row, column + ks[1]) if axis == 1 else (row + ks[0], column)
+    data = x[i, row, column]
+    return b.sum((o, p, q), (i, *ks), data * w[(o, i, *ks)], bias)
+
+
 def pool(b: Builder, x: Tensor, window: int = 2, stride: int = 2) -> Tensor:
     """The largest of each window, which is wholly inside."""
     height, width = ((n - window) // stride + 1 for n in x.shape[1:])

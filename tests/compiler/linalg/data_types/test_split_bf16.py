@@ -19,13 +19,16 @@ from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolutio
 from ncc.compiler.linalg.convolutions.forms import F2
 from ncc.compiler.linalg.data_types.bf16_values import STEP
 from ncc.compiler.linalg.data_types.split_bf16 import SplitBf16
+from ncc.compiler.linalg.fusion.tile_and_fuse import TileAndFuse
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.target import AMX, Target
 from ncc.dialects.bfloat16 import bf16_pairs, from_bfloat16
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import sqrt
+from ncc.dialects.tiled import TiledLoopOp
 from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.convolutions.tiled import in_tiles
 from tests.compiler.tile_cores import FAST, SHARED, SLOW
 from tests.structured.evaluate import evaluate
 
@@ -398,5 +401,27 @@ def test_convolutions_round_as_they_promise(
     SplitBf16(target).apply(Context(), module)
     module.verify()
     assert bool(halved(module)) == halves and (is_tiled or halves)
+    [after] = evaluate(network_of(module), [x])
+    assert abs(after - exact).max() <= 1e-5 * abs(exact).max()
+
+
+@pytest.mark.parametrize("channels", [pytest.param(256, marks=pytest.mark.slow), 272])
+def test_sums_of_tiles_in_a_loop(make_network: MakeNetwork, channels: int) -> None:
+    """Each iteration makes the halves of its tiles; an odd number of blocks is filled up there."""
+    target = in_tiles(F2, rows=3, target=AMX)
+    module = make_network([(channels, 20, 20)], windows(256, 3))
+    x = random(channels, 20, 20)
+    [exact] = evaluate(network_of(module), [x], dtype=np.float64)
+    for one in (
+        ChooseConvolution(target, halves=True),
+        PackChannels(),
+        SplitBf16(target),
+        TileAndFuse(),
+    ):
+        one.apply(Context(), module)
+        module.verify()
+    (loop,) = (op for op in network_of(module).body.block.ops if isinstance(op, TiledLoopOp))
+    kinds = [element_of(op.results[0]) for op in loop.body.block.ops if isinstance(op, GenericOp)]
+    assert kinds[:2] == [f32, bf16] and bf16 not in kinds[2:]
     [after] = evaluate(network_of(module), [x])
     assert abs(after - exact).max() <= 1e-5 * abs(exact).max()

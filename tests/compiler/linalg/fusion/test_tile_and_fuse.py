@@ -18,7 +18,6 @@ from xdsl.dialects.linalg.ops import GenericOp
 from ncc.compiler.linalg.analysis.attributes import TILE
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.convolutions import choose_convolution as convolve
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.fusion.tile_and_fuse import TileAndFuse
@@ -38,6 +37,7 @@ from tests.compiler.linalg.computations import (
     whole_numbers,
 )
 from tests.compiler.linalg.convolutions.layers import (
+    along,
     block,
     convolution,
     dilated,
@@ -45,7 +45,7 @@ from tests.compiler.linalg.convolutions.layers import (
     pool,
     volume,
 )
-from tests.compiler.linalg.convolutions.test_convolve_along_one_axis import along
+from tests.compiler.linalg.convolutions.tiled import in_tiles
 from tests.crossed import crossed
 from tests.structured.evaluate import evaluate
 
@@ -84,19 +84,18 @@ def behind(module: ModuleOp) -> list[GenericOp]:
 
 
 @pytest.fixture(params=[1, 2, 3])
-def chunk(
-    request: pytest.FixtureRequest, always_tiled: Form, monkeypatch: pytest.MonkeyPatch
-) -> int:
+def chunk(request: pytest.FixtureRequest) -> int:
     """So many rows of tiles, or columns, are computed at a time."""
     size: int = request.param
-    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: size)
     return size
 
 
-def loops_of(shape: Shape, write: Write, *, packed: bool = True) -> list[TiledLoopOp]:
+def loops_of(
+    form: Form, chunk: int, shape: Shape, write: Write, *, packed: bool = True
+) -> list[TiledLoopOp]:
     """The loops of a network behind the passes that choose tiles, and perhaps the layout."""
     module = network([shape], write)
-    ChooseConvolution().apply(Context(), module)
+    ChooseConvolution(in_tiles(form, chunk)).apply(Context(), module)
     if packed:
         PackChannels().apply(Context(), module)
     return tiled(module, exact=False)
@@ -108,9 +107,9 @@ def test_rows_of_tiles(chunk: int, always_tiled: Form, height: int, packed: bool
     stands behind it.
     """
     whole = height // always_tiled.tile // chunk
-    loops = loops_of(
-        (16, height, 9), lambda b, x: relu(b, convolution(b, relu(b, x), 16)), packed=packed
-    )
+    shape = (16, height, 9)
+    write = lambda b, x: relu(b, convolution(b, relu(b, x), 16))  # noqa: E731
+    loops = loops_of(always_tiled, chunk, shape, write, packed=packed)
     assert [loop.times for loop in loops] == ([whole] if whole > 1 else [])
     for loop in loops:
         image, *_ = (window for window in loop.windows if window.step)
@@ -132,9 +131,9 @@ LAYERS: dict[str, tuple[Shape, Write]] = {
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_convolutions(chunk: int, layer: str) -> None:
+def test_convolutions(always_tiled: Form, chunk: int, layer: str) -> None:
     """Each in as many loops as there are convolutions that have iterations enough."""
-    loops = loops_of(*LAYERS[layer])
+    loops = loops_of(always_tiled, chunk, *LAYERS[layer])
     assert loops or chunk > 1
     for loop in loops:
         assert loop.times > 1
@@ -145,7 +144,9 @@ def test_convolutions(chunk: int, layer: str) -> None:
     ("taps", "parts", "width", "dilation"),
     [(3, 1, 41, 1), (7, 2, 48, 1), (11, 3, 41, 1), (7, 2, 48, 3), (11, 3, 67, 3)],
 )
-def test_a_single_row(chunk: int, taps: int, parts: int, width: int, dilation: int) -> None:
+def test_a_single_row(
+    always_tiled: Form, chunk: int, taps: int, parts: int, width: int, dilation: int
+) -> None:
     """It is cut along its columns. Windows of several parts read V of the next chunk, too: both
     iterations make it.
     """
@@ -155,7 +156,7 @@ def test_a_single_row(chunk: int, taps: int, parts: int, width: int, dilation: i
         y = relu(b, along(b, x, 16, taps, 2, dilation=dilation))
         return relu(b, add(b, along(b, y, 16, taps, 2, dilation=dilation), x))
 
-    for loop in loops_of((16, 1, width), write):
+    for loop in loops_of(always_tiled, chunk, (16, 1, width), write):
         (transform, *_) = computations(loop)
         made = shape_of(transform.op.results[0])[-2 if dilation == 1 else -3]
         assert made == chunk + parts - 1
@@ -169,10 +170,11 @@ def siblings(b: Builder, x: Tensor, follow: Callable[[Builder, Tensor], Tensor])
 @pytest.mark.parametrize("height", [16, 18, 25])
 @pytest.mark.parametrize("follow", [lambda _, y: y, pool], ids=["both", "a pool behind one"])
 def test_siblings_share_v(
-    chunk: int, height: int, follow: Callable[[Builder, Tensor], Tensor]
+    always_tiled: Form, chunk: int, height: int, follow: Callable[[Builder, Tensor], Tensor]
 ) -> None:
     """One loop makes the results of all, and the transform of their image once."""
-    loops = loops_of((16, height, 10), lambda b, x: siblings(b, relu(b, x), follow))
+    write = lambda b, x: siblings(b, relu(b, x), follow)  # noqa: E731
+    loops = loops_of(always_tiled, chunk, (16, height, 10), write)
     for loop in loops:
         assert len(loop.results) == 2
         assert sum(op.separable is not None for op in computations(loop)) == 3

@@ -26,62 +26,34 @@ builtin.module {
 %8 = ncnn.constant <[6, 6] inline "f4" "00008040000000000000a0c0000000000000803f0000000000000000000080c0000080c00000803f0000803f000000000000000000008040000080c0000080bf0000803f0000000000000000000000c0000080bf000000400000803f000000000000000000000040000080bf000000c00000803f000000000000000000008040000000000000a0c0000000000000803f"> : tensor<6x6xf32>
 %9 = ncnn.constant <[4, 6] inline "f4" "0000803f0000803f0000803f0000803f0000803f00000000000000000000803f000080bf00000040000000c000000000000000000000803f0000803f000080400000804000000000000000000000803f000080bf00000041000000c10000803f"> : tensor<4x6xf32>
 %10 = ncnn.constant <[6, 6, 48, 48] transformed [[0.25, 0.0, 0.0], [-0.16666666666666666, -0.16666666666666666, -0.16666666666666666], [-0.16666666666666666, 0.16666666666666666, -0.16666666666666666], [0.041666666666666664, 0.08333333333333333, 0.16666666666666666], [0.041666666666666664, -0.08333333333333333, 0.16666666666666666], [0.0, 0.0, 1.0]] by [[0.25, 0.0, 0.0], [-0.16666666666666666, -0.16666666666666666, -0.16666666666666666], [-0.16666666666666666, 0.16666666666666666, -0.16666666666666666], [0.041666666666666664, 0.08333333333333333, 0.16666666666666666], [0.041666666666666664, -0.08333333333333333, 0.16666666666666666], [0.0, 0.0, 1.0]] of <[48, 48, 3, 3] random 7 0 1.0 0.0>> : tensor<6x6x48x48xf32>
-%11 = tensor.extract_slice %p[0, 0, 0] [48, 14, 38] [1, 1, 1] : tensor<48x38x38xf32> to tensor<48x14x38xf32>
-%12 = tensor.empty() : tensor<48x6x6x3x9xf32>
-%13 = arith.constant 0.000000e+00 : f32
-%14 = linalg.fill ins(%13 : f32) outs(%12 : tensor<48x6x6x3x9xf32>) -> tensor<48x6x6x3x9xf32>
-%15 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, ((d3 * 4) + d5), ((d4 * 4) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "conv"} ins(%8, %8, %11 : tensor<6x6xf32>, tensor<6x6xf32>, tensor<48x14x38xf32>) outs(%14 : tensor<48x6x6x3x9xf32>) attrs =  {separable = [[[4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -4.000000e+00 : f32, -4.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, -4.000000e+00 : f32, -1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, -1.000000e+00 : f32, -2.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32]], [[4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -4.000000e+00 : f32, -4.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, -4.000000e+00 : f32, -1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, -1.000000e+00 : f32, -2.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32]]]} {
-^bb0(%16: f32, %17: f32, %18: f32, %19: f32):
-  %20 = arith.mulf %17, %18 : f32
-  %21 = arith.mulf %16, %20 : f32
-  %22 = arith.addf %19, %21 : f32
-  linalg.yield %22 : f32
-} -> tensor<48x6x6x3x9xf32>
-%23 = tensor.empty() : tensor<48x6x6x3x9xf32>
-%24 = arith.constant 0.000000e+00 : f32
-%25 = linalg.fill ins(%24 : f32) outs(%23 : tensor<48x6x6x3x9xf32>) -> tensor<48x6x6x3x9xf32>
-%26 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d5, d1, d2, d3, d4)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d1, d2, d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"], doc = "conv"} ins(%15, %10 : tensor<48x6x6x3x9xf32>, tensor<6x6x48x48xf32>) outs(%25 : tensor<48x6x6x3x9xf32>) attrs =  {factors = f32} {
-^bb0(%27: f32, %28: f32, %29: f32):
-  %30 = arith.mulf %27, %28 : f32
-  %31 = arith.addf %29, %30 : f32
-  linalg.yield %31 : f32
-} -> tensor<48x6x6x3x9xf32>
-%32 = tensor.empty() : tensor<48x3x4x9x4xf32>
-%33 = arith.constant 0.000000e+00 : f32
-%34 = linalg.fill ins(%33 : f32) outs(%32 : tensor<48x3x4x9x4xf32>) -> tensor<48x3x4x9x4xf32>
-%35 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d5, d6, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "conv"} ins(%9, %9, %26 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<48x6x6x3x9xf32>) outs(%34 : tensor<48x3x4x9x4xf32>) attrs =  {separable = [[[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, 1.000000e+00 : f32]], [[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, 1.000000e+00 : f32]]]} {
-^bb0(%36: f32, %37: f32, %38: f32, %39: f32):
-  %40 = arith.mulf %37, %38 : f32
-  %41 = arith.mulf %36, %40 : f32
-  %42 = arith.addf %39, %41 : f32
-  linalg.yield %42 : f32
-} -> tensor<48x3x4x9x4xf32>
-%43 = tensor.extract_slice %p[0, 12, 0] [48, 14, 38] [1, 1, 1] : tensor<48x38x38xf32> to tensor<48x14x38xf32>
-%44 = tensor.empty() : tensor<48x6x6x3x9xf32>
-%45 = arith.constant 0.000000e+00 : f32
-%46 = linalg.fill ins(%45 : f32) outs(%44 : tensor<48x6x6x3x9xf32>) -> tensor<48x6x6x3x9xf32>
-%47 = like %15 of %8, %8, %43, %46
-%55 = tensor.empty() : tensor<48x6x6x3x9xf32>
-%56 = arith.constant 0.000000e+00 : f32
-%57 = linalg.fill ins(%56 : f32) outs(%55 : tensor<48x6x6x3x9xf32>) -> tensor<48x6x6x3x9xf32>
-%58 = like %26 of %47, %10, %57
-%64 = tensor.empty() : tensor<48x3x4x9x4xf32>
-%65 = arith.constant 0.000000e+00 : f32
-%66 = linalg.fill ins(%65 : f32) outs(%64 : tensor<48x3x4x9x4xf32>) -> tensor<48x3x4x9x4xf32>
-%67 = like %35 of %9, %9, %58, %66
-%75 = tensor.extract_slice %p[0, 24, 0] [48, 14, 38] [1, 1, 1] : tensor<48x38x38xf32> to tensor<48x14x38xf32>
-%76 = tensor.empty() : tensor<48x6x6x3x9xf32>
-%77 = arith.constant 0.000000e+00 : f32
-%78 = linalg.fill ins(%77 : f32) outs(%76 : tensor<48x6x6x3x9xf32>) -> tensor<48x6x6x3x9xf32>
-%79 = like %15 of %8, %8, %75, %78
-%87 = tensor.empty() : tensor<48x6x6x3x9xf32>
-%88 = arith.constant 0.000000e+00 : f32
-%89 = linalg.fill ins(%88 : f32) outs(%87 : tensor<48x6x6x3x9xf32>) -> tensor<48x6x6x3x9xf32>
-%90 = like %26 of %79, %10, %89
-%96 = tensor.empty() : tensor<48x3x4x9x4xf32>
-%97 = arith.constant 0.000000e+00 : f32
-%98 = linalg.fill ins(%97 : f32) outs(%96 : tensor<48x3x4x9x4xf32>) -> tensor<48x3x4x9x4xf32>
-%99 = like %35 of %9, %9, %90, %98
-%107 = tensor.concat dim(1) %35, %67, %99 : (tensor<48x3x4x9x4xf32>, tensor<48x3x4x9x4xf32>, tensor<48x3x4x9x4xf32>) -> tensor<48x9x4x9x4xf32>
-%y_1 = tensor.collapse_shape %107 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<48x9x4x9x4xf32> into tensor<48x36x36xf32>
+%11 = tensor.empty() : tensor<48x6x6x9x9xf32>
+%12 = arith.constant 0.000000e+00 : f32
+%13 = linalg.fill ins(%12 : f32) outs(%11 : tensor<48x6x6x9x9xf32>) -> tensor<48x6x6x9x9xf32>
+%14 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, ((d3 * 4) + d5), ((d4 * 4) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "conv"} ins(%8, %8, %p : tensor<6x6xf32>, tensor<6x6xf32>, tensor<48x38x38xf32>) outs(%13 : tensor<48x6x6x9x9xf32>) attrs =  {separable = [[[4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -4.000000e+00 : f32, -4.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, -4.000000e+00 : f32, -1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, -1.000000e+00 : f32, -2.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32]], [[4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -4.000000e+00 : f32, -4.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, -4.000000e+00 : f32, -1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, -1.000000e+00 : f32, -2.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32]]], tile = array<i64: 3, 3>} {
+^bb0(%15: f32, %16: f32, %17: f32, %18: f32):
+  %19 = arith.mulf %16, %17 : f32
+  %20 = arith.mulf %15, %19 : f32
+  %21 = arith.addf %18, %20 : f32
+  linalg.yield %21 : f32
+} -> tensor<48x6x6x9x9xf32>
+%22 = tensor.empty() : tensor<48x6x6x9x9xf32>
+%23 = arith.constant 0.000000e+00 : f32
+%24 = linalg.fill ins(%23 : f32) outs(%22 : tensor<48x6x6x9x9xf32>) -> tensor<48x6x6x9x9xf32>
+%25 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d5, d1, d2, d3, d4)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d1, d2, d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"], doc = "conv"} ins(%14, %10 : tensor<48x6x6x9x9xf32>, tensor<6x6x48x48xf32>) outs(%24 : tensor<48x6x6x9x9xf32>) attrs =  {factors = f32} {
+^bb0(%26: f32, %27: f32, %28: f32):
+  %29 = arith.mulf %26, %27 : f32
+  %30 = arith.addf %28, %29 : f32
+  linalg.yield %30 : f32
+} -> tensor<48x6x6x9x9xf32>
+%31 = tensor.empty() : tensor<48x9x4x9x4xf32>
+%32 = arith.constant 0.000000e+00 : f32
+%33 = linalg.fill ins(%32 : f32) outs(%31 : tensor<48x9x4x9x4xf32>) -> tensor<48x9x4x9x4xf32>
+%34 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d5, d6, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "conv"} ins(%9, %9, %25 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<48x6x6x9x9xf32>) outs(%33 : tensor<48x9x4x9x4xf32>) attrs =  {separable = [[[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, 1.000000e+00 : f32]], [[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, 1.000000e+00 : f32]]]} {
+^bb0(%35: f32, %36: f32, %37: f32, %38: f32):
+  %39 = arith.mulf %36, %37 : f32
+  %40 = arith.mulf %35, %39 : f32
+  %41 = arith.addf %38, %40 : f32
+  linalg.yield %41 : f32
+} -> tensor<48x9x4x9x4xf32>
+%y_1 = tensor.collapse_shape %34 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<48x9x4x9x4xf32> into tensor<48x36x36xf32>
 func.return %y_1 : tensor<48x36x36xf32>

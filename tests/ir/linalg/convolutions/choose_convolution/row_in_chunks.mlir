@@ -34,68 +34,35 @@ builtin.module {
 %16 = ncnn.constant <[1, 1] inline "f4" "0000803f"> : tensor<1x1xf32>
 %17 = ncnn.constant <[4, 7] inline "f4" "0000803f0000803f0000803f0000803f0000803f0000803f00000000000000000000803f000080bf00000040000000c0000000bf00000000000000000000803f0000803f00008040000080400000803e00000000000000000000803f000080bf00000041000000c1000000be0000803f"> : tensor<4x7xf32>
 %18 = ncnn.constant <[1, 14, 64, 64] transformed [[1.0]] by [[0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [-0.1111111111111111, -0.1111111111111111, -0.1111111111111111, -0.1111111111111111, 0.0, 0.0, 0.0], [0.3333333333333333, -0.3333333333333333, 0.3333333333333333, -0.3333333333333333, 0.0, 0.0, 0.0], [0.016666666666666666, 0.03333333333333333, 0.06666666666666667, 0.13333333333333333, 0.0, 0.0, 0.0], [-0.027777777777777776, 0.05555555555555555, -0.1111111111111111, 0.2222222222222222, 0.0, 0.0, 0.0], [-0.7111111111111111, 0.35555555555555557, -0.17777777777777778, 0.08888888888888889, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, -0.1111111111111111, -0.1111111111111111, -0.1111111111111111], [0.0, 0.0, 0.0, 0.0, 0.3333333333333333, -0.3333333333333333, 0.3333333333333333], [0.0, 0.0, 0.0, 0.0, 0.016666666666666666, 0.03333333333333333, 0.06666666666666667], [0.0, 0.0, 0.0, 0.0, -0.027777777777777776, 0.05555555555555555, -0.1111111111111111], [0.0, 0.0, 0.0, 0.0, -0.7111111111111111, 0.35555555555555557, -0.17777777777777778], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]] of <[64, 64, 1, 7] random 7 0 1.0 0.0>> : tensor<1x14x64x64xf32>
-%19 = tensor.extract_slice %8[0, 0, 0] [64, 1, 659] [1, 1, 1] : tensor<64x1x1307xf32> to tensor<64x1x659xf32>
-%20 = tensor.empty() : tensor<64x1x7x1x164xf32>
-%21 = arith.constant 0.000000e+00 : f32
-%22 = linalg.fill ins(%21 : f32) outs(%20 : tensor<64x1x7x1x164xf32>) -> tensor<64x1x7x1x164xf32>
-%23 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, (d3 + d5), ((d4 * 4) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%14, %15, %19 : tensor<1x1xf32>, tensor<7x7xf32>, tensor<64x1x659xf32>) outs(%22 : tensor<64x1x7x1x164xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -6.000000e+00 : f32, -3.500000e+00 : f32, 1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 2.000000e+00 : f32, -4.500000e+00 : f32, -5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, -2.500000e+00 : f32, 0.000000e+00 : f32, 2.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.500000e+00 : f32, -2.000000e+00 : f32, -1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32]]]} {
-^bb0(%24: f32, %25: f32, %26: f32, %27: f32):
-  %28 = arith.mulf %25, %26 : f32
-  %29 = arith.mulf %24, %28 : f32
-  %30 = arith.addf %27, %29 : f32
-  linalg.yield %30 : f32
-} -> tensor<64x1x7x1x164xf32>
-%31 = tensor.empty() : tensor<64x1x7x1x163xf32>
-%32 = arith.constant 0.000000e+00 : f32
-%33 = linalg.fill ins(%32 : f32) outs(%31 : tensor<64x1x7x1x163xf32>) -> tensor<64x1x7x1x163xf32>
-%34 = tensor.empty() : tensor<2xf32>
-%35 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d5, d1, d2, d3, (d6 + d4))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, ((d6 * 7) + d2), d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%23, %18, %34 : tensor<64x1x7x1x164xf32>, tensor<1x14x64x64xf32>, tensor<2xf32>) outs(%33 : tensor<64x1x7x1x163xf32>) {
-^bb0(%36: f32, %37: f32, %38: f32, %39: f32):
-  %40 = arith.mulf %36, %37 : f32
-  %41 = arith.addf %39, %40 : f32
-  linalg.yield %41 : f32
-} -> tensor<64x1x7x1x163xf32>
-%42 = tensor.empty() : tensor<64x1x1x163x4xf32>
-%43 = arith.constant 0.000000e+00 : f32
-%44 = linalg.fill ins(%43 : f32) outs(%42 : tensor<64x1x1x163x4xf32>) -> tensor<64x1x1x163x4xf32>
-%45 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d5, d6, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%16, %17, %35 : tensor<1x1xf32>, tensor<4x7xf32>, tensor<64x1x7x1x163xf32>) outs(%44 : tensor<64x1x1x163x4xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, -5.000000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 2.500000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, -1.250000e-01 : f32, 1.000000e+00 : f32]]]} {
-^bb0(%46: f32, %47: f32, %48: f32, %49: f32):
-  %50 = arith.mulf %47, %48 : f32
-  %51 = arith.mulf %46, %50 : f32
-  %52 = arith.addf %49, %51 : f32
-  linalg.yield %52 : f32
-} -> tensor<64x1x1x163x4xf32>
-%53 = tensor.extract_slice %8[0, 0, 652] [64, 1, 655] [1, 1, 1] : tensor<64x1x1307xf32> to tensor<64x1x655xf32>
-%54 = tensor.empty() : tensor<64x1x7x1x163xf32>
-%55 = arith.constant 0.000000e+00 : f32
-%56 = linalg.fill ins(%55 : f32) outs(%54 : tensor<64x1x7x1x163xf32>) -> tensor<64x1x7x1x163xf32>
-%57 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, (d3 + d5), ((d4 * 4) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%14, %15, %53 : tensor<1x1xf32>, tensor<7x7xf32>, tensor<64x1x655xf32>) outs(%56 : tensor<64x1x7x1x163xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -6.000000e+00 : f32, -3.500000e+00 : f32, 1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 2.000000e+00 : f32, -4.500000e+00 : f32, -5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, -2.500000e+00 : f32, 0.000000e+00 : f32, 2.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.500000e+00 : f32, -2.000000e+00 : f32, -1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32]]]} {
-^bb0(%58: f32, %59: f32, %60: f32, %61: f32):
-  %62 = arith.mulf %59, %60 : f32
-  %63 = arith.mulf %58, %62 : f32
-  %64 = arith.addf %61, %63 : f32
-  linalg.yield %64 : f32
-} -> tensor<64x1x7x1x163xf32>
-%65 = tensor.empty() : tensor<64x1x7x1x162xf32>
-%66 = arith.constant 0.000000e+00 : f32
-%67 = linalg.fill ins(%66 : f32) outs(%65 : tensor<64x1x7x1x162xf32>) -> tensor<64x1x7x1x162xf32>
-%68 = tensor.empty() : tensor<2xf32>
-%69 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d5, d1, d2, d3, (d6 + d4))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, ((d6 * 7) + d2), d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%57, %18, %68 : tensor<64x1x7x1x163xf32>, tensor<1x14x64x64xf32>, tensor<2xf32>) outs(%67 : tensor<64x1x7x1x162xf32>) {
-^bb0(%70: f32, %71: f32, %72: f32, %73: f32):
-  %74 = arith.mulf %70, %71 : f32
-  %75 = arith.addf %73, %74 : f32
-  linalg.yield %75 : f32
-} -> tensor<64x1x7x1x162xf32>
-%76 = tensor.empty() : tensor<64x1x1x162x4xf32>
-%77 = arith.constant 0.000000e+00 : f32
-%78 = linalg.fill ins(%77 : f32) outs(%76 : tensor<64x1x1x162x4xf32>) -> tensor<64x1x1x162x4xf32>
-%79 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d5, d6, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%16, %17, %69 : tensor<1x1xf32>, tensor<4x7xf32>, tensor<64x1x7x1x162xf32>) outs(%78 : tensor<64x1x1x162x4xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, -5.000000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 2.500000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, -1.250000e-01 : f32, 1.000000e+00 : f32]]]} {
-^bb0(%80: f32, %81: f32, %82: f32, %83: f32):
-  %84 = arith.mulf %81, %82 : f32
-  %85 = arith.mulf %80, %84 : f32
-  %86 = arith.addf %83, %85 : f32
-  linalg.yield %86 : f32
-} -> tensor<64x1x1x162x4xf32>
-%87 = tensor.concat dim(3) %45, %79 : (tensor<64x1x1x163x4xf32>, tensor<64x1x1x162x4xf32>) -> tensor<64x1x1x325x4xf32>
-%y_1 = tensor.collapse_shape %87 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<64x1x1x325x4xf32> into tensor<64x1x1300xf32>
+%19 = tensor.empty() : tensor<64x1x7x1x326xf32>
+%20 = arith.constant 0.000000e+00 : f32
+%21 = linalg.fill ins(%20 : f32) outs(%19 : tensor<64x1x7x1x326xf32>) -> tensor<64x1x7x1x326xf32>
+%22 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, (d3 + d5), ((d4 * 4) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%14, %15, %8 : tensor<1x1xf32>, tensor<7x7xf32>, tensor<64x1x1307xf32>) outs(%21 : tensor<64x1x7x1x326xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -2.000000e+00 : f32, -6.000000e+00 : f32, -3.500000e+00 : f32, 1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 2.000000e+00 : f32, -4.500000e+00 : f32, -5.000000e-01 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, -2.500000e+00 : f32, 0.000000e+00 : f32, 2.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.500000e+00 : f32, -2.000000e+00 : f32, -1.500000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 4.000000e+00 : f32, 0.000000e+00 : f32, -5.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 2.000000e+00 : f32, 4.000000e+00 : f32, -2.500000e+00 : f32, -5.000000e+00 : f32, 5.000000e-01 : f32, 1.000000e+00 : f32]]], tile = array<i64: 4, 163>} {
+^bb0(%23: f32, %24: f32, %25: f32, %26: f32):
+  %27 = arith.mulf %24, %25 : f32
+  %28 = arith.mulf %23, %27 : f32
+  %29 = arith.addf %26, %28 : f32
+  linalg.yield %29 : f32
+} -> tensor<64x1x7x1x326xf32>
+%30 = tensor.empty() : tensor<64x1x7x1x325xf32>
+%31 = arith.constant 0.000000e+00 : f32
+%32 = linalg.fill ins(%31 : f32) outs(%30 : tensor<64x1x7x1x325xf32>) -> tensor<64x1x7x1x325xf32>
+%33 = tensor.empty() : tensor<2xf32>
+%34 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d5, d1, d2, d3, (d6 + d4))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, ((d6 * 7) + d2), d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%22, %18, %33 : tensor<64x1x7x1x326xf32>, tensor<1x14x64x64xf32>, tensor<2xf32>) outs(%32 : tensor<64x1x7x1x325xf32>) {
+^bb0(%35: f32, %36: f32, %37: f32, %38: f32):
+  %39 = arith.mulf %35, %36 : f32
+  %40 = arith.addf %38, %39 : f32
+  linalg.yield %40 : f32
+} -> tensor<64x1x7x1x325xf32>
+%41 = tensor.empty() : tensor<64x1x1x325x4xf32>
+%42 = arith.constant 0.000000e+00 : f32
+%43 = linalg.fill ins(%42 : f32) outs(%41 : tensor<64x1x1x325x4xf32>) -> tensor<64x1x1x325x4xf32>
+%44 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d5, d6, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "row"} ins(%16, %17, %34 : tensor<1x1xf32>, tensor<4x7xf32>, tensor<64x1x7x1x325xf32>) outs(%43 : tensor<64x1x1x325x4xf32>) attrs =  {separable = [[[1.000000e+00 : f32]], [[1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 2.000000e+00 : f32, -2.000000e+00 : f32, -5.000000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, 1.000000e+00 : f32, 4.000000e+00 : f32, 4.000000e+00 : f32, 2.500000e-01 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 1.000000e+00 : f32, -1.000000e+00 : f32, 8.000000e+00 : f32, -8.000000e+00 : f32, -1.250000e-01 : f32, 1.000000e+00 : f32]]]} {
+^bb0(%45: f32, %46: f32, %47: f32, %48: f32):
+  %49 = arith.mulf %46, %47 : f32
+  %50 = arith.mulf %45, %49 : f32
+  %51 = arith.addf %48, %50 : f32
+  linalg.yield %51 : f32
+} -> tensor<64x1x1x325x4xf32>
+%y_1 = tensor.collapse_shape %44 [[0 : i64], [1 : i64, 2 : i64], [3 : i64, 4 : i64]] : tensor<64x1x1x325x4xf32> into tensor<64x1x1300xf32>
 func.return %y_1 : tensor<64x1x1300xf32>

@@ -72,7 +72,7 @@ class AlignChannels(Choice[_Concat, _Concat]):
         _AlignGroups(self.costs).run(block, decisions)
         axes = PackedAxes()
         for op in reversed(ops):
-            if isinstance(op, tensor.ConcatOp | tensor.CollapseShapeOp):
+            if isinstance(op, _Concat):
                 if self.decide_on(op, self._match(op, axes), decisions) is not None:
                     _align_concat(op)
                     axes = PackedAxes()

@@ -62,7 +62,7 @@ def packing_of(linalg_op: LinalgOp, axes: PackedAxes) -> Packing | str:
     if linalg_op.channels is not None:
         # What has its columns in blocks, as a stack of products, has no lanes of channels.
         if any(axes.of(value) != axis for value in linalg_op.captured):
-            return "it gathers from what has no channels in blocks"
+            return "its source has no channels in blocks"
         return Packing(
             axis, lane, frozenset(), dict.fromkeys(linalg_op.captured, PackedRead.PACKED)
         )

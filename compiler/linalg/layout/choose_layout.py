@@ -55,8 +55,11 @@ class LayoutChoice:
                 yield op, self.unpackable[op]
                 continue
             blocks, plain = self.costs[op]
+            if blocks == plain:
+                yield op, "as its neighbours, since either layout costs the same"
+                continue
             shown = f"in blocks {blocks / 1e3:,.0f} kB, plain {plain / 1e3:,.0f} kB"
-            by_itself = (op in packed) == (blocks <= plain)
+            by_itself = (op in packed) == (blocks < plain)
             reason = "" if by_itself else "conversions to the cheaper layout would cost more; "
             yield op, f"{reason}estimated cost by itself: {shown}"
 

@@ -62,7 +62,7 @@ def packing_of(linalg_op: LinalgOp, axes: PackedAxes) -> Packing | str:
     if linalg_op.channels is not None:
         # What has its columns in blocks, as a stack of products, has no lanes of channels.
         if any(axes.of(value) != axis for value in linalg_op.captured):
-            return "it gathers from what has no channels in blocks"
+            return "its source has no channels in blocks"
         return Packing(
             axis, lane, frozenset(), dict.fromkeys(linalg_op.captured, PackedRead.PACKED)
         )
@@ -196,6 +196,6 @@ def _is_read_by_channel(linalg_op: LinalgOp, value: SSAValue, lane: int) -> bool
 
 
 def takes_all(linalg_op: LinalgOp) -> bool:
-    """Whether it is a selection of all channels, in order: nothing moves but in blocks."""
+    """Whether it is a gather of all channels, in order: nothing moves but in blocks."""
     channels = linalg_op.channels
     return channels is not None and channels == tuple(range(shape_of(linalg_op.captured[0])[0]))

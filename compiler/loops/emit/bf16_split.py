@@ -14,18 +14,13 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.emit.body import Body
-from ncc.compiler.loops.emit.position import Part, Point, Position
-from ncc.compiler.loops.emit.reads import Reads
+from ncc.compiler.loops.emit.body import PointPart
+from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.kernel.kernel import Bf16Split
 
 
-class Bf16Stores(Part):
+class Bf16Stores(PointPart):
     """Such stores."""
-
-    def __init__(self, position: Position, reads: Reads, body: Body) -> None:
-        super().__init__(position)
-        self.reads, self.body = reads, body
 
     def stored_together(self, points: Sequence[Point]) -> Iterable[list[int]]:
         """The numbers of the points; two of them together if they fill a line."""

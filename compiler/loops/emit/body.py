@@ -209,6 +209,14 @@ class Body(Part):
         return reduce(partial(self.builder.binary, arith.AddiOp), found)
 
 
+class PointPart(Part):
+    """A part of an emitter that reads and computes at points."""
+
+    def __init__(self, position: Position, reads: Reads, body: Body) -> None:
+        super().__init__(position)
+        self.reads, self.body = reads, body
+
+
 def _coordinates(stage: Stage) -> set[Operation]:
     """The operations that computed coordinates depend on.
 

@@ -19,7 +19,7 @@ Depthwise windows (`window_dot`) have x along the lane, too:
 from __future__ import annotations
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseArrayBase, i8, i32, i64
+from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -28,15 +28,9 @@ from ncc.compiler.loops.emit.loop_builder import vector_type
 from ncc.compiler.loops.emit.position import Point, Position
 from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.emit.sums import Accumulators
-from ncc.compiler.loops.kernel.products import (
-    crossed_quads_of,
-    quads_of,
-    reads_unsigned,
-)
+from ncc.compiler.loops.kernel.products import QUAD, match_quads, reads_unsigned
+from ncc.compiler.loops.schedule.schedule import Strategy
 from ncc.dialects import rt
-
-QUAD = 4
-"""Products that one instruction adds to a lane."""
 
 _SIGNS = -0x7F7F7F80
 """128 in each byte: x ^ 128 is x + 128 without a sign."""
@@ -47,11 +41,10 @@ class DotAccumulators(Accumulators):
 
     def __init__(self, position: Position, reads: Reads, body: Body) -> None:
         super().__init__(position, reads, body)
-        crossed = crossed_quads_of(self.kernel)
-        found = crossed or quads_of(self.kernel)
-        if found is None:
-            raise CompilerBug("a dot product whose weights are not in groups of four")
-        self.crossed = crossed is not None
+        self.crossed = self.schedule.strategy is Strategy.WINDOW_DOT
+        found = match_quads(self.kernel, self.crossed)
+        if isinstance(found, str):
+            raise CompilerBug(f"no kernel for dot products: {found}")
         _, _, self.broadcast, self.stream = found
         self.signed = not reads_unsigned(self.kernel, self.broadcast)
 
@@ -74,7 +67,7 @@ class DotAccumulators(Accumulators):
         ]
         if not self.signed:
             return sums
-        biased = self._bias()
+        biased = self.state.once("bias", lambda: self._as_bytes(self._bias()))
         surplus = zip(values[len(points) :], rows.values(), strict=True)
         return [*sums, *(self._dot(value, biased, w) for value, w in surplus)]
 
@@ -83,10 +76,8 @@ class DotAccumulators(Accumulators):
             return values
         rows = dict.fromkeys(map(self._row, points))
         surplus = dict(zip(rows, values[len(points) :], strict=True))
-        lanes = vector_type(i32, self.state.lanes)
-        flags = {"overflowFlags": arith.IntegerOverflowAttr("none")}
         return [
-            self.builder.add(arith.SubiOp, [value, surplus[self._row(point)]], lanes, dict(flags))
+            self.builder.binary(arith.SubiOp, value, surplus[self._row(point)])
             for point, value in zip(points, values, strict=False)
         ]
 
@@ -106,37 +97,26 @@ class DotAccumulators(Accumulators):
         if self.crossed:
             return self._columns(point)
         four = self.reads.neighbours(self.broadcast, point, QUAD)
-        key = ("bytes", four)
-        if key not in self.state.cache:
+
+        def spread() -> SSAValue:
             one = self.builder.add(vector.BitcastOp, [four], vector_type(i32, 1))
-            spread = self.builder.splat(self._first(one), self.state.lanes)
+            words = self.builder.splat(self.builder.element(one, 0), self.state.lanes)
             if self.signed:
-                signs = self.builder.splat(self.builder.constant(_SIGNS, i32), self.state.lanes)
-                spread = self.builder.add(arith.XOrIOp, [spread, signs], spread.type)
-            self.state.cache[key] = self._as_bytes(spread)
-        return self.state.cache[key]
+                words = self.builder.add(arith.XOrIOp, [words, self._bias()], words.type)
+            return self._as_bytes(words)
+
+        return self.state.once(("bytes", four), spread)
 
     def _columns(self, point: Point) -> SSAValue:
         """Four neighbours of a row, the four bytes of a channel side by side."""
         lanes = self.state.lanes
         four = self.reads.neighbours(self.broadcast, point, QUAD * lanes)
-        key = ("columns", four)
-        if key not in self.state.cache:
-            order = [subview * lanes + lane for lane in range(lanes) for subview in range(QUAD)]
-            self.state.cache[key] = self.builder.shuffle(four, four, order)
-        return self.state.cache[key]
+        order = [tap * lanes + lane for lane in range(lanes) for tap in range(QUAD)]
+        return self.state.once(("columns", four), lambda: self.builder.shuffle(four, four, order))
 
     def _bias(self) -> SSAValue:
-        """128 in every byte."""
-        key = ("bias", self.state.lanes)
-        if key not in self.state.cache:
-            signs = self.builder.constant(_SIGNS, i32)
-            self.state.cache[key] = self._as_bytes(self.builder.splat(signs, self.state.lanes))
-        return self.state.cache[key]
+        """128 in every byte, as a vector of words."""
+        return self.builder.splat(self.builder.constant(_SIGNS, i32), self.state.lanes)
 
     def _as_bytes(self, words: SSAValue) -> SSAValue:
         return self.builder.add(vector.BitcastOp, [words], vector_type(i8, QUAD * self.state.lanes))
-
-    def _first(self, one: SSAValue) -> SSAValue:
-        properties = {"static_position": DenseArrayBase.from_list(i64, [0])}
-        return self.builder.add(vector.ExtractOp, [one], i32, dict(properties))

@@ -1,11 +1,11 @@
-"""The loops of a kernel by its schedule: each strategy has one emitter.
+"""Writes the loops of a kernel by its schedule: each strategy has one emitter.
 
-Emitters are made of parts, which share one position and do not inherit from each other:
+An emitter is made of parts, which share one position. No emitter inherits from another one.
 
     Position        position.py        the function, where each loop is, how long vectors are
     Reads           reads.py           addresses, and the loads at them
-    Body            body.py            what one point computes: its start, a step, its value
-    Epilogue        epilogue.py        what follows a sum, and its store
+    Body            body.py            the computation of a point: its start, a step, its value
+    Epilogue        epilogue.py        the operations after a sum, and the store
       Bf16Stores    bf16_split.py      the store of a value as two bf16 numbers
     ParallelLoops   parallel_loops.py  chunks, and the loops over tiles inside of them
 
@@ -14,12 +14,12 @@ Every `KernelEmitter` has all of these. There are five:
     Nest            nest.py            parallel loops around register tiles
     Transform       transform.py       both sides of a small constant matrix
     FormedWeights   formed_weights.py  a sum over weights that it transforms
-    ChannelGather   channel_gather.py  lanes of blocks, put together
-    MatrixTiles     matrix_tiles.py    matrix tiles, and what follows on the tile before
+    ChannelGather   channel_gather.py  channels out of several blocks
+    MatrixTiles     matrix_tiles.py    matrix tiles, and the epilogue of the tiles before
 
 A nest has two more parts, for sums. Sums differ in their accumulators, which a nest is given:
 
-    Rows                      rows.py            sums of which the lane is reduced
+    Rows                      rows.py            reductions along the lane
     Sums                      sums.py            the reduced loops of all others
       Accumulators            sums.py            one for each point
       DotAccumulators         dot.py             four int8 products a lane
@@ -66,7 +66,7 @@ EMITTERS: Mapping[Strategy, Callable[[Kernel, Schedule], KernelEmitter]] = {
     Strategy.SCATTERED: Nest,
     Strategy.SCALAR: Nest,
 }
-"""What writes the loops of each strategy."""
+"""The emitter of each strategy."""
 
 
 def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:

@@ -25,9 +25,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.bf16_split import Bf16Stores
-from ncc.compiler.loops.emit.body import Body
+from ncc.compiler.loops.emit.body import Body, PointPart
 from ncc.compiler.loops.emit.loop_builder import memory_type
-from ncc.compiler.loops.emit.position import Part, Point, Position
+from ncc.compiler.loops.emit.position import Point, Position
 from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.emit.transpose import interleaved
 from ncc.dialects.operation import ops_of
@@ -43,12 +43,11 @@ def is_function(op: Operation) -> bool:
     return op.name.startswith("math.") and not isinstance(op, _INSTRUCTIONS)
 
 
-class Epilogue(Part):
+class Epilogue(PointPart):
     """The operations that follow a sum, and the store."""
 
     def __init__(self, position: Position, reads: Reads, body: Body) -> None:
-        super().__init__(position)
-        self.reads, self.body = reads, body
+        super().__init__(position, reads, body)
         self.bf16 = Bf16Stores(position, reads, body)
 
     def finish(self, points: list[Point], values: Sequence[SSAValue]) -> None:
@@ -112,8 +111,8 @@ class Epilogue(Part):
         at_once = 2 if size % 2 == 0 else 1
         spilled = builder.scratch(memory_type(self.position.accumulated, len(points) * lanes))
         pairs = zip(points, values, strict=True)
-        for subview, (_, value) in enumerate(sorted(pairs, key=lambda pair: pair[0][loop])):
-            builder.store(value, spilled, builder.constant(subview * lanes))
+        for number, (_, value) in enumerate(sorted(pairs, key=lambda pair: pair[0][loop])):
+            builder.store(value, spilled, builder.constant(number * lanes))
 
         def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             self.state.cache = {}
@@ -124,13 +123,12 @@ class Epilogue(Part):
 
         def finish(i: SSAValue) -> None:
             here = sorted(self.position.points(), key=lambda point: point[loop])
-            subviews = [
-                builder.linear([(i, count * lanes)], subview * lanes)
-                for subview in range(len(here))
+            addresses = [
+                builder.linear([(i, count * lanes)], number * lanes) for number in range(len(here))
             ]
             values = [
                 builder.load(spilled, at, self.position.lanes_at(point))
-                for at, point in zip(subviews, here, strict=True)
+                for at, point in zip(addresses, here, strict=True)
             ]
             self.finish_each(here, values)
 

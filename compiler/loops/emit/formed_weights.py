@@ -130,7 +130,7 @@ class FormedWeights(KernelEmitter):
         lines = -(-length // (line * len(self.transform.m) * self.columns))
         for block in range(self.schedule.points(formed.blocks)):
             self.state.bases |= dict.fromkeys(inside, 0)
-            terms, first = self.reads.subview(weights, {formed.blocks: block, formed.steps: 1})
+            terms, first = self.reads.linear_form(weights, {formed.blocks: block, formed.steps: 1})
             first += row * self.columns * lines * line
             if isinstance(column, int):
                 first += column * lines * line
@@ -169,12 +169,13 @@ class FormedWeights(KernelEmitter):
         formed, column = self.formed, self.state.bases[self.transform.column]
         first = point.get(formed.blocks, 0) * self.kernel.extents[formed.lane]
         first += point.get(formed.lane, 0)
-        key = ("formed", first)
-        if key not in self.state.cache:
-            terms = [(i, self.across)]
-            if isinstance(column, int):
-                at = self.builder.linear(terms, first + column * self.pitch)
-            else:
-                at = self.builder.linear([*terms, (column, self.pitch)], first)
-            self.state.cache[key] = self.builder.load(self.weights, at, self.state.lanes)
-        return self.state.cache[key]
+        terms, lanes = [(i, self.across)], self.state.lanes
+        if isinstance(column, int):
+            first += column * self.pitch
+        else:
+            terms.append((column, self.pitch))
+
+        def load() -> SSAValue:
+            return self.builder.load(self.weights, self.builder.linear(terms, first), lanes)
+
+        return self.state.once(("formed", first), load)

@@ -18,7 +18,7 @@ from ncc.compiler.loops.emit.transpose import unfolded
 
 
 class KSplitAccumulators(Accumulators):
-    """Those of the last block have a part of the sum in each lane, which starts from nothing."""
+    """In the last block each lane has a part of a sum, which begins with zero."""
 
     def start(self, points: list[Point]) -> list[SSAValue]:
         if self.position.k_split is None:

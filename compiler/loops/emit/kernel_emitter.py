@@ -25,4 +25,4 @@ class KernelEmitter(Part, ABC):
 
     @abstractmethod
     def write(self) -> None:
-        """Write all that the function does."""
+        """Write the body of the function."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, VectorType, i1
@@ -17,6 +18,9 @@ from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
 
 index = IndexType()
+
+LinearForm: TypeAlias = tuple[tuple[tuple[SSAValue, int], ...], int]
+"""Values with their factors, and a constant: their sum is an index."""
 
 
 @cache
@@ -157,13 +161,13 @@ class LoopBuilder:
             return self.add(memref.LoadOp, [source, at], kind.element_type)
         return self.add(vector.LoadOp, [source, at], vector_type(kind.element_type, lanes))
 
-    def gather(self, source: SSAValue, first: SSAValue, subviews: SSAValue) -> SSAValue:
+    def gather(self, source: SSAValue, first: SSAValue, offsets: SSAValue) -> SSAValue:
         """A vector of elements at int32 offsets from the first."""
-        kind, lanes = source.type, subviews.type
+        kind, lanes = source.type, offsets.type
         if not isinstance(kind, MemRefType) or not isinstance(lanes, VectorType):
             raise TypeError(f"{kind} is no memory, or {lanes} no vector")
         type = vector_type(kind.element_type, lanes.get_shape()[0])
-        return self.add(rt.GatherOp, [source, first, subviews], type)
+        return self.add(rt.GatherOp, [source, first, offsets], type)
 
     def store(self, value: SSAValue, target: SSAValue, at: SSAValue) -> None:
         """An element or a vector."""

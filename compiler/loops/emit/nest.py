@@ -17,22 +17,21 @@ from ncc.compiler.loops.schedule.schedule import Schedule
 
 
 class Nest(KernelEmitter):
-    """The emitter of most kernels. accumulators: what its sums are made in."""
+    """The emitter of most kernels. accumulators: the kind that its sums have."""
 
     def __init__(
         self, kernel: Kernel, schedule: Schedule, accumulators: type[Accumulators] = Accumulators
     ) -> None:
         super().__init__(kernel, schedule)
-        made = accumulators(self.position, self.reads, self.body)
-        self.sums = Sums(self.position, self.reads, made)
-        self.rows = Rows(self.position, self.body)
+        parts = self.position, self.reads, self.body
+        self.sums, self.rows = Sums(accumulators(*parts)), Rows(*parts)
 
     def write(self) -> None:
         inside = self.schedule.order[self.schedule.chunks :]
         self.loops.chunks(lambda: self.loops.nest(inside, self._tile))
 
     def _tile(self) -> None:
-        """All points of a tile: their sums or values, then what follows."""
+        """All points of a tile: their sums or values, then the epilogue."""
         points = self.position.points()
         if not points:
             return

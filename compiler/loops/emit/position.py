@@ -35,6 +35,13 @@ class State:
     part: SSAValue | None = None
     cache: dict[object, SSAValue] = field(default_factory=dict)
 
+    def once(self, key: object, make: Callable[[], SSAValue]) -> SSAValue:
+        """A value that `make` writes once in a step of a tile."""
+        found = self.cache.get(key)
+        if found is None:
+            found = self.cache[key] = make()
+        return found
+
 
 def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
     """The memrefs of a kernel's arguments: up to the last element that it accesses."""

@@ -10,13 +10,14 @@ splits k, several elements share the lanes.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.emit.loop_builder import vector_type
+from ncc.compiler.loops.emit.loop_builder import LinearForm, vector_type
 from ncc.compiler.loops.emit.position import Part, Point
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
 from ncc.compiler.loops.kernel.kernel import Access, KSplit
@@ -26,9 +27,9 @@ class Reads(Part):
     """The loads of points."""
 
     def address(self, access: Access, point: Point) -> SSAValue:
-        return self.builder.linear(*self.subview(access, point))
+        return self.builder.linear(*self.linear_form(access, point))
 
-    def subview(self, access: Access, point: Point) -> tuple[tuple[tuple[SSAValue, int], ...], int]:
+    def linear_form(self, access: Access, point: Point) -> LinearForm:
         """The address as values with their factors, and a constant."""
         terms: list[tuple[SSAValue, int]] = []
         constant = access.offset
@@ -60,13 +61,12 @@ class Reads(Part):
 
     def neighbours(self, access: Access, point: Point, count: int) -> SSAValue:
         """So many contiguous elements from that of a point on, loaded once in a step of a tile."""
-        subview = self.subview(access, point)
-        key = (access.argument, subview, count)
-        found = self.state.cache.get(key)
-        if found is None:
-            source, at = self.entry.args[access.argument], self.builder.linear(*subview)
-            found = self.state.cache[key] = self.builder.load(source, at, count)
-        return found
+        source, form = self.entry.args[access.argument], self.linear_form(access, point)
+
+        def load() -> SSAValue:
+            return self.builder.load(source, self.builder.linear(*form), count)
+
+        return self.state.once((access.argument, form, count), load)
 
     def prefetch(self) -> None:
         """The prefetches of one step."""
@@ -81,11 +81,8 @@ class Reads(Part):
         coefficients, times = list(access.coefficients), k_split.times
         coefficients[k_split.inputs] = times
         held = self.neighbours(replace(access, coefficients=tuple(coefficients)), point, times)
-        key = ("split", held)
-        if key not in self.state.cache:
-            lanes = [lane % times for lane in range(self.state.lanes)]
-            self.state.cache[key] = self.builder.shuffle(held, held, lanes)
-        return self.state.cache[key]
+        lanes = [lane % times for lane in range(self.state.lanes)]
+        return self.state.once(("split", held), lambda: self.builder.shuffle(held, held, lanes))
 
     def _read_strided(self, access: Access, point: Point, lane: int) -> SSAValue:
         """A vector of elements that are not contiguous."""
@@ -132,14 +129,12 @@ class Reads(Part):
                 self.state.cache[*key, i] = member
         return self.state.cache[*key, number]
 
-    def first_member(
-        self, access: Access, point: Point, members: int
-    ) -> tuple[int, tuple[tuple[tuple[SSAValue, int], ...], int]]:
+    def first_member(self, access: Access, point: Point, members: int) -> tuple[int, LinearForm]:
         """Which of the interleaved vectors a point has, and the address of the first of them."""
         base = self.state.bases.get(members, 0)
         if not isinstance(base, int):
             raise CompilerBug("interleaved vectors of a loop that is not unrolled")
-        return base + point.get(members, 0), self.subview(access, {**point, members: -base})
+        return base + point.get(members, 0), self.linear_form(access, {**point, members: -base})
 
     # --- widening ---------------------------------------------------------------------------
 
@@ -157,24 +152,17 @@ class Reads(Part):
         element = kind.element_type if isinstance(kind, VectorType) else kind
         if element == f32:
             return value
-        found = self.state.cache.get(("single", value))
-        if found is None:
-            shape = kind.get_shape() if isinstance(kind, VectorType) else ()
-            wide = vector_type(f32, *shape) if shape else f32
-            found = self.builder.add(arith.ExtFOp, [value], wide)
-            self.state.cache["single", value] = found
-        return found
+        wide = vector_type(f32, *kind.get_shape()) if isinstance(kind, VectorType) else f32
+        extend = partial(self.builder.add, arith.ExtFOp, [value], wide)
+        return self.state.once(("single", value), extend)
 
     def wide(self, value: SSAValue) -> SSAValue:
         """A value as a vector."""
         return value if is_vector(value) else self.splat(value)
 
     def splat(self, value: SSAValue) -> SSAValue:
-        key = ("splat", value, self.state.lanes)
-        found = self.state.cache.get(key)
-        if found is None:
-            found = self.state.cache[key] = self.builder.splat(value, self.state.lanes)
-        return found
+        lanes = self.state.lanes
+        return self.state.once(("splat", value, lanes), lambda: self.builder.splat(value, lanes))
 
 
 def is_vector(value: SSAValue) -> bool:

@@ -18,8 +18,8 @@ from xdsl.dialects import arith, vector
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.emit.body import Body
-from ncc.compiler.loops.emit.position import Part, Point, Position
+from ncc.compiler.loops.emit.body import PointPart
+from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.schedule.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 
 _NEUTRAL: dict[type[Operation], float] = {
@@ -43,12 +43,8 @@ _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
 """How the same operations combine the lanes of a vector."""
 
 
-class Rows(Part):
+class Rows(PointPart):
     """Such reductions."""
-
-    def __init__(self, position: Position, body: Body) -> None:
-        super().__init__(position)
-        self.body = body
 
     def of(self, points: list[Point]) -> list[SSAValue]:
         """The results of points, over all rows."""

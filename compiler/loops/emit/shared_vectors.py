@@ -59,13 +59,13 @@ class SharedAccumulators(Accumulators):
         found: list[Held] = []
         waiting: dict[int, Point] = {}
         for point in points:
-            subview = sum(self.stream.coefficients[loop] * n for loop, n in point.items())
+            address = sum(self.stream.coefficients[loop] * n for loop, n in point.items())
             if not self.position.is_short(point):
                 found.append((point,))
-            elif subview in waiting:
-                found.append((waiting.pop(subview), point))
+            elif address in waiting:
+                found.append((waiting.pop(address), point))
             else:
-                waiting[subview] = point
+                waiting[address] = point
         return [*found, *((point,) for point in waiting.values())]
 
     def _begun(self, held: Held) -> SSAValue:
@@ -99,7 +99,4 @@ class SharedAccumulators(Accumulators):
         """The short vector at a point, twice in one vector; it is loaded once in a step."""
         with self.position.as_long_as(point):
             short = self.reads.read_single(self.stream, point, True)
-        key = ("twice", short)
-        if key not in self.state.cache:
-            self.state.cache[key] = self._side_by_side(short, short)
-        return self.state.cache[key]
+        return self.state.once(("twice", short), lambda: self._side_by_side(short, short))

@@ -8,27 +8,22 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.emit.body import Body
-from ncc.compiler.loops.emit.position import Part, Point, Position
-from ncc.compiler.loops.emit.reads import Reads
+from ncc.compiler.loops.emit.body import PointPart
+from ncc.compiler.loops.emit.position import Part, Point
 
 Step: TypeAlias = Callable[[list[SSAValue]], list[SSAValue]]
-"""What accumulators become by one step."""
+"""The accumulators after one step."""
 
 
-class Accumulators(Part):
-    """One accumulator for each point. Other kinds say what differs from that."""
-
-    def __init__(self, position: Position, reads: Reads, body: Body) -> None:
-        super().__init__(position)
-        self.reads, self.body = reads, body
+class Accumulators(PointPart):
+    """One accumulator for each point. Subclasses override what differs from that."""
 
     def start(self, points: list[Point]) -> list[SSAValue]:
-        """What the accumulators of some points start from."""
+        """The initial values of the accumulators of these points."""
         return [self.body.started(point) for point in points]
 
     def steps_at_once(self, loop: int) -> int:
-        """How many steps of a reduced loop are one."""
+        """How many steps of a reduced loop one step of the code does."""
         return 1
 
     def step(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
@@ -43,9 +38,9 @@ class Accumulators(Part):
 class Sums(Part):
     """The reduced loops of a tile."""
 
-    def __init__(self, position: Position, reads: Reads, accumulators: Accumulators) -> None:
-        super().__init__(position)
-        self.reads, self.accumulators = reads, accumulators
+    def __init__(self, accumulators: Accumulators) -> None:
+        super().__init__(accumulators.position)
+        self.accumulators = accumulators
 
     def of(self, points: list[Point]) -> list[SSAValue]:
         """The sums of all points of a tile."""
@@ -59,7 +54,7 @@ class Sums(Part):
     def _nest(self, loops: Sequence[int], values: list[SSAValue], step: Step) -> list[SSAValue]:
         """All reduced loops around one step, outermost first."""
         if not loops:
-            self.reads.prefetch()
+            self.accumulators.reads.prefetch()
             return step(values)
         loop, extents, sizes = loops[0], self.kernel.extents, self.state.sizes
         inner = partial(self._nest, loops[1:], step=step)
@@ -79,7 +74,7 @@ class Sums(Part):
     def _loop(
         self, loop: int, first: int, trips: int, values: list[SSAValue], inner: Step
     ) -> list[SSAValue]:
-        """One of them: unrolled where the schedule says so."""
+        """One of them, unrolled if the schedule says so."""
         if trips > 1 and loop not in self.schedule.unroll:
             return self.position.iterations(loop, first, first + trips, values, inner)
         for i in range(first, first + trips):

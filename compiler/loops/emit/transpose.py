@@ -58,8 +58,8 @@ def interleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int) -
     if count == 1:
         return list(vectors)
     if count % 2:
-        subviews = [divmod(element, count)[::-1] for element in range(count * lanes)]
-        rows = [subviews[first : first + lanes] for first in range(0, count * lanes, lanes)]
+        positions = [divmod(element, count)[::-1] for element in range(count * lanes)]
+        rows = [positions[first : first + lanes] for first in range(0, count * lanes, lanes)]
         return [_gathered(builder, vectors, row) for row in rows]
     mixed = [n // 2 + n % 2 * lanes for n in range(2 * lanes)]
     groups = [interleaved(builder, vectors[odd::2], lanes) for odd in range(2)]

@@ -94,11 +94,11 @@ class _Reader:
             matrices=linalg_op.separable,
             lanes=linalg_op.lanes,
             bf16_split=bf16_split,
-            k_split=k_split(linalg_op, self._places),
+            k_split=k_split(linalg_op, self._subview_of),
         )
 
     @cached_property
-    def _places(self) -> dict[SSAValue, Subview]:
+    def _subview_of(self) -> dict[SSAValue, Subview]:
         return {value: self.subviews[n] for value, n in self.argument_of.items()}
 
     def _epilogue(self, axes: Sequence[int | None]) -> Iterator[Stage]:
@@ -127,7 +127,7 @@ class _Reader:
         if kernel.matrices is not None or kernel.bf16_split is not None or not floats:
             return []
         linalg_op, identity = self.anchor, {d: d for d in range(self.rank)}
-        subviews = self._places
+        subviews = self._subview_of
         found = set(padding_lanes(linalg_op, subviews, identity))
         started = outs_of(linalg_op.op).owner
         if isinstance(started, GenericOp):

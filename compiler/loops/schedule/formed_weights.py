@@ -74,8 +74,8 @@ def formed_weights(kernel: Kernel, target: Target) -> Schedule | Reason:
     columns = tile_of(extents[inner], most)
     rows = tile_of(extents[outer], most // columns) if columns == extents[inner] else 1
     sizes = ((outer, rows), (inner, columns), (formed.blocks, count), (formed.lane, in_lane))
-    subviews = formed.loops.row, formed.loops.column
-    order = (formed.blocks, *subviews, *broadcast, outer, inner, formed.lane)
+    component = formed.loops.row, formed.loops.column
+    order = (formed.blocks, *component, *broadcast, outer, inner, formed.lane)
     reduced = (formed.steps, formed.loops.down, formed.loops.across, formed.panel)
     tile = tuple((loop, n) for loop, n in sizes if n > 1)
     return Schedule(

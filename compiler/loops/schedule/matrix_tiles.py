@@ -94,11 +94,11 @@ def _match(kernel: Kernel) -> Bf16Contraction | Reason:
     high, low, weights, rest = accesses
     lanes = [d for d in kernel.parallel if weights.coefficients[d] == PAIR]
     pairs = [d for d in kernel.reduced if weights.coefficients[d] == PAIR * VECTOR]
-    subviews = [d for d in kernel.reduced if weights.coefficients[d] == 1]
-    if not (len(lanes) == len(pairs) == len(subviews) == 1):
+    members = [d for d in kernel.reduced if weights.coefficients[d] == 1]
+    if not (len(lanes) == len(pairs) == len(members) == 1):
         return NOT_IN_TILES
-    (lane,), (pair,), (subview,) = lanes, pairs, subviews
-    inside = [(lane, VECTOR, 0), (pair, STEP // PAIR, PAIR), (subview, PAIR, 1)]
+    (lane,), (pair,), (member,) = lanes, pairs, members
+    inside = [(lane, VECTOR, 0), (pair, STEP // PAIR, PAIR), (member, PAIR, 1)]
     if any(kernel.extents[d] != n or high.coefficients[d] != c for d, n, c in inside):
         return NOT_IN_TILES
     outer = [d for d in kernel.parallel if d != lane]
@@ -108,7 +108,7 @@ def _match(kernel: Kernel) -> Bf16Contraction | Reason:
     if len(vectors) > 1 or not points or any(high.coefficients[d] for d in vectors):
         return "it has no loop over points, or several over blocks of outputs"
     points.sort(key=lambda d: -high.coefficients[d])
-    steps = [d for d in kernel.reduced if d not in (pair, subview)]
+    steps = [d for d in kernel.reduced if d not in (pair, member)]
     steps.sort(key=lambda d: -weights.coefficients[d])
     return Bf16Contraction(
         high,

@@ -1,4 +1,4 @@
-"""Planned functions run step by step: kernels under schedules of one's own, on numpy memory."""
+"""Runs planned functions step by step: kernels with given schedules, on numpy memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.structured.evaluate import evaluate_value
 Kernels: TypeAlias = Callable[..., list[Kernel]]
 
 GUARD = 64
-"""Cells around every root that nobody may write."""
+"""Elements around every buffer, which no kernel may write."""
 
 
 def kernels(module: ModuleOp, target: Target | None = None) -> list[Kernel]:

@@ -1,4 +1,4 @@
-"""The kernels level of a network, and what is told of one kernel."""
+"""The kernels level of a network, and the explanation of one kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kernels_of_the_network(path: Path) -> KernelsText:
 
 
 def test_every_function_is_told_with_its_layers(kernels: KernelsText) -> None:
-    """In the order of the steps; of functions that are written from no kernel, a comment."""
+    """In the order of the steps; a function without a kernel is a comment."""
     text = str(kernels)
     places = [text.index(f"@{unit.name}") for unit in kernels.loops.units]
     assert places == sorted(places)
@@ -46,7 +46,7 @@ def test_every_function_is_told_with_its_layers(kernels: KernelsText) -> None:
 
 
 def test_emit(path: Path) -> None:
-    """The command line writes what parses."""
+    """The text of the command line parses."""
     emitting = ["compile", str(path), "--random-weights", "1", "--emit", "kernels"]
     done = CliRunner().invoke(command, emitting, catch_exceptions=False)
     assert done.exit_code == 0
@@ -71,7 +71,7 @@ def test_unknown_names(kernels: KernelsText) -> None:
 
 
 def test_explain(path: Path) -> None:
-    """By lines and as JSON; not beside what is told of rewrites."""
+    """By lines and as JSON; not together with explanations of rewrites."""
     explaining = ["explain", str(path), "null", "--kernel", "first"]
     lines = CliRunner().invoke(command, explaining, catch_exceptions=False).stdout.splitlines()
     told = CliRunner().invoke(command, [*explaining, "--json"], catch_exceptions=False).stdout

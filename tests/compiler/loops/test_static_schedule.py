@@ -58,7 +58,7 @@ def launches(param: Path, threads: int) -> dict[str, Launch]:
 
 @pytest.mark.parametrize("threads", [2, 3, 16])
 def test_short_steps(param: Path, threads: int) -> None:
-    """As many as there are threads; long ones are taken bit by bit, and so is all for one."""
+    """One share for each thread; threads take long steps bit by bit."""
     found = launches(param, threads)
     short, long = found["short"], found["long"]
     assert short.at_once == -(-short.chunks // threads) > 1
@@ -67,7 +67,7 @@ def test_short_steps(param: Path, threads: int) -> None:
 
 
 def test_results(param: Path) -> None:
-    """The same bits, whatever number of threads it is for, and on fewer."""
+    """The same bits for any number of threads, and with fewer threads."""
     x = np.random.default_rng(0).standard_normal((16, 20, 20)).astype(np.float32)
     wanted = Model(artifact_of(compiled(param, 1))).run({"in": x})["out"]
     for threads in (2, 3, 5):

@@ -58,7 +58,7 @@ def test_a_product_is_two_operations_a_weight(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("channels", [16, 20])
 def test_half_filled_blocks_count_by_what_is_in_them(tmp_path: Path, channels: int) -> None:
-    """20 channels in blocks of 16 are 20 channels of arithmetic, as a reduction at least."""
+    """20 channels in blocks of 16 are 20 channels of operations, at least in a reduction."""
     steps = work(
         tmp_path,
         2,
@@ -70,7 +70,9 @@ def test_half_filled_blocks_count_by_what_is_in_them(tmp_path: Path, channels: i
 
 
 @pytest.mark.parametrize(("channels", "counted"), [(24, 24), (20, 20), (18, 20), (28, 32)])
-def test_a_folded_block_counts_by_its_inputs(tmp_path: Path, channels: int, counted: int) -> None:
+def test_a_block_that_splits_k_counts_by_its_inputs(
+    tmp_path: Path, channels: int, counted: int
+) -> None:
     """Two at a time for eight outputs, or four for four."""
     steps = work(
         tmp_path,
@@ -125,12 +127,12 @@ def test_a_loop_counts_what_its_calls_do(
 
 
 def total(steps: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, int]:
-    """The work of all of them."""
+    """The total work."""
     return {name: sum(step[name] for _, step in steps) for name in steps[0][1]}
 
 
 def test_weights_that_are_transformed_count_once(tmp_path: Path) -> None:
-    """36 products a tile and pair of channels, whose weights are made once of 9."""
+    """36 products for each tile and pair of channels; weights are transformed once, from 9."""
     steps = work(
         tmp_path,
         2,
@@ -144,7 +146,7 @@ def test_weights_that_are_transformed_count_once(tmp_path: Path) -> None:
     assert formed["weight_bytes"] == 4 * (9 * pairs + 18)
 
 
-def test_elementwise_work_is_one_operation_a_cell(tmp_path: Path) -> None:
+def test_elementwise_work_is_one_operation_an_element(tmp_path: Path) -> None:
     """Read once, written once."""
     (step,) = work(
         tmp_path,
@@ -157,7 +159,7 @@ def test_elementwise_work_is_one_operation_a_cell(tmp_path: Path) -> None:
 
 
 def test_padding_counts_its_frame(tmp_path: Path) -> None:
-    """Cells of a border are written, and nothing is read for them."""
+    """Elements of a border are written, and nothing is read for them."""
     steps = work(
         tmp_path,
         0,
@@ -169,7 +171,7 @@ def test_padding_counts_its_frame(tmp_path: Path) -> None:
 
 
 def test_products_of_tiles_are_told_apart(tmp_path: Path) -> None:
-    """Three products of halves for one of numbers; what halves or ends a sum is none."""
+    """Three products of bf16 numbers for one of float32; splits and epilogues do not count."""
     steps = work(
         tmp_path,
         3,
@@ -184,7 +186,7 @@ def test_products_of_tiles_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_products_of_bytes_are_told_apart(tmp_path: Path) -> None:
-    """Of the convolution in int8; what its sums are scaled by is none."""
+    """Those of the int8 convolution; scaling of sums does not count."""
     steps = work(
         tmp_path,
         2,

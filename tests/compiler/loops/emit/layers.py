@@ -1,4 +1,4 @@
-"""Layers that strategies are tried on, as they are written at the linalg level."""
+"""Layers for tests of strategies, at the linalg level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ncc.dialects.scalar import exp
 from tests.compiler.linalg.computations import depthwise, ones
 
 KernelOf: TypeAlias = Callable[..., Kernel]
-"""Of the fixture `kernel`."""
+"""The type of the fixture `kernel`."""
 
 targets = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 
@@ -30,7 +30,7 @@ def depthwise_of_blocks(b: Builder, x: Tensor) -> Tensor:
 
 
 def pooling(b: Builder, x: Tensor) -> Tensor:
-    """The largest of each window of 2x2, behind a convolution that leaves blocks."""
+    """The largest of each window of 2x2, after a convolution with blocks of channels."""
     x = convolution(b, x)
     c, y, z, k, m = b.loops(f"c y:{x.shape[1] // 2} z:{x.shape[2] // 2} k:2 m:2")
     return b.max((c, y, z), over=(k, m), of=x[c, y * 2 + k, z * 2 + m])
@@ -48,7 +48,7 @@ def pointwise(b: Builder, x: Tensor) -> Tensor:
 
 
 def line_of(access: Access, subview: dict[int, int]) -> int:
-    """The line of memory that an access reads at a place."""
+    """The cache line that an access reads at these indices."""
     return (access.offset + sum(access.coefficients[d] * n for d, n in subview.items())) // LINE
 
 

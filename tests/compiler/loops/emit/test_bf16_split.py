@@ -1,4 +1,4 @@
-"""How kernels store halves: both blocks of a line at once, where they have both."""
+"""How kernels store bf16 numbers: both blocks of a line at once, if they have both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ncc.compiler.pipeline import stages
 
 
 def kernels(folder: Path, channels: int) -> Iterator[str]:
-    """The kernels of a depthwise convolution and of one in front of it, which tiles read behind."""
+    """The kernels of two convolutions, one of them depthwise, before one on matrix tiles."""
     param = folder / "net.param"
     param.write_text(
         "7767517\n4 4\nInput in 0 1 in 0=28 1=28 2=32\n"
@@ -27,7 +27,7 @@ def kernels(folder: Path, channels: int) -> Iterator[str]:
 
 @pytest.mark.parametrize("channels", [512, 528], ids=["pairs", "a block alone"])
 def test_transforms_store_lines(tmp_path: Path, channels: int) -> None:
-    """So do the transforms of a convolution in tiles, and all rows of both blocks' results."""
+    """Transforms of Winograd's do so, too, with all rows of the results of both blocks."""
     param = tmp_path / "net.param"
     param.write_text(
         f"7767517\n2 2\nInput in 0 1 in 0=28 1=28 2={channels}\n"

@@ -1,4 +1,4 @@
-"""What a point computes: which products are part of a sum, and what is rounded on its own."""
+"""The operations of a point: products that are fused into sums, and those that round alone."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def affine(b: Builder, x: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("target", [AVX512, BASELINE], ids=lambda target: target.name)
 def test_a_product_and_a_sum_are_one(operations: Operations, target: Target) -> None:
-    """In vectors as for what is left of a row: a cell's bits do not tell in which it was."""
+    """In vectors as in the remainder of a row, so that an element has the same bits in both."""
     found = operations(affine, (33,), target=target)
     assert found[vector.FMAOp.name] and found[math.FmaOp.name]
     assert not found[PRODUCT] and not found[SUM]
 
 
 def test_a_product_that_is_read_twice(operations: Operations) -> None:
-    """It is computed for the other one anyway."""
+    """The other reader needs it anyway."""
 
     def twice(b: Builder, x: Tensor) -> Tensor:
         at = b.loops_of(x.shape)
@@ -62,7 +62,7 @@ def test_a_product_that_is_read_twice(operations: Operations) -> None:
 
 
 def test_terms_of_a_sum(operations: Operations) -> None:
-    """The accumulator takes in each product."""
+    """Each product is fused into the accumulator."""
 
     def dot(b: Builder, x: Tensor, y: Tensor) -> Tensor:
         i, k = b.loops_of(x.shape)
@@ -72,8 +72,8 @@ def test_terms_of_a_sum(operations: Operations) -> None:
     assert found[vector.FMAOp.name] and not found[PRODUCT]
 
 
-def test_places_are_rounded_step_by_step(operations: Operations) -> None:
-    """A floor may hang on the last bit of a coordinate; what is made of the element does not."""
+def test_coordinates_are_rounded_step_by_step(operations: Operations) -> None:
+    """The last bit of a coordinate may decide a floor; the arithmetic of elements has no floor."""
 
     def gather(b: Builder, x: Tensor, subviews: Tensor) -> Tensor:
         (i,) = b.loops_of(subviews.shape)

@@ -1,4 +1,4 @@
-"""Selections of lanes as machine code, on every target."""
+"""Gathers of channels as machine code, on every target."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_every_lane_comes_from_its_block(
     groups: int,
     target: Target,
 ) -> None:
-    """One source, two or many; a few results at a time; what follows is done as they are stored."""
+    """One source, two or many; a few results at a time; the epilogue comes before the store."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         concat_op = b.concat(

@@ -72,10 +72,10 @@ def test_iterations_are_shared_among_threads(
         np.testing.assert_array_equal(model.run({"input0": x})["output0"], x * 4)
 
 
-def test_equal_codes_in_equal_places_are_one_kernel(
+def test_equal_codes_on_equal_strides_are_one_kernel(
     make_network: MakeNetwork, make_plan: Callable[..., Any]
 ) -> None:
-    """The strides of the places are part of the kernel, the values are not."""
+    """The strides of subviews are part of the kernel, the values are not."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         part = b.slice(x, (0, 0), (2, 4))
@@ -89,7 +89,7 @@ def test_equal_codes_in_equal_places_are_one_kernel(
 def test_codes_that_differ_around_their_statements_are_several_kernels(
     make_network: MakeNetwork, make_model: MakeModel
 ) -> None:
-    """Which operand stands for which input, and how many iterations there are."""
+    """By the order of operands, and by the number of iterations."""
 
     def weighed(b: Builder, *of: Tensor) -> Tensor:
         code = Code(of, [(of[0].shape, f32)])

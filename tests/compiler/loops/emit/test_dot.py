@@ -1,4 +1,4 @@
-"""Dot products: what takes them, and that kernels of them are exact."""
+"""Dot products: which kernels use them, and that these are exact."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ONES = WeightAttr.of(np.ones((32, 32), np.float32))
 def test_fours_of_floats_are_none(
     make_network: Callable[..., ModuleOp], kernels_of: Callable[[ModuleOp], list[Kernel]]
 ) -> None:
-    """Rows of four weights lie as those of bytes do."""
+    """Rows of four floats have the same addresses as rows of four bytes."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         w = b.weight(WeightAttr.of(np.ones((32, 4), np.float32)))
@@ -63,7 +63,7 @@ def test_packed_convolutions_take_them(
     make_network: Callable[..., ModuleOp],
     kernels_of: Callable[[ModuleOp], list[Kernel]],
 ) -> None:
-    """The tile fits the registers, beside what corrects the sign; the four are no loop."""
+    """The tile and the sums for the sign fit the registers; the four products are no loop."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         o, y, z, i = b.loops("o y z i")
@@ -92,7 +92,7 @@ def test_windows_take_them_where_a_vector_is_a_block(
     make_network: Callable[..., ModuleOp],
     kernels_of: Callable[[ModuleOp], list[Kernel]],
 ) -> None:
-    """Cells of the window are unrolled, for points to share what is transposed."""
+    """Taps of the window are unrolled, so that points share transposed vectors."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         o, y, z, i = b.loops("o y z i")
@@ -126,7 +126,7 @@ def written(folder: Path, lines: list[str], weights: bytes) -> tuple[Path, Path]
 
 
 def assert_exact(network: tuple[Path, Path], target: Target) -> None:
-    """Compiled code has the results of the references, but for one rounding."""
+    """Compiled code has the results of the references, up to one rounding."""
     model = ncc.compile(*network, target=target.name)
     generator = np.random.default_rng(2)
     feeds: dict[str, Any] = {
@@ -158,7 +158,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
 def test_kernels_are_exact(network: tuple[Path, Path], target: Target) -> None:
-    """Whatever the channels: sums as the references have them, scaled with at most one rounding."""
+    """For all channels: the sums of the references, scaled with at most one rounding."""
     assert_exact(network, target)
 
 
@@ -202,5 +202,5 @@ def windows(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
 def test_windows_of_each_channel_are_exact(windows: tuple[Path, Path], target: Target) -> None:
-    """Whatever the stride: what is rounded to int8 shows any sum that is another."""
+    """For any stride: numbers that are rounded to int8 show any wrong sum."""
     assert_exact(windows, target)

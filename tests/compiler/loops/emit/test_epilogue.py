@@ -1,4 +1,4 @@
-"""What follows an accumulation gives the same bits in a loop over the tile as in line."""
+"""An epilogue gives the same bits in a loop over the tile as in line."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_loop_computes_the_same_bits(
     target: Target,
     sizes: tuple[int, int],
 ) -> None:
-    """Also with a residual sum behind the function, and remainders of the tile."""
+    """Also with a residual sum after the function, and with remainders of the tile."""
     height, window = sizes
     data = np.random.default_rng(1).normal(0, 3, (24, height, 9)).astype(np.float32)
     found = []
@@ -72,7 +72,7 @@ def test_a_loop_computes_the_same_bits(
 
 
 def written(kernel: Kernel, **fields: int) -> list[Operation]:
-    """The operations of a kernel, by what the strategies choose but for these fields."""
+    """The operations of a kernel, with these fields in the schedule that is chosen."""
     return list(write(kernel, replace(choose(kernel, AVX512), **fields), "k").walk())  # type: ignore[arg-type]
 
 

@@ -1,6 +1,6 @@
-"""Contractions that transform their weights themselves: right on every target, and in which order.
+"""Contractions that transform their own weights: they are right on every target.
 
-The memory around every root is watched, and what nobody computed is NaN.
+The tests watch the memory around every buffer; elements that no kernel writes are NaN.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def test_on_every_target(
 def test_plain_layout(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], tiles: Target
 ) -> None:
-    """Where channels are not in blocks it is a sum like any other: slow, and right."""
+    """If channels are not in blocks it is a sum like any other: slow, and right."""
     kernels = formed(
         check(make_network, run_networks, [(16, 13, 5)], FLOATS[0], pack=False, tiles=tiles)
     )
@@ -81,7 +81,7 @@ def test_one_slice_of_a_volume(
     taps: str,
     tiles: Target,
 ) -> None:
-    """What is left of a window along one slice: weights have an axis for its tap, or none."""
+    """A window along one slice: weights have an axis for its only tap, or none."""
     shape = (32, 1, 13, 14)
 
     def write(b: Builder, x: Tensor) -> Tensor:

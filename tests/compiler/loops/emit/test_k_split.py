@@ -1,4 +1,4 @@
-"""Sums of a folded block of outputs, as kernels compute them."""
+"""Kernels of sums whose last block of outputs splits k."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LAYERS = {
 
 
 def network(folder: Path, layer: str, inputs: int, size: tuple[int, int]) -> Path:
-    """The layer between two convolutions, so that what it reads and makes is in blocks; a residual
+    """The layer between two convolutions, so that its operand and result are in blocks; a residual
     and an activation follow it.
     """
     outputs = int(layer.split(" 0=")[1].split()[0])
@@ -64,7 +64,7 @@ def expected_of(param: Path, feeds: dict[str, Array]) -> Array:
 @pytest.mark.parametrize("inputs", [32, 40, 36])
 @pytest.mark.parametrize("layer", LAYERS)
 def test_results(tmp_path: Path, layer: str, inputs: int) -> None:
-    """Those of the layers' definitions, for whole tiles of points and for what is left of them."""
+    """Those of the layers' definitions, for whole and partial tiles of points."""
     param = network(tmp_path, LAYERS[layer], inputs, (9, 11))
     feeds = {"in": np.random.default_rng(1).standard_normal((16, 9, 11)).astype(np.float32)}
     expected = expected_of(param, feeds)
@@ -76,7 +76,7 @@ def test_results(tmp_path: Path, layer: str, inputs: int) -> None:
 
 @pytest.mark.parametrize("target", NAMES)
 def test_threads_make_no_difference(tmp_path: Path, target: str) -> None:
-    """Whoever computes a folded block."""
+    """Any thread may compute a block that splits k."""
     param = network(tmp_path, LAYERS["half a block"], 40, (13, 7))
     feeds = {"in": np.random.default_rng(2).standard_normal((16, 13, 7)).astype(np.float32)}
     one, many = (
@@ -104,7 +104,7 @@ def test_inputs_that_do_not_count_are_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_one_input_that_is_no_number(tmp_path: Path, value: float) -> None:
-    """It makes no other results than by the layers' definitions: each lane has its own inputs."""
+    """Results are those of the layers' definitions, since each lane has its own inputs."""
     param = network(tmp_path, LAYERS["a quarter"], 32, (5, 4))
     x = np.random.default_rng(3).standard_normal((16, 5, 4)).astype(np.float32)
     x[3, 2, 1] = value

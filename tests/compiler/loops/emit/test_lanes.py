@@ -28,7 +28,7 @@ Array = np.ndarray[Any, Any]
 def run_codes_of(
     make_network: Callable[..., Any], make_model: Callable[..., Model]
 ) -> Callable[..., list[Array]]:
-    """run_codes_of(write, target, arrays, room): what a code for each array makes of it.
+    """run_codes_of(write, target, arrays, room): the results of a code for each array.
 
     write(code, n) fills as many results as `room` says for an array of n.
     """
@@ -101,7 +101,7 @@ def test_bounds_of_the_run(
 def test_pairs(
     target: Target, make_network: Callable[..., Any], make_model: Callable[..., Model]
 ) -> None:
-    """Two int16 in an int32, multiplied and added: whole vectors, what is left, and one alone."""
+    """Two int16 in an int32, multiplied and added: whole vectors, a remainder, and one alone."""
 
     def write(b: Builder, *xs: Tensor) -> list[Tensor]:
         results = []
@@ -144,7 +144,7 @@ def written(body: Callable[[Code, Any], None], extent: int = 24) -> CodeOp:
     ],
 )
 def test_short_loops_take_short_vectors(extent: int, target: Target, vectors: list[str]) -> None:
-    """Few vectors are written out, whole ones have no mask, none is wider than needed."""
+    """Few vectors are unrolled, whole ones have no mask, and none is longer than needed."""
 
     def body(code: Code, i: Any) -> None:
         code.results[0][0, i] = 1.0
@@ -170,7 +170,7 @@ def test_short_loops_take_short_vectors(extent: int, target: Target, vectors: li
     ],
 )
 def test_refuses(body: Callable[[Code, Any], None], message: str) -> None:
-    """Places that no vector reaches are a fault of who wrote the code."""
+    """Indices that no vector has are a fault of the code's author."""
     op = written(body)
     with pytest.raises(CompilerBug, match=message):
         widen(op.body.block, AVX2)
@@ -213,7 +213,7 @@ def test_folds(target: Target, run_codes_of: Callable[..., list[Array]]) -> None
     ],
 )
 def test_long_folds_do_not_wait(extent: int | None, target: Target, carried: list[int]) -> None:
-    """Four vectors side by side of a long reduction, or of one whose length the run tells."""
+    """A long reduction, or one of dynamic length, has four partial vectors."""
     code = Code([], [((1000,), f32)])
     (out,) = code.results
     out[0] = code.sum(extent or code.variable(1000).value, lambda i: out[i])

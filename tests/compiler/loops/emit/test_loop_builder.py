@@ -1,4 +1,4 @@
-"""Where the writer of loops puts what it makes."""
+"""Where the builder of loops inserts operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ncc.compiler.loops.emit.loop_builder import LoopBuilder
 
 
 def test_a_constant_belongs_to_no_loop() -> None:
-    """First asked for inside a loop, it is an index outside as well."""
+    """Its first use is inside a loop, and it is also used outside."""
     entry = Block()
     builder = LoopBuilder(entry)
 
@@ -35,7 +35,7 @@ def test_a_constant_belongs_to_no_loop() -> None:
 
 
 def test_reads_at_a_constant_place_behind_a_loop(tmp_path: Path) -> None:
-    """The channels of one row each, in reverse: vectors in a loop, and what is left of the row."""
+    """The channels of one row each, in reverse: vectors in a loop, and the remainder of the row."""
     path = tmp_path / "net.param"
     path.write_text(
         "7767517\n4 4\nInput x 0 1 x 0=126 1=1 2=6\nFlip f 1 1 x a -23300=1,0\n"

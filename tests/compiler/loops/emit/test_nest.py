@@ -288,14 +288,14 @@ def test_results_that_lie_apart(
 
 @pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 @pytest.mark.parametrize(("channels", "width"), [(1, 5), (3, 14), (7, 37), (3, 1024)])
-def test_places_that_are_computed(
+def test_computed_coordinates(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
     target: Target,
     channels: int,
     width: int,
 ) -> None:
-    """Each lane reads where its coordinates say; they are limited, and 0 where they are NaN."""
+    """Each lane reads at its own coordinates; they are limited, and 0 if they are NaN."""
 
     def write(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
         c, p, q = b.loops_of((channels, 4, width))
@@ -322,7 +322,7 @@ def test_places_that_are_computed(
 
 
 @pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
-def test_places_are_rounded_step_by_step(
+def test_coordinates_are_rounded_step_by_step(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
 ) -> None:
     """3 * 5/6 is 2.5 in float32; that less 1.5 would be just below 1 if it were rounded once."""
@@ -381,7 +381,7 @@ def test_vectors_that_are_interleaved(
     count: int,
     target: Target,
 ) -> None:
-    """Short rows that are written, read, folded and computed, of any number, beside a border."""
+    """Any number of short rows that are stored, loaded, summed and computed, next to a border."""
 
     def written(b: Builder, x: Tensor) -> Tensor:
         i, r, c = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
@@ -435,7 +435,7 @@ ReLU y 1 1 f y
 @pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 @pytest.mark.parametrize("width", [29, 31, 45])
 def test_vectors_that_overlap(tmp_path: Path, target: Target, width: int) -> None:
-    """Rows that no vector divides, of sums, and of sums that are added where they are stored."""
+    """Rows that no vector divides, of sums, and of sums that go on with their results."""
     param = tmp_path / "net.param"
     param.write_text(IN_PLACE.format(width))
     options: dict[str, Any] = {"random_weights": 1, "target": target.name}
@@ -452,7 +452,7 @@ def test_vectors_that_are_left_share_a_tile(
     columns: int,
     most: int,
 ) -> None:
-    """As many of a row as are whole, where a tile has four: they read each point once."""
+    """The last whole vectors of a row, if a tile has four: they read each point once."""
 
     def write(b: Builder, x: Tensor, w: Tensor) -> Tensor:
         m, n, k = b.loops("m n k")

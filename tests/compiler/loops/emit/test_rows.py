@@ -1,4 +1,4 @@
-"""Reductions along rows: what is left of a row behind its vectors counts once."""
+"""Reductions along rows: the remainder of a row after its vectors counts once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_cell_counts_once(
     rest: int,
     kind: str,
 ) -> None:
-    """Powers of two tell which cells were added; extrema are in what is left, or in front of it."""
+    """Powers of two show which elements were added; extrema are in the remainder, or before it."""
     width = 16 + rest
     x = np.full((6, width), 0.5, np.float32)
     x[:, -1], x[1, 0], x[2, -3] = 2.0**18, -4.0, 2.0**20
@@ -93,7 +93,7 @@ def test_long_rows_have_several_partial_results(
 def test_a_row_is_no_shorter_than_a_vector(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
 ) -> None:
-    """Cells in front of a row need not be there."""
+    """There may be no elements in front of a row."""
     networks = [(over_rows(make_network, 5, "sum"), [np.zeros((6, 5), np.float32)])]
     with pytest.raises(CompilerBug, match="a row of 5 elements in vectors of 8"):
         run_networks(networks, lambda _: Schedule(Strategy.ROWS, 1, 8, (), (0,), (1,)), RUNNABLE[0])

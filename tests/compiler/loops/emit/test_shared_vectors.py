@@ -1,4 +1,4 @@
-"""Halves of two points in one vector: each is summed as if it had been alone."""
+"""Short vectors of two points in one vector: each has the sums that it would have alone."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def require_same_bits(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
 ) -> None:
-    """On a core that joins halves and on one that does not."""
+    """On a core that shares vectors and on one that does not."""
     if AVX512 not in RUNNABLE:
         pytest.skip("this CPU has no AVX-512")
     x = np.random.default_rng(1).normal(0, 1, (INPUTS, points)).astype(np.float32)

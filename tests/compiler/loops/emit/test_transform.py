@@ -1,6 +1,6 @@
-"""Convolutions in tiles as machine code: right on every target, and nothing written outside.
+"""Winograd's convolutions as machine code: right on every target, without stores outside.
 
-The memory around every root is watched, and what nobody computed is NaN.
+The tests watch the memory around every buffer; elements that no kernel writes are NaN.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def bf16_split(b: Builder, x: Tensor) -> Tensor:
 
 
 def along_one_axis(b: Builder, x: Tensor) -> Tensor:
-    """Seven rows, then three columns two apart, with an activation between them and behind."""
+    """Seven rows, then three columns at stride 2, each with an activation after it."""
     channels, height, width = x.shape
     held = b.weight(WeightAttr(Weights((channels,), Random(4, 1))))
     bias = b.spread(held, x.shape, axis=0)
@@ -53,7 +53,7 @@ def along_one_axis(b: Builder, x: Tensor) -> Tensor:
 
 
 def down_a_column(b: Builder, x: Tensor) -> Tensor:
-    """Three rows of a window, and none beside the image."""
+    """Three rows of a window, without padding."""
     channels, height, width = x.shape
     w = b.weight(WeightAttr(Weights((channels, channels, 3), Random(3, 3, 0.1))))
     o, p, q, i, k = b.loops(f"o:{channels} p:{height - 2} q:{width} i k")
@@ -155,7 +155,7 @@ def test_at_stride_2(
 def test_plain_layout(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], always_tiled: Form
 ) -> None:
-    """Where channels are not in blocks there is no lane: slow, and right."""
+    """If channels are not in blocks there is no lane: slow, and right."""
     kernels = transforms(
         check(
             make_network,
@@ -184,7 +184,7 @@ def test_rows_stay_in_registers(
     kernels_of: Callable[..., list[Kernel]],
     always_tiled: Form,
 ) -> None:
-    """All columns of a row of results at once, and some registers for what is being added."""
+    """All columns of a row of results at once, and some registers for operands."""
     module = make_network([(16, 8, 8)], block)
     ChooseConvolution(in_tiles(always_tiled)).apply(Context(), module)
     PackChannels().apply(Context(), module)
@@ -198,7 +198,7 @@ def test_layers_share_kernels(
     kernels_of: Callable[..., list[Kernel]],
     always_tiled: Form,
 ) -> None:
-    """Chunks of one convolution, but the last, are calls of the same three kernels."""
+    """All chunks of one convolution but the last call the same three kernels."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return convolution(b, x, 16)

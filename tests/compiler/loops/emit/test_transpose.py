@@ -11,7 +11,7 @@ from ncc.compiler.loops.emit.transpose import deinterleaved, interleaved, transp
 
 
 class Lists:
-    """A builder whose vectors are lists, with the shuffles that it was asked for."""
+    """A builder whose vectors are lists; it counts shuffles."""
 
     def __init__(self) -> None:
         self.shuffles = 0
@@ -41,7 +41,7 @@ def test_what_is_split_can_be_interleaved(count: int, lanes: int) -> None:
 
 @pytest.mark.parametrize("count, shuffles", [(2, 2), (3, 6), (4, 8), (6, 18), (8, 24)])
 def test_rounds_of_shuffles(count: int, shuffles: int) -> None:
-    """Halves take a shuffle a vector; what cannot be halved, one for each of the others."""
+    """An even number takes a shuffle for each vector, an odd one a shuffle for each other one."""
     builder: Any = Lists()
     deinterleaved(builder, rows_of(count, 16), 16)
     assert builder.shuffles == shuffles
@@ -57,7 +57,7 @@ def test_a_square() -> None:
 
 @pytest.mark.parametrize("times", [2, 4, 8])
 def test_what_is_folded_is_added_up(times: int) -> None:
-    """Neighbours, first by twos; then the sums are put side by side."""
+    """Neighbours, first two by two; then the sums are contiguous."""
     builder: Any = Lists()
     bits: Any = [1 << lane for lane in range(16)]
     sums: Any = unfolded(builder, bits, 16, times)

@@ -41,7 +41,7 @@ def test_names_and_weights_are_not_in_the_signature(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize("what", ["extent", "frame", "body", "constant", "init", "epilogue"])
 def test_what_is_in_the_signature(kernels: Kernels, what: str) -> None:
-    """Whatever would compile to other code."""
+    """All that changes the code."""
 
     def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
         if what == "init":
@@ -66,7 +66,7 @@ def gathered(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
 
 
 def test_every_field_is_in_the_signature(kernels: Kernels) -> None:
-    """Of a kernel, of its halves, of what it reads at computed places: code is kept by it."""
+    """Of a kernel, of its bf16 store, of its gathers: the cache of code depends on it."""
     (other,) = kernels(work, (3, 4))
     (kernel,) = kernels(gathered, (3, 9), (5,))
     ((tensor, read),) = kernel.captured.items()

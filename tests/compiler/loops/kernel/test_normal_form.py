@@ -24,7 +24,7 @@ def test_loops_merge(kernels: Kernels) -> None:
 
 
 def test_a_long_loop_can_be_shared(kernels: Kernels) -> None:
-    """What would be one loop is two, the outer one even where it can be; short ones stay one."""
+    """One long loop becomes two, the outer one even if possible; short ones stay one."""
     extents = [kernels(work, (16, n))[0].extents for n in (5880, 2842, 64)]
     assert extents == [(94080 // 14, 14), (45472 // 7, 7), (1024,)]
     (kernel,) = kernels(work, (16, 5880))
@@ -103,24 +103,24 @@ def kernel(
 
 
 def test_loops_that_one_access_walks_apart_stay() -> None:
-    """A transposition stores side by side what it reads a row apart."""
+    """A transposition stores contiguously what it reads a row apart."""
     assert normalised(kernel((4, 8), (1, 4), (8, 1))).extents == (4, 8)
     assert normalised(kernel((4, 8), (8, 1), (8, 1))).extents == (32,)
 
 
 def test_the_order_of_loops_does_not_matter() -> None:
-    """What goes on where another one ends is the outer one, wherever it stands."""
+    """The outer loop is the one with the larger step, in any order."""
     assert normalised(kernel((8, 4), (1, 8), (1, 8))).extents == (32,)
 
 
 def test_loops_whose_numbers_a_body_asks_for_stay() -> None:
-    """The number of a joined loop would be another one; a loop of one step is at 0."""
+    """The index of a joined loop would be another one; a loop of one step has index 0."""
     found = normalised(kernel((1, 4, 8), (0, 8, 1), (0, 8, 1), index_of={0: 0, 1: 2}))
     assert found.extents == (4, 8) and found.index_of == {0: None, 1: 1}
 
 
 def test_loops_with_a_tail_stay() -> None:
-    """A tail says of two loops how far they go together."""
+    """Valid extents are of two loops together."""
     found = normalised(kernel((1, 4, 8), (0, 8, 1), (0, 8, 1), valid_extents=((1, 2, 30),)))
     assert found.extents == (4, 8) and found.valid_extents == ((0, 1, 30),)
 
@@ -136,7 +136,7 @@ def test_a_single_block() -> None:
 
 
 def test_loops_that_choose_a_number_of_a_table_stay() -> None:
-    """What a table says of each block has no step."""
+    """Numbers of a table have no common step."""
     table = GatherTable(Access(2, 0, (1, 0)), most=64)
     read = Access(0, 0, (8, 1), table)
     found = normalised(kernel((4, 8), (8, 1), (8, 1), anchor=Stage(Block(), (read,))))
@@ -144,7 +144,7 @@ def test_loops_that_choose_a_number_of_a_table_stay() -> None:
 
 
 def test_blocks_that_are_stored_by_pairs_stay() -> None:
-    """Of halves every odd block goes elsewhere, so that their loop is not one with others."""
+    """As bf16 numbers, odd blocks have other addresses, so that their loop is not collapsed."""
     store = Access(1, 0, (0, 32, 8, 1))
     bf16_split = Bf16Split(Stage(Block(), (None,)), store, 128, pairs=1, back=16, alone=True)
     found = normalised(kernel((1, 2, 4, 8), (0, 32, 8, 1), (0, 0, 0, 0), bf16_split=bf16_split))
@@ -152,8 +152,8 @@ def test_blocks_that_are_stored_by_pairs_stay() -> None:
     assert (found.bf16_split.pairs, found.bf16_split.store.coefficients) == (0, (32, 1))
 
 
-def test_a_folded_block_stays() -> None:
-    """The loop over blocks says which one it is, also where there is no other."""
+def test_a_block_that_splits_k_stays() -> None:
+    """The loop over blocks says which one splits k, also if there is only one block."""
     folded = kernel((1, 4, 1, 8), (0, 8, 0, 1), (0, 8, 0, 1), k_split=KSplit(0, 3, 2))
     found = normalised(folded)
     assert (found.extents, found.k_split) == ((1, 4, 8), KSplit(0, 2, 2))

@@ -1,4 +1,4 @@
-"""A call read as a kernel: what is an access, a stage, an initial value."""
+"""A call read as a kernel: its accesses, stages and initial values."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def test_a_diagonal(kernels: Kernels) -> None:
     assert (read.offset, read.coefficients) == (7, (6,))
 
 
-def test_what_is_read_at_computed_places(kernels: Kernels) -> None:
-    """It is no access: the kernel knows where it lies, and how far a step of each axis is."""
+def test_what_is_read_at_computed_coordinates(kernels: Kernels) -> None:
+    """It is no access: the kernel has its argument and its strides."""
 
     def write(b: Builder, x: Tensor, subviews: Tensor) -> Tensor:
         i, j = b.loops("i j:5")
@@ -105,7 +105,7 @@ def test_what_is_read_at_computed_places(kernels: Kernels) -> None:
 
 
 def test_a_box_of_one_number() -> None:
-    """Borders are such boxes; what lies side by side is one loop."""
+    """Borders are such boxes; contiguous axes are one loop."""
     kernel = constant_kernel((2, 3, 4), 0.5, Access(0, 0, (24, 4, 1)), (f32,))
     assert kernel.extents == (2, 12) and kernel.store == Access(0, 0, (24, 1))
     assert not kernel.anchor.inputs and not kernel.accumulates

@@ -30,8 +30,8 @@ def kernel(
     return only
 
 
-def test_a_lane_lies_side_by_side(kernel: KernelOf) -> None:
-    """What is read may also be the same for all neighbours, but not lie apart."""
+def test_a_lane_is_contiguous(kernel: KernelOf) -> None:
+    """Operands may also be the same for all neighbours, but not strided."""
 
     def by_columns(b: Builder, x: Tensor, y: Tensor) -> Tensor:
         r, c = b.loops_of(x.shape)
@@ -69,7 +69,7 @@ def gather(at: Callable[[Builder, AffineExpr, AffineExpr, Tensor], list[Scalar]]
     ],
     ids=["rows", "diagonal", "columns", "anywhere", "far", "alike"],
 )
-def test_computed_places_of_neighbours(
+def test_computed_coordinates_of_neighbours(
     kernel: KernelOf, at: Any, lane: bool, gathers: bool
 ) -> None:
     """Vectors are read where only the last coordinate moves, as the loop; gathered where what moves
@@ -94,7 +94,7 @@ def test_a_few_columns_are_interleaved(kernel: KernelOf, columns: int, found: bo
 
 
 def test_where_nothing_lies_between_neighbours_nothing_is_interleaved(kernel: KernelOf) -> None:
-    """A block of rows whose columns lie apart, too, and one that is read as it lies."""
+    """A block of rows whose columns are strided, too, and one that is contiguous."""
 
     def part(b: Builder, x: Tensor, y: Tensor) -> Tensor:
         r, c = b.loops("r:99 c:3")
@@ -110,7 +110,7 @@ def test_where_nothing_lies_between_neighbours_nothing_is_interleaved(kernel: Ke
 
 
 def test_what_is_stored_apart_is_no_lane(kernel: KernelOf) -> None:
-    """Though all that is read lies side by side, or is gathered."""
+    """Though all operands are contiguous, or gathered."""
 
     def repeated(b: Builder, x: Tensor) -> Tensor:
         r, c = b.loops(f"r:{x.shape[0]} c:20")
@@ -126,7 +126,7 @@ def test_what_is_stored_apart_is_no_lane(kernel: KernelOf) -> None:
 
 
 def test_what_sums_or_reads_nowhere_is_not_gathered(kernel: KernelOf) -> None:
-    """Lanes that accumulate are computed otherwise."""
+    """Sums are not gathered."""
 
     def summed(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
         r, c = b.loops_of(grid.shape)

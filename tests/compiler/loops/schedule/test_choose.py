@@ -1,4 +1,4 @@
-"""What the strategies choose for the layers that matter, on each target."""
+"""The choices of strategies for important layers, on each target."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LAYERS: list[tuple[Any, Shape]] = [
 def test_tiles_fit_the_registers(
     kernel: KernelOf, write: Any, shape: Shape, target: Target
 ) -> None:
-    """Accumulators, and what a step reads beside them, are not spilled."""
+    """Accumulators, and the operands of a step, are not spilled."""
     found = kernel(write, shape)
     schedule = choose(found, target)
     assert accumulators(found, schedule, target) < target.registers
@@ -58,7 +58,7 @@ def test_tiles_fit_the_registers(
 @targets
 @pytest.mark.parametrize(("write", "shape"), LAYERS)
 def test_schedules_are_whole(kernel: KernelOf, write: Any, shape: Shape, target: Target) -> None:
-    """Every loop stands once; tiles are of known loops; threads get loops outside of the lane."""
+    """Every loop occurs once; tiles have known loops; threads get loops outside of the lane."""
     found = kernel(write, shape)
     for schedule in (choose(found, target), scalar(found, target)):
         assert sorted(schedule.order) == found.parallel
@@ -90,7 +90,7 @@ def test_a_convolution_fills_the_registers(kernel: KernelOf) -> None:
 
 @targets
 def test_a_window_is_unrolled(kernel: KernelOf, target: Target) -> None:
-    """Depthwise 3x3 and pooling 2x2 have no loop over the window: neighbours share what is read."""
+    """Depthwise 3x3 and pooling 2x2 have no loop over the window: neighbours share loads."""
     for write in (depthwise_of_blocks, pooling):
         found = kernel(write, (64, 18, 18))
         assert choose(found, target).unroll == found.reduced
@@ -104,7 +104,7 @@ def apart(b: Builder, x: Tensor) -> Tensor:
 
 
 def of_five(b: Builder, x: Tensor) -> Tensor:
-    """A depthwise convolution with windows of 5x5, of which 14 x 14 are left."""
+    """A depthwise convolution with windows of 5x5 and 14 x 14 results."""
     w = b.weight(ones(x.shape[0], 5, 5))
     c, y, z, k, m = b.loops("c y:14 z:14 k m")
     return b.sum((c, y, z), over=(k, m), of=x[c, y + k, z + m] * w[c, k, m])
@@ -112,7 +112,7 @@ def of_five(b: Builder, x: Tensor) -> Tensor:
 
 @targets
 def test_two_rows_of_windows_share_what_they_read(kernel: KernelOf, target: Target) -> None:
-    """Where all rows of a window but one are those of the next; a stride leaves too few."""
+    """If all rows of a window but one are those of the next one; a stride leaves too few."""
     for write, rows in ((depthwise_of_blocks, 2), (apart, 1)):
         found = kernel(write, (64, 17, 17))
         schedule = choose(found, target)
@@ -122,7 +122,7 @@ def test_two_rows_of_windows_share_what_they_read(kernel: KernelOf, target: Targ
 
 @targets
 def test_a_long_window_keeps_the_units_busy(kernel: KernelOf, target: Target) -> None:
-    """Of 5x5 cells one row is written out: with few registers, for one row of more points."""
+    """One row of 5x5 taps is unrolled: with few registers, for one row of more points."""
     schedule = choose(kernel(of_five, (64, 18, 18)), target)
     *_, row, column, _ = schedule.order
     few = target.registers < 32
@@ -131,7 +131,7 @@ def test_a_long_window_keeps_the_units_busy(kernel: KernelOf, target: Target) ->
 
 @targets
 def test_sums_of_columns_take_several_vectors(kernel: KernelOf, target: Target) -> None:
-    """They lie side by side in each row, of which there are many; few rows are read one by one."""
+    """They are contiguous in each row, if there are many rows; few rows are read one by one."""
 
     def column_sums(b: Builder, x: Tensor) -> Tensor:
         r, c = b.loops_of(x.shape)
@@ -169,7 +169,7 @@ def turned_triangle(b: Builder, x: Tensor) -> Tensor:
 
 
 def some_of_a_phase(b: Builder, x: Tensor) -> Tensor:
-    """Every second column of sums over three cells each, of which the first few count."""
+    """Every second column of sums over three elements each; the first few are valid."""
     to = b.full((x.shape[0], 2 * x.shape[1]), 0.5)
     r, q, k = b.loops(f"r q:{x.shape[1] - 2} k:3")
     of = select(b.index(q) < 5, x[r, q + k], 0.0)
@@ -178,10 +178,10 @@ def some_of_a_phase(b: Builder, x: Tensor) -> Tensor:
 
 @targets
 @pytest.mark.parametrize("write", [triangle_sums, turned_triangle, some_of_a_phase])
-def test_a_loop_that_is_asked_for_its_place_is_no_lane(
+def test_a_loop_whose_index_is_read_is_no_lane(
     kernel: KernelOf, write: Any, target: Target
 ) -> None:
-    """All lanes of a vector would get the place of the first."""
+    """All lanes of a vector would get the index of the first."""
     found = kernel(write, (64, 64), packed=False)
     assert choose(found, target).lane not in {*found.index_of.values()} - {None}
 
@@ -194,7 +194,7 @@ def sums_of_blocks(b: Builder, x: Tensor) -> Tensor:
 
 @targets
 def test_lanes_beyond_the_last_channel_are_not_summed(kernel: KernelOf, target: Target) -> None:
-    """Where the last block is not full, lanes are summed one by one."""
+    """If the last block is not full, lanes are summed one by one."""
     found = kernel(sums_of_blocks, (64, 3, 2, 16), packed=False)
     blocks, lanes = sorted(found.reduced)
     assert choose(found, target).lane == lanes
@@ -213,7 +213,7 @@ def phase(b: Builder, x: Tensor) -> Tensor:
 
 @targets
 def test_results_that_lie_apart_are_vectorised(kernel: KernelOf, target: Target) -> None:
-    """Neighbours share a vector where they read side by side; they are stored one by one."""
+    """Neighbours share a vector if their loads are contiguous; they are stored one by one."""
     found = kernel(phase, (5, 9, 14), packed=False)
     schedule = choose(found, target)
     assert schedule.lane is not None

@@ -1,4 +1,4 @@
-"""Which tile a contraction gets on a core, and what is walked once."""
+"""The tile of a contraction on a core, and the operand that is read once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_inner_product_streams_its_weights(kernel: KernelOf, target: Target) 
 def test_a_vector_reads_several_rows_of_weights_at_once(
     kernel: KernelOf, inputs: int, target: Target
 ) -> None:
-    """However long they are: what nothing reads again comes from memory in as many streams."""
+    """However long they are: operands that are read once come from memory in as many streams."""
     schedule = choose(kernel(inner_product, (inputs,)), target)
     assert schedule.tile and prod(n for _, n in schedule.tile) >= 4
 
@@ -102,7 +102,7 @@ def scores(b: Builder, x: Tensor) -> Tensor:
 
 
 def test_rows_walked_for_every_tile_of_points_come_from_l2(kernel: KernelOf) -> None:
-    """Vectors that have no loop but the lane are all read between two uses of one."""
+    """If the lane is the only loop over vectors, all are read between two uses of one."""
     schedule = choose(kernel(scores, (64, 1500)), AVX512)
     sizes = dict(schedule.tile)
     assert schedule.order[-1] == schedule.lane
@@ -111,7 +111,7 @@ def test_rows_walked_for_every_tile_of_points_come_from_l2(kernel: KernelOf) -> 
 
 
 def test_candidates_are_of_all_tiles(kernel: KernelOf) -> None:
-    """The choice is the cheapest of them, and none is there for what is no contraction."""
+    """The choice is the cheapest of them; other kernels have none."""
     found = kernel(convolution, (64, 16, 16))
     candidates = contraction.candidates(found, AVX512)
     best = min(candidates, key=lambda one: one.cost)

@@ -1,4 +1,4 @@
-"""What the count of cycles tells apart."""
+"""What the cost model of register tiles distinguishes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def operands(kernel: KernelOf) -> ContractionOperands:
 
 
 def test_what_tiles_leave_over_is_counted(operands: ContractionOperands) -> None:
-    """Of 196 points 14 leave none over, 13 one: a tile of its own, which waits for results."""
+    """Tiles of 14 divide 196 points, tiles of 13 leave one: its own tile waits for results."""
     (points, *_), (blocks, *_) = operands.points, operands.vectors
     cost = TileCost(operands)
     whole, left_over = (cost.of(((points, n), (blocks, 2))) for n in (14, 13))
@@ -51,7 +51,7 @@ def test_a_second_unit_is_worth_what_is_not_read(operands: ContractionOperands) 
 
 
 def test_sums_beyond_those_of_the_core_cost_more(operands: ContractionOperands) -> None:
-    """Of 28 sums a core begins and stores 13 beside others: two tiles of 14 take less."""
+    """A core overlaps 13 of 28 sums with others: two tiles of 14 take less."""
     (points, *_), (blocks, *_) = operands.points, operands.vectors
     for sums in (13, 32):
         cost = TileCost(replace(operands, core=replace(TWO_UNITS_OF_AMD, sums=sums)))

@@ -31,7 +31,7 @@ def kernel_of_a_convolution(kernel: KernelOf) -> Kernel:
 
 
 def test_what_was_tried_before_is_refused(contraction: Kernel) -> None:
-    """All strategies in front of the one that was taken, in order."""
+    """All strategies before the chosen one, in order."""
     decision = Decision.of(contraction, choose(contraction, AVX2), AVX2)
     tried = [strategy for strategy, _, _ in STRATEGIES]
     assert decision.strategy is Strategy.CONTRACTION
@@ -64,7 +64,7 @@ def test_what_was_tried_before_is_refused(contraction: Kernel) -> None:
 def test_the_condition_that_does_not_hold_is_told(
     kernel: KernelOf, write: Any, shape: Shape, strategy: str, reason: str
 ) -> None:
-    """Not what a strategy wants in general."""
+    """A line names the condition, not what a strategy wants in general."""
     found = kernel(write, shape)
     lines = Decision.of(found, choose(found, AVX2), AVX2).lines()
     assert f"not {strategy}: {reason}" in list(lines)
@@ -81,7 +81,7 @@ def test_cycles_are_told_by_part(contraction: Kernel) -> None:
 
 
 def test_a_tuned_schedule_is_told(contraction: Kernel) -> None:
-    """The runner-up is then the favourite of the cost model."""
+    """Then the runner-up is the choice of the cost model."""
     best, second = cheapest_of(contraction, AVX2)[:2]
     decision = Decision.of(contraction, second.schedule, AVX2)
     assert decision.is_tuned and decision.candidate == second and decision.runner_up == best
@@ -89,7 +89,7 @@ def test_a_tuned_schedule_is_told(contraction: Kernel) -> None:
 
 
 def test_threads_may_need_another_order(contraction: Kernel) -> None:
-    """Cycles are those of the tile."""
+    """Cycles depend on the tile."""
     schedule = choose(contraction, AVX2)
     order = (*reversed(schedule.order[:-1]), schedule.order[-1])
     decision = Decision.of(contraction, replace(schedule, order=order, chunks=1), AVX2)
@@ -97,7 +97,7 @@ def test_threads_may_need_another_order(contraction: Kernel) -> None:
 
 
 def test_cycles_of_other_strategies_are_not_counted(kernel: KernelOf) -> None:
-    """And no cycles of a strategy that was not taken are told in their place."""
+    """Nor are cycles of another strategy told instead."""
     found = kernel(pointwise, (64, 16, 16))
     decision = Decision.of(found, choose(found, AVX2), AVX2)
     assert decision.candidate is None and decision.runner_up is None

@@ -45,7 +45,7 @@ def test_channels_of_an_image(kernel: KernelOf, shape: tuple[int, int], target: 
 def test_short_rows(
     kernel: KernelOf, write: Callable[..., Any], shapes: Any, target: Target
 ) -> None:
-    """The rows are the lane, whether they are folded or stored."""
+    """The rows are the lane, whether they are summed or stored."""
     found = kernel(write, *shapes, packed=False)
     schedule = choose(found, target)
     assert schedule.lane is not None and schedule.interleave is not None
@@ -65,13 +65,13 @@ def test_short_rows(
 def test_rows_of_whole_vectors_are_not(
     kernel: KernelOf, columns: int, target: Target, is_interleaved: bool
 ) -> None:
-    """Vectors along such rows are computed as they lie."""
+    """Vectors along such rows need no shuffles."""
     found = kernel(by_rows, (99, columns), (99,), packed=False)
     assert (choose(found, target).interleave is not None) is is_interleaved
 
 
 def test_part_of_each_row_is_not(kernel: KernelOf) -> None:
-    """Vectors of whole rows would reach behind the last of them."""
+    """Vectors of whole rows would read beyond the last one."""
 
     def largest_of_three(b: Builder, x: Tensor) -> Tensor:
         x = b.slice(x, (0, 0), (99, 3))

@@ -53,7 +53,7 @@ def random(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
 def kernel(
     make_network: Make, kernels_of: Make, outputs: int, inputs: int, size: int, window: int
 ) -> Kernel:
-    """A convolution by halves, out of planes."""
+    """A convolution of bf16 pairs, from planes."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         w = b.weight(WeightAttr.of(random(outputs, inputs, window, window)))
@@ -75,7 +75,7 @@ def kernel(
         (64, 64, 58, 3, 14, 2, 2),
         (64, 64, 16, 1, 16, 2, 2),  # all points are one row
         (16, 64, 16, 1, 16, 4, 1),
-        (48, 40, 9, 3, 16, 2, 2),  # over the border between rows: 61 places for 49 points
+        (48, 40, 9, 3, 16, 2, 2),  # over the border between rows: 61 indices for 49 points
         (512, 512, 9, 3, 16, 4, 1),
         (32, 32, 16, 3, 14, 2, 2),  # there are too many: 222 for 196
         (512, 2048, 7, 1, 13, 4, 1),  # weights that no cache holds are read once
@@ -110,7 +110,7 @@ def test_cuts(
 def test_weights_are_asked_for(
     make_network: Make, kernels_of: Make, channels: int, size: int, wanted: bool
 ) -> None:
-    """Those of the next blocks of outputs, where all of them are more than L2 holds."""
+    """Those of the next blocks of outputs, if all weights exceed L2."""
     found = kernel(make_network, kernels_of, channels, channels, size, 3)
     schedule, halves = choose(found, AMX), bf16_pairs_of(found)
     assert halves is not None and halves.vectors is not None
@@ -124,7 +124,7 @@ def test_weights_are_asked_for(
 
 
 def test_halves_are_made_at_once(make_network: Make, kernels_of: Make) -> None:
-    """Both halves of a vector out of one read, where the channels lie side by side."""
+    """Both parts of a vector from one load, if the channels are contiguous."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         w = b.weight(WeightAttr.of(random(48, x.shape[1])))
@@ -142,7 +142,7 @@ def test_halves_are_made_at_once(make_network: Make, kernels_of: Make) -> None:
 
 
 def test_products_are_no_sums(make_network: Make, kernels_of: Make) -> None:
-    """A kernel that multiplies what it has by a number, or sums squares, is another one."""
+    """A kernel that multiplies by a number, or sums squares, is another one."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         i, k = b.loops("i k")
@@ -248,7 +248,7 @@ def test_without_tiles_three_is_two(network: tuple[Path, Path], target: Target) 
 
 
 def test_slow_tiles_are_left(network: tuple[Path, Path]) -> None:
-    """Three is two as well where nothing is faster on tiles."""
+    """-O3 is -O2, too, if nothing is faster on tiles."""
     assert level(network, "linalg", 3, SLOW) == level(network, "linalg", 2, SLOW)
 
 
@@ -339,7 +339,7 @@ depthwise ones, sums, pooling, joined values; an odd number of blocks at last.""
 
 
 def test_makers_store_halves(tmp_path: Path, compiled: Compile) -> None:
-    """Whatever makes a value in pairs of blocks stores its halves, the same as a kernel of them."""
+    """Any kernel of a value in pairs of blocks stores bf16 numbers like a kernel of its own."""
     param = tmp_path / "net.param"
     param.write_text(MAKERS)
     shared = compiled(param, None, 3)
@@ -393,7 +393,7 @@ def test_tiles_of_whole_pairs_ask_nothing(tmp_path: Path) -> None:
 
 
 def test_channels_of_a_border_are_no_missing_block(tmp_path: Path, compiled: Compile) -> None:
-    """Blocks of ones, and of zeros that others read too, stay what they are."""
+    """Blocks of ones, and of zeros that other layers read, do not change."""
     param = tmp_path / "net.param"
     param.write_text(
         "7767517\n8 9\n"
@@ -410,7 +410,7 @@ def test_channels_of_a_border_are_no_missing_block(tmp_path: Path, compiled: Com
 
 
 def test_sums_in_parts(tmp_path: Path, compiled: Compile) -> None:
-    """One kernel goes on with the sums of another, and what follows does so behind the last."""
+    """One kernel goes on with the sums of another, and the epilogue comes after the last one."""
     param = tmp_path / "net.param"
     param.write_text(
         "7767517\n2 2\nInput in 0 1 in 0=9 1=9 2=96\n"
@@ -428,7 +428,7 @@ def test_sums_in_parts(tmp_path: Path, compiled: Compile) -> None:
 
 
 def test_weights_of_few_bytes(tmp_path: Path, compiled: Compile) -> None:
-    """What one vector is multiplied with: many results, a few, one; and behind a mean."""
+    """Weights for one vector: of many results, a few, one; and after a mean."""
     lines = ["Input in 0 1 in 0=1200", "Split s 1 3 in s0 s1 s2"]
     for k, outputs in enumerate((200, 12, 13)):
         count = 1200 * outputs
@@ -481,8 +481,8 @@ def test_components(
     always_tiled: Form,
     rows: int,
 ) -> None:
-    """Tiles of Winograd's are products of halves, component by component: their transforms store
-    the halves, in chunks of any number of rows.
+    """Winograd's products are of bf16 pairs, component by component: transforms store the bf16
+    numbers, in chunks of any number of rows.
     """
     param = tmp_path / "net.param"
     param.write_text(WINOGRAD)
@@ -495,7 +495,7 @@ def test_components(
 
 
 def test_halves_beside_float32(tmp_path: Path, compiled: Compile) -> None:
-    """F(4) in float32 between direct convolutions by halves; what both read is stored twice."""
+    """F(4) in float32 between direct bf16 convolutions; a value that both read is stored twice."""
     sizes = [(32, 48, 1), (48, 48, 3), (48, 64, 3), (64, 64, 3)]
     lines = ["Input in 0 1 in 0=34 1=33 2=32"]
     for n, (inputs, outputs, window) in enumerate(sizes):
@@ -512,7 +512,7 @@ def test_halves_beside_float32(tmp_path: Path, compiled: Compile) -> None:
 
 
 def test_windows_of_few_planes(tmp_path: Path, compiled: Compile) -> None:
-    """First layers read cells that lie side by side: of large windows, at any stride, with and
+    """First layers read contiguous elements: of large windows, at any stride, with and
     without a border, in strips of rows in front of a pool.
     """
     lines = ["Input in 0 1 in 0=61 1=67 2=3", "Split s 1 3 in s0 s1 s2"]

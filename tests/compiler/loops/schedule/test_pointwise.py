@@ -1,4 +1,4 @@
-"""Cells at computed places."""
+"""Elements at computed coordinates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from tests.structured.evaluate import evaluate
 
 @targets
 @pytest.mark.parametrize("channels", [1, 3, 8])
-def test_places_are_computed_in_vectors(kernel: KernelOf, target: Target, channels: int) -> None:
+def test_coordinates_are_computed_in_vectors(
+    kernel: KernelOf, target: Target, channels: int
+) -> None:
     """Along the points, once for several channels; threads share the points."""
 
     def sampled(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
@@ -32,7 +34,7 @@ def test_places_are_computed_in_vectors(kernel: KernelOf, target: Target, channe
         return b.map((c, p, q), x.at(b.index(c), to_index(clamp(grid[p, q], 0.0, 8.0))))
 
     def sampled_by_pairs(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
-        """Both coordinates of a point lie side by side."""
+        """Both coordinates of a point are contiguous."""
         c, p, q = b.loops_of((channels, 64, 96))
         row, column = (to_index(clamp(grid[p, q, k], 0.0, 8.0)) for k in range(2))
         return b.map((c, p, q), x.at(b.index(c), row, column))
@@ -48,10 +50,10 @@ def test_places_are_computed_in_vectors(kernel: KernelOf, target: Target, channe
 
 @targets
 @pytest.mark.parametrize(("blocks", "together"), [(1, []), (2, [2]), (5, [4]), (12, [4])])
-def test_blocks_share_places(
+def test_blocks_share_coordinates(
     kernel: KernelOf, target: Target, blocks: int, together: list[int]
 ) -> None:
-    """A place is computed once for several blocks; threads share points and blocks. Not where it
+    """Coordinates are computed once for several blocks; threads share points and blocks. Not if it
     is computed of the block.
     """
 
@@ -80,7 +82,7 @@ def subview(grid: Tensor, p: AffineExpr, q: AffineExpr) -> Scalar:
 
 
 def of_blocks(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    """Four blocks of five share what is computed of a place."""
+    """Four blocks of five share the coordinates."""
     blocks = b.reshape(y, (5, 12, 8))
     c, p, q, lane = b.loops_of((5, *grid.shape, 8))
     return b.map((c, p, q, lane), blocks.at(b.index(c), subview(grid, p, q), b.index(lane)))
@@ -122,7 +124,7 @@ def of_another_row(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) ->
 
 
 def of_the_first_cells(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    """Without a computed place: the columns are those of the vector."""
+    """Without computed coordinates: the columns are those of the vector."""
     p, q = b.loops_of(grid.shape)
     return b.map((p, q), select(b.index(q) < 5, y.at(b.index(p), b.index(q)), grid[p, q]))
 
@@ -139,13 +141,13 @@ def down_the_diagonal(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor)
 
 
 def along_a_row(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    """The sum of all that is read for a row."""
+    """The sum of all elements that are read for a row."""
     p, q = b.loops_of(grid.shape)
     return b.sum((p,), (q,), y.at(b.index(p), subview(grid, p, q)))
 
 
 def of_every_other_column(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    """Two cells apart, though its columns are those of the vector."""
+    """Two elements apart, though its columns are those of the vector."""
     pairs = b.expand(y, [[0], [1, 2]], [6, 40, 2])
     even = b.collapse(b.cut(pairs, 2, 0, 1), [[0], [1, 2]])
     p, q = b.loops_of(grid.shape)
@@ -171,10 +173,10 @@ PLACED = [
 @pytest.mark.parametrize(
     "target", [one for one in RUNNABLE if not one.dot], ids=lambda target: target.name
 )
-def test_each_lane_reads_its_own_place(
+def test_each_lane_has_its_own_coordinates(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
 ) -> None:
-    """Whatever else it reads, wherever it is stored, and whatever is computed of its place."""
+    """With any other operands, stores and uses of the coordinates."""
     shapes = [(3, 9), (6, 40), (6, 80), (2, 40)]
     draw = np.random.default_rng(0)
     feeds = [draw.uniform(-1, 9, shape).astype(np.float32) for shape in shapes]

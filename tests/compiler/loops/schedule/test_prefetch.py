@@ -1,4 +1,4 @@
-"""What the tiles of a contraction prefetch: all lines of the next tile, and few others."""
+"""Prefetches of a contraction: all lines of the next tile, and few others."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def product_inside_a_border(b: Builder, x: Tensor) -> Tensor:
 
 
 def test_rows_of_planes_are_not_prefetched(kernel: KernelOf) -> None:
-    """Between two steps lies a whole plane: a row of each would be all of them."""
+    """A whole plane is between two steps: a row of each plane would be too many lines."""
     found = kernel(product_inside_a_border, (24, 46, 46), packed=False)
     schedule = choose(found, AVX512)
     image = found.anchor.inputs[0]
@@ -75,7 +75,7 @@ def test_rows_of_planes_are_not_prefetched(kernel: KernelOf) -> None:
 
 
 def deep_sums_of_halves(b: Builder, x: Tensor) -> Tensor:
-    """Of each half of the channels, whose weights lie apart."""
+    """Sums of each half of the channels, whose weights are apart."""
     x = b.expand(x, [[0, 1], [2], [3]], (2, x.shape[0] // 2, *x.shape[1:]))
     w = b.expand(b.weight(ones(512, 512)), [[0], [1, 2]], (512, 2, 256))
     h, o, y, z, i = b.loops("h o y z i")
@@ -135,7 +135,7 @@ def convolution_of_stride_2(b: Builder, x: Tensor) -> Tensor:
 def test_the_next_row_of_planes_is_prefetched(
     kernel: KernelOf, write: Callable[[Builder, Tensor], Tensor]
 ) -> None:
-    """All lines that the same tile of the next row of points reads, and few others."""
+    """All lines of the same tile of the next row of points, and few others."""
     found = kernel(write, (3, 114, 114))
     schedule = choose(found, AVX512)
     points = found.anchor.inputs[0]
@@ -153,7 +153,7 @@ def test_the_next_row_of_planes_is_prefetched(
 
 
 def behind_another(inputs: int, outputs: int) -> Callable[[Builder, Tensor], Tensor]:
-    """What reads blocks of channels that a run has made."""
+    """A computation of blocks of channels that the run computes."""
     first, second = pointwise_convolution(inputs), pointwise_convolution(outputs)
     return lambda b, x: second(b, first(b, x))
 

@@ -47,7 +47,7 @@ def column_sums(b: Builder, x: Tensor) -> Tensor:
 
 
 def into_every_other(b: Builder, x: Tensor) -> Tensor:
-    """A phase of a transposed convolution: sums of windows go to every other place."""
+    """A phase of a transposed convolution: sums of windows go to every other element."""
     into = b.full((x.shape[0], 2 * x.shape[1]), 0.0)
     y, z, k = b.loops(f"y z:{x.shape[1] - 2} k:3")
     return b.sum((y, z * 2), over=(k,), of=x[y, z + k], init=into)
@@ -78,7 +78,7 @@ def test_rows_whose_windows_lie_apart(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize(("taps", "unrolled"), [((3, 3), 2), ((5, 5), 1), ((1, 9), 1), ((9, 9), 0)])
 def test_what_is_unrolled(kernels: Kernels, taps: tuple[int, int], unrolled: int) -> None:
-    """A window of few cells, a short row of a larger one, no longer row."""
+    """A window of few taps, a short row of a larger one, no longer row."""
     assert 3 * 3 <= MAX_UNROLLED < 5 * 5
     (kernel,) = kernels(windows(taps), (1, 30, 30, BLOCK))
     found = window(kernel, AVX512)
@@ -87,7 +87,7 @@ def test_what_is_unrolled(kernels: Kernels, taps: tuple[int, int], unrolled: int
 
 
 def test_one_row_of_points_where_registers_are_few(kernels: Kernels) -> None:
-    """Where a row of the window is unrolled alone, a second row of points would wait."""
+    """If only a row of the window is unrolled, a second row of points would wait."""
     (kernel,) = kernels(windows((5, 5)), (1, 30, 30, BLOCK))
     few, many = window(kernel, AVX2), window(kernel, AVX512)
     assert isinstance(few, Schedule) and isinstance(many, Schedule)
@@ -97,7 +97,7 @@ def test_one_row_of_points_where_registers_are_few(kernels: Kernels) -> None:
 
 @targets
 def test_sums_of_columns(kernels: Kernels, target: Target) -> None:
-    """Several vectors beside one another: each is a sum, and they do not wait for one another."""
+    """Several neighbouring vectors: each is a sum, and they do not wait for each other."""
     (kernel,) = kernels(column_sums, (100, 16 * MOST_VECTORS * BLOCK))
     found = window(kernel, target)
     assert isinstance(found, Schedule) and found.tile == ((found.lane, MOST_VECTORS),)
@@ -114,7 +114,7 @@ def test_sums_of_rows(kernels: Kernels, target: Target) -> None:
 
 
 def test_what_is_no_sum_of_rows(kernels: Kernels) -> None:
-    """Rows shorter than a vector, columns, and what sums nothing."""
+    """Rows shorter than a vector, columns, and kernels without a sum."""
     for write, shape in ((row_sums, (12, 8)), (column_sums, (64, 12)), (relu, (12, 64))):
         (kernel,) = kernels(write, shape)
         assert isinstance(rows(kernel, AVX512), str)
@@ -122,7 +122,7 @@ def test_what_is_no_sum_of_rows(kernels: Kernels) -> None:
 
 
 def test_what_a_sum_of_rows_cannot_say(kernels: Kernels) -> None:
-    """A vector has no end of its own in each row, and its lanes no number."""
+    """A vector cannot end elsewhere in each row, and its lanes have no index."""
     (kernel,) = kernels(row_sums, (12, 64))
     assert isinstance(rows(kernel, AVX512), Schedule)
     for other in (replace(kernel, valid_extents=((0, 1, 700),)), replace(kernel, index_of={1: 1})):
@@ -130,7 +130,7 @@ def test_what_a_sum_of_rows_cannot_say(kernels: Kernels) -> None:
 
 
 def test_a_window_without_a_lane(kernels: Kernels) -> None:
-    """Where all is summed to one number no loop moves what is stored."""
+    """If all is summed to one number, no loop moves the store."""
     (kernel,) = kernels(lambda b, x: b.sum((), over=(i := b.loops("i")), of=x[i]), (64,))
     assert isinstance(window(kernel, AVX512), str)
 

@@ -1,4 +1,4 @@
-"""Kernels and schedules as text: what is read is what was written."""
+"""Kernels and schedules as text, which parses back to equal ones."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_round_trip(net: Any, text: str, options: Any, strategies: str) -> None:
     ],
 )
 def test_errors(net: Any, change: tuple[str, str], message: str) -> None:
-    """A text that is none is refused where it is wrong."""
+    """A wrong text is refused, at the position of the error."""
     kernels = kernels_of(net(FLOATS), random_weights=1, target="avx2")
     scheduled = next(unit.scheduled for unit in kernels.loops.units if unit.scheduled is not None)
     text = scheduled.text()

@@ -23,6 +23,7 @@ from ncc.compiler.verification.difference import (
 )
 from ncc.compiler.verification.interpret import run_layers
 from ncc.compiler.verification.noise import WINOGRAD, Noise, exact, units
+from ncc.compiler.verification.report import WEIGHT
 from ncc.compiler.verification.weights import weights_off
 from ncc.dialects.ncnn.layer import DYNAMIC, Array, Layer
 from ncc.dialects.ncnn.network import Network
@@ -66,7 +67,7 @@ def judged_layer(
         for judge, pair in zip(judges, pairs, strict=True)
     ]
     if units(op, [array.shape for array in given], noise.options) >= WINOGRAD:
-        aparts = [replace(aparts[0], weight=weights_off(op, given, *pairs[0]))]
+        aparts = [replace(aparts[0], weight=weights_off(op, given, *pairs[0], WEIGHT))]
     return [
         apart if theirs is None else replace(apart, ncnn=to_wheel(*pair, theirs))
         for apart, pair, theirs in zip(aparts, pairs, wheel, strict=True)

@@ -101,8 +101,11 @@ def verify(
     model = compiled()
     inputs = all_feeds(model.inputs, given, seed, value_range)
     noise = Noise(Options.of(**options), seed)
+    outputs = model.run(inputs)
+    model.close()
+    del model  # Its weights are as large as the network's, or four times as large.
     with ByNcnn(param, bin, random_weights) as ncnn:
-        rows = _Verification(compiled, inputs, noise, ncnn).rows(model, layers)
+        rows = _Verification(compiled, inputs, noise, ncnn).rows(outputs, layers)
     return Report(rows, tolerance, ncnn.reason)
 
 
@@ -154,11 +157,11 @@ class _Verification:
         self.every: dict[SSAValue, Array] = {}
         """The outputs of the compilation that returns every blob."""
 
-    def rows(self, model: Model, layers: bool) -> tuple[Row, ...]:
+    def rows(self, outputs: Mapping[str, Array], layers: bool) -> tuple[Row, ...]:
         """One row for each blob, in the order of the layers, then one for each output."""
         inner: list[Row] = []
-        jumped = any(self.values[binding.name].owner in self.jumped for binding in model.outputs)
-        outputs = self._outputs(model)
+        jumped = any(self.values[name].owner in self.jumped for name in outputs)
+        outputs = self._with_what_is_read(outputs)
         if self.batched:
             every = self.compiled(self.blobs).run(self.inputs)
             self.every = {self.values[name]: array for name, array in every.items()}
@@ -195,12 +198,12 @@ class _Verification:
 
     # --- as a whole -------------------------------------------------------------------------
 
-    def _outputs(self, model: Model) -> dict[str, Array]:
+    def _with_what_is_read(self, outputs: Mapping[str, Array]) -> Mapping[str, Array]:
         """The outputs that a user gets, and the inputs of detecting layers that make some."""
-        outputs = [binding.name for binding in model.outputs]
-        names = _with_what_they_read(self.network, outputs, self.survey.counting, self.inputs)
-        if len(names) > len(outputs):
-            model = self.compiled(names)
+        names = _with_what_they_read(self.network, list(outputs), self.survey.counting, self.inputs)
+        if len(names) == len(outputs):
+            return outputs
+        model = self.compiled(names)
         found = model.run(self.inputs)
         model.close()
         return {name: found[name] for name in names}

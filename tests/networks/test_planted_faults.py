@@ -24,7 +24,8 @@ TRAINED = Path(os.environ.get("NCC_TRAINED", "~/.cache/ncc-trained")).expanduser
 """Any folder with trained networks for images, as packages of upscalers have them."""
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
-SIZE = (48, 56)
+SIZE = (64, 72)
+"""That crops of such networks leave something of."""
 SEEDS = range(1000, 1012)
 
 

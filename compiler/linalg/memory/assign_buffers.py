@@ -135,7 +135,7 @@ class Placement:
         """Let op own the values that shall live inside its result; copy what it cannot have."""
         for position, operand in enumerate(op.operands):
             base = self._base(operand, any_reshape=isinstance(op, func.ReturnOp))
-            if base is None or base in self.owner:
+            if base is None or base in self.owner or base.owner.parent is not op.parent:
                 self._copy(op, position)
             else:
                 self.owner[base] = (op, position)
@@ -181,10 +181,12 @@ class Placement:
         return False
 
     def _protect_chained(self, call: func.CallOp, position: int) -> None:
-        """Copy an operand that a kernel overwrites while somebody else still reads it."""
+        """Copy an operand that a kernel overwrites while somebody else still reads it, such as the
+        next iteration of a loop.
+        """
         value = call.operands[position]
         constant = not isinstance(value, OpResult) or isinstance(value.op, ConstantOp)
-        if constant or not value.has_one_use():
+        if constant or not value.has_one_use() or value.owner.parent is not call.parent:
             self._copy(call, position)
 
     def _copy(self, op: Operation, position: int) -> func.CallOp:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from heapq import merge
 from math import prod
 from typing import TypeAlias
@@ -124,6 +125,7 @@ class _Steps:
             elif isinstance(op, TiledLoopOp):
                 calls = [self._call(c) for c in ops_of(op.body.block) if isinstance(c, func.CallOp)]
                 step = loop_of(calls, op.times, self.threads, self.cache)
+                halos |= halos_of(_frames_in(op, step, self.placement))
             else:
                 continue
             for buffer in touched(step)[1]:
@@ -170,6 +172,18 @@ def _frames(network: func.FuncOp, placement: Placement) -> Iterator[Halo]:
         if isinstance(op, tensor.PadOp):
             low, high = map(tuple, pad_sides(op))
             yield Halo(placement.subviews[op.result], shape_of(op.result), low, high, pad_value(op))
+
+
+def _frames_in(op: TiledLoopOp, loop: Loop, placement: Placement) -> Iterator[Halo]:
+    """The halos of padded values in the body of a loop, in the memory of all iterations."""
+    for inner in ops_of(op.body.block):
+        if isinstance(inner, tensor.PadOp):
+            (low, high), subview = pad_sides(inner), placement.subviews[inner.result]
+            count = loop.count if subview.further else loop.threads
+            apart = subview.further or subview.buffer.elements // count
+            all_of_them = replace(subview, strides=(apart, *subview.strides), further=0)
+            shape = count, *shape_of(inner.result)
+            yield Halo(all_of_them, shape, (0, *low), (0, *high), pad_value(inner))
 
 
 def _rounded(count: int) -> int:

@@ -13,11 +13,12 @@ from xdsl.dialects.builtin import ModuleOp, f32
 
 import ncc
 from ncc.compiler.linalg.memory.add_in_place import added_in_place
-from ncc.compiler.plan import Buffer, Call, Halo, Kind, Plan, Subview
+from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.statements import Code
 from ncc.runtime.artifact import ALIGNMENT
+from tests.compiler.linalg.tiles import Seen, loop
 from tests.steps import lines_of
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -324,6 +325,63 @@ def test_parts(
         (result,) = call.results
         given = [subview.buffer.byte_offset for subview in call.operands]
         assert (result.buffer.byte_offset in given) == in_place
+
+
+def in_a_loop(again: Callable[[Builder, Tensor], Tensor] | None) -> Write:
+    """A residual sum of four rows an iteration. again: what else an iteration makes of the value
+    that is added.
+    """
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = transposed(b, x)
+        y = mix(b, transposed(b, x))
+
+        def one(b: Builder, y: Tensor, x: Tensor) -> list[Tensor]:
+            made = [add(b, mix(b, y), x)]
+            return made if again is None else [*made, again(b, x)]
+
+        first, *others = loop(b, 2, [Seen(y, 4, 4), Seen(x, 4, 4)], one)
+        return b.concat([transposed(b, one) for one in (first, *others)], axis=0)
+
+    return write
+
+
+@pytest.mark.parametrize(("again", "in_place"), [(None, True), (mix, False)])
+def test_iterations(
+    make_network: MakeNetwork,
+    make_plan: MakePlan,
+    again: Callable[[Builder, Tensor], Tensor] | None,
+    in_place: bool,
+) -> None:
+    """Each reads the value where it writes; but a call that reads it again finds it no more."""
+    plan = make_plan(make_network([(4, 8, 8)], in_a_loop(again)))
+    (step,) = (step for step in plan.steps if isinstance(step, Loop))
+    call = next(c for c in step.calls if any(op.name == "arith.addf" for op in c.function.walk()))
+    (result,) = call.results
+    added = [s for s in call.operands if s.further and s.buffer is not result.buffer]
+    assert any(s.buffer.byte_offset == result.buffer.byte_offset for s in added) == in_place
+
+
+def test_windows_of_iterations_that_lie_apart(
+    make_network: MakeNetwork, make_plan: MakePlan
+) -> None:
+    """Rows that the next iteration adds are written by this one, if the windows move otherwise."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = transposed(b, x)
+        y = mix(b, transposed(b, x))
+
+        def one(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+            return add(b, mix(b, y), x)
+
+        (made,) = loop(b, 3, [Seen(y, 2, 4), Seen(x, 2, 4)], one)
+        return transposed(b, b.slice(made, [0, 0, 0], [4, 8, 8]))
+
+    plan = make_plan(make_network([(4, 8, 8)], write))
+    (step,) = (step for step in plan.steps if isinstance(step, Loop))
+    (result,) = step.calls[-1].results
+    given = {s.buffer.byte_offset for s in step.calls[-1].operands if s.buffer not in step.own}
+    assert result.buffer.byte_offset not in given
 
 
 def test_numbers(tmp_path: Path) -> None:

@@ -231,6 +231,47 @@ def test_halos_stand_behind_where_memory_is_taken_over(
         assert isinstance(plan.steps[at - 1], Halo)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_halos_in_a_body(make_network: MakeNetwork, make_plan: MakePlan, threads: int) -> None:
+    """The borders of what iterations hand on are written once, in the memory of each thread."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        def one(b: Builder, rows: Tensor) -> Tensor:
+            return box(b, b.pad(relu(b, rows), [0, 1, 1], [0, 1, 1], 2.0))
+
+        (made,) = loop(b, 4, [Seen(x, ROWS, ROWS)], one)
+        return made
+
+    shape = (3, 4 * ROWS, COLUMNS)
+    halo, step = make_plan(make_network([shape], write), threads=threads).steps
+    assert isinstance(halo, Halo) and isinstance(step, Loop)
+    (own,) = step.own
+    assert halo.subview.buffer is own and halo.value == 2.0
+    assert (halo.shape, halo.low, halo.high) == (
+        (threads, 3, ROWS + 2, COLUMNS + 2),
+        (0, 0, 1, 1),
+        (0, 0, 1, 1),
+    )
+    assert halo.subview.strides[0] * threads == own.elements
+
+
+def test_halos_of_parts(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Those of what iterations yield are written for all parts."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        def one(b: Builder, rows: Tensor) -> Tensor:
+            return b.pad(relu(b, rows), [0, 0, 1], [0, 0, 1], 2.0)
+
+        (made,) = loop(b, 4, [Seen(x, ROWS, ROWS)], one)
+        return box(b, made)
+
+    halo, step, _ = make_plan(make_network([(3, 4 * ROWS, COLUMNS)], write)).steps
+    assert isinstance(halo, Halo) and isinstance(step, Loop)
+    assert halo.shape == (4, 3, ROWS, COLUMNS + 2)
+    assert halo.subview.strides == (ROWS * 11, 4 * ROWS * 11, 11, 1)
+    assert step.calls[0].results[0].further == ROWS * 11
+
+
 def test_weights_have_to_stay(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """Each thread reads all of them in each iteration."""
 

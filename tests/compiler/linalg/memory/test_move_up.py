@@ -19,6 +19,7 @@ from ncc.dialects.scalar import exp
 from ncc.dialects.statements import Code
 from ncc.runtime.artifact import DYNAMIC_HEADER
 from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.tiles import Seen, loop
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[[ModuleOp], Plan]
@@ -113,6 +114,24 @@ def test_a_frame_is_written_once(make_network: MakeNetwork, make_plan: MakePlan)
     assert first.subviews[0].buffer.byte_offset == first.subviews[1].buffer.byte_offset
     at = list(plan.steps).index(second)
     assert plan.steps[at + 1] is halos[1]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_memory_that_iterations_read(
+    make_network: MakeNetwork, make_plan: MakePlan, again: bool
+) -> None:
+    """Rows that are copied in each iteration of a loop are not the same in the next."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        before = relu(b, x)
+        last = b.slice(before, [0, ROWS - 2, 0], [4, 2, 16])
+        whole = b.concat([last, relu(b, y)], axis=1)
+        (made,) = loop(b, 2, [Seen(before if again else whole, 4, 4)], box)
+        return b.concat([made, box(b, whole)], axis=1)
+
+    (copy,) = copies(make_plan(make_network([(4, ROWS, 16), (4, ROWS - 2, 16)], write)))
+    old, new = (subview.buffer for subview in copy.subviews)
+    assert (old.byte_offset == new.byte_offset) == (not again)
 
 
 @pytest.mark.parametrize("given", ["input", "output"])

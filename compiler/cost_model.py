@@ -110,6 +110,36 @@ class CostModel:
     group_weights_share: float = 0.5
     """The share of L2 that is left for weights."""
 
+    # --- Layout ---
+    bytes_per_multiply_add: float = 0.6
+    """Bytes that can be moved in the time of one vectorized multiply-add."""
+    bytes_per_lone_read: float = 32.0
+    """Bytes that can be moved in the time of one read, of an element or a block, at a computed
+    index."""
+    bytes_per_gathered_read: float = 12.0
+    """The same for an element that is read together with the others of a vector."""
+    steps_apart: float = 20
+    """Vectorized multiply-adds in the time of one on elements that lie apart, as with a stride."""
+    steps_by_a_vector: float = 10
+    """Vectorized multiply-adds in the time of one of a plain matrix by a vector."""
+    steps_across_rows: float = 7
+    """Vectorized multiply-adds in the time of one that sums channels of elements which do not lie
+    side by side."""
+    steps_of_lanes: float = 8
+    """Vectorized multiply-adds in the time of adding the lanes of a vector."""
+    fewest_uses_of_transposed: int = 24
+    """Products of an element that outweigh moving it: with vectors, they take a third of the time
+    of sums over lanes."""
+    fewest_transposed_rows: int = 128
+    """Rows of a few elements to transpose that outweigh two more kernels."""
+    moves_per_multiply_add: float = 0.075
+    """Elements that a transpose moves in the time of one vectorized multiply-add."""
+    most_gathered_channels: int = 1 << 16
+    """Channels of a gather, which is a list of them."""
+    most_joined_parts: int = 16
+    """The most parts of a concat that gathers read: a gather that is stored puts its blocks
+    together of all of them."""
+
     # --- Reductions ---
     operand_share: float = 1 / 2
     """The most of the cache that an operand may take and still be there when it is read
@@ -134,10 +164,58 @@ class CostModel:
     times_scaled_image: int = 2
     """How many times as large as the weights the image must be: weights come from memory, and
     the image from a cache."""
+    prefetched_worth: int = 4
+    """How many times faster elements that lie side by side are read than others: they are
+    prefetched."""
+    few_outputs_on_tiles: int = 32
+    """Outputs that vectors multiply sooner than an image is scaled and tiles multiply: 16 and 24
+    take 0.4 to 0.75 of that time, 40 as long."""
+    fewest_folded: int = 8
+    """Inputs of a sum that takes several of them at once, and its points: with fewer, sums wait for
+    themselves."""
+    fewest_softmax_row: int = 48
+    """Elements of a row that fill vectors well in a fused softmax."""
+    fewest_softmax_columns: int = 64
+    """Columns side by side that do."""
     most_blocks_in_place: int = 8
     """Blocks of results for which every lane is read: with more of them, tables are read more
     often than a selection would be."""
 
+    # --- Fusion ---
+    most_in_epilogue: int = 32
+    """Pointwise operations behind the sum of a kernel: the time of LLVM grows faster than their
+    number."""
+
+    # --- Memory ---
+    most_on_stack: int = 16384
+    """Bytes of one piece of scratch memory of a kernel: larger ones are in the arena."""
+    arena_tries: int = 24
+    """Orders of buffers that are tried behind each first one. Nearly all benchmark networks come to
+    their least arena within 22 behind the largest-first order, and two more within 13 behind the
+    other one."""
+    near_steps: int = 8
+    """Steps between two buffers that share an offset: after more, the cache has lost the first."""
+    near_steps_of_threads: int = 24
+    """The same where threads share steps: another value in between would be shared out differently,
+    so that cores would write lines that are in other cores' caches."""
+    steps_together: int = 16
+    """Steps of a stretch: more of them hold more buffers that are never alive together, fewer cut
+    more lifetimes. Only the time of planning depends on it."""
+
     # --- bf16x3 ---
     bf16_parts_worth: int = 2
     """How many times the traffic of sums in parts the traffic of whole sums is."""
+    fewest_bf16_points: int = 8
+    """Points of a sum on matrix tiles: a tile of fewer rows takes no less time."""
+    filled_step: float = 0.4
+    """The part of a step along the row of a window, at the least, that is no padding with zeros."""
+    fewest_bf16_products: int = 32
+    """Products of a number of a group that are worth splitting it."""
+
+    # --- Other data types ---
+    reached_multiply_adds: float = 0.85
+    """The part of a core's peak of multiply-adds that contractions reach when nothing stalls
+    them."""
+    most_points_of_float16: int = 49
+    """Points that share a weight of float16: an image of 7 x 7, in three or four tiles, is no
+    slower, and its weights take half the memory."""

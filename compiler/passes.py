@@ -46,7 +46,7 @@ from ncc.compiler.linalg.layout.join_gathers import JoinGathers
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.layout.transpose_factors import TransposeFactors
 from ncc.compiler.linalg.reductions.defer_division import DeferDivision
-from ncc.compiler.linalg.reductions.fold_scale_into_weights import FEW_OUTPUTS, FoldScaleIntoWeights
+from ncc.compiler.linalg.reductions.fold_scale_into_weights import FoldScaleIntoWeights
 from ncc.compiler.linalg.reductions.fuse_softmax import FuseSoftmax
 from ncc.compiler.linalg.reductions.hoist_reductions import HoistReductions
 from ncc.compiler.linalg.reductions.split_k_over_lanes import SplitKOverLanes
@@ -63,7 +63,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         return [ConvertNcnnToLinalg(), FormFusionGroups(epilogues=False)]
     target, threads = options.target, options.num_threads
     costs = target.costs
-    few = FEW_OUTPUTS if options.tiles else None
+    few = costs.few_outputs_on_tiles if options.tiles else None
     tiles = [SplitBf16(target)] if options.tiles else []
     fixed = [QuantizeWeights(target)] if options.tiles else []
     return [
@@ -72,11 +72,11 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         # Other axes, other groups.
         Conv1dToConv2d(costs),  # sequences become images of one row
         JoinPhases(target),  # of transposed convolutions: one convolution for all, or one each
-        RepeatGroups(),  # groups of one channel that make several channels
+        RepeatGroups(costs),  # groups of one channel that make several channels
         JoinGroups(target),  # of fewer channels than a block has
         SeparateGroups(target),  # a few large groups become convolutions of their own
         DeferDivision(),  # while the quotient is still next to its sum
-        FuseSoftmax(),  # other softmax, while its four operations are still together
+        FuseSoftmax(costs),  # other softmax, while its four operations are still together
         HoistElementwise(),  # in front of reshapes and concats, next to the producer
         HoistReductions(),  # next to the last operand, so that one value stays alive
         SeparateWindows(costs),  # of maxima and sums, one axis at a time
@@ -88,13 +88,13 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         ComputeInStrips(target, threads),  # chains whose intermediate values exceed a cache
         PeelBorders(target, options.tiles),  # other convolutions read the network's input in place
         # Channels, then blocks of them.
-        TransposeFactors(),  # neighbours in the result become neighbours in the operand
+        TransposeFactors(costs),  # neighbours in the result become neighbours in the operand
         PartGroups(),  # groups that make one channel each become blocks of groups
-        GatherChannels(),  # shuffles become gathers
-        JoinGathers(),  # concats keep the order of producers; readers gather
-        AlignChannels(),  # groups and parts begin with a block
+        GatherChannels(costs),  # shuffles become gathers
+        JoinGathers(costs),  # concats keep the order of producers; readers gather
+        AlignChannels(costs),  # groups and parts begin with a block
         HoistGathers(),  # gathers join each other, or go into weights
-        PackChannels(),
+        PackChannels(costs),
         FoldTransposes(),  # of layers, and of conversions to and from blocks
         # Sums, by the layout of their operands.
         PackVnni(target),  # int8 products in groups of four
@@ -110,5 +110,5 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         ReadInPlace(costs),  # a sum reads lanes in place instead of a gathered copy
         SplitTransposes(target),  # those that would move elements one by one
         SplitKOverLanes(target),  # where outputs fill at most half of the last block
-        FormFusionGroups(),
+        FormFusionGroups(costs=costs),
     ]

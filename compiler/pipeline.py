@@ -210,8 +210,9 @@ class Compilation:
     def plan(self, module: ModuleOp) -> Plan:
         """The memory plan: the subview of every value."""
         with self.timing("plan memory"):
-            cache = 0 if self.one_by_one else self.options.target.core.l2_bytes
-            return plan(module, self.options.num_threads, cache)
+            target = self.options.target
+            cache = 0 if self.one_by_one else target.core.l2_bytes
+            return plan(module, self.options.num_threads, cache, target.costs)
 
     def loops(self, module: ModuleOp, planned: Plan) -> NetworkLoops:
         """The loops level: one function for each kernel, and the entry point."""

@@ -8,8 +8,8 @@ from types import FrameType
 from typing import Any
 
 
-def lines_of(work: Callable[[], Any]) -> int:
-    """How many lines of Python run during this work, each turn of a loop by itself."""
+def lines_of(work: Callable[..., Any], *arguments: object) -> int:
+    """How many lines of Python run during a call, those of a loop in each iteration."""
     lines = 0
 
     def traced(frame: FrameType, event: str, argument: Any) -> Any:
@@ -20,7 +20,7 @@ def lines_of(work: Callable[[], Any]) -> int:
     before = sys.gettrace()
     sys.settrace(traced)
     try:
-        work()
+        work(*arguments)
     finally:
         sys.settrace(before)
     return lines

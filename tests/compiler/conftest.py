@@ -11,10 +11,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.ir import Block, Region
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.convolutions.forms import F2, F4, S2, S3, S4, Form
 from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.plan import Plan
+from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.shapes import Shape
 
@@ -50,10 +52,12 @@ def make_network() -> MakeNetwork:
 def make_plan() -> Callable[..., Plan]:
     """make_plan(module): the memory plan of a network, which is outlined in place."""
 
-    def planned(module: ModuleOp, epilogues: bool = True, threads: int = 1) -> Plan:
+    def planned(
+        module: ModuleOp, epilogues: bool = True, threads: int = 1, costs: CostModel = AVX512.costs
+    ) -> Plan:
         FormFusionGroups(epilogues=epilogues).apply(Context(), module)
         module.verify()
-        found = plan(module, threads)
+        found = plan(module, threads, costs=costs)
         module.verify()
         return found
 

@@ -34,7 +34,6 @@ from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.bf16_values import STEP
-from ncc.compiler.linalg.data_types.split_bf16 import FEWEST_ROWS
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 
@@ -119,7 +118,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     *_, height, width = shape_of(op.results[0])
     count = prod(groups)
     sizes = count * outputs, inputs, height, width, target, count, depth, dilation, axes
-    halved = halves and inputs >= STEP and height * width >= FEWEST_ROWS
+    halved = halves and inputs >= STEP and height * width >= target.costs.fewest_bf16_points
     tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved)
     if tiling is None:
         costs = costs_of(*sizes, taps, stride, halved)

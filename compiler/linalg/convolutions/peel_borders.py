@@ -161,7 +161,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
         return "its windows do not move with the image"
     along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}
     if halves and fills_a_step(
-        prod(linalg_op.extents[d] for d in linalg_op.reduced if d in along_row)
+        prod(linalg_op.extents[d] for d in linalg_op.reduced if d in along_row), target.costs
     ):
         return "bf16x3 copies rows of its windows, with their border"
     if not all(no_window_is_border(data, linalg_op, axis) for axis in (ROWS, COLUMNS)):

@@ -1,14 +1,15 @@
-"""Values as halves of bfloat16, in the shape that matrix tiles read.
+"""Splits values in two bfloat16 parts each (bf16x3), in the shape that matrix tiles read.
 
     x[o, p, o']  or  x[p, c]  or  x[c, p]           channels in blocks of 16, in rows, or in planes
         ->  s[j, p, 0, c] = the bfloat16 nearest to x, s[j, p, 1, c] to what that leaves    c < 32
 
-    x[c, p, q]                                      of a few planes, cells of a row
+    x[c, p, q]                                      of a few planes, elements of a row
         ->  s[p, 0, q C + c], s[p, 1, q C + c] in the same way                              c < C
 
-Halves of blocks are made where the blocks are, in front of the pads, concats and slices of their
-images, and of reshapes that put axes of an image together, or groups of channels. Beside the last
-of an odd number, in each group, are zeros.
+The code calls these parts halves: the high one is the nearest bfloat16, the low one the rest.
+Blocks are split next to the operation that makes them, in front of pads, concats and slices of
+their images, and of reshapes that join axes of an image, or groups of channels. If the number of
+blocks of a group is odd, zeros take the place of the missing one.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, bitcast, convert, equal, select
 
 STEP = 32
-"""Numbers of a row of a tile: what one instruction sums over."""
+"""Numbers of a row of a tile, over which one instruction sums."""
 
 HALF_UNIT = 0x8000
-"""Half of what the last bit of a bfloat16 is worth, in the bits of a float32."""
+"""Half a unit in the last place of a bfloat16, in the bits of a float32."""
 
 UPPER_BITS = -0x10000
 """The bits of a float32 that a bfloat16 has."""
@@ -50,19 +51,20 @@ class Channels(Enum):
     GROUPS = auto()  # (groups, blocks, points .., 16)
     ROWS = auto()  # (points .., channels)
     PLANES = auto()  # (channels, points ..)
-    CELLS = auto()  # the same, of fewer channels than a step sums over
+    WINDOW_ROWS = auto()  # the same, with fewer channels than a step sums over
 
 
 class Bf16Values:
-    """The halves of values of one network, made once for all who read them."""
+    """The halves of values of one network, made once for all readers."""
 
     def __init__(self) -> None:
         self.made: dict[tuple[SSAValue, Channels, int, int], Tensor] = {}
 
     def of(self, value: SSAValue, channels: Channels, count: int, groups: int = 1) -> Tensor:
-        """The halves of a value of so many channels, or of so many groups of these one behind the
-        other, (steps, points .., 2, 32); (groups, steps, ..) where the value has groups as an axis;
-        of cells (rows .., 2, numbers of a row and 32 more).
+        """The halves of a value of `count` channels, or of `groups` times as many.
+
+        They are (steps, points .., 2, 32), or (groups, steps, ..) where the value has groups as an
+        axis, or, for `WINDOW_ROWS`, (rows .., 2, numbers of a row and 32 more).
         """
         if channels is Channels.BLOCKS and count % STEP == 0:
             count, groups = groups * count, 1
@@ -79,14 +81,14 @@ class Bf16Values:
                     made = _of_rows(b, x)
                 case Channels.PLANES:
                     made = _of_planes(b, x)
-                case Channels.CELLS:
-                    made = _of_cells(b, value)
+                case Channels.WINDOW_ROWS:
+                    made = _of_window_rows(b, value)
             move_after(b, value)
             self.made[key] = made
         return self.made[key]
 
     def _of_blocks(self, b: Builder, value: SSAValue, groups: _Groups) -> Tensor:
-        """Those of blocks: of what a view shows, where those who compute it can make them."""
+        """Those of blocks; of a view, where the producers of its operands can make them."""
         linalg_op = value.owner
         if not isinstance(linalg_op, _VIEWS) or not _is_computed(value, groups):
             return _of_blocks(b, tensor_of(value), groups)
@@ -101,14 +103,14 @@ class Bf16Values:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Groups of so many channels in blocks, one behind the other."""
+    """Groups of channels in blocks, one behind the other: `count` channels in each."""
 
     count: int
     number: int = 1
 
 
 def _of_blocks(b: Builder, x: Tensor, groups: _Groups) -> Tensor:
-    """The halves of (blocks, points .., 16); groups of an odd number of blocks are told apart."""
+    """The halves of (blocks, points .., 16); groups of odd numbers of blocks get their own axis."""
     blocks, *image = x.shape
     if groups.number == 1 or blocks // groups.number % 2 == 0:
         return _halved(b, x, groups, axis=0)
@@ -147,9 +149,7 @@ def _joined(b: Builder, halves: Tensor) -> Tensor:
 
 
 def _is_computed(value: SSAValue, groups: _Groups) -> bool:
-    """Whether computations of their own make all that views show, in whole pairs of blocks where
-    these are joined.
-    """
+    """Whether linalg ops make all operands of views, in pairs of blocks where views join them."""
     linalg_op = value.owner
     if not isinstance(linalg_op, _VIEWS) or not _keeps_pairs(linalg_op, groups):
         return isinstance(linalg_op, GenericOp)
@@ -157,7 +157,7 @@ def _is_computed(value: SSAValue, groups: _Groups) -> bool:
 
 
 def _behind(linalg_op: Operation, groups: _Groups) -> list[tuple[SSAValue, _Groups]]:
-    """What a view shows of such groups."""
+    """The operands of a view, with their groups."""
     if _joins_blocks(linalg_op):
         return [(part, _Groups(shape_of(part)[0] * BLOCK)) for part in linalg_op.operands]
     shown = linalg_op.operands if isinstance(linalg_op, tensor.ConcatOp) else linalg_op.operands[:1]
@@ -217,27 +217,27 @@ def _of_planes(b: Builder, x: Tensor) -> Tensor:
     return b.map([step, *image, which, c], _half(value, b.index(which)))
 
 
-def _of_cells(b: Builder, value: SSAValue) -> Tensor:
-    """The halves of (channels, rows .., columns), cell by cell, in the borders that they are in."""
+def _of_window_rows(b: Builder, value: SSAValue) -> Tensor:
+    """The halves of (channels, rows .., columns), channels innermost, with the image's borders."""
     pad, x = value.owner, tensor_of(value)
     low, high = [0] * x.rank, [0] * x.rank
     if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0.0 and leaves_whole(pad, 0):
         x, (low, high) = tensor_of(pad.source), pad_sides(pad)
     channels, *rows, columns = x.shape
     c, *image = b.loops_of(x.shape)
-    cells = b.map([*image, c], x[[c, *image]])
-    cells = b.collapse(cells, [*([k] for k in range(len(rows))), [len(rows), len(rows) + 1]])
-    *image, which, place = b.loops_of((*rows, 2, columns * channels))
-    halves = b.map([*image, which, place], _half(cells[[*image, place]], b.index(which)))
+    elements = b.map([*image, c], x[[c, *image]])
+    elements = b.collapse(elements, [*([k] for k in range(len(rows))), [len(rows), len(rows) + 1]])
+    *image, which, number = b.loops_of((*rows, 2, columns * channels))
+    halves = b.map([*image, which, number], _half(elements[[*image, number]], b.index(which)))
     before, behind = low[-1] * channels, high[-1] * channels + STEP
     return b.pad(halves, [*low[1:-1], 0, before], [*high[1:-1], 0, behind])
 
 
 def _half(x: Scalar, which: Scalar) -> Scalar:
-    """The bfloat16 nearest to x, or, where `which` is not 0, to what that leaves of x.
+    """The high part of x, the nearest bfloat16, or the low part of x, if `which` is not 0.
 
-    By an addition to its bits and a mask, and so halves away from zero: what it leaves takes no
-    conversion there and back.
+    An addition to the bits of x and a mask round it, halves away from zero: so the rest needs no
+    conversion to bfloat16 and back.
     """
     high = bitcast((bitcast(x, i32) + HALF_UNIT) & UPPER_BITS, f32)
     return convert(select(equal(which, 0), high, x - high), bf16)

@@ -3,24 +3,24 @@
     y[o, p, o'] += x[i, p, i'] * w[o, i, i', o']          i' < 16
         ->  y[o, p, o'] += x[i, p, 4 k + q] * w[o, i, k, o', q]         k < 4, q < 4
 
-x is not touched: the four lie side by side there. Weights get another order, in the blob. A
-`tails` of the split loop is dropped where the weights behind it are zeros that blocking put there:
-0 times any int8 is 0.
+The pass leaves x as it is: the four lie side by side there. Weights get another order, in the blob.
+The pass drops the `valid_extents` of the split loop where blocking put zeros behind them: 0 times
+any int8 is 0.
 
-So are a loop's last products where it is no whole fours, as the columns of a window over a plain
-image: weights are filled up with zeros, and x gets cells behind its rows that these meet.
+A loop whose extent is no multiple of four, as the columns of a window over a plain image, gets
+weights of zero at its end, and x gets elements behind its rows, which these multiply.
 
     y[o, p, q] += x[i, p, q + k] * w[o, i, k]          k < 3
         ->  y[o, p, q] += x[i, p, q + 4 k + l] * w[o, i, k, l]          k < 1, l < 4
 
-And so are the columns of windows of each channel by itself, where the target has vectors as long as
-a block, whose bytes it transposes as it reads them:
+The same holds for the columns of windows of each channel by itself, where the target has vectors
+as long as a block. It transposes their bytes as it reads them:
 
     y[p, q, o'] += x[p, q + k, o'] * w[k, o']
         ->  y[p, q, o'] += x[p, q + 4 k + l, o'] * w[k, o', l]
 
-Such instructions take x without a sign. What makes x stores 128 more, and sums start from what
-takes that off again:
+Such instructions take x without a sign. The producer of x stores 128 more, and sums start from the
+number that takes that off again:
 
     y[o, p] += x[i, p] * w[o, i]
         ->  y[o, p] = s[o] + sum of u[i, p] * w[o, i],  u = x + 128,  s[o] = -128 * sum of w[o, i]
@@ -34,19 +34,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, TensorType, i8
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, TensorType, i8
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.attributes import VALID_EXTENTS
 from ncc.compiler.linalg.analysis.block_size import BLOCK
-from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import (
     LinalgOp,
     TensorAccess,
@@ -55,6 +53,7 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     doc_of,
@@ -64,6 +63,7 @@ from ncc.compiler.linalg.rewrite.insert import (
     tensor_of,
 )
 from ncc.compiler.linalg.rewrite.padded import padded
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import copy_of
@@ -76,21 +76,21 @@ QUAD = 4
 
 
 @dataclass(frozen=True)
-class PackVnni(ModulePass):
-    """Split a reduced loop of every int8 contraction that allows it."""
+class PackVnni(LinalgChoice["Split"]):
+    """Split a reduced loop of int8 contractions in groups of four, for dot-product instructions."""
 
     name = "pack-vnni"
 
     target: Target = AVX512
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        views = map(LinalgOp, generics_of(block))
-        in_lanes = self.target.dot and self.target.lanes == BLOCK
+    def match(self, op: GenericOp) -> Split | str | None:
+        return find(LinalgOp(op), in_lanes=self.target.dot and self.target.lanes == BLOCK)
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
         found = {
-            linalg_op.op: split
-            for linalg_op in views
-            if (split := find(linalg_op, in_lanes)) is not None
+            op: split
+            for op in generics_of(block)
+            if (split := self.decide(op, decisions)) is not None
         }
         quads = _Quads()
         for generic, split in found.items():
@@ -115,8 +115,9 @@ class Split:
     from_last: int
 
 
-def find(linalg_op: LinalgOp, in_lanes: bool = False) -> Split | None:
-    """The reduced loop whose neighbours lie side by side in the data, if there is one.
+def find(linalg_op: LinalgOp, in_lanes: bool) -> Split | str | None:
+    """The reduced loop whose neighbours lie side by side in the data, or why an int8 contraction
+    has none.
 
     in_lanes: or one behind the other, where channels in blocks are summed each by itself.
     """
@@ -126,14 +127,16 @@ def find(linalg_op: LinalgOp, in_lanes: bool = False) -> Split | None:
     data, weights = linalg_op.reads[pair[0]], linalg_op.reads[pair[1]]
     if not _is_int8(data.value) or not _is_int8(weights.value):
         return None
-    if not isinstance(weights.value.owner, ConstantOp) or not _has_lanes(linalg_op, weights):
-        return None
+    if not isinstance(weights.value.owner, ConstantOp):
+        return "its weights are computed"
+    if not _has_lanes(linalg_op, weights):
+        return "its weights are not in blocks of results"
     lane = linalg_op.write.index[-1].bare
     from_last = 0
     if lane is not None and data.uses(lane):
         from_last = 1
         if not in_lanes or data.index[-1].bare != lane or linalg_op.extents[lane] != BLOCK:
-            return None
+            return "it sums each channel by itself"
     found = [
         Split(loop, *pair, axes[0], from_last)
         for loop in linalg_op.reduced
@@ -143,7 +146,7 @@ def find(linalg_op: LinalgOp, in_lanes: bool = False) -> Split | None:
     ]
     whole = [split for split in found if linalg_op.extents[split.loop] % QUAD == 0]
     several = [split for split in found if linalg_op.extents[split.loop] > 1]
-    return next(iter([*whole, *several]), None)
+    return next(iter([*whole, *several]), "no numbers that it sums lie side by side")
 
 
 def _has_lanes(linalg_op: LinalgOp, weights: TensorAccess) -> bool:
@@ -154,10 +157,10 @@ def _has_lanes(linalg_op: LinalgOp, weights: TensorAccess) -> bool:
     return lane is not None and weights.uses(lane) and linalg_op.extents[lane] % BLOCK == 0
 
 
-def _walks_neighbours(linalg_op: LinalgOp, loop: int, place: AffineForm) -> bool:
-    """Whether a loop does nothing but walk neighbours at a place of the data, and weights."""
-    moved = [form for access in linalg_op.reads for form in access.index if form.coefficient(loop)]
-    return place.coefficient(loop) == 1 and len(moved) == 2 and loop not in linalg_op.indexed
+def _walks_neighbours(linalg_op: LinalgOp, loop: int, form: AffineForm) -> bool:
+    """Whether a loop only walks neighbours along one axis of the data, and an axis of weights."""
+    moved = [one for access in linalg_op.reads for one in access.index if one.coefficient(loop)]
+    return form.coefficient(loop) == 1 and len(moved) == 2 and loop not in linalg_op.indexed
 
 
 def _needs_no_tail(linalg_op: LinalgOp, loop: int, weights: SSAValue) -> bool:
@@ -173,7 +176,7 @@ def _is_int8(value: SSAValue) -> bool:
 
 
 class _Quads:
-    """Rewrites contractions; what several of them read is made once."""
+    """Rewrites contractions; makes an operand once for all that read it."""
 
     def __init__(self) -> None:
         self.weights: dict[tuple[SSAValue, int], SSAValue] = {}
@@ -183,13 +186,13 @@ class _Quads:
         """Make two loops of one, the inner one over four neighbours."""
         maps = [m.data for m in op.indexing_maps.data]
         count = maps[0].num_dims
-        quads, place = AffineDimExpr(found.loop), AffineDimExpr(count)
+        quads, inner = AffineDimExpr(found.loop), AffineDimExpr(count)
         loops = [AffineDimExpr(d) for d in range(count)]
-        loops[found.loop] = quads * QUAD + place  # type: ignore[call-overload]
+        loops[found.loop] = quads * QUAD + inner  # type: ignore[call-overload]
         changed: list[AffineMapAttr] = []
         for position, affine in enumerate(maps):
             if position == found.weights:
-                results = (*affine.results, place)
+                results = (*affine.results, inner)
             else:
                 results = tuple(e.replace_dims_and_symbols(loops, []) for e in affine.results)
             changed.append(indexing_map(count + 1, results))
@@ -219,15 +222,15 @@ class _Quads:
         return self.weights[weights, axis]
 
     def read_unsigned(self, op: GenericOp, found: Split) -> None:
-        """Read the data as numbers without a sign, 128 more, and start from what that adds."""
+        """Read the data as unsigned numbers, 128 more, and start from minus what that adds."""
         data, linalg_op, b = op.operands[found.data], LinalgOp(op), builder_for(op)
         weights = linalg_op.reads[found.weights]
         loops = [form.bare for form in weights.index]
         kept = tuple(axis for axis, loop in enumerate(loops) if loop in linalg_op.parallel)
         surplus = b.weight(WeightAttr(Surplus(weights_of(weights.value), kept).weights))
         at = b.loops_of(shape_of(op.results[0]))
-        place = {form.bare: axis for form, axis in zip(linalg_op.write.index, at, strict=True)}
-        begin = surplus[tuple(place[loops[axis]] for axis in kept)]
+        index_of = {form.bare: axis for form, axis in zip(linalg_op.write.index, at, strict=True)}
+        begin = surplus[tuple(index_of[loops[axis]] for axis in kept)]
         if filled_with(outs_of(op)) != 0:
             begin = tensor_of(outs_of(op))[at] + begin
         start = b.map(at, begin)
@@ -261,8 +264,8 @@ class _Quads:
 
 
 def _has_points(linalg_op: LinalgOp, found: Split) -> bool:
-    """Whether several points read the same weights: where one does, it waits for them, and a sum
-    more for the signs costs nothing.
+    """Whether several points read the same weights: a single one waits for them, so that one more
+    sum, for the signs, costs nothing.
     """
     data, weights = linalg_op.reads[found.data], linalg_op.reads[found.weights]
     return any(

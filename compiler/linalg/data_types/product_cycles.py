@@ -1,17 +1,18 @@
-"""What sums of products take, in float32 and by halves of bfloat16 on matrix tiles.
+"""Estimates cycles of sums of products, in float32 and in bf16x3 on matrix tiles.
 
-The cost is a count of cycles of one core. Arithmetic and the stream of weights overlap: of cycles a
-and b, sqrt(a*a + b*b) are left.
+The cost is a count of cycles of one core. Arithmetic and the stream of weights overlap: together,
+cycles a and b take sqrt(a*a + b*b).
 
 Tiles multiply whole steps of 32 inputs, and sum whole blocks of 16 outputs and up to 16 points, two
-by two where there are several: 48 channels cost as much as 64. Numbers are halved before, and sums
-come through the memory of tiles, which takes as long as their products where these are few.
+by two where there are several: 48 channels cost as much as 64. Before that, numbers are split in
+two parts, and sums come through the memory of tiles. Both take as long as the products, if these
+are few.
 
 A Winograd product says whether its factors are to be float32 or bfloat16 (`LinalgOp.factors`),
-because the choice of its form depends on how these round. `SplitBf16` reads that and removes it. It
-prices all other sums by itself, with the same costs.
+because the choice of its form depends on their rounding. `SplitBf16` reads that and removes it. It
+estimates all other sums by itself, with the same costs.
 
-Virtual cores that share a unit for tiles count half of it each (`Core.here` in
+If virtual cores share a unit for tiles, each counts as half of one (`Core.here` in
 `compiler/target.py`), for any number of threads. The choice follows from the machine, so that
 results do not depend on threads.
 """
@@ -31,24 +32,22 @@ LINE = 64
 """Bytes."""
 
 NUMBER_BYTES = 4
-"""Bytes of a float32, and of its two halves."""
-
-FULL = 0.85
-"""The part of a core's peak of multiply-adds that contractions reach when nothing stalls them."""
+"""Bytes of a float32, and of its two bfloat16 parts."""
 
 HALVING = 3.0
-"""Cycles that a line takes longer where it is written as halves, and one of sums that comes through
-the memory of tiles."""
+"""Additional cycles of a cache line that is written as bfloat16 parts, and of one of sums, which
+comes through the memory of tiles."""
 
 
 def multiply_adds(target: Target, halves: bool = False) -> float:
-    """What contractions reach in a cycle."""
+    """Multiply-adds that contractions reach in a cycle. halves: in bf16x3 on matrix tiles."""
     core = target.core
-    return core.tile_multiply_adds if halves else FULL * core.multiply_adds * target.lanes
+    reached = target.costs.reached_multiply_adds * core.multiply_adds * target.lanes
+    return core.tile_multiply_adds if halves else reached
 
 
 def on_tiles(outputs: int, inputs: int) -> tuple[int, int]:
-    """The outputs and the inputs that tiles compute for so many of a group."""
+    """The outputs and the inputs that tiles compute for these numbers of them in a group."""
     blocks = blocks_of(outputs)
     return BLOCK * _in_pairs(blocks), STEP * -(-inputs // STEP)
 
@@ -56,7 +55,7 @@ def on_tiles(outputs: int, inputs: int) -> tuple[int, int]:
 def points_on_tiles(rows: int, width: int, gap: int = 0) -> float:
     """How many points of full tiles take as long as some rows of points.
 
-    Tiles are of a row each, or go on over what lies between two rows: a gap of so many points.
+    gap: points between two rows. A tile has points of one row, or goes on over the gap.
     """
     apart = _in_full_tiles(rows, width)
     flat = _in_full_tiles(1, rows * (width + gap) - gap)
@@ -71,12 +70,12 @@ def _in_full_tiles(rows: int, width: int) -> float:
 
 
 def _in_pairs(count: int) -> int:
-    """How many are computed, two at once, of so many."""
+    """How many are computed, two at once, for this count."""
     return count if count == 1 else count + count % 2
 
 
 def sum_cycles(weights: int, points: float, target: Target, halves: bool = False) -> float:
-    """The cycles of so many weights, each of which is multiplied at so many points."""
+    """The cycles of multiplying weights, each at this number of points."""
     return hypot(
         weights * points / multiply_adds(target, halves),
         NUMBER_BYTES * weights / LINE * target.core.memory_line,
@@ -90,7 +89,8 @@ def cycles_in_blocks(
 
     outputs, inputs: of a group. taps: products of an input and an output at a point.
     """
-    folded = BLOCK // times_folded(outputs, inputs) if target.folds else BLOCK
+    times = times_folded(outputs, inputs, target.costs.fewest_folded) if target.folds else 1
+    folded = BLOCK // times
     lanes = lanes_in(outputs) - BLOCK + folded
     return sum_cycles(groups * taps * lanes * inputs, points, target)
 
@@ -104,10 +104,10 @@ def cycles_on_tiles(
     groups: int = 1,
     numbers: int = 0,
 ) -> float:
-    """The same by halves on matrix tiles.
+    """The same in bf16x3 on matrix tiles.
 
-    points: rows of them, the width of a row, and the gap between two in what is read.
-    numbers: how many are halved for the sums of all groups.
+    points: rows of them, the width of a row, and the gap between two rows of the data.
+    numbers: how many are split for the sums of all groups.
     """
     rows, width, _ = points
     outputs, inputs = on_tiles(outputs, inputs)

@@ -1,4 +1,4 @@
-"""Contractions of float32 by products of bfloat16: the shape that matrix tiles have.
+"""Computes contractions of float32 by products of bfloat16 on matrix tiles (bf16x3).
 
     y[o, p, o'] += x[i, p, i'] * w[o, i, i', o']                             i', o' < 16
         ->  s[j, p, 0, c] = the bfloat16 nearest to x[c], s[j, p, 1, c] to what that leaves
@@ -6,35 +6,35 @@
                          + s[j, p, 0, c] * v[o, j, 1, c, o']
                          + s[j, p, 1, c] * v[o, j, 0, c, o']
 
-where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. The steps
-of groups, each of which has weights of its own, are one behind the other. Of a few planes, all
-cells of a window's row are summed together, which lie one behind the other:
+where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. Groups have
+weights of their own; their steps lie one behind the other. An image of few planes is stored with
+channels innermost, so that the elements of a window's row lie side by side and are summed together:
 
     y[o, p, q, o'] += x[i, a p + k, b q + l] * w[o, i, k, l, o']                i < I
         ->  y[o, p, q, o'] += s[a p + k, 0, b q I + 32 j + c] * v[o, k, j, 0, c, o'] ..
 
-Where a row has no multiple of 32 numbers, cells beside it are multiplied with zeros. A product
-of two bfloat16 is exact in float32. The halves leave 2**-17 of a number, and the product that is
-left out is as small: the error is about 2**-16 of the sum of |x * w|.
+Where the numbers of a row are no multiple of 32, weights of zero multiply the elements behind it. A
+product of two bfloat16 is exact in float32. Both halves together miss 2**-17 of a number, and the
+product that is left out is as small: the error is about 2**-16 of the sum of |x * w|.
 
-Values in blocks are halved where they are made (`halved_values.py`), so that `Fuse` lets
+Values in blocks are split where they are made (`bf16_values.py`), so that `FormFusionGroups` lets
 the kernel that makes them store the halves.
 
-An infinity in x or w, or a number that rounds to one, makes sums that depend on it infinite or NaN:
-what it leaves of x is not finite either. A NaN stays one.
+An infinity in x or w, or a number that rounds to one, makes sums that depend on it infinite or NaN,
+because its low half is not finite either. A NaN stays one.
 
-Sums that float32 is cheaper for stay as they are, as small ones may where threads share a unit for
-tiles. Those of Winograd's tiles were chosen with these, and say what they are to be of
-(`LinalgOp.factors`).
+Sums stay in float32 where that is cheaper, as it may be for small sums if threads share a unit for
+tiles. The choice of Winograd's forms was made with the same costs, and an attribute says the type
+of their products (`LinalgOp.factors`).
 
-Grouped convolutions use tiles where each number takes part in enough products. In a shuffle
-network's layers of 28 x 28, which make 20 channels of 80, to split the numbers costs what tiles
-save.
+Grouped convolutions use tiles where each number takes part in enough products. In the layers of a
+shuffle network that make 20 channels of 80, at 28 x 28, splitting the numbers costs as much as
+tiles save.
 
-First layers multiply rows of their windows: three channels are a tenth of what a tile product sums
-over, but a row of 7 x 7 elements of three channels is 21 neighbours in memory, once channels are
-innermost. Space to depth (`linalg/convolutions/space_to_depth.py`) fills as much of a tile only
-from a stride of 4 on.
+First layers multiply rows of their windows. A tile product sums over ten times as many numbers as
+three channels, but a row of a 7 x 7 window of three channels is 21 neighbours in memory, once
+channels are innermost. Space to depth (`linalg/convolutions/space_to_depth.py`) fills as much of a
+tile only for strides of at least 4.
 
 Needs: blocked channels, before groups; constant weights.  Breaks: rounding of products, as above.
 """
@@ -52,6 +52,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.attributes import FACTORS
 from ncc.compiler.linalg.analysis.block_size import BLOCK
@@ -72,19 +73,10 @@ from ncc.dialects.weights.derived import Bf16Pairs, Blocked, OfRows
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
-FEWEST_ROWS = 8
-"""Points that are worth it: a tile of fewer rows takes no less time."""
-
-FILLED = 0.4
-"""The part of the numbers of a window's row, at the least, that are no zeros beside it."""
-
-FEWEST_PRODUCTS = 32
-"""Products that are worth halving a number of a group."""
-
 
 @dataclass(frozen=True)
 class SplitBf16(LinalgChoice["Halved"]):
-    """Rewrite every contraction with enough channels and points that is cheaper so."""
+    """Compute contractions by bf16x3 on matrix tiles where that is cheaper."""
 
     name = "split-bf16"
 
@@ -128,15 +120,15 @@ class Halved:
     """A contraction that can be rewritten.
 
     linalg_op        the contraction
-    target           what computes it
+    target           the target that computes it
     data, weights    which operands they are
     plain            the weights before they were put in blocks
     outputs, inputs  its axes of the result's channels, and of those that are summed
     lane             the loop over 16 outputs that lie side by side
-    sums             the loops over the summed channels: blocks and inside of them, or one loop; of
-                     cells that over the columns of a window, too
+    sums             the loops over the summed channels: blocks and inside of them, or one loop; for
+                     `WINDOW_ROWS` that over the columns of a window, too
     group            the loop over groups of blocks, each of which has weights of its own
-    components       how many points have weights of their own, of all groups
+    components       how many parts of the result have weights of their own, groups included
     """
 
     linalg_op: LinalgOp
@@ -159,13 +151,13 @@ class Halved:
 
     @cached_property
     def cycles(self) -> tuple[float, float]:
-        """What it takes in float32, and by halves on matrix tiles."""
+        """Its cycles in float32, and in bf16x3 on matrix tiles."""
         linalg_op, target = self.linalg_op, self.target
         outputs, inputs = (self.plain.shape[axis] for axis in (self.outputs, self.inputs))
         taps = prod(self.plain.shape) // (outputs * inputs * self.components)
         data = linalg_op.reads[self.data]
         points = points_of(data, linalg_op) // self.components
-        axis = -1 if self.channels in (Channels.PLANES, Channels.CELLS) else -2
+        axis = -1 if self.channels in (Channels.PLANES, Channels.WINDOW_ROWS) else -2
         apart = linalg_op.reads[self.weights]
         along = [
             d for d in data.index[axis].loops() if d in linalg_op.parallel and not apart.uses(d)
@@ -177,7 +169,7 @@ class Halved:
         halved = cycles_on_tiles(outputs, inputs, taps, row, target, self.components, numbers)
         return in_float32, halved
 
-    def places(self, step: AffineExpr, number: AffineExpr) -> tuple[list[AffineExpr], AffineExpr]:
+    def indices(self, step: AffineExpr, number: AffineExpr) -> tuple[list[AffineExpr], AffineExpr]:
         """Where a number of a step lies in the data: in front of its halves, and in one of them."""
         linalg_op = self.linalg_op
         index = linalg_op.reads[self.data].index
@@ -190,10 +182,10 @@ class Halved:
                 points = index[:-1]
             case Channels.PLANES:
                 points = index[1:]
-            case Channels.CELLS:
-                channel, column = self.sums
-                *rows, cell = (form.without(column).expression for form in index[1:])
-                return rows, cell * linalg_op.extents[channel] + step * STEP + number
+            case Channels.WINDOW_ROWS:
+                channel, window = self.sums
+                *rows, column = (form.without(window).expression for form in index[1:])
+                return rows, column * linalg_op.extents[channel] + step * STEP + number
         return [step, *(form.expression for form in points)], number
 
 
@@ -227,19 +219,21 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
     if summed is None:
         return "what it sums is neither in blocks nor in rows nor in planes"
     channels, sums, inputs, group = summed
-    if channels is Channels.CELLS:
+    if channels is Channels.WINDOW_ROWS:
         plain = OfRows(plain).weights
     valid_extents = {d for outer, within, _ in linalg_op.valid_extents for d in (outer, within)}
     if not valid_extents <= set(sums):
         return "it clips a loop"
-    count, are_cells = plain.shape[inputs], channels is Channels.CELLS
-    if not (fills_a_step(count) if are_cells else count >= STEP):
+    count, by_rows = plain.shape[inputs], channels is Channels.WINDOW_ROWS
+    costs = target.costs
+    if not (fills_a_step(count, costs) if by_rows else count >= STEP):
         return f"it sums fewer than {STEP} channels"
     groups = 1 if group is None else linalg_op.extents[group]
-    if group is not None and prod(plain.shape) // groups // plain.shape[inputs] < FEWEST_PRODUCTS:
-        return f"numbers of a group are in fewer than {FEWEST_PRODUCTS} products"
-    if points_of(data, linalg_op) < FEWEST_ROWS * groups:
-        return f"it has fewer than {FEWEST_ROWS} points"
+    products = prod(plain.shape) // groups // plain.shape[inputs]
+    if group is not None and products < costs.fewest_bf16_products:
+        return f"numbers of a group are in {products} products only"
+    if points_of(data, linalg_op) < costs.fewest_bf16_points * groups:
+        return f"it has fewer than {costs.fewest_bf16_points} points"
     components = prod(
         linalg_op.extents[d] for d in linalg_op.parallel if d in axes and data.uses(d)
     )
@@ -249,9 +243,9 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
     )
 
 
-def fills_a_step(numbers: int) -> bool:
+def fills_a_step(numbers: int, costs: CostModel) -> bool:
     """Whether so many numbers of a row of a window, channel by channel, are worth a step."""
-    return numbers >= FILLED * STEP
+    return numbers >= costs.filled_step * STEP
 
 
 def _channels(
@@ -278,7 +272,7 @@ def _channels(
     column = axes[rank - 1]
     if first == axes[1] != column and alone(first) and linalg_op.extents[first] < STEP:
         if last is None and alone(column) and index[-1].coefficient(column) == 1:
-            return Channels.CELLS, (first, column), rank - 2, None
+            return Channels.WINDOW_ROWS, (first, column), rank - 2, None
     for channels, loop in ((Channels.ROWS, last), (Channels.PLANES, first)):
         if loop is not None and alone(loop) and loop in axes[:rank]:
             return channels, (loop,), axes.index(loop), None
@@ -293,7 +287,7 @@ def _group(form: AffineForm, loop: int, linalg_op: LinalgOp) -> int | None:
 
 
 class _Rewrite:
-    """The rewriting of one network; halves are made once for all who read them."""
+    """Rewrites one network; makes halves once for all readers."""
 
     def __init__(self, block: Block, target: Target) -> None:
         self.block = block
@@ -328,7 +322,7 @@ class _Rewrite:
         data, weights, sums = (
             size * prod(v.shape) // found.components for size, v in ((2, x), (2, w), (4, y))
         )
-        whole = found.channels is Channels.CELLS or found.group is not None
+        whole = found.channels is Channels.WINDOW_ROWS or found.group is not None
         if whole or min(data, weights) <= room:
             return [(x, w)]
         traffic = -(-w.shape[found.outputs] // 2) * data
@@ -343,21 +337,21 @@ class _Rewrite:
         extents = [*linalg_op.extents, BLOCK, 2]
         extents[found.sums[0]] = w.shape[found.inputs]
         loops = b.loops_of(extents)
-        step, pair, place = loops[found.sums[0]], loops[-2], loops[-1]
-        points, number = found.places(step, pair * 2 + place)
+        step, pair, side = loops[found.sums[0]], loops[-2], loops[-1]
+        points, number = found.indices(step, pair * 2 + side)
         kept = linalg_op.reads[found.weights].index[:-1]
         ends = [form.expression for form in kept if form.bare not in found.sums]
         ends.insert(found.inputs, step)
 
         def half(of: int) -> tuple[Scalar, Scalar]:
             first = x[[*points, of, number]]
-            second = w[[*ends, of, pair, loops[found.lane], place]]
+            second = w[[*ends, of, pair, loops[found.lane], side]]
             return convert(first, f32), convert(second, f32)
 
         (high, weight), (low, rounded) = half(0), half(1)
         total = high * weight + high * rounded + low * weight
         to = [form.expression for form in linalg_op.write.index]
-        over = [*(loops[d] for d in linalg_op.reduced if d not in found.sums[1:]), pair, place]
+        over = [*(loops[d] for d in linalg_op.reduced if d not in found.sums[1:]), pair, side]
         return b.sum(to, over=over, of=total, init=init)
 
     def _weights(self, value: SSAValue, found: Halved) -> Tensor:

@@ -1,4 +1,4 @@
-"""Groups: computations that become one kernel, each outlined as a function.
+"""Forms fusion groups: operations that become one kernel, each group outlined as a function.
 
     %b = generic(spread %bias)          func.func private @k0(%x, %w, %bias, %r) {
     %c = generic(%x, %w) outs(%b)         %b = ...  %c = ...  %s = ...  %y = ...
@@ -6,51 +6,67 @@
     %y = generic(max(%s, 0))            }
                                         %y = func.call @k0(%x, %w, %bias, %r)
 
-`find_groups` tells which. No body is merged: a kernel's text still is the readable generics of its
-layers. Where halves of a value are stored, the function returns the value as well if somebody else
-reads it.
+`find_groups` chooses them. No bodies are merged: the text of a kernel still is the readable
+generics of its layers. A function that stores the bf16 parts of a value returns the value as well
+if another kernel reads it.
 
 Needs: the linalg level, tensors. Breaks: nothing; results are equal bit by bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.fusion.fusion_groups import Group, find_groups, is_initial
+from ncc.compiler.linalg.rewrite.decisions import Decision, Decisions, ExplainedPass
 from ncc.compiler.linalg.rewrite.insert import erase_dead
+from ncc.compiler.linalg.rewrite.pattern import layers_of
 from ncc.dialects.attributes import string, symbol
 from ncc.dialects.functions import private_function
 from ncc.dialects.operation import copy_of, make, operands_of
 
 
 @dataclass(frozen=True)
-class FormFusionGroups(ModulePass):
-    """Outline every group of the network's function; see the head of this file."""
+class FormFusionGroups(ExplainedPass):
+    """Form groups of operations that become one kernel each."""
 
     name = "form-fusion-groups"
 
     epilogues: bool = True
+    costs: CostModel = CostModel()
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        network = network_of(op)
-        erase_dead(network.body.block)
-        for number, group in enumerate(find_groups(network.body.block, self.epilogues)):
-            _outline(op, group, f"k{number}")
-        erase_dead(network.body.block)
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        erase_dead(block)
+        groups = find_groups(block, self.costs.most_in_epilogue if self.epilogues else 0)
+        if decisions is not None:
+            decisions += [one for group in groups for one in self._decisions(group)]
+        network = block.parent_op()
+        home = None if network is None else network.parent_block()
+        if home is None:
+            raise CompilerBug("a network outside of a module")
+        for number, group in enumerate(groups):
+            _outline(home, group, f"k{number}")
+        erase_dead(block)
+
+    def _decisions(self, group: Group) -> Iterator[Decision]:
+        """Why the anchor joined no other group, and what joined it."""
+        host = layers_of(group.anchor)
+        if group.apart:
+            yield Decision(self.name, host, False, group.apart)
+        for layers in map(layers_of, group.epilogue):
+            if layers != host:
+                yield Decision(self.name, layers, True, f"in the kernel of layer {host!r}")
 
 
-def _outline(module: ModuleOp, group: Group, name: str) -> None:
+def _outline(home: Block, group: Group, name: str) -> None:
     """Move a group into a function and call it where the group's last operation stood."""
     results = group.results
     inside = set(group.operations)
@@ -79,11 +95,11 @@ def _outline(module: ModuleOp, group: Group, name: str) -> None:
         _rename_operands(op, renamed)
         block.add_op(op)
     block.add_op(make(func.ReturnOp, operands=results))
-    module.body.block.add_op(private_function(name, block, [r.type for r in results]))
+    home.add_op(private_function(name, block, [r.type for r in results]))
 
 
 def _rename_operands(op: Operation, renamed: Mapping[SSAValue, SSAValue]) -> None:
-    """Let an operation, and those inside of it, read other values."""
+    """Replace operands of an operation, and of those inside of it."""
     for inner in op.walk():
         for index, operand in enumerate(operands_of(inner)):
             if operand in renamed:
@@ -91,7 +107,7 @@ def _rename_operands(op: Operation, renamed: Mapping[SSAValue, SSAValue]) -> Non
 
 
 def _local_operations(operations: Iterable[Operation]) -> list[Operation]:
-    """What every kernel makes for itself: shapes of results, scalar constants, and fills."""
+    """The operations that every kernel repeats: empty tensors, scalar constants, and fills."""
     found: dict[Operation, None] = {}
     for op in operations:
         for operand in operands_of(op):

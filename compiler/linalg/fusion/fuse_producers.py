@@ -1,10 +1,11 @@
-"""Pointwise operands of what follows a sum, computed where they are read.
+"""Fuses pointwise operations with the epilogue of a sum that reads them.
 
     t[c, p, q] = select(m[c] > 0, x[c, p, q], 0)
     z[c, p, q] = y[c, p, q] + t[c, p, q]      ->      z = y[..] + select(m[c] > 0, x[..], 0)
 
-z is stored with the sum y; t, which would be a pass of its own, has no memory then. Only what reads
-its operands at the same point, or constants, is inlined: elsewhere they lie apart.
+The kernel of the sum y stores z. Without the pass, t would be a kernel with memory of its own. The
+pass takes t only if it reads its operands at the index that it writes, or reads constants: other
+elements lie apart.
 
 Needs: the linalg level before groups.  Breaks: nothing; results are equal bit by bit.
 """
@@ -32,7 +33,7 @@ from ncc.dialects.structured import generic
 
 @dataclass(frozen=True)
 class FuseProducers(LinalgPattern["_Fusing"]):
-    """Inline every such operand; see the head of this file."""
+    """Compute pointwise operands of an epilogue where it reads them."""
 
     name = "fuse-producers"
 
@@ -45,16 +46,14 @@ class FuseProducers(LinalgPattern["_Fusing"]):
 
 @dataclass(frozen=True)
 class _Fusing:
-    """A pointwise computation, and what reads its result at the same point, and is stored with
-    something else.
-    """
+    """A pointwise operation, and its reader, which another kernel stores."""
 
     op: GenericOp
     reader: GenericOp
 
     @staticmethod
     def of(op: GenericOp) -> _Fusing | str | None:
-        """Both, or why the first has memory of its own. None for what is not pointwise."""
+        """Both, or why the first has memory of its own. None for other operations."""
         if not may_be_rebuilt(op) or not _is_by_points(op):
             return None
         user = reader_of(op.results[0])
@@ -68,9 +67,9 @@ class _Fusing:
             read.value is op.results[0] and read.index == linalg_op.write.index for read in reads
         )
         if not here:
-            return "its reader reads it at another point"
+            return "its reader reads it at another index than it writes"
         if not any(_is_stored(read, linalg_op) for read in reads):
-            return "its reader is not stored with a sum"
+            return "no kernel of a sum stores its reader"
         return _Fusing(op, user)
 
 
@@ -85,7 +84,7 @@ def _is_stored(access: TensorAccess, linalg_op: LinalgOp) -> bool:
 
 
 def _is_by_points(op: GenericOp) -> bool:
-    """Whether op is pointwise, reads what it writes at the same place, and is a pass of its own."""
+    """Whether op is pointwise, reads at the index that it writes, and would be its own kernel."""
     linalg_op = LinalgOp(op)
     if (
         not linalg_op.is_pointwise

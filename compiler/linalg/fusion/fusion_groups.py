@@ -1,16 +1,16 @@
-"""Which computations become one kernel: an anchor, what it starts from, and what follows it.
+"""Finds the operations that become one kernel: an anchor, its initial values, and its epilogue.
 
-A group is an anchor, the pointwise computation of its initial values, and the pointwise
-computations that follow at the point that is stored. Views (pad, concat, slices, reshapes) and
-constants stay outside; they are memory, not work.
+The epilogue are the pointwise operations that follow at the element that is stored. Views (pad,
+concat, slices, reshapes) and constants stay outside; they are memory, not work.
 
-Halves of a value (`SplitBf16`) are stored by the kernel that makes it, last. So are zeros for the
-block that an odd number lacks: the pad that says so stands inside.
+The kernel that makes a value also stores its bf16 parts (`SplitBf16`), last. Where the number of
+blocks is odd, it stores zeros for the missing one: the pad that says so stands inside.
 
-Legality of an epilogue: it alone reads the group's result, at the place that it writes itself.
+An operation may join an epilogue if it alone reads the result of the group, at the index that it
+writes itself.
 
-A kernel ends after `MOST_IN_EPILOGUE` computations behind its sum: the time of LLVM grows faster
-than the length of a kernel.
+A kernel ends after `CostModel.most_in_epilogue` operations behind its sum: the time of LLVM grows
+faster than the length of a kernel.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_sides, pad_value
@@ -29,21 +30,22 @@ from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import operands_of
 from ncc.dialects.weights.weight import ConstantOp
 
-MOST_IN_EPILOGUE = 32
-"""Computations at one point that is stored: LLVM's time grows with more than their number."""
-
 _MEMORY = (*VIEWS, ConstantOp, arith.ConstantOp, tensor.EmptyOp, func.ReturnOp)
 
 
 @dataclass
 class Group:
-    """The operations of one kernel, in program order."""
+    """The operations of one kernel, in program order.
+
+    apart: why the anchor did not join the group of a value that it reads, if it reads one.
+    """
 
     anchor: Operation
     initial: list[Operation] = field(default_factory=list)
     gather: GenericOp | None = None
     epilogue: list[GenericOp] = field(default_factory=list)
     halves: GenericOp | None = None
+    apart: str = ""
 
     @property
     def operations(self) -> list[Operation]:
@@ -53,12 +55,12 @@ class Group:
 
     @property
     def value(self) -> Operation:
-        """What computes the value at a point that is stored, whole or in halves."""
+        """What computes the element that is stored, whole or in bf16 parts."""
         return self.epilogue[-1] if self.epilogue else self.anchor
 
     @property
     def results(self) -> list[SSAValue]:
-        """What others read."""
+        """The values that other kernels read."""
         values: list[SSAValue] = list(self.value.results)
         if self.halves is None:
             return values
@@ -66,38 +68,40 @@ class Group:
         return [*([] if alone else values), *self.halves.results]
 
 
-def find_groups(block: Block, epilogues: bool = True) -> list[Group]:
-    """The groups of a block, in the order of their anchors."""
+def find_groups(block: Block, most: int = CostModel.most_in_epilogue) -> list[Group]:
+    """The groups of a block, in the order of their anchors. most: operations of an epilogue."""
     groups: list[Group] = []
     result_of: dict[SSAValue, Group] = {}
     for op in block.ops:
         if isinstance(op, _MEMORY):
             continue
         if not isinstance(op, GenericOp | FillOp | CodeOp):
-            raise CompilerBug(f"{op.name} has no place in the linalg level")
+            raise CompilerBug(f"{op.name} is no operation of the linalg level")
         if is_initial(op) or _is_inside(op):
             continue
-        if epilogues and isinstance(op, GenericOp) and _is_taken_in(op, result_of):
+        host: Group | str = ""
+        if most and isinstance(op, GenericOp):
+            host = _join(op, result_of, most)
+        if isinstance(host, Group):
             continue
-        group = Group(op, _initial_of(op), _selection_of(op))
+        group = Group(op, _initial_of(op), _selection_of(op), apart=host)
         groups.append(group)
         if isinstance(op, GenericOp):
             result_of[op.results[0]] = group
     return groups
 
 
-def _is_taken_in(op: GenericOp, result_of: dict[SSAValue, Group]) -> bool:
-    """Whether a group ends with op from now on."""
-    if LinalgOp(op).halves and (host := _halved(op, result_of)) is not None:
-        host.halves = op
-        return True
-    host = _host(op, result_of)
-    if host is None:
-        return False
-    del result_of[host.value.results[0]]
-    host.epilogue.append(op)
-    result_of[op.results[0]] = host
-    return True
+def _join(op: GenericOp, result_of: dict[SSAValue, Group], most: int) -> Group | str:
+    """Add op to the end of a group; the reason if no group of a value that it reads takes it."""
+    if LinalgOp(op).halves and (halved := _halved(op, result_of)) is not None:
+        halved.halves = op
+        return halved
+    host = _host(op, result_of, most)
+    if isinstance(host, Group):
+        del result_of[host.value.results[0]]
+        host.epilogue.append(op)
+        result_of[op.results[0]] = host
+    return host
 
 
 def is_initial(op: Operation) -> bool:
@@ -115,7 +119,7 @@ def is_initial(op: Operation) -> bool:
 
 
 def _is_inside(op: Operation) -> bool:
-    """Whether op is a selection of elements in a row, which its reader finds where they lie."""
+    """Whether op gathers from a row of elements, which its reader does in place."""
     if not isinstance(op, GenericOp):
         return False
     linalg_op = LinalgOp(op)
@@ -123,7 +127,7 @@ def _is_inside(op: Operation) -> bool:
 
 
 def _selection_of(op: Operation) -> GenericOp | None:
-    """The selection whose elements an accumulation reads where they lie."""
+    """The gather that an accumulation does in place."""
     for operand in operands_of(op):
         if isinstance(operand.owner, GenericOp) and _is_inside(operand.owner):
             return operand.owner
@@ -131,7 +135,7 @@ def _selection_of(op: Operation) -> GenericOp | None:
 
 
 def _accumulates_whole(user: Operation) -> bool:
-    """Whether a generic starts from `outs` and writes every point of it."""
+    """Whether a generic starts from `outs` and writes every element of it."""
     if not isinstance(user, GenericOp):
         return False
     linalg_op = LinalgOp(user)
@@ -139,7 +143,7 @@ def _accumulates_whole(user: Operation) -> bool:
 
 
 def _writes_whole(linalg_op: LinalgOp) -> bool:
-    """Whether each point of the result is written by one point of the parallel loops."""
+    """Whether one iteration of the parallel loops writes each element of the result."""
     return all(form.bare is not None for form in linalg_op.write.index)
 
 
@@ -150,31 +154,41 @@ def _initial_of(op: Operation) -> list[Operation]:
     return [source] if isinstance(source, GenericOp) and is_initial(source) else []
 
 
-def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
+def _host(op: GenericOp, result_of: dict[SSAValue, Group], most: int) -> Group | str:
     """The group whose epilogue op can be: the latest one, when several qualify."""
     linalg_op = LinalgOp(op)
+    hosts = [one for one in enumerate(linalg_op.reads) if one[1].value in result_of]
     if not linalg_op.is_pointwise or linalg_op.computes_coordinates:
-        return None
-    found: Group | None = None
-    for position, access in enumerate(linalg_op.reads):
-        group = result_of.get(access.value)
-        if group is None or not access.value.has_one_use():
-            continue
-        if position not in linalg_op.live or not isinstance(group.anchor, GenericOp):
-            continue
-        if len(group.epilogue) == MOST_IN_EPILOGUE:
-            continue
-        anchor = LinalgOp(group.anchor)
-        whole = _writes_whole(anchor)
-        same = access.index == linalg_op.write.index and len(linalg_op.extents) == len(access.index)
-        if whole and same and all(form.bare is not None for form in access.index):
-            later = found is None or found.value.is_before_in_block(group.value)
-            found = group if later else found
+        return "it is not pointwise" if hosts else ""
+    found: Group | str = ""
+    for position, access in hosts:
+        group = result_of[access.value]
+        reason = _why_apart(linalg_op, position, group, most)
+        if reason is not None:
+            found = found or reason
+        elif not isinstance(found, Group) or found.value.is_before_in_block(group.value):
+            found = group
     return found
 
 
+def _why_apart(linalg_op: LinalgOp, position: int, group: Group, most: int) -> str | None:
+    """Why a pointwise operation cannot be in the epilogue of a group that makes an operand."""
+    access = linalg_op.reads[position]
+    if not access.value.has_one_use():
+        return "others read its operand, too"
+    if position not in linalg_op.live or not isinstance(group.anchor, GenericOp):
+        return "code that is no linalg op makes its operand"
+    if len(group.epilogue) == most:
+        return f"the kernel of its operand has {most} operations behind its sum"
+    same = access.index == linalg_op.write.index and len(linalg_op.extents) == len(access.index)
+    if not same or any(form.bare is None for form in access.index):
+        return "it reads its operand at another index than it writes"
+    whole = _writes_whole(LinalgOp(group.anchor))
+    return None if whole else "the kernel of its operand writes a part of it"
+
+
 def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
-    """The block of zeros that completes the last pair of blocks of the value, if there is one."""
+    """The pad with zeros that completes the last pair of blocks of the value, if there is one."""
     access, axis = LinalgOp(halves).halved
     pad = access.value.owner
     if not isinstance(pad, tensor.PadOp) or not pad.result.has_one_use():
@@ -186,14 +200,14 @@ def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
 
 
 def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
-    """The group whose value op reads to make halves of it, if it can store them itself."""
+    """The group whose value op splits in bf16 parts, if that kernel can store them."""
     (access, _), pads = LinalgOp(op).halved, _pads_of(op)
     group = result_of.get(pads[0].source if pads else access.value)
     if group is None or group.halves is not None or not isinstance(group.anchor, GenericOp):
         return None
     anchor = LinalgOp(group.anchor)
     goes_on = isinstance(outs_of(group.anchor).owner, GenericOp | Block) and not group.initial
-    asks_where = anchor.indexed and anchor.lanes is None  # lanes are known without
+    asks_where = anchor.indexed and anchor.lanes is None  # a gather's lanes need no loop number
     if goes_on or asks_where or not _writes_whole(anchor):
         return None
     return group if len(access.index) == len(anchor.write.index) else None

@@ -1,11 +1,11 @@
-"""Lanes of blocks read where they lie, instead of as a selection that is stored first.
+"""Lets sums read lanes of blocks in place, instead of a gathered copy.
 
     s[j, p, q, n] = z[t[j, n], p, q, u[j, n]]
         ->  s[j, p, q, n] = f[a[j, n] + 16 * (extent * p + q)],   f = z as one row of elements
     y[o, p, q, o'] += s[j, p, q, n] * w[o, j, n, o']
 
-A step of the sum multiplies one lane with many numbers and finds it by one table, a, wherever it
-lies; so s is no kernel of its own, and no memory: `fuse` puts it into that of the sum.
+An iteration of the sum multiplies one lane with many numbers, and finds it by one table, a. So s
+needs neither a kernel nor memory: `FormFusionGroups` puts it into the kernel of the sum.
 
 Needs: the linalg level in blocks, before groups.  Breaks: nothing; results are equal bit by
 bit.
@@ -33,7 +33,7 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 @dataclass(frozen=True)
 class ReadInPlace(LinalgPattern[GenericOp]):
-    """Let sums read lanes where they lie; see the head of this file."""
+    """Let sums read lanes of blocks in place, instead of a gathered copy."""
 
     name = "read-in-place"
 
@@ -50,30 +50,30 @@ class ReadInPlace(LinalgPattern[GenericOp]):
 
 
 def _why_stored(linalg_op: LinalgOp, most_blocks: int) -> str | None:
-    """Why a selection of lanes is stored; None where a sum alone reads one lane at a step."""
+    """Why a gather of lanes is stored; None where a sum alone reads it, one lane at a time."""
     result = linalg_op.op.results[0]
     user = reader_of(result)
     if user is None or not may_read_elsewhere(user):
-        return "no sum alone reads what is selected"
+        return "no sum alone reads the gathered lanes"
     reader = LinalgOp(user)
     dims = ContractionDims.of(reader)
     if dims is None or dims.lhs.value is not result:
-        return "no sum alone reads what is selected"
+        return "no sum alone reads the gathered lanes"
     if dims.lhs.index[-1].bare not in reader.reduced:
-        return "the sum reads vectors of what is selected"
+        return "the sum reads vectors of gathered lanes"
     shape = shape_of(user.results[0])
     if len(reader.write.index) != 4 or shape[-1] != BLOCK:
         return "the sums are no image in blocks"
     if shape[0] > most_blocks:
         return f"the sums have more than {most_blocks} blocks"
     (source,) = linalg_op.captured
-    return None if _is_selected(source) else "others read what it selects from, too"
+    return None if _is_selected(source) else "others than gathers read its operand, too"
 
 
 def _is_selected(value: SSAValue) -> bool:
-    """Whether only selections read a value, or a concat of blocks of which that is so.
+    """Whether only gathers read a value, or concats of blocks for which that is so.
 
-    So it is as dense in memory as it is here.
+    Then it is contiguous in memory, too.
     """
     for use in value.uses:
         reader = use.operation
@@ -88,7 +88,7 @@ def _is_selected(value: SSAValue) -> bool:
 
 
 def _flatten(op: GenericOp) -> None:
-    """Write a selection as one of elements in a row."""
+    """Write a gather as one from a single row of elements."""
     linalg_op = LinalgOp(op)
     (source,) = linalg_op.captured
     lanes = np.array(linalg_op.lanes).reshape(-1, BLOCK)

@@ -1,12 +1,12 @@
-"""Images whose channels go to or come from the last axis across their rows, in two moves.
+"""Splits transposes that carry a few channels to or from the last axis, past rows, in two.
 
     y[q, p, c] = x[c, p, q]     ->     t[c, q, p] = x[c, p, q],  y[q, p, c] = t[c, q, p]
     y[c, q, p] = x[p, q, c]     ->     t[c, p, q] = x[p, q, c],  y[c, q, p] = t[c, p, q]
 
 A few channels are neighbours on one side, too few for a vector; on the other side rows lie along an
-axis that is not the next one of the first. Each element would go alone. Now one move transposes
-squares of rows and columns within each channel; all else lies side by side in what the other reads
-and stores, so that it interleaves the channels in registers, or takes them apart.
+axis that is not the next one of the first. One kernel would move each element alone. With two, the
+first transposes squares of rows and columns within each channel. The other reads and stores whole
+rows, and interleaves the channels in registers, or takes them apart.
 
 Needs: the linalg level before groups, as they will be.  Breaks: nothing; results are equal bit
 by bit.
@@ -16,41 +16,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.passes import ModulePass
+from xdsl.ir import Block
 
 from ncc.compiler.linalg.analysis.attributes import may_be_rebuilt
-from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.fusion.fusion_groups import find_groups
 from ncc.compiler.linalg.layout.fold_transposes import Move
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 
 MOST_INTERLEAVED = 8
-"""The most neighbours that a kernel interleaves, or takes apart, in registers."""
+"""The most channels that a kernel interleaves, or takes apart, in registers."""
 
 
 @dataclass(frozen=True)
-class SplitTransposes(ModulePass):
-    """Split every such move that is a kernel of its own; see the head of this file."""
+class SplitTransposes(LinalgChoice["_Split"]):
+    """Split transposes that would move elements one by one."""
 
     name = "split-transposes"
 
     target: Target = AVX512
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        found = [_Split.of(one, self.target.lanes) for one in generics_of(block)]
-        if any(found):
-            kernels = {group.anchor for group in find_groups(block)}
-            for split in found:
-                if split is not None and split.op in kernels:
-                    split.rewrite()
-            erase_dead(block)
+    def match(self, op: GenericOp) -> _Split | str | None:
+        return _Split.of(op, self.target.lanes)
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        matched = {op: self.match(op) for op in generics_of(block)}
+        if not any(matched.values()):
+            return
+        kernels = {group.anchor for group in find_groups(block, self.target.costs.most_in_epilogue)}
+        for op, split in matched.items():
+            if isinstance(split, _Split) and op not in kernels:
+                split = "a sum stores its result so"
+            found = self.decide_on(op, split, decisions)
+            if found is not None:
+                found.rewrite()
+        erase_dead(block)
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,10 @@ class _Split:
     between: tuple[int, ...]
 
     @staticmethod
-    def of(op: GenericOp, lanes: int) -> _Split | None:
-        """The move, if an operation is one that takes two for vectors of so many lanes."""
+    def of(op: GenericOp, lanes: int) -> _Split | str | None:
+        """The move, if an operation is one that takes two for vectors of so many lanes; or why a
+        transpose of an image is not.
+        """
         move = Move.of(op)
         if move is None or not may_be_rebuilt(op) or element_of(move.source) != f32:
             return None
@@ -78,7 +87,7 @@ class _Split:
             apart = len(square) == 2 and channels not in square
             if few and apart and all(move.shape[axis] >= lanes for axis in square):
                 return _Split(op, move, (channels, *rest))
-        return None
+        return "it does not carry a few channels past rows that fill vectors"
 
     def rewrite(self) -> None:
         b, shape = builder_for(self.op), self.move.shape

@@ -17,13 +17,14 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import collapse_of, sums_in_groups, ungrouped
-from ncc.compiler.linalg.layout.gather_channels import MOST_SELECTED, select_inside
+from ncc.compiler.linalg.layout.gather_channels import select_inside
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     rebuilt_without,
@@ -41,8 +42,10 @@ class RepeatGroups(LinalgPattern["_Repeating"]):
 
     name = "repeat-groups"
 
+    costs: CostModel = CostModel()
+
     def match(self, op: GenericOp) -> _Repeating | str | None:
-        return _Repeating.of(op)
+        return _Repeating.of(op, self.costs.most_gathered_channels)
 
     def rewrite(self, found: _Repeating) -> None:
         found.rewrite()
@@ -60,7 +63,7 @@ class _Repeating:
     start: SSAValue | float
 
     @staticmethod
-    def of(op: GenericOp) -> _Repeating | str | None:
+    def of(op: GenericOp, most_channels: int) -> _Repeating | str | None:
         """The convolution, or why it stays. None if its groups make one channel."""
         linalg_op = sums_in_groups(op)
         dims = None if linalg_op is None else ContractionDims.of(linalg_op)
@@ -77,8 +80,8 @@ class _Repeating:
         channels = shape_of(collapse_of(linalg_op).result)[0]
         if channels < BLOCK:
             return f"it makes fewer than {BLOCK} channels"
-        if channels > MOST_SELECTED:
-            return f"it makes more than {MOST_SELECTED} channels"
+        if channels > most_channels:
+            return f"it makes more than {most_channels} channels"
         if not _is_computed(data.value):
             return "it reads an input of the network, which is not in blocks"
         start = start_of(op, 2)

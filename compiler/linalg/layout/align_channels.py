@@ -1,11 +1,11 @@
-"""Groups and parts of concats aligned to blocks of channels, by selections in front of them.
+"""Aligns groups and parts of concats to blocks of channels, by gathers in front of them.
 
     y[g, o] += x[g * 40 + i] * w[g, o, i]     ->      y[g, o] += s[g * 48 + i] * w[g, o, i]
     concat(a, b) of 24 and 216 channels       ->      all channels of that, as a selection
 
 s takes the 40 channels of each group and, to fill its blocks, 8 times the last of them, which
-nobody reads: so every group begins with a block. A concat that only selections read, of groups or
-of parts, may have gaps behind them, as `select_channels` says.
+nobody reads. So every group begins with a block. If only gathers read a concat, of groups or of
+parts, it may have gaps behind them (`gather_channels.py`).
 
 Needs: the linalg level before layouts are chosen.  Breaks: nothing; results are equal bit by
 bit.
@@ -14,20 +14,20 @@ bit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
-from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
-from ncc.compiler.linalg.layout.gather_channels import MOST_SELECTED, select, select_inside
+from ncc.compiler.linalg.layout.gather_channels import select, select_inside
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packed_views import (
     has_gaps,
@@ -36,49 +36,82 @@ from ncc.compiler.linalg.layout.packed_views import (
     joins_ragged,
 )
 from ncc.compiler.linalg.layout.packing import packing_of
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum, Made
 from ncc.compiler.linalg.rewrite.insert import move_after
+from ncc.compiler.linalg.rewrite.pattern import Choice, LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import ops_of
 
+_Concat: TypeAlias = tensor.ConcatOp | tensor.CollapseShapeOp
+
 
 @dataclass(frozen=True)
-class AlignChannels(ModulePass):
-    """Let groups and parts of concats begin with blocks; see the head of this file."""
+class AlignChannels(Choice[_Concat, _Concat]):
+    """Let groups of channels, and parts of concats, begin with a block."""
 
     name = "align-channels"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        made: Made = {}
-        ops = ops_of(network_of(op).body.block)
-        for one in ops:
-            if isinstance(one, GenericOp) and len(shape_of(one.results[0])) == 4:
-                found = GroupedSum.of(LinalgOp(one))
-                if found is not None:
-                    _align_groups(found, made)
+    costs: CostModel = CostModel()
+
+    def match(self, op: _Concat) -> _Concat | str | None:
+        return self._match(op, PackedAxes())
+
+    def _match(self, op: _Concat, axes: PackedAxes) -> _Concat | str | None:
+        """The same, with the axes that are known already."""
+        shape, most = shape_of(op.result), self.costs.most_gathered_channels
+        if len(shape) != 3 or element_of(op.result) != f32 or not _has_ragged_parts(op, axes):
+            return None
+        if shape[0] > most:
+            return f"it has more than {most} channels"
+        return "gathers alone read it, gaps or not" if is_selected(op.result, axes) else op
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        ops = ops_of(block)
+        _AlignGroups(self.costs).run(block, decisions)
         axes = PackedAxes()
-        for one in reversed(ops):
-            if isinstance(one, tensor.ConcatOp | tensor.CollapseShapeOp) and _is_ragged(one, axes):
-                _align_concat(one)
-                axes = PackedAxes()
+        for op in reversed(ops):
+            if isinstance(op, tensor.ConcatOp | tensor.CollapseShapeOp):
+                if self.decide_on(op, self._match(op, axes), decisions) is not None:
+                    _align_concat(op)
+                    axes = PackedAxes()
 
 
-def _align_groups(found: GroupedSum, made: Made) -> None:
-    """Let a sum over constants read groups of whole blocks, where its groups are none."""
-    if not is_constant(found.weights) or len(found.data.index) != 3:
-        return
-    if found.groups == 1 or found.size <= BLOCK or found.size % BLOCK == 0:
-        return
-    if found.groups * found.size > MOST_SELECTED:
-        return
-    if packing_of(found.linalg_op, PackedAxes()) is not None:
-        lead = AffineForm.of({found.group: lanes_in(found.size), found.channel: 1})
-        found.read(made, _filled, [lead])
+@dataclass(frozen=True)
+class _AlignGroups(LinalgChoice[GroupedSum]):
+    """Let sums over constants read groups of whole blocks, where their groups are none."""
+
+    name = AlignChannels.name
+
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> GroupedSum | str | None:
+        found = GroupedSum.of(LinalgOp(op)) if len(shape_of(op.results[0])) == 4 else None
+        if found is None or found.groups == 1 or found.size % BLOCK == 0:
+            return None
+        if len(found.data.index) != 3:
+            return "its groups are no images"
+        if not is_constant(found.weights):
+            return "its weights are computed"
+        if found.size < BLOCK:
+            return "its groups are smaller than a block"
+        if found.groups * found.size > self.costs.most_gathered_channels:
+            return f"it has more than {self.costs.most_gathered_channels} channels"
+        packing = packing_of(found.linalg_op, PackedAxes())
+        return packing if isinstance(packing, str) else found
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        made: Made = {}
+        for op in generics_of(block):
+            found = self.decide(op, decisions)
+            if found is not None:
+                lead = AffineForm.of({found.group: lanes_in(found.size), found.channel: 1})
+                found.read(made, _filled, [lead])
 
 
 def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
-    """A value with groups of so many channels filled up."""
+    """A value whose groups of so many channels are filled up to whole blocks."""
     groups = range(0, shape_of(value)[0], size)
     channels = [
         first + min(channel, size - 1) for first in groups for channel in range(lanes_in(size))
@@ -86,13 +119,8 @@ def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
     return select_inside(b, value, channels)
 
 
-def _is_ragged(concat_op: tensor.ConcatOp | tensor.CollapseShapeOp, axes: PackedAxes) -> bool:
-    """Whether a concat of images could be in blocks but for the channels of its parts."""
-    value, shape = concat_op.result, shape_of(concat_op.result)
-    if len(shape) != 3 or shape[0] > MOST_SELECTED or element_of(value) != f32:
-        return False
-    if is_selected(value, axes):
-        return False
+def _has_ragged_parts(concat_op: _Concat, axes: PackedAxes) -> bool:
+    """Whether channels are joined of which some parts, or groups, end amid a block."""
     if isinstance(concat_op, tensor.ConcatOp):
         sources = (value.owner for value in concat_op.inputs)
         within = any(isinstance(source, Operation) and has_gaps(source, axes) for source in sources)
@@ -102,8 +130,8 @@ def _is_ragged(concat_op: tensor.ConcatOp | tensor.CollapseShapeOp, axes: Packed
     return is_computed and has_gaps(concat_op, axes) and axes.of(concat_op.src) == last
 
 
-def _align_concat(concat_op: tensor.ConcatOp | tensor.CollapseShapeOp) -> None:
-    """Let the readers of a concat read a selection of all of its channels."""
+def _align_concat(concat_op: _Concat) -> None:
+    """Let the readers of a concat read a gather of all of its channels."""
     value = concat_op.result
     uses = [use for use in value.uses if not isinstance(use.operation, tensor.ExtractOp)]
     b = Builder(Block(), "layout")

@@ -1,4 +1,4 @@
-"""Values in blocks of channels: made of plain ones, plain ones made of them, and views of them.
+"""Converts plain values, and views of them, to blocks of channels, and blocks to plain values.
 
 (channels, height, width)    <->    (ceil(channels / 16), height, width, 16)
 """

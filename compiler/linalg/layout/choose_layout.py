@@ -1,15 +1,18 @@
-"""Which values are packed: what either layout costs, for a minimum cut to choose.
+"""Chooses by a minimum cut which values are packed.
 
-Each operation has a cost in bytes moved for either label, and a value that is read in the other
-layout costs writing and reading it once more. The labels with the least sum of all these are taken.
+Each operation has a cost in bytes moved for either layout. A value that is read in the other layout
+costs one more write and read. The cut takes the layouts with the least sum of all these.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
@@ -21,43 +24,57 @@ from ncc.compiler.linalg.layout.packed_views import has_gaps, view_can_pack
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, packing_of
 
 
-def choose(block: Block, axes: PackedAxes) -> dict[Operation, Packing | None]:
-    """The operations whose result is packed; None stands for a view of packed values."""
-    choice = _Choice(block, axes)
-    for op in block.ops:
-        choice.add_costs(op)
-    for op in block.ops:
-        choice.add_edges(op)
-    packed = choice.problem.solve()
-    return {op: packing for op, packing in choice.packings.items() if op in packed}
+class LayoutChoice:
+    """The cut that is looked for, what can be packed and why other computations cannot."""
 
-
-class _Choice:
-    """The cut that is looked for, what can be packed, and what is known of a block for that."""
-
-    def __init__(self, block: Block, axes: PackedAxes) -> None:
+    def __init__(self, block: Block, axes: PackedAxes, model: CostModel) -> None:
         self.problem = Cut()
+        self.model = model
         self.packings: dict[Operation, Packing | None] = {}
+        self.costs: dict[GenericOp, tuple[float, float]] = {}
+        self.unpackable: dict[GenericOp, str] = {}
         self.views = {op: LinalgOp(op) for op in generics_of(block)}
         self.followed: dict[Operation, SSAValue | None] = {
             op: follows(linalg_op) for op, linalg_op in self.views.items()
         }
         self.axes = axes
+        for op in block.ops:
+            self._add_costs(op)
+        for op in block.ops:
+            self._add_edges(op)
 
-    def add_costs(self, op: Operation) -> None:
+    def solve(self) -> dict[Operation, Packing | None]:
+        """The operations whose result is packed; None stands for a view of packed values."""
+        packed = self.problem.solve()
+        return {op: packing for op, packing in self.packings.items() if op in packed}
+
+    def reasons(self, packed: Mapping[Operation, object]) -> Iterator[tuple[GenericOp, str]]:
+        """Each computation, and why its result is packed, or is not."""
+        for op in self.views:
+            if op in self.unpackable:
+                yield op, self.unpackable[op]
+                continue
+            blocks, plain = (f"{cost / 1e3:,.0f} kB" for cost in self.costs[op])
+            least = "" if op in packed else "with conversions, blocks cost more; "
+            yield op, f"{least}estimated cost by itself: in blocks {blocks}, plain {plain}"
+
+    def _add_costs(self, op: Operation) -> None:
         """What either label costs an operation that can be packed."""
         if isinstance(op, GenericOp):
             linalg_op = self.views[op]
             packing = packing_of(linalg_op, self.axes)
-            if packing is not None:
-                self.packings[op] = packing
-                self.problem.prefer(op, *costs_of(linalg_op, packing))
+            if isinstance(packing, str):
+                self.unpackable[op] = packing
+                return
+            self.packings[op] = packing
+            self.costs[op] = costs_of(linalg_op, packing, self.model)
+            self.problem.prefer(op, *self.costs[op])
         elif isinstance(op, VIEWS) and not is_constant(op.results[0]):
             if view_can_pack(op, self.axes):
                 self.packings[op] = None
                 self.problem.prefer(op, 0.0, 0.0)
 
-    def add_edges(self, op: Operation) -> None:
+    def _add_edges(self, op: Operation) -> None:
         """What it costs when op and the producers of its operands have different labels."""
         captured = self.views[op].captured if isinstance(op, GenericOp) else ()
         for value in dict.fromkeys((*op.operands, *captured)):

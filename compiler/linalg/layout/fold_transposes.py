@@ -1,12 +1,13 @@
-"""Moves that read moves: values change their places once, however many layers say so.
+"""Folds transposes that read transposes into one.
 
     z[i, g] = y[g * 20 + i],  y = collapse(u),  u[g, i] = x[g, i]      ->  z[i, g] = x[g, i]
     z[j, p] = concat(x, y)[p * 58 + j]                     ->  concat over p of x[j], of y[j]
 
-A move is a pointwise computation that hands on what it reads: a conversion between layouts, a
-transposition, a shuffle of channels. One whose source only it reads, be it behind reshapes and
-concats, reads what the moves there read, and the concat is made of its own results. Loops are split
-where a reshape wants them in two. What comes back to where it was is the value, reshaped.
+A move (`Move`) is a pointwise operation that stores the elements that it reads: a conversion
+between layouts, a transpose, a shuffle of channels. If a move alone reads other moves, through
+reshapes and concats or not, it reads their sources instead, and the concat joins its own results. A
+loop is split where a reshape splits an axis. A move that puts all elements back in order is a
+reshape.
 
 Needs: the linalg level before groups.  Breaks: nothing; results are equal bit by bit.
 """
@@ -32,7 +33,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 
 @dataclass(frozen=True)
 class FoldTransposes(LinalgPattern["_Folding"]):
-    """Let every move read what the moves before it read."""
+    """Let a transpose, or other move, read the sources of the moves that it reads."""
 
     name = "fold-transposes"
 
@@ -41,7 +42,7 @@ class FoldTransposes(LinalgPattern["_Folding"]):
         if move is None:
             return None
         moved = _is_moved(move.source)
-        return _Folding(op, move) if moved else "what it moves was not moved for it alone"
+        return _Folding(op, move) if moved else "its operand is no transpose for it alone"
 
     def rewrite(self, found: _Folding) -> None:
         b = builder_for(found.op)
@@ -58,7 +59,7 @@ class Move:
 
     @staticmethod
     def of(op: Operation) -> Move | None:
-        """What an operation moves, if that is all it does."""
+        """The move that an operation is, if it does nothing else."""
         if not isinstance(op, GenericOp):
             return None
         linalg_op = LinalgOp(op)
@@ -75,7 +76,7 @@ class Move:
 
     @staticmethod
     def to(shape: Sequence[int], source: SSAValue, index: Sequence[AffineForm]) -> Move:
-        """The same without axes of one cell in the forms, which are always 0."""
+        """A move without axes of extent 1 in its forms: their index is always 0."""
         forms = tuple(
             AffineForm.of({d: c for d, c in form.terms if shape[d] > 1}, form.constant)
             for form in index
@@ -85,16 +86,16 @@ class Move:
 
 @dataclass(frozen=True)
 class _Folding:
-    """A computation that moves what was moved before."""
+    """A move of a value that moves made."""
 
     op: GenericOp
     move: Move
 
 
 def _is_moved(value: SSAValue) -> bool:
-    """Whether moves for a single reader made some of the value.
+    """Whether moves for a single reader made a part of the value.
 
-    A window of another value is one: it has to be copied into a concat.
+    A slice counts as one: it has to be copied into a concat.
     """
     if not value.has_one_use():
         return False
@@ -111,7 +112,7 @@ def _is_moved(value: SSAValue) -> bool:
 
 
 def _written(b: Builder, move: Move) -> Tensor:
-    """The result of a move, read as far back as moves for a single reader go."""
+    """The result of a move of the first source behind moves for a single reader."""
     made = None
     if _is_moved(move.source):
         match move.source.owner:
@@ -133,7 +134,7 @@ def _written(b: Builder, move: Move) -> Tensor:
 
 
 def _stays(move: Move) -> bool:
-    """Whether elements lie in the result in the order they have in the source, all of them."""
+    """Whether the result has all elements of the source, in the same order."""
     shape = shape_of(move.source)
     return prod(shape) == prod(move.shape) and _number(move.index, shape) == _number(
         [AffineForm.of({axis: 1}) for axis in range(len(move.shape))], move.shape
@@ -141,7 +142,7 @@ def _stays(move: Move) -> bool:
 
 
 def _number(index: Sequence[AffineForm], shape: Sequence[int]) -> AffineForm:
-    """The place of an element among all of a shape, row by row."""
+    """The position of an element in a shape, in row-major order."""
     terms = Counter[int]()
     constant = 0
     for form, stride in zip(index, contiguous(shape), strict=True):
@@ -152,7 +153,7 @@ def _number(index: Sequence[AffineForm], shape: Sequence[int]) -> AffineForm:
 
 
 def _walked(b: Builder, move: Move) -> Tensor:
-    """What a move reads: of an axis that a loop walks by itself, as much as it walks."""
+    """The source of a move: of an axis that one loop walks, as much as the loop walks."""
     source = tensor_of(move.source)
     loops = [form.bare for form in move.index]
     shape = [n if d is None else move.shape[d] for d, n in zip(loops, source.shape, strict=True)]
@@ -160,7 +161,7 @@ def _walked(b: Builder, move: Move) -> Tensor:
 
 
 def _through_move(b: Builder, move: Move, op: GenericOp) -> Tensor | None:
-    """Both moves in one: the axes of what lies between them are the forms that it is read at."""
+    """Both moves in one: the first one's axes are the forms that the second one reads it at."""
     before = Move.of(op)
     if before is None:
         return None
@@ -209,7 +210,7 @@ def _is_below(form: AffineForm, limit: int, shape: Sequence[int]) -> bool:
 
 
 def _through_collapse(b: Builder, move: Move, op: tensor.CollapseShapeOp) -> Tensor | None:
-    """The move in terms of the axes before the reshape: its forms are numbers of mixed radix."""
+    """The move in terms of the axes before the reshape: digits of its forms, in mixed radix."""
     shape = shape_of(op.src)
     index: list[AffineForm] = []
     for form, group in zip(move.index, groups_of(op), strict=True):
@@ -226,7 +227,7 @@ def _through_collapse(b: Builder, move: Move, op: tensor.CollapseShapeOp) -> Ten
 
 
 def _joined(move: Move, op: tensor.ExpandShapeOp) -> tuple[AffineForm, ...]:
-    """Where a move reads in terms of the axes before they were taken apart."""
+    """The indices of a move in terms of the axes before they were split."""
     shape = shape_of(op.result)
     return tuple(
         _number([move.index[axis] for axis in group], [shape[axis] for axis in group])

@@ -1,13 +1,11 @@
-"""Shuffles of a concat's channels as selections, which blocks of channels can take part in.
+"""Writes shuffles of a concat's channels as gathers, so that networks that shuffle stay in blocks.
 
     z = concat(a, b);  s[n, g] = z[g * 24 + n];  x, y = halves of collapse(s)
         ->  x[c, p, q] = z[t[c], p, q],   y[c, p, q] = z[u[c], p, q]
 
-t and u are tables; what a selection takes also stands in its attribute `channels`. In blocks
-(`select_lanes`, where `pack` chooses them) it takes lanes, and its concat may have gaps: each part
-begins with a block of its own, whatever the parts' extents are.
-
-So networks that split and shuffle channels stay in blocks.
+t and u are tables; the attribute `channels` of a gather has the same numbers. Where `PackChannels`
+chooses blocks, a gather takes lanes (`select_lanes`), and its concat may have gaps: each part
+begins with a block of its own, whatever its extent is.
 
 Needs: the linalg level before layouts are chosen.  Breaks: nothing; results are equal bit by
 bit.
@@ -20,20 +18,19 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.attributes import CHANNELS, LANES
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
-from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.layout.fold_transposes import Move
 from ncc.compiler.linalg.layout.packed_axes import follows
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     doc_of,
     erase_dead,
@@ -41,25 +38,30 @@ from ncc.compiler.linalg.rewrite.insert import (
     move_before,
     tensor_of,
 )
+from ncc.compiler.linalg.rewrite.pattern import Choice
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 
-MOST_SELECTED = 1 << 16
-"""Channels of a selection, which is a list of them."""
-
 
 @dataclass(frozen=True)
-class GatherChannels(ModulePass):
-    """Write every shuffle of a concat's channels, and the slices of it, as selections."""
+class GatherChannels(Choice[tensor.CollapseShapeOp, "_Selection"]):
+    """Write shuffles of a concat's channels, and slices of them, as gathers."""
 
     name = "gather-channels"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
+    costs: CostModel = CostModel()
+
+    def match(self, op: tensor.CollapseShapeOp) -> _Selection | str | None:
+        return _shuffled(op, self.costs.most_gathered_channels)
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
         found: dict[SSAValue, _Selection] = {}
         for one in block.ops:
-            gather = _shuffled(one) or _sliced(one, found)
+            if isinstance(one, tensor.CollapseShapeOp):
+                gather = self.decide(one, decisions)
+            else:
+                gather = _sliced(one, found)
             if gather is not None:
                 found[one.results[0]] = gather
         for value, gather in found.items():
@@ -88,9 +90,9 @@ def _result(op: Operation) -> SSAValue | None:
     return op.results[0] if op.results else None
 
 
-def _shuffled(op: Operation) -> _Selection | None:
-    """The channels that a collapsed move takes, if it leaves images as they are."""
-    if not isinstance(op, tensor.CollapseShapeOp) or not isinstance(op.src.owner, GenericOp):
+def _shuffled(op: tensor.CollapseShapeOp, most: int) -> _Selection | str | None:
+    """The channels that a collapsed transpose of a concat takes, if images stay as they are."""
+    if not isinstance(op.src.owner, GenericOp):
         return None
     move, groups = Move.of(op.src.owner), groups_of(op)
     if move is None or len(groups) != 3 or any(len(group) != 1 for group in groups[1:]):
@@ -98,8 +100,10 @@ def _shuffled(op: Operation) -> _Selection | None:
     source, (first, *rest) = move.source, move.index
     if not _is_concat(source):
         return None
-    if shape_of(source)[1:] != shape_of(op.result)[1:] or element_of(source) != f32:
-        return None
+    if element_of(source) != f32:
+        return "it is not of float32"
+    if shape_of(source)[1:] != shape_of(op.result)[1:]:
+        return "it moves rows or columns, too"
     axes = range(len(groups[0]), len(move.shape))
     same = [
         not form.constant and form.loops() == ({axis} if move.shape[axis] > 1 else set())
@@ -107,17 +111,17 @@ def _shuffled(op: Operation) -> _Selection | None:
     ]
     outer = set(range(len(groups[0])))
     if not all(same) or not first.loops() <= outer:
-        return None
-    if shape_of(op.result)[0] > MOST_SELECTED:
-        return None
-    places = product(*(range(move.shape[axis]) for axis in groups[0]))
-    channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in places]
+        return "it moves rows or columns, too"
+    if shape_of(op.result)[0] > most:
+        return f"it has more than {most} channels"
+    elements = product(*(range(move.shape[axis]) for axis in groups[0]))
+    channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in elements]
     return _Selection(source, tuple(channels), doc_of(op.src.owner))
 
 
 def _is_concat(value: SSAValue) -> bool:
-    """Whether a value is put together of channels: of several values, of computed groups, or of
-    sums for this reader, whose weights can be in any order.
+    """Whether a value has channels of several values, of computed groups, or of sums for this
+    reader, whose weights can be in any order.
     """
     match value.owner:
         case tensor.ConcatOp() as op:
@@ -132,7 +136,7 @@ def _is_concat(value: SSAValue) -> bool:
 
 
 def _sliced(op: Operation, found: dict[SSAValue, _Selection]) -> _Selection | None:
-    """Some of the channels of a selection."""
+    """A slice of the channels of a gather."""
     if not isinstance(op, tensor.ExtractSliceOp) or op.source not in found:
         return None
     whole, shape = found[op.source], shape_of(op.result)
@@ -153,9 +157,7 @@ def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
 
 
 def select_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
-    """The same; of a value that is padded along other axes only, what is inside is selected, and
-    padded afterwards.
-    """
+    """The same; where a value is padded along other axes only, the gather is inside of the pad."""
     owner = value.owner
     if isinstance(owner, tensor.PadOp) and leaves_whole(owner, 0):
         return same_view(b, owner, [select_inside(b, owner.source, channels)])
@@ -174,14 +176,14 @@ def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
 
 
 def lanes_of(extents: Sequence[int], channels: Sequence[int]) -> list[int]:
-    """Where channels of parts in blocks are, one behind the other; the last fills its block up.
+    """The lanes of channels of parts in blocks; the last channel fills its block up.
 
     extents: how many channels each part has.
     """
-    place: list[int] = []
+    lane_of: list[int] = []
     first = 0
     for extent in extents:
-        place += range(first, first + extent)
+        lane_of += range(first, first + extent)
         first += lanes_in(extent)
-    lanes = [place[channel] for channel in channels]
+    lanes = [lane_of[channel] for channel in channels]
     return lanes + lanes[-1:] * (-len(lanes) % BLOCK)

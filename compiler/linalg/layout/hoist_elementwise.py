@@ -1,12 +1,12 @@
-"""Pointwise computations in front of the reshapes, concats and moves that they read.
+"""Moves pointwise operations in front of the reshapes, concats and transposes that they read.
 
     relu(collapse(x))    ->  collapse(relu(x))
     relu(concat(x, y))   ->  concat(relu(x), relu(y))
     relu(shuffle(x))     ->  shuffle(relu(x))
 
-There they follow the computation that makes x, and become its epilogue: the groups of a convolution
-and the branches of a concat are stored once, as they shall be. Other operands of a pointwise
-computation are read under the shape of x, as views.
+There they follow the operation that makes x, and become its epilogue: the kernels of groups of a
+convolution, and of branches of a concat, store their final values. Views give the other operands of
+a pointwise operation the shape of x.
 
 Needs: the linalg level, before layouts are chosen.  Breaks: nothing; results are equal bit by
 bit.
@@ -41,7 +41,7 @@ from ncc.dialects.structured import PARALLEL, generic
 
 @dataclass(frozen=True)
 class HoistElementwise(LinalgPattern["_Hoisting"]):
-    """Move reshapes, concats and moves behind the pointwise computations that read them."""
+    """Move pointwise operations in front of the reshapes, concats and transposes that they read."""
 
     name = "hoist-elementwise"
 
@@ -72,13 +72,13 @@ class HoistElementwise(LinalgPattern["_Hoisting"]):
 
 @dataclass(frozen=True)
 class _Hoisting:
-    """A pointwise computation, and the operand that is a view, or a move, which goes behind it."""
+    """A pointwise operation, and the operand that is the view or transpose to move behind it."""
 
     linalg_op: LinalgOp
     position: int
 
     def rewrite(self) -> list[GenericOp]:
-        """Write the computation anew in front of what it reads; what was written."""
+        """Write the operation anew in front of its operand; returns the new ones."""
         op, b = self.linalg_op.op, builder_for(self.linalg_op.op)
         source = self.linalg_op.reads[self.position].value.owner
         match source:
@@ -98,8 +98,9 @@ class _Hoisting:
 
 
 def _why_behind(linalg_op: LinalgOp, position: int) -> str | None:
-    """Why a computation has to stay behind an operand, nothing of one that is neither a view nor a
-    move; None where it can be computed in front of it.
+    """Why a pointwise operation stays behind an operand; None if it need not.
+
+    The reason is empty where the operand is neither a view nor a transpose.
     """
     value = linalg_op.reads[position].value
     match value.owner:
@@ -114,7 +115,7 @@ def _why_behind(linalg_op: LinalgOp, position: int) -> str | None:
     if not value.has_one_use():
         return "others read its operand, too"
     if not computed:
-        return "what it reads is a view of what no computation makes for it alone"
+        return "it reads a view of a value that is not computed for it alone"
     match value.owner:
         case tensor.ConcatOp() as op:
             return _why_behind_concat(linalg_op, position, op)
@@ -124,7 +125,7 @@ def _why_behind(linalg_op: LinalgOp, position: int) -> str | None:
 
 
 def _joins_computed(op: tensor.ConcatOp) -> bool:
-    """Whether a reader of the concat could as well be one of each operand."""
+    """Whether a reader of the concat could read each operand instead."""
     parts = list(op.inputs)
     sources = [
         part.owner.src if isinstance(part.owner, tensor.CollapseShapeOp) else part for part in parts
@@ -136,7 +137,7 @@ def _joins_computed(op: tensor.ConcatOp) -> bool:
 def _before_collapse(
     b: Builder, linalg_op: LinalgOp, position: int, source: tensor.CollapseShapeOp
 ) -> Tensor:
-    """The computation on what is collapsed, each collapsed loop in the loops of its group."""
+    """The operation on the value before the reshape: each collapsed loop becomes a loop nest."""
     shape = shape_of(source.src)
     split = {
         loop: [shape[axis] for axis in group]
@@ -167,7 +168,7 @@ def _before_collapse(
 
 
 def _why_behind_concat(linalg_op: LinalgOp, position: int, source: tensor.ConcatOp) -> str | None:
-    """Why a computation stays behind a concat: it must read nothing else along its axis."""
+    """Why an operation stays behind a concat: it must read no other value along its axis."""
     loop = linalg_op.reads[position].index[source.dim.value.data].bare
     others = [linalg_op.reads[k] for k in linalg_op.live if k != position]
     if loop is None or any(other.uses(loop) for other in others):
@@ -195,29 +196,31 @@ def _before_concat(
 
 
 def _why_behind_move(linalg_op: LinalgOp, position: int, source: GenericOp) -> str | None:
-    """Why a computation stays behind a move: it must read nothing else, cell by cell, and no cell
-    may be left out or stored twice: what is repeated is computed on its way.
+    """Why an operation stays behind a transpose.
+
+    It must read this one value, element by element, and the transpose must store each element once:
+    repeated elements are computed while they are read.
     """
     if linalg_op.live != [position] or linalg_op.reads[position].index != linalg_op.write.index:
-        return "it reads more than what was moved, or moves it again"
+        return "it reads other values, too, or at other indices than it writes"
     x = _moved(source)
     if producer_of(x) is None:
-        return "others read what is moved, too"
+        return "others read the value before the transpose, too"
     if element_of(x) != element_of(linalg_op.op.results[0]):
         return "it changes the type of elements"
     if prod(shape_of(x)) != prod(shape_of(source.results[0])):
-        return "the move repeats elements, or leaves some out"
+        return "the transpose repeats elements, or leaves some out"
     return None
 
 
 def _moved(source: GenericOp) -> SSAValue:
-    """What a move moves."""
+    """The value that a transpose reads."""
     move = LinalgOp(source)
     return move.reads[move.live[0]].value
 
 
 def _before_move(b: Builder, linalg_op: LinalgOp, source: GenericOp) -> Tensor:
-    """The computation on what is moved."""
+    """The operation on the value before the transpose."""
     x = _moved(source)
     element = element_of(linalg_op.op.results[0])
     axes = list(range(len(shape_of(x))))
@@ -227,7 +230,7 @@ def _before_move(b: Builder, linalg_op: LinalgOp, source: GenericOp) -> Tensor:
 
 
 def _is_move(linalg_op: LinalgOp) -> bool:
-    """Whether it puts the cells of one value elsewhere, as they are."""
+    """Whether it stores the elements of one value in another order, as they are."""
     moved = [linalg_op.yielded] == [linalg_op.body.args[k] for k in linalg_op.live]
     fresh = isinstance(outs_of(linalg_op.op).owner, tensor.EmptyOp)
     return moved and fresh and linalg_op.may_be_rebuilt

@@ -1,12 +1,12 @@
-"""Selections of channels hoisted through what works channel by channel, into what it reads.
+"""Hoists gathers of channels through operations that work channel by channel, into their operands.
 
     s = x[t],  d[c, p, q] += s[c, p + k, q + l] * w[c, k, l],  y = d[u]
         ->  s = x[t[u]],  y[c, p, q] += s[c, p + k, q + l] * w[u][c, k, l]
 
-There they become part of another selection, or of constants: other numbers in the blob, so that
-behind the outputs of a convolution they cost nothing.
+There they become part of another gather, or of constants. Gathered weights cost nothing in a run,
+so that a gather behind a convolution costs nothing.
 
-Needs: `select_channels` and `align_channels`, before layouts are chosen.  Breaks: nothing; results
+Needs: `gather-channels` and `align-channels`, before layouts are chosen.  Breaks: nothing; results
 are equal bit by bit.
 """
 
@@ -36,7 +36,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class HoistGathers(LinalgPattern["_Gather"]):
-    """Select where that is part of another selection, or of constants."""
+    """Gather channels where the gather is part of another one, or of constants."""
 
     name = "hoist-gathers"
 
@@ -47,9 +47,9 @@ class HoistGathers(LinalgPattern["_Gather"]):
             return None
         (source,) = linalg_op.captured
         if not isinstance(source.owner, GenericOp):
-            return "it selects from what is not computed"
+            return "it gathers from a value that is not computed"
         if not is_free(source, len(channels)):
-            return "what it selects from mixes channels, or has other readers"
+            return "its operand mixes channels, or has other readers"
         return _Gather(op, source, tuple(channels))
 
     def rewrite(self, found: _Gather) -> None:
@@ -59,7 +59,7 @@ class HoistGathers(LinalgPattern["_Gather"]):
 
 @dataclass(frozen=True)
 class _Gather:
-    """A selection of channels of what another computation makes."""
+    """A gather of channels of a value that another operation makes."""
 
     op: GenericOp
     source: SSAValue
@@ -67,7 +67,7 @@ class _Gather:
 
 
 def is_free(value: SSAValue, count: int) -> bool:
-    """Whether so many channels of a value can be taken where it is made, at no cost.
+    """Whether its producer can make some channels of a value, so many of them, at no cost.
 
     A sum over channels would compute more of them than before.
     """
@@ -88,7 +88,7 @@ def is_free(value: SSAValue, count: int) -> bool:
 
 
 def _is_free_of(linalg_op: LinalgOp, count: int) -> bool:
-    """The same for what a computation makes: its channels are a loop, all operands allow it."""
+    """The same for a computed value: its channels are a loop, and all operands allow it."""
     loop = linalg_op.write.index[0].bare if linalg_op.write.index else None
     if loop is None or not linalg_op.may_be_rebuilt:
         return False
@@ -130,7 +130,7 @@ def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
 
 
 def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
-    """The computation of some channels; of a selection, some of what it selects."""
+    """The computation of some channels; of a gather, some of those that it takes."""
     linalg_op = LinalgOp(op)
     if linalg_op.channels is not None:
         (source,) = linalg_op.captured

@@ -1,15 +1,15 @@
-"""Concats of selections: what is selected from is joined instead, and one selection reads both.
+"""Joins the sources of gathers instead of the gathers, and lets the readers gather from that.
 
     s = x[t];  z = concat(s, b);  y = z[u]      ->      z' = concat(x, b);  y = z'[u']
 
-Where a network splits and shuffles channels in every unit, those that a unit only hands on are then
-not copied from one to the next: each part stays where it was made until somebody computes with it.
+Where every unit of a network splits and shuffles channels, no unit then copies the channels that it
+only hands on: each part stays where it was made until a layer computes with it.
 
 Concats then hold values in the order in which the network made them. A sum reads lanes where they
 lie, by a table (`linalg/fusion/read_in_place.py`); only a reader of whole vectors of channels needs
 a gather.
 
-Needs: `select_channels`, before `hoist_selections`.  Breaks: nothing; results are equal bit by bit.
+Needs: `gather-channels`, before `hoist-gathers`.  Breaks: nothing; results are equal bit by bit.
 """
 
 from __future__ import annotations
@@ -17,21 +17,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.layout.gather_channels import select
 from ncc.compiler.linalg.layout.hoist_gathers import is_free
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packed_views import is_selected, joins_channels
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     erase_dead,
@@ -40,25 +38,35 @@ from ncc.compiler.linalg.rewrite.insert import (
     replace_op,
     tensor_of,
 )
+from ncc.compiler.linalg.rewrite.pattern import Choice
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import ops_of
 
-MOST_PARTS = 16
-"""The most parts of a concat: a selection that is stored puts its blocks together of all of
-them."""
-
 
 @dataclass(frozen=True)
-class JoinGathers(ModulePass):
-    """Write every such concat anew; see the head of this file."""
+class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
+    """Join the sources of gathers in place of the gathers."""
 
     name = "join-gathers"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
+    costs: CostModel = CostModel()
+
+    def match(self, op: tensor.ConcatOp) -> tensor.ConcatOp | str | None:
+        axes = PackedAxes()
+        if not joins_channels(op, axes):
+            return None
+        if not any(_selection(value) for value in op.inputs if value.has_one_use()):
+            return None
+        by_gathers = all(_reader(use.operation) for use in op.result.uses)
+        if not by_gathers or not is_selected(op.result, axes):
+            return "others than gathers of channels read it"
+        most = self.costs.most_joined_parts
+        return op if _has_few_parts(op, most) else f"its parts would be more than {most}"
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
         joined = False
         for one in ops_of(block):
-            if isinstance(one, tensor.ConcatOp) and _is_concat_of_gathers(one):
+            if isinstance(one, tensor.ConcatOp) and self.decide(one, decisions) is not None:
                 _join(one)
                 joined = True
         if joined:
@@ -68,21 +76,10 @@ class JoinGathers(ModulePass):
 
 
 def _selection(value: SSAValue) -> LinalgOp | None:
-    """The selection that a value is."""
+    """The gather that makes a value."""
     owner = value.owner
     linalg_op = LinalgOp(owner) if isinstance(owner, GenericOp) else None
     return linalg_op if linalg_op is not None and linalg_op.channels is not None else None
-
-
-def _is_concat_of_gathers(op: tensor.ConcatOp) -> bool:
-    """Whether selections alone read a concat of channels, and some of what they alone read."""
-    axes = PackedAxes()
-    if not joins_channels(op, axes):
-        return False
-    if any(_reader(use.operation) is None for use in op.result.uses):
-        return False
-    parts = [_selection(value) for value in op.inputs if value.has_one_use()]
-    return any(parts) and is_selected(op.result, axes) and _has_few_parts(op)
 
 
 def _reader(extract: object) -> GenericOp | None:
@@ -91,14 +88,14 @@ def _reader(extract: object) -> GenericOp | None:
     return op if isinstance(op, GenericOp) else None
 
 
-def _has_few_parts(op: tensor.ConcatOp) -> bool:
-    """Whether a concat would be put together of few values.
+def _has_few_parts(op: tensor.ConcatOp, most: int) -> bool:
+    """Whether a concat would join few values.
 
-    A concat among them has one part at least, and may hold all concats before it: no more are
-    looked at than it takes.
+    A concat among them has at least one part, and may hold all concats before it: the search ends
+    as soon as there are too many.
     """
     count, waiting = 0, _joined(op)
-    while waiting and count + len(waiting) <= MOST_PARTS:
+    while waiting and count + len(waiting) <= most:
         owner = waiting.pop().owner
         if isinstance(owner, tensor.ConcatOp):
             waiting += _joined(owner)
@@ -108,7 +105,7 @@ def _has_few_parts(op: tensor.ConcatOp) -> bool:
 
 
 def _joined(op: tensor.ConcatOp) -> list[SSAValue]:
-    """What a concat joins, or what that is selected from."""
+    """The values that a concat joins, or the sources of those that are gathers."""
     sources = [_selection(value) for value in op.inputs]
     return [
         value if source is None else source.captured[0]
@@ -117,9 +114,9 @@ def _joined(op: tensor.ConcatOp) -> list[SSAValue]:
 
 
 def _join(op: tensor.ConcatOp) -> None:
-    """Join what is selected, and let its readers select of that."""
+    """Join the sources of gathers, and let the readers gather from that."""
     values: list[SSAValue] = []
-    places: list[int] = []
+    new: list[int] = []
     first = 0
     for value in op.inputs:
         source = _selection(value) if value.has_one_use() else None
@@ -128,32 +125,32 @@ def _join(op: tensor.ConcatOp) -> None:
         else:
             channels, (made,) = source.channels, source.captured
         values.append(made)
-        places += [first + channel for channel in channels]
+        new += [first + channel for channel in channels]
         first += shape_of(made)[0]
     b = Builder(Block())
     concat_op = b.concat([tensor_of(value) for value in values], 0).value
     concat_op.name_hint = op.result.name_hint
     move_after(b, op.result)
     for reader in _selections(op.result):
-        _select_anew(reader, concat_op, [places[channel] for channel in _channels(reader)])
+        _select_anew(reader, concat_op, [new[channel] for channel in _channels(reader)])
 
 
 def _selections(value: SSAValue) -> list[GenericOp]:
-    """What reads a value at computed coordinates."""
+    """The operations that read a value at computed indices."""
     found = dict.fromkeys(_reader(use.operation) for use in value.uses)
     return [reader for reader in found if reader is not None]
 
 
 def _channels(op: GenericOp) -> tuple[int, ...]:
-    """What a selection takes."""
+    """The channels that a gather takes."""
     channels = LinalgOp(op).channels
     if channels is None:
-        raise CompilerBug("no selection of channels")
+        raise CompilerBug("no gather of channels")
     return channels
 
 
 def _select_anew(op: GenericOp, value: SSAValue, channels: Sequence[int]) -> None:
-    """Let other channels of a value stand for what a selection takes."""
+    """Put a gather of other channels in place of one."""
     b = builder_for(op)
     replace_op(op, b, select(b, value, channels))
 
@@ -162,10 +159,10 @@ def _select_anew(op: GenericOp, value: SSAValue, channels: Sequence[int]) -> Non
 
 
 def _sort_parts(block: Block) -> None:
-    """Make the channels of parts in the order in which they are taken.
+    """Make the channels of parts in the order in which readers take them.
 
-    What one selection takes lies side by side then. It costs nothing where it is the order of a
-    sum's weights.
+    The channels of one gather then lie side by side. It costs nothing where weights of a sum change
+    their order.
     """
     taken: dict[GenericOp, list[int]] = {}
     for op in ops_of(block):
@@ -186,8 +183,8 @@ def _sort_parts(block: Block) -> None:
 
 
 def _reads(concat_op: SSAValue, first: int) -> Iterator[tuple[GenericOp, int]]:
-    """The selections of a concat, and of concats that it is part of, each with the number that the
-    channel `first` of this one has there.
+    """The gathers from a concat, and from concats that it is part of, each with the index of this
+    one's channel `first` there.
     """
     for reader in _selections(concat_op):
         yield reader, first
@@ -203,7 +200,7 @@ def _sort_part(
     reads: Sequence[tuple[GenericOp, int]],
     taken: dict[GenericOp, list[int]],
 ) -> None:
-    """Sort the channels of one part by who takes them first, and note what is taken instead."""
+    """Sort the channels of one part by their first reader, and note what readers take instead."""
     value = op.inputs[position]
     count = shape_of(value)[0]
     if not is_free(value, count) or is_constant(value):
@@ -216,11 +213,11 @@ def _sort_part(
     order = sorted(range(count), key=lambda channel: first_taken.get(channel, count))
     if order == list(range(count)):
         return
-    place = {channel: new for new, channel in enumerate(order)}
+    moved_to = {channel: new for new, channel in enumerate(order)}
     for reader, first in reads:
         channels = taken.get(reader, _channels(reader))
         inside = range(first, first + count)
-        taken[reader] = [first + place[c - first] if c in inside else c for c in channels]
+        taken[reader] = [first + moved_to[c - first] if c in inside else c for c in channels]
     b = Builder(Block())
     op.operands[position] = select(b, value, order).value
     move_before(b, op)

@@ -1,4 +1,4 @@
-"""What a computation costs in blocks of channels, and plain: in bytes moved in the same time."""
+"""The cost of a computation in blocks of channels, and plain: in bytes moved in the same time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of, lanes_in
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
@@ -17,25 +18,8 @@ from ncc.compiler.linalg.layout.packed_axes import follows
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, takes_all
 from ncc.dialects.operation import ops_of
 
-BYTES_PER_MULTIPLY_ADD = 0.6
-"""Bytes that can be moved in the time of one vectorised multiply-add."""
 
-BYTES_PER_LONE_READ, BYTES_PER_GATHERED_READ = 32.0, 12.0
-"""Bytes that can be moved in the time of reading one element, or block, at a computed place: by
-itself, or with the others of a vector."""
-
-STEPS_APART = 20
-"""Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
-
-STEPS_BY_A_VECTOR, STEPS_ACROSS_ROWS = 10, 7
-"""Vectorised multiply-adds in the time of one of a plain matrix by a vector, and of one that sums
-channels of points which do not lie side by side."""
-
-STEPS_OF_LANES = 8
-"""Vectorised multiply-adds in the time of summing the lanes of a vector."""
-
-
-def costs_of(linalg_op: LinalgOp, packing: Packing) -> tuple[float, float]:
+def costs_of(linalg_op: LinalgOp, packing: Packing, model: CostModel) -> tuple[float, float]:
     """Cost of a packed and of a plain computation beyond what both have, in bytes."""
     extent = linalg_op.extents[packing.lane]
     waste = lanes_in(extent) / extent - 1
@@ -45,44 +29,45 @@ def costs_of(linalg_op: LinalgOp, packing: Packing) -> tuple[float, float]:
     reads = [op for op in ops_of(linalg_op.body) if isinstance(op, ExtractOp)]
     if reads and any(packing.reads.get(op.tensor) is PackedRead.PACKED for op in reads):
         count = prod(linalg_op.extents) * len(reads)
-        block = BYTES_PER_LONE_READ / BLOCK
-        return count * block * (1 + waste), count * _plain_read(linalg_op, reads)
+        block = model.bytes_per_lone_read / BLOCK
+        return count * block * (1 + waste), count * _plain_read(linalg_op, reads, model)
     if follows(linalg_op) is not None:
         return 0.0, 0.0
     if not linalg_op.reduced:
         return one_pass(linalg_op.op.results[0]) / 2 * waste, 0.0
-    work = prod(linalg_op.extents) * BYTES_PER_MULTIPLY_ADD
-    return work * waste, work * _plain_sum(linalg_op)
+    work = prod(linalg_op.extents) * model.bytes_per_multiply_add
+    return work * waste, work * _plain_sum(linalg_op, model)
 
 
-def _plain_sum(linalg_op: LinalgOp) -> float:
-    """Multiply-adds that one of a sum costs more among plain values than in blocks."""
+def _plain_sum(linalg_op: LinalgOp, model: CostModel) -> float:
+    """Additional multiply-adds for each one of a sum, on plain values instead of blocks."""
     dims, last = ContractionDims.of(linalg_op), linalg_op.write.index[-1].bare
     if dims is not None and not dims.m:
-        return STEPS_BY_A_VECTOR
+        return model.steps_by_a_vector
     if last is not None and dims is not None and _lies_along(dims.rhs, last):
         return _along_a_row(linalg_op.extents[last])
     data = linalg_op.reads[linalg_op.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
     if dims is not None and dims.n:
-        return _along_points(linalg_op, data) if contiguous else STEPS_ACROSS_ROWS
+        return _along_points(linalg_op, data) if contiguous else model.steps_across_rows
     if last is not None and contiguous:
         return _along_a_row(linalg_op.extents[last])
     row = _summed_row(linalg_op)
-    return _along_a_summed_row(row) if row >= BLOCK else STEPS_APART
+    return _along_a_summed_row(row, model) if row >= BLOCK else model.steps_apart
 
 
-def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp]) -> float:
-    """Bytes that can be moved in the time of each of these reads of plain values."""
+def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp], model: CostModel) -> float:
+    """Bytes that can be moved in the time of one of these reads of plain values."""
     along = linalg_op.write.index[-1].bare
     if along is not None and all(_reads_row(linalg_op, read, along) for read in reads):
         extent = linalg_op.extents[along]
-        return BYTES_PER_LONE_READ / BLOCK * (1 + _along_a_row(extent))
-    return BYTES_PER_GATHERED_READ if _gathers(linalg_op, reads) else BYTES_PER_LONE_READ
+        return model.bytes_per_lone_read / BLOCK * (1 + _along_a_row(extent))
+    gathered = _gathers(linalg_op, reads)
+    return model.bytes_per_gathered_read if gathered else model.bytes_per_lone_read
 
 
 def _reads_row(linalg_op: LinalgOp, read: ExtractOp, along: int) -> bool:
-    """Whether neighbours along a loop, whose number leads nowhere else, are read side by side."""
+    """Whether iterations of a loop, whose number has no other use, read elements side by side."""
     numbers = [
         op
         for op in ops_of(linalg_op.body)
@@ -97,7 +82,7 @@ def _reads_row(linalg_op: LinalgOp, read: ExtractOp, along: int) -> bool:
 
 
 def _gathers(linalg_op: LinalgOp, reads: Sequence[ExtractOp]) -> bool:
-    """Whether vectors along the rows of a plain result are read at places of their own."""
+    """Whether vectors along the rows of a plain result read at computed indices."""
     along = linalg_op.write.index[-1].bare
     if along is None or along in linalg_op.indexed or linalg_op.reduced:
         return False
@@ -105,31 +90,30 @@ def _gathers(linalg_op: LinalgOp, reads: Sequence[ExtractOp]) -> bool:
 
 
 def _lies_along(factor: TensorAccess, last: int) -> bool:
-    """Whether a factor is no constant, and read by rows as the product is written."""
+    """Whether a factor is computed, and its rows lie along those of the result."""
     return not is_constant(factor.value) and factor.index[-1].bare == last
 
 
 def _along_a_row(extent: int) -> float:
-    """Multiply-adds that a window costs more along a plain row than in blocks.
+    """Additional multiply-adds for each one of a window along a plain row, instead of in blocks.
 
-    What a row has beyond whole vectors takes one of half the length, one of a quarter, and so on.
+    The rest of a row behind whole vectors takes a vector of half the length, one of a quarter, and
+    so on.
     """
     vectors = extent // BLOCK + (extent % BLOCK).bit_count()
     return 2.5 * vectors * BLOCK / extent - 2.0
 
 
 def _along_points(linalg_op: LinalgOp, data: TensorAccess) -> float:
-    """Multiply-adds that a sum over channels costs more along plain rows than in blocks, where the
-    last vector of a row overlaps the one before.
-    """
-    row = _points_in_turn(linalg_op, data)
+    """The same for a sum over channels; the last vector of a row overlaps the one before."""
+    row = _elements_in_a_row(linalg_op, data)
     vector = min(BLOCK, 1 << row.bit_length() - 1)
     return 1.5 * -(-row // vector) * BLOCK / row - 1.0
 
 
-def _points_in_turn(linalg_op: LinalgOp, data: TensorAccess) -> int:
-    """Points side by side in the result whose data lie so, too: those of a row, or of several
-    where these follow one another.
+def _elements_in_a_row(linalg_op: LinalgOp, data: TensorAccess) -> int:
+    """Elements side by side in the result and in the data: those of a row, or of several rows that
+    follow one another.
     """
     loops, shape = [form.bare for form in reversed(linalg_op.write.index)], shape_of(data.value)
     points, whole = 1, True
@@ -142,14 +126,14 @@ def _points_in_turn(linalg_op: LinalgOp, data: TensorAccess) -> int:
 
 
 def _summed_row(linalg_op: LinalgOp) -> int:
-    """Cells side by side in all that is read which are summed to one, as an image's in its mean."""
+    """Elements side by side in each operand that are in one sum, as an image in its mean."""
     reads = (linalg_op.reads[position] for position in linalg_op.live)
     summed = [access for access in reads if any(map(access.uses, linalg_op.reduced))]
     return min((_row_of(linalg_op, access) for access in summed), default=1)
 
 
 def _row_of(linalg_op: LinalgOp, access: TensorAccess) -> int:
-    """Cells side by side in what is read that its innermost loops, all reduced ones, walk."""
+    """Elements side by side in an operand that its innermost loops, all reduced ones, walk."""
     row = 1
     for form, extent in zip(reversed(access.index), reversed(shape_of(access.value)), strict=True):
         if form.bare not in linalg_op.reduced or linalg_op.extents[form.bare] != extent:
@@ -158,11 +142,9 @@ def _row_of(linalg_op: LinalgOp, access: TensorAccess) -> int:
     return row
 
 
-def _along_a_summed_row(extent: int) -> float:
-    """Multiply-adds that it costs more to sum a plain row in one vector, and its lanes at the end,
-    than in blocks.
-    """
-    return (blocks_of(extent) + STEPS_OF_LANES) * BLOCK / extent - 1.0
+def _along_a_summed_row(extent: int, model: CostModel) -> float:
+    """The same for a sum along a plain row, which adds lanes at the end."""
+    return (blocks_of(extent) + model.steps_of_lanes) * BLOCK / extent - 1.0
 
 
 def one_pass(value: SSAValue) -> float:

@@ -1,11 +1,11 @@
-"""Two labels for every operation, at the least sum of costs: a minimum cut.
+"""Finds one of two labels for every operation, at the least sum of costs: a minimum cut.
 
     PACKED ── if op is plain ──> op ── if op is packed ──> PLAIN
     source ── if source is packed, and a reader plain ──> once ── NEVER ──> each such reader
 
-Every operation stays on one side, and each edge that leads from the side of PACKED to that of PLAIN
-is paid for. The least that separates them is the largest flow between them: exact for two labels, a
-few milliseconds for a network.
+Every operation is on one side, and each edge from the side of PACKED to that of PLAIN costs its
+capacity. The least cut is the largest flow: exact for two labels, in a few milliseconds for a
+network.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from math import inf
 from xdsl.ir import Operation, SSAValue
 
 NEVER = 1e15
-"""What nothing is worth paying."""
+"""More than all other costs together."""
 
 LEAST = 1e-9
-"""Flow that is none but for rounding."""
+"""Less flow than this is rounding."""
 
 PACKED, PLAIN = 0, 1
 """The nodes of the cut that stand for the labels."""
@@ -34,7 +34,7 @@ class Cut:
         self.nodes: dict[Operation, int] = {}
         self.conversions: dict[tuple[int, SSAValue], int] = {}
         self.capacity: list[dict[int, float]] = [{}, {}]
-        """What can still flow from each node to each of its neighbours."""
+        """The capacity that is left from each node to each of its neighbours."""
 
     def _node(self, op: Operation) -> int:
         node = self.nodes.get(op)
@@ -76,9 +76,9 @@ class Cut:
         self._convert(PACKED, value, self._node(reader), target, cost)
 
     def _convert(self, label: int, value: SSAValue, begin: int, end: int, cost: float) -> None:
-        """An edge; where there may be several of the kind, through a node that is paid for once.
+        """An edge; if a value has several readers, through a node whose edge costs once.
 
-        Every reader has an edge of its own to the node, or from it, that nothing cuts.
+        Each reader has its own edge to the node, or from it, that no cut takes.
         """
         if value.has_one_use():
             self._edge(begin, end, cost)
@@ -103,11 +103,11 @@ class Cut:
         self._edge(self._node(reader), self._node(source), to_packed)
 
     def solve(self) -> set[Operation]:
-        """Push flow along shortest paths until none is left; the nodes still reached are packed.
+        """Push flow along shortest paths until there is none; operations still reached are packed.
 
-        The shortest paths of all nodes are found together, however long each of them is (Dinic,
-        but with steps counted from the sink): a search for each of them, or for each length, would
-        take a time that grows with the square of the network.
+        One search finds the shortest paths of all nodes, whatever their lengths (Dinic's algorithm,
+        with steps counted from the sink). A search for each path, or each length, would take a time
+        that grows with the square of the network.
         """
         for node in self.nodes.values():
             self._push([PACKED, node, PLAIN])
@@ -120,7 +120,7 @@ class Cut:
             self._push_along(steps)
 
     def _push(self, path: Sequence[int]) -> None:
-        """Let flow what can flow along a path."""
+        """Push as much flow along a path as it can take."""
         flow = min(self.capacity[a][b] for a, b in pairwise(path))
         for a, b in pairwise(path):
             self.capacity[a][b] -= flow
@@ -149,11 +149,11 @@ class Cut:
         return reached
 
     def _push_along(self, steps: Mapping[int, int]) -> None:
-        """Let flow to the sink what can along all paths of which every step leads one step on.
+        """Push flow to the sink along all shortest paths.
 
-        Each node asks the ones a step further for what it can hand on, and hands on what they have
-        together. An edge that is full, or leads to a node that has no more, is left behind for
-        good, so that chains take a time that grows with their length, and not with its square.
+        Each node asks its predecessors on such paths for flow, and hands on the sum. It does not
+        ask again along an edge that is full, or leads to an empty node. So the time for a chain
+        grows with its length, not with the square of it.
         """
         edges = {
             node: [n for n in self.capacity[node] if n == PACKED or steps.get(n) == left + 1]

@@ -1,11 +1,11 @@
-"""Blocked channels: rewrite the operations that `layout` chose, convert values at the borders.
+"""Packs channels in blocks, where the layout choice says so, and converts values that others read.
 
     y[o, p, q] += x[i, p + k, q + l] * w[o, i, k, l]
         ->  y[o, p, q, o'] += x[i, p + k, q + l, i'] * w[o, i, k, l, i', o']
 
 Packed weights are other numbers in the blob, not work: `#ncnn.weight<.. blocked ..>`. Where an
 extent is no multiple of the block, storage is rounded up. Lanes past the end hold finite values
-that nobody reads: sums over channels are marked with their true extent (`tails`).
+that nobody reads: sums over channels are marked with their true extent (`valid_extents`).
 
 Needs: the linalg level before groups.  Breaks: the order of floating-point sums.
 """
@@ -16,18 +16,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import VALID_EXTENTS
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of
-from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import (
     LinalgOp,
     TensorAccess,
@@ -36,12 +34,13 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant, weights_of
-from ncc.compiler.linalg.layout import choose_layout as layout
 from ncc.compiler.linalg.layout.blocks import pack, unpack, view_of_blocks
+from ncc.compiler.linalg.layout.choose_layout import LayoutChoice
 from ncc.compiler.linalg.layout.gather_channels import lanes_of, select_lanes
 from ncc.compiler.linalg.layout.lane_split import LaneSplit
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, takes_all
+from ncc.compiler.linalg.rewrite.decisions import Decision, Decisions, ExplainedPass
 from ncc.compiler.linalg.rewrite.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
@@ -52,14 +51,21 @@ from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 
 @dataclass(frozen=True)
-class PackChannels(ModulePass):
+class PackChannels(ExplainedPass):
     """Choose the layout of every value of the network and rewrite its operations."""
 
     name = "pack-channels"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block, axes = network_of(op).body.block, PackedAxes()
-        _Packer(block, layout.choose(block, axes), axes).run()
+    costs: CostModel = CostModel()
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        axes = PackedAxes()
+        choice = LayoutChoice(block, axes, self.costs)
+        packings = choice.solve()
+        if decisions is not None:
+            for op, reason in choice.reasons(packings):
+                decisions.append(Decision(self.name, doc_of(op), op in packings, reason))
+        _Packer(block, packings, axes).run()
 
 
 class _Packer:

@@ -1,4 +1,4 @@
-"""The axis along which each value of a network can be packed."""
+"""Finds the axis along which each value of a network can be packed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ncc.dialects.element import BLOB_ELEMENTS
 
 
 class PackedAxes:
-    """The axes of values, each found once: good until an operation is rewritten. So is `selected`:
-    whether only selections read a value, as `packed_views.is_selected` finds.
+    """The axes of values, each found once; valid until an operation is rewritten.
 
-    `Pack` writes blocks beside the operations that it finds, and erases these when all are written.
+    selected: whether only gathers read a value, as `packed_views.is_selected` finds.
+    `PackChannels` writes blocks beside the operations that it finds, and erases these at the end.
     """
 
     def __init__(self) -> None:
@@ -40,8 +40,8 @@ class PackedAxes:
         return axis
 
     def of_result(self, linalg_op: LinalgOp) -> int | None:
-        """The axis of what a computation makes, if one loop alone walks it: the output channels of
-        a contraction, else the axis that channels usually are.
+        """The axis of a result, if one loop alone walks it: the output channels of a contraction,
+        else the axis where channels usually are.
 
         Other axes may be walked in strides, as a transposed convolution walks rows and columns.
         """
@@ -83,7 +83,7 @@ def _default_axis(rank: int) -> int | None:
 
 
 def follows(linalg_op: LinalgOp) -> SSAValue | None:
-    """The result that a pointwise computation could be stored with: it alone reads it, in place."""
+    """The operand whose kernel could store a pointwise operation: it alone reads it, in place."""
     if not linalg_op.is_pointwise:
         return None
     for position in linalg_op.live:
@@ -94,7 +94,7 @@ def follows(linalg_op: LinalgOp) -> SSAValue | None:
 
 
 def _accumulation(linalg_op: LinalgOp) -> LinalgOp | None:
-    """The contraction that starts from what this pointwise computation makes."""
+    """The contraction that starts from the result of this pointwise operation."""
     result = linalg_op.op.results[0]
     user = reader_of(result) if linalg_op.is_pointwise else None
     return LinalgOp(user) if user is not None and outs_of(user) is result else None

@@ -1,7 +1,7 @@
-"""Views of values in blocks: which are views of memory too, and what concats of channels are.
+"""Tells which views of values in blocks are views of memory, too.
 
-A concat of ragged parts has gaps: every part begins with a block of its own. That is as good as any
-other order for selections of channels, which know where each part begins, and for nobody else.
+A concat of ragged parts has gaps: every part begins with a block of its own. Only gathers of
+channels may read it so, because they know where each part begins.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 
 
 def has_gaps(op: Operation, axes: PackedAxes) -> bool:
-    """Whether op joins values whose blocks, one part behind the other, are no blocks of the concat.
-
-    Selections of channels know where each part begins.
-    """
+    """Whether op joins parts that end amid a block: its blocks are not those of its parts."""
     match op:
         case tensor.ConcatOp() if not op.dim.value.data:
             if joins_ragged(op):
@@ -41,9 +38,9 @@ def joins_ragged(op: tensor.ConcatOp) -> bool:
 
 
 def is_selected(value: SSAValue, axes: PackedAxes) -> bool:
-    """Whether only selections of channels read a value, or a concat of which that is so.
+    """Whether only gathers of channels read a value, or concats for which that is so.
 
-    What is found of concats behind it is kept, too: one may follow the other through the network.
+    `axes` keeps the answer for all these concats: one may follow the other through the network.
     """
     parts: dict[SSAValue, SSAValue | None] = {value: None}  # of each concat, one that led there
     left = [value]
@@ -66,8 +63,8 @@ def is_selected(value: SSAValue, axes: PackedAxes) -> bool:
 
 
 def _joined(value: SSAValue, axes: PackedAxes) -> list[SSAValue] | None:
-    """The concats of channels that a value is a part of; None where it is read by others than these
-    and selections.
+    """The concats of channels that a value is a part of; None if it has other readers than these
+    and gathers.
     """
     readers = [use.operation for use in value.uses]
     concats = [op for op in readers if isinstance(op, tensor.ConcatOp)]
@@ -78,7 +75,7 @@ def _joined(value: SSAValue, axes: PackedAxes) -> list[SSAValue] | None:
 
 
 def _selects(reader: Operation) -> bool:
-    """Whether an operation in the body of a computation belongs to a selection of channels."""
+    """Whether an operation in a body belongs to a gather of channels."""
     op = reader.parent_op()
     return isinstance(op, GenericOp) and LinalgOp(op).channels is not None
 
@@ -91,7 +88,8 @@ def joins_channels(op: tensor.ConcatOp, axes: PackedAxes) -> bool:
 def view_can_pack(op: Operation, axes: PackedAxes) -> bool:
     """Whether a view of packed values is a view of memory too.
 
-    More channels are one but for the block that they begin in, whose other lanes are written anew.
+    A pad with more channels is one, except for the block where they begin: its other lanes are
+    written anew.
     """
     if isinstance(op, tensor.PadOp | tensor.ConcatOp | tensor.ExtractSliceOp):
         if any(axes.of(value) != 0 for value in op.operands):

@@ -1,9 +1,10 @@
-"""What blocked channels mean for one operation of the linalg level.
+"""How one operation of the linalg level would compute channels in blocks.
 
 A value packed along an axis is `tensor<.., ceil(n/16), .., 16>`: the block comes last. Packing a
 computation is one loop split: loop d becomes (d, d'), an index that is d alone becomes d and d' is
 appended; in an operand that stays plain d becomes d*16 + d'. This file says which loops of an
-operation would be split and how each operand would be read; `layout` decides, `pack` rewrites.
+operation would be split and how each operand would be read. `choose_layout.py` decides, and
+`pack_channels.py` rewrites.
 """
 
 from __future__ import annotations
@@ -50,22 +51,24 @@ class Packing:
     reads: dict[SSAValue, PackedRead]
 
 
-def packing_of(linalg_op: LinalgOp, axes: PackedAxes) -> Packing | None:
-    """How the computation would be packed, or None where it cannot be."""
+def packing_of(linalg_op: LinalgOp, axes: PackedAxes) -> Packing | str:
+    """How the computation would be packed, or why it cannot be."""
     axis = axes.of_result(linalg_op)
     lane = None if axis is None else linalg_op.write.index[axis].bare
-    if axis is None or lane is None or not _can_split(linalg_op, lane):
-        return None
+    if axis is None or lane is None:
+        return "its channels are no loop of their own"
+    if not _can_split(linalg_op, lane):
+        return "its channels are no whole blocks, and lanes behind them would count"
     if linalg_op.channels is not None:
         # What has its columns in blocks, as a stack of products, has no lanes of channels.
         if any(axes.of(value) != axis for value in linalg_op.captured):
-            return None
+            return "it gathers from what has no channels in blocks"
         return Packing(
             axis, lane, frozenset(), dict.fromkeys(linalg_op.captured, PackedRead.PACKED)
         )
     constants, data = _operands(linalg_op)
     if not all(_splits(access, lane) for access in constants):
-        return None
+        return "its weights are not read channel by channel"
     sums: set[int] = set()
     ways: dict[SSAValue, set[PackedRead | None]] = {}
     for access in data:
@@ -79,9 +82,9 @@ def packing_of(linalg_op: LinalgOp, axes: PackedAxes) -> Packing | None:
     for value in linalg_op.captured:
         ways.setdefault(value, set()).add(_captured_read(linalg_op, value, lane, axes))
     if any(None in found for found in ways.values()):
-        return None
+        return "it does not read channel by channel"
     if linalg_op.extents[lane] % BLOCK and any(found >= _BOTH for found in ways.values()):
-        return None  # read in both ways, it would be read past its end
+        return "it would read plain values past their end"
     reads = {
         value: next(how for how in PackedRead if how in found) for value, found in ways.items()
     }
@@ -89,7 +92,7 @@ def packing_of(linalg_op: LinalgOp, axes: PackedAxes) -> Packing | None:
 
 
 def _operands(linalg_op: LinalgOp) -> tuple[list[TensorAccess], list[TensorAccess]]:
-    """What is read of constants, and what of data."""
+    """The constants that an operation reads, and its data."""
     reads = [linalg_op.reads[position] for position in linalg_op.live]
     constants = [access for access in reads if is_constant(access.value)]
     return constants, [access for access in reads if not is_constant(access.value)]
@@ -123,10 +126,10 @@ def _read_along(
         return None
     if uses[0] == axis:
         return PackedRead.PACKED
-    # What is turned has its channels side by side: a block of them is a vector.
+    # A transpose reads channels side by side: a block of them is a vector.
     last = len(access.index) - 1
-    turned = linalg_op.is_pointwise and uses[0] == last and linalg_op.extents[lane] % BLOCK == 0
-    return PackedRead.PLAIN if turned else None
+    transposes = linalg_op.is_pointwise and uses[0] == last and linalg_op.extents[lane] % BLOCK == 0
+    return PackedRead.PLAIN if transposes else None
 
 
 def _summed_in_blocks(linalg_op: LinalgOp, access: TensorAccess, axes: PackedAxes) -> int | None:
@@ -148,7 +151,7 @@ def _summed_in_blocks(linalg_op: LinalgOp, access: TensorAccess, axes: PackedAxe
 
 
 def _splits_beside(linalg_op: LinalgOp, access: TensorAccess, loop: int) -> bool:
-    """Whether what is read beside an operand can be where a loop is split.
+    """Whether the other operands can be read where a loop is split.
 
     Weights are put in blocks and rounded up as well. Weights that are data are not: where the loop
     is rounded up, they would be read past their end.

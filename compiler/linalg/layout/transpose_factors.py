@@ -1,41 +1,42 @@
-"""Factors of products that a run makes, transposed so that they lie along the result.
+"""Transposes factors of products that a run makes, so that they lie along the result.
 
     y[m, n] += x[m, k] * w[n, k]     ->     t[k, n] = w[n, k],  y[m, n] += x[m, k] * t[k, n]
 
 A vector of results then adds products with whole vectors of t. With w as it lies, vectors run along
 k, and each result is the sum of the lanes of one. To transpose pays where each element is used many
-times. Constants are transposed by `pack`, at no cost.
+times. `PackChannels` transposes constants, at no cost.
 
 Where x and y have fewer elements than w, these are transposed instead, as the values and results of
 an attention whose probabilities are w:
 
     t[k, m] = x[m, k],  z[n, m] += w[n, k] * t[k, m],  y[m, n] = z[n, m]
 
-So are many rows of a few elements that a constant makes a few others of, as an attention mixes its
-heads: neither lies in whole vectors, and where moves stand around the product they end each other.
+The same holds for many rows of a few elements, if a constant factor makes a few others of each, as
+an attention mixes its heads. Neither lies in whole vectors, and transposes around the product end
+each other.
 
-Only one of the two factors is transposed, and only once in a run.
+The pass transposes one of the two factors only, and only once in a run.
 
-Needs: the linalg level, before `pack`.  Breaks: the order of floating-point sums.
+Needs: the linalg level, before `pack-channels`.  Breaks: the order of floating-point sums.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
-from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
+from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     generic_of,
     move_before,
@@ -44,50 +45,69 @@ from ncc.compiler.linalg.rewrite.insert import (
     replace_op,
     tensor_of,
 )
+from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 
-FEWEST_USES = 24
-"""Products of an element that outweigh moving it: those of a vector take a third of the time of
-sums over lanes."""
-
-FEW, MANY_ROWS = BLOCK // 2, 128
-"""Elements of a row that fill no vector, and rows to transpose that outweigh two more kernels."""
-
-MOVES_PER_MULTIPLY_ADD = 0.075
-"""Elements that can be moved in the time of one vectorised multiply-add."""
+FEW = BLOCK // 2
+"""Elements of a row that fill no vector."""
 
 
 @dataclass(frozen=True)
-class TransposeFactors(ModulePass):
-    """Transpose every factor that lies across its product; see the head of this file."""
+class TransposeFactors(LinalgChoice["_Factor"]):
+    """Transpose computed factors that lie across their products."""
 
     name = "transpose-factors"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> _Factor | str | None:
+        linalg_op = LinalgOp(op)
+        short = _short_rows(linalg_op, self.costs)
+        loop = linalg_op.write.index[-1].bare if linalg_op.write.index else None
+        if short is not None or loop is None:
+            return short
+        found = _across(linalg_op, loop, self.costs)
+        if not isinstance(found, _Factor):
+            return found
+        return _shorter(linalg_op, found, self.costs) or found
+
+    def describe(self, found: _Factor) -> str:
+        return "" if found.row is None else "the other factor, and the result"
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
         made: dict[tuple[SSAValue, int], SSAValue] = {}
-        for generic in generics_of(network_of(op).body.block):
-            linalg_op = LinalgOp(generic)
-            short = _short_rows(linalg_op)
-            if short is not None:
-                _transpose(_transpose_result(linalg_op, short[2]), short[0], short[1], made)
-                continue
-            loop = linalg_op.write.index[-1].bare if linalg_op.write.index else None
-            found = None if loop is None else across(linalg_op, loop)
-            if found is None:
-                continue
-            row = _shorter(linalg_op, *found)
-            if row is not None:
-                generic = _transpose_result(linalg_op, row)
-                found = across(LinalgOp(generic), row)
+        for op in generics_of(block):
+            found = self.decide(op, decisions)
             if found is not None:
-                _transpose(generic, *found, made)
+                found.transpose(made)
 
 
-def across(linalg_op: LinalgOp, loop: int) -> tuple[int, int] | None:
-    """The operand to transpose where results lie along a loop, if that pays, and its axis of it."""
+@dataclass(frozen=True)
+class _Factor:
+    """An operand of a contraction to transpose.
+
+    axis    that of the factor which becomes its last one
+    row     the loop that results lie along then, if they are transposed, too
+    """
+
+    linalg_op: LinalgOp
+    position: int
+    axis: int
+    row: int | None = None
+
+    def transpose(self, made: dict[tuple[SSAValue, int], SSAValue]) -> None:
+        """Transpose the factor, unless it was made before, and the result."""
+        op = self.linalg_op.op
+        if self.row is not None:
+            op = _transpose_result(self.linalg_op, self.row)
+        _transpose(op, self.position, self.axis, made)
+
+
+def _across(linalg_op: LinalgOp, loop: int, costs: CostModel) -> _Factor | str | None:
+    """The factor that lies across results along a loop, if it pays to transpose it."""
     pair = linalg_op.product
-    if pair is None or not linalg_op.reduced or linalg_op.extents[loop] < BLOCK // 2:
+    if pair is None or not linalg_op.reduced:
         return None
     along = [position for position in pair if linalg_op.reads[position].uses(loop)]
     if len(along) != 1:
@@ -97,17 +117,21 @@ def across(linalg_op: LinalgOp, loop: int) -> tuple[int, int] | None:
     moved = [form for form in factor.index if form != AffineForm.of({})]
     if loop not in loops or loops[-1] == loop:
         return None
-    if len({form.bare for form in moved} - {None}) < len(moved):
-        return None
     if is_constant(factor.value) or element_of(factor.value) != f32:
         return None
+    if len({form.bare for form in moved} - {None}) < len(moved):
+        return "its factor is read in windows"
+    if linalg_op.extents[loop] < BLOCK // 2:
+        return "its rows of results do not fill half of a vector"
     uses = prod(linalg_op.extents[d] for d in linalg_op.parallel if d not in loops)
-    return (along[0], loops.index(loop)) if uses >= FEWEST_USES else None
+    if uses < costs.fewest_uses_of_transposed:
+        return f"each element of its factor is in {uses} products only"
+    return _Factor(linalg_op, along[0], loops.index(loop))
 
 
-def _short_rows(linalg_op: LinalgOp) -> tuple[int, int, int] | None:
-    """The operand whose rows are a few elements, the axis of these rows and its loop, where a
-    constant makes rows of a few others of them; None elsewhere.
+def _short_rows(linalg_op: LinalgOp, costs: CostModel) -> _Factor | None:
+    """The factor whose rows are a few elements, if a constant makes rows of a few others of them;
+    results are transposed, too.
     """
     pair, write = linalg_op.product, linalg_op.write.index
     if pair is None or not linalg_op.may_be_rebuilt:
@@ -121,33 +145,33 @@ def _short_rows(linalg_op: LinalgOp) -> tuple[int, int, int] | None:
     x = linalg_op.reads[data[0]]
     if row is None or column is None or x.uses(column) or element_of(x.value) != f32:
         return None
-    if [form.bare for form in x.index[-2:]] != [row, term] or linalg_op.extents[row] < MANY_ROWS:
+    if [form.bare for form in x.index[-2:]] != [row, term]:
+        return None
+    if linalg_op.extents[row] < costs.fewest_transposed_rows:
         return None
     few = max(linalg_op.extents[column], linalg_op.extents[term]) <= FEW
-    return (data[0], len(x.index) - 2, row) if few else None
+    return _Factor(linalg_op, data[0], len(x.index) - 2, row) if few else None
 
 
-def _shorter(linalg_op: LinalgOp, position: int, axis: int) -> int | None:
-    """The loop of the other factor that results lie along if that and they are transposed, and not
-    this one; None where that would take longer: more elements are moved, or lanes hold no result.
+def _shorter(linalg_op: LinalgOp, whole: _Factor, costs: CostModel) -> _Factor | None:
+    """The other factor, if it and the results are transposed instead; None where that would take
+    longer: more elements are moved, or lanes hold no result.
     """
-    factor = linalg_op.reads[position]
-    [other] = [k for k in linalg_op.product or () if k != position]
+    factor = linalg_op.reads[whole.position]
+    [other] = [k for k in linalg_op.product or () if k != whole.position]
     rows = [d for d in linalg_op.parallel if linalg_op.extents[d] > 1 and not factor.uses(d)]
     if len(rows) != 1 or filled_with(outs_of(linalg_op.op)) is None or not linalg_op.may_be_rebuilt:
         return None
     [row] = rows
-    found = across(linalg_op, row)
-    if (
-        found is None
-        or found[0] != other
-        or all(form.bare != row for form in linalg_op.write.index)
-    ):
+    found = _across(linalg_op, row, costs)
+    if not isinstance(found, _Factor) or found.position != other:
+        return None
+    if all(form.bare != row for form in linalg_op.write.index):
         return None
     extent, lanes = linalg_op.extents[row], lanes_in(linalg_op.extents[row])
-    wasted = prod(linalg_op.extents) * (lanes / extent - 1) * MOVES_PER_MULTIPLY_ADD
+    wasted = prod(linalg_op.extents) * (lanes / extent - 1) * costs.moves_per_multiply_add
     moved = prod(shape_of(linalg_op.reads[other].value)) + prod(shape_of(linalg_op.op.results[0]))
-    return row if moved + wasted < prod(shape_of(factor.value)) else None
+    return replace(found, row=row) if moved + wasted < prod(shape_of(factor.value)) else None
 
 
 def _transpose_result(linalg_op: LinalgOp, row: int) -> GenericOp:
@@ -159,13 +183,13 @@ def _transpose_result(linalg_op: LinalgOp, row: int) -> GenericOp:
     results = (write.data.results[axis] for axis in order)
     maps = [*reads, indexing_map(write.data.num_dims, results)]
     at, number = b.loops_of(shape), filled_with(outs_of(op))
-    turned = [at[axis] for axis in order]
+    across = [at[axis] for axis in order]
     if number is None:
-        start = b.map(turned, tensor_of(outs_of(op))[at])
+        start = b.map(across, tensor_of(outs_of(op))[at])
     else:
         start = b.full([shape[axis] for axis in order], number)
     sums = rebuilt(b, op, op.inputs, start, maps)
-    replace_op(op, b, b.map(at, sums[turned]))
+    replace_op(op, b, b.map(at, sums[across]))
     Rewriter.erase_op(op)
     return generic_of(sums)
 

@@ -23,15 +23,14 @@ from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
 MOST_BESIDE = 1 / 8
-"""How far the buffers may be shifted against each other, as a part of one: the extra memory."""
+"""How far two buffers may be shifted against each other, as a share of one: the extra memory."""
 
 
 def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Buffer, Buffer, int]]:
-    """The buffers whose memory a result may take, that result, and how many bytes behind the one
-    the other begins.
+    """Buffers whose memory a result may take: buffer, result, and the distance of their begins.
 
-    From the first call that touches the result to the last that touches the buffer, each that
-    touches either reads the one where it writes the other.
+    From the first call that touches the result to the last call that touches the buffer, each call
+    that touches either reads the buffer where it writes the result.
     """
     shifts: dict[tuple[Buffer, Buffer], dict[int, int]] = defaultdict(dict)
     for time, call in enumerate(calls):
@@ -48,7 +47,7 @@ def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Buffer, Buffer, int]]:
 
 
 def added_in_place(call: Call) -> Iterator[Subview]:
-    """The operands that are read where the one result is stored, which can lie where they do."""
+    """The operands that a call reads at the index where it stores its one result."""
     if len(call.results) != 1:
         return
     (result,), block = call.results, call.function.body.block
@@ -66,7 +65,7 @@ def added_in_place(call: Call) -> Iterator[Subview]:
 
 
 def _lies_as(one: Subview, other: Subview) -> bool:
-    """Whether buffers of the arena, of one size, can lie so that these windows of them are one."""
+    """Whether two buffers of one size in the arena can lie so that these subviews are the same."""
     further, rest = divmod(distance(one, other), ALIGNMENT)
     return (
         one.buffer.kind is Kind.ARENA
@@ -79,14 +78,14 @@ def _lies_as(one: Subview, other: Subview) -> bool:
 
 
 def distance(old: Subview, new: Subview) -> int:
-    """How many bytes behind the buffer of `old` that of `new` begins, if both places are one."""
+    """How many bytes behind the buffer of `old` that of `new` begins, if both subviews are one."""
     return (old.offset - new.offset) * old.buffer.element_bytes
 
 
 def _is_added(argument: BlockArgument, views: Mapping[Operation, LinalgOp]) -> bool:
     """Whether a kernel reads an argument behind its sum, at the element that it stores.
 
-    views: those of its operations.
+    views: its operations.
     """
     if not argument.has_one_use():
         return False

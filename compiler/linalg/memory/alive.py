@@ -1,4 +1,4 @@
-"""What is alive at each step, and how many bytes that is."""
+"""Finds which buffers are alive at each step, and how many bytes they have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def touches(steps: Iterable[AnyStep]) -> dict[Buffer, list[int]]:
 
 
 def alive_at(lives: Iterable[tuple[int, int, int]], steps: int) -> list[int]:
-    """The bytes at each of so many steps; a life is its first step, its last one, and its bytes."""
+    """The bytes that are alive at each step. lives: first step, last step, and bytes of each."""
     changes = [0] * (steps + 1)
     for first, last, size in lives:
         changes[first] += size

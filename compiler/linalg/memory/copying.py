@@ -1,4 +1,4 @@
-"""A kernel that copies: inserted where a value would need two subviews."""
+"""Makes a kernel that copies, for a value that would need two subviews."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins all pads of one value. A value can live inside one pad only; a second needs a copy.
+"""Joins all pads of one value, because a value can lie inside one pad only: a second needs a copy.
 
     %p = pad %v low[1, 1] high[1, 1]         %q = pad %v low[2, 2] high[2, 2]
     %q = pad %v low[2, 2] high[2, 2]   ->    %p = extract_slice %q[1, 1]
@@ -36,10 +36,10 @@ def join_pads(block: Block) -> None:
 
 
 def _join(pads: Sequence[tensor.PadOp]) -> None:
-    """One pad in front of the first, as wide as the widest on each side, and windows of it."""
+    """One pad in front of the first, as wide as the widest on each side, and slices of it."""
     first, b = pads[0], Builder(Block())
     lows, highs = zip(*map(pad_sides, pads), strict=True)
-    low, high = ([max(cells) for cells in zip(*sides, strict=True)] for sides in (lows, highs))
+    low, high = ([max(one) for one in zip(*sides, strict=True)] for sides in (lows, highs))
     whole = b.pad(tensor_of(first.source), low, high, pad_value(first))
     move_before(b, first)
     for op, before in zip(pads, lows, strict=True):

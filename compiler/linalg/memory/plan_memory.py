@@ -1,9 +1,9 @@
-"""The static memory plan: the steps in order, and an offset in one arena for every buffer.
+"""Plans memory statically: the steps in order, and an offset in one arena for every buffer.
 
-A step is the call of a kernel, or fills the halo of a padded value: the border, which its producer
-does not write. A buffer lives from the first step that writes it to the last step that reads it.
-Large scratch memory of a kernel is a buffer that lives for one step. The plan takes buffers one by
-one, the largest first, and puts each into the lowest gap among the buffers that are alive at the
+A step calls a kernel, or fills the halo of a padded value: the border, which the producer of the
+value does not write. A buffer lives from the first step that writes it to the last step that reads
+it. Large scratch memory of a kernel is a buffer that lives for one step. The plan takes buffers one
+by one, the largest first, and puts each into the lowest gap among the buffers that are alive at the
 same time.
 
 Successive buffers with the same size and the same halos share an offset, if the arena need not
@@ -24,6 +24,7 @@ from typing import TypeAlias
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import callee_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import contiguous, shape_of
@@ -55,43 +56,29 @@ from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
-LARGEST_ON_STACK = 16384
-"""Bytes of one piece of scratch memory."""
-
-TRIES = 24
-"""Orders of buffers that are tried behind each first one. Nearly all benchmark networks come to
-their least arena within 22 behind the largest-first order, and two more within 13 behind the other
-one.
-"""
-
-NEAR = 8
-"""Steps between two buffers that share an offset: after more, the cache has lost the first."""
-
-NEAR_SHARED = 24
-"""As `NEAR`, where threads share steps: another value in between would be shared out differently,
-so that cores would write lines that are in other cores' caches."""
-
-STRETCH = 16
-"""Steps: more of them hold more buffers that are never alive together, fewer cut more lifetimes."""
-
 _Lifetime: TypeAlias = tuple[int, int]
 """The first and the last step that touch a buffer."""
 
 _Span: TypeAlias = tuple[int, int, int, int]
-"""The begin and the end of a buffer that has its offset, and its lifetime."""
+"""The begin and the end of a buffer in the arena, and its lifetime."""
 
 
-def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) -> Plan:
+def plan(
+    module: ModuleOp,
+    threads: int = 1,
+    cache: int = AVX512.core.l2_bytes,
+    costs: CostModel = AVX512.costs,
+) -> Plan:
     """Give all values of an outlined network their memory.
 
-    The module changes: pads of one value are joined, and the copies that are needed are inserted.
+    The module changes: pads of one value are joined, and copies are inserted where they are needed.
     threads: how many share each step, or rounds of several. cache: bytes of the second level that
     each has.
     """
     network = network_of(module)
     join_pads(network.body.block)
     placement = Placement(module, network)
-    single = _steps(module, network, placement)
+    single = _steps(module, network, placement, costs.most_on_stack)
     borders = borders_of(single)
     single, memory = move_up(single)
     steps = in_rounds(single, memory, threads, cache)
@@ -104,8 +91,8 @@ def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) 
     if not isinstance(returned, func.ReturnOp):
         raise CompilerBug("a network without a return")
     outputs = tuple(placement.subviews[value].buffer for value in returned.operands)
-    near = NEAR if threads == 1 else NEAR_SHARED
-    size = _lay_out(steps, memory, borders, near)
+    near = costs.near_steps if threads == 1 else costs.near_steps_of_threads
+    size = _lay_out(steps, memory, borders, near, costs)
     return Plan(
         tuple(without_standing_halos(steps, borders)),
         placement.subviews,
@@ -116,7 +103,9 @@ def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) 
     )
 
 
-def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list[Step]:
+def _steps(
+    module: ModuleOp, network: func.FuncOp, placement: Placement, most_on_stack: int
+) -> list[Step]:
     functions = {
         f.sym_name.data: f for f in ops_of(module.body.block) if isinstance(f, func.FuncOp)
     }
@@ -130,14 +119,15 @@ def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list
         for result in results:
             steps += halos.pop(result.buffer, [])
         function = functions[callee_of(op)]
-        steps.append(Call(function, operands, results, _layers(op), _scratch(function)))
+        scratch = _scratch(function, most_on_stack)
+        steps.append(Call(function, operands, results, _layers(op), scratch))
     if halos:
-        raise CompilerBug("a padded value that nobody writes")
+        raise CompilerBug("no kernel writes a padded value")
     return steps
 
 
-def _scratch(function: func.FuncOp) -> tuple[Subview | None, ...]:
-    """Where the scratch memory of a kernel is: on the stack, or in the arena where it is large.
+def _scratch(function: func.FuncOp, most_on_stack: int) -> tuple[Subview | None, ...]:
+    """Where the scratch memory of a kernel is: on the stack (None), or in the arena if it is large.
 
     Iterations may run at the same time, so that each has its own on the stack of its thread.
     """
@@ -149,7 +139,7 @@ def _scratch(function: func.FuncOp) -> tuple[Subview | None, ...]:
     for argument, kind in zip(arguments, op.scratch, strict=False):
         shape = kind.get_shape()
         buffer = Buffer(Kind.ARENA, prod(shape), element_bytes(kind.element_type), 0, argument)
-        is_large = op.iterations is None and buffer.bytes > LARGEST_ON_STACK
+        is_large = op.iterations is None and buffer.bytes > most_on_stack
         subviews.append(Subview(buffer, 0, contiguous(shape)) if is_large else None)
     return tuple(subviews)
 
@@ -172,7 +162,9 @@ def _rounded(count: int) -> int:
     return -(-count // ALIGNMENT) * ALIGNMENT
 
 
-def _lay_out(steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near: int) -> int:
+def _lay_out(
+    steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near: int, costs: CostModel
+) -> int:
     """Give every buffer of the arena its offset; returns the arena's size in bytes.
 
     memory: buffers that take over the memory of another one. near: steps between buffers that share
@@ -190,14 +182,14 @@ def _lay_out(steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near:
     lives = ((first, last, _rounded(buffer.bytes)) for buffer, (first, last) in alive.items())
     bytes_at = alive_at(lives, len(steps))
     least = max(bytes_at, default=0)  # no arena is smaller
-    iterations, together = _iterations(alive, borders, bytes_at, near)
-    offsets, size = _least_offsets(together, least)
+    first_of, together = _sharing(alive, borders, bytes_at, near)
+    offsets, size = _least_offsets(together, least, costs)
     if size > least:
-        apart, smaller = _least_offsets(alive, least)
+        apart, smaller = _least_offsets(alive, least, costs)
         if smaller < size:
-            offsets, size, iterations = apart, smaller, {buffer: buffer for buffer in alive}
+            offsets, size, first_of = apart, smaller, {buffer: buffer for buffer in alive}
     for buffer in alive:
-        buffer.byte_offset = offsets[iterations[buffer]]
+        buffer.byte_offset = offsets[first_of[buffer]]
     for buffer, (whole, begin) in within.items():
         buffer.byte_offset = whole.byte_offset + begin
     return size
@@ -217,47 +209,49 @@ def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:
     return found
 
 
-def _iterations(
+def _sharing(
     alive: Mapping[Buffer, _Lifetime], borders: BordersOf, bytes_at: list[int], near: int
 ) -> tuple[dict[Buffer, Buffer], dict[Buffer, _Lifetime]]:
-    """The buffer whose offset each one shares, and the lifetimes of these offsets.
+    """The first buffer at the offset of each one, and the lifetimes of these offsets.
 
-    bytes_at: what is alive at each step, to which is added what is kept between turns.
+    bytes_at: of the buffers that are alive at each step; offsets that wait for their next buffer
+    are added.
     """
     most = max(bytes_at, default=0)
-    iterations: dict[Buffer, Buffer] = {}
+    first_of: dict[Buffer, Buffer] = {}
     together: dict[Buffer, _Lifetime] = {}
-    subviews: dict[tuple[int, object], Buffer] = {}
+    latest: dict[tuple[int, object], Buffer] = {}
     for buffer, (first, last) in sorted(alive.items(), key=lambda item: item[1]):
         size, own = _rounded(buffer.bytes), borders.get(buffer)
-        subview = subviews.get((size, own), buffer)
-        begin, end = together.get(subview, (first, first))
+        other = latest.get((size, own), buffer)
+        begin, end = together.get(other, (first, first))
         between = range(end + 1, first)
         fits = all(bytes_at[time] + size <= most for time in between)
-        if subview is buffer or not end < first <= end + near or not fits:
-            iterations[buffer], together[buffer], subviews[size, own] = (
-                buffer,
-                (first, last),
-                buffer,
-            )
-            continue
-        iterations[buffer], together[subview] = subview, (begin, last)
-        for time in between:
-            bytes_at[time] += size
-    return iterations, together
+        if other is not buffer and end < first <= end + near and fits:
+            first_of[buffer], together[other] = other, (begin, last)
+            for time in between:
+                bytes_at[time] += size
+        else:
+            first_of[buffer] = latest[size, own] = buffer
+            together[buffer] = first, last
+    return first_of, together
 
 
-def _least_offsets(alive: Mapping[Buffer, _Lifetime], least: int) -> tuple[dict[Buffer, int], int]:
+def _least_offsets(
+    alive: Mapping[Buffer, _Lifetime], least: int, costs: CostModel
+) -> tuple[dict[Buffer, int], int]:
     """The offsets with the smallest end that the tries find."""
     found: list[tuple[dict[Buffer, int], int]] = []
-    for offsets, size in _tries(alive):
+    for offsets, size in _tries(alive, costs):
         found.append((offsets, size))
         if size <= least:
             break
     return min(found, key=lambda one: one[1])
 
 
-def _tries(alive: Mapping[Buffer, _Lifetime]) -> Iterator[tuple[dict[Buffer, int], int]]:
+def _tries(
+    alive: Mapping[Buffer, _Lifetime], costs: CostModel
+) -> Iterator[tuple[dict[Buffer, int], int]]:
     """Offsets and their end: with the largest buffers first, or the longest-lived ones; and after
     either, with the buffer first that ended highest in the try before.
     """
@@ -265,8 +259,8 @@ def _tries(alive: Mapping[Buffer, _Lifetime]) -> Iterator[tuple[dict[Buffer, int
         sorted(alive, key=lambda buffer: buffer.bytes, reverse=True),
         sorted(alive, key=lambda buffer: alive[buffer][1], reverse=True),
     ):
-        for _ in range(1 + TRIES):
-            offsets, size = _offsets(order, alive)
+        for _ in range(1 + costs.arena_tries):
+            offsets, size = _offsets(order, alive, costs.steps_together)
             yield offsets, size
             highest = max(order, key=lambda buffer: offsets[buffer] + _rounded(buffer.bytes))
             order.remove(highest)
@@ -274,26 +268,26 @@ def _tries(alive: Mapping[Buffer, _Lifetime]) -> Iterator[tuple[dict[Buffer, int
 
 
 def _offsets(
-    order: Sequence[Buffer], alive: Mapping[Buffer, _Lifetime]
+    order: Sequence[Buffer], alive: Mapping[Buffer, _Lifetime], stretch: int
 ) -> tuple[dict[Buffer, int], int]:
-    """Puts each buffer, in this order, into the lowest gap among those alive at the same time; the
-    end.
+    """Put each buffer, in this order, into the lowest gap among those alive at the same time.
 
-    A buffer that lives for a few steps is compared with those of its own stretches of steps only.
+    Returns the offsets, and the end of the last buffer. A buffer that lives for a few steps is
+    compared with those of its own stretches of steps only.
     """
     offsets: dict[Buffer, int] = {}
-    subview_of: list[_Span] = []
+    placed: list[_Span] = []
     stretches: defaultdict[int, list[_Span]] = defaultdict(list)
     for buffer in order:
         first, last = alive[buffer]
-        own = [stretches[at] for at in range(first // STRETCH, last // STRETCH + 1)]
+        own = [stretches[at] for at in range(first // stretch, last // stretch + 1)]
         size, position = _rounded(buffer.bytes), 0
-        for begin, end, since, until in merge(*own) if len(own) <= 2 else subview_of:
+        for begin, end, since, until in merge(*own) if len(own) <= 2 else placed:
             if since <= last and first <= until:
                 if position + size <= begin:
                     break
                 position = max(position, end)
         offsets[buffer] = position
-        for spans in (subview_of, *own):
+        for spans in (placed, *own):
             insort(spans, (position, position + size, first, last))
-    return offsets, max((end for _, end, _, _ in subview_of), default=0)
+    return offsets, max((end for _, end, _, _ in placed), default=0)

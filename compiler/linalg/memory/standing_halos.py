@@ -1,8 +1,8 @@
 """Removes the filling of halos that an earlier value left intact.
 
-A halo stays intact until a buffer without this halo is written over some of its memory: writes into
-a buffer spare the halos of that buffer. A reader of the earlier buffer waits for its halo. It runs
-before any reader of the later buffer, which therefore needs no barrier of its own.
+A halo stays intact until a step writes a buffer without this halo over some of its memory: writes
+into a buffer spare the halos of that buffer. A reader of the earlier buffer waits for its halo, and
+runs before any reader of the later buffer. So the later buffer needs no barrier of its own.
 
 Needs: all steps in order, and the offsets of buffers.
 """
@@ -29,7 +29,7 @@ def borders_of(steps: Iterable[Step]) -> BordersOf:
 def without_standing_halos(steps: Iterable[AnyStep], borders: BordersOf) -> Iterator[AnyStep]:
     """The steps without halos that are intact already.
 
-    borders: of each buffer, written or found there.
+    borders: those of each buffer, written by a step or found intact.
     """
     standing: dict[Border, Buffer] = {}
     for step in steps:

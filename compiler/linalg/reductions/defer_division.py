@@ -1,10 +1,11 @@
-"""Sums of quotients with one divisor: the sum is divided in place of its terms.
+"""Divides a sum instead of its terms, if all terms have one divisor.
 
     p[s, t] = e[s, t] / d[s]                          r[s, f] = sum over t of e[s, t] * v[t, f]
     r[s, f] = sum over t of p[s, t] * v[t, f]   ->    r[s, f] = r[s, f] / d[s]
 
-So the division of softmax needs no pass over all scores of an attention. It is done only for what
-softmax divides: exponentials, the largest of which is 1, by their sum. Other terms might overflow.
+So the division of softmax needs no pass over all scores of an attention. The pass takes only the
+quotients of softmax: exponentials, the largest of which is 1, by their sum. Sums of other terms
+might overflow.
 
 Needs: the linalg level before groups.  Breaks: nothing; quotients are rounded once, behind the
 sum, which is up to d times as large.
@@ -26,7 +27,7 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 @dataclass(frozen=True)
 class DeferDivision(LinalgPattern["_Dividing"]):
-    """Divide sums instead of what they sum; see the head of this file."""
+    """Divide a sum of softmax quotients instead of its terms."""
 
     name = "defer-division"
 
@@ -39,7 +40,7 @@ class DeferDivision(LinalgPattern["_Dividing"]):
 
 @dataclass(frozen=True)
 class _Dividing:
-    """A contraction, the position where it reads quotients, and the shares that these are.
+    """A contraction, the position where it reads quotients, and the softmax that makes them.
 
     axes: where the axes of the sums are among those of the result.
     """
@@ -62,13 +63,13 @@ class _Dividing:
         linalg_op, shares = LinalgOp(user), op.results[0]
         pair = linalg_op.product
         if pair is None or not linalg_op.reduced or filled_with(outs_of(user)) != 0.0:
-            return "what reads its quotients does not sum products of them from zero"
+            return "the reader of its quotients does not sum products of them from zero"
         if prod(shape_of(user.results[0])) > prod(shape_of(shares)):
             return "the sums are more than the quotients"
         position = next((p for p in pair if linalg_op.reads[p].value is shares), None)
         if position is None:
             return "its quotients are no factor of the sums"
-        loops = [linalg_op.reads[position].index[place].bare for place in found.kept]
+        loops = [linalg_op.reads[position].index[axis].bare for axis in found.kept]
         axis_of = {form.bare: axis for axis, form in enumerate(linalg_op.write.index)}
         if None in loops or not all(loop in axis_of for loop in loops):
             return "sums add quotients with several divisors"
@@ -76,7 +77,7 @@ class _Dividing:
         return _Dividing(user, position, found, axes)
 
     def rewrite(self) -> None:
-        """Sum what was divided, divide the sums."""
+        """Sum the dividends, and divide the sums."""
         self.contraction.operands[self.position] = self.found.powers
         total = self.contraction.results[0]
         b = builder_for(self.contraction)

@@ -1,12 +1,12 @@
-"""Factors of what a contraction sums, taken into its weights.
+"""Multiplies the weights of a contraction by the factors of its data.
 
     m[i, p] = a[i, p] * s[i]                         v[o, i] = w[o, i] * s[i]
     r[o, p] = sum over i of m[i, p] * w[o, i]   ->   r[o, p] = sum over i of a[i, p] * v[o, i]
 
-The factors are of this run, as those of squeeze-and-excite are; constant ones are folded long
-before. A pass over the weights takes the place of one over the image, where that is the smaller.
-Matrix tiles want constant weights: with them it is left to contractions of few outputs, which take
-less time without tiles than to scale the image.
+A run computes the factors, as those of squeeze-and-excite; constant factors were folded long
+before. A kernel over the weights replaces one over the image, where the weights are smaller. Matrix
+tiles need constant weights. With tiles, the pass takes only contractions of few outputs, which take
+less time without tiles than it takes to scale the image.
 
 Needs: the linalg level before groups, weights as they are streamed.  Breaks: nothing; products
 are rounded in another order.
@@ -31,15 +31,10 @@ from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 
-FEW_OUTPUTS = 32
-"""Outputs that vectors multiply sooner than an image is scaled and tiles multiply: 16 and 24 take
-0.4 to 0.75 of that time, 40 as long.
-"""
-
 
 @dataclass(frozen=True)
 class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
-    """Multiply weights instead of what they are multiplied with; see the head of this file."""
+    """Multiply weights by factors of a run, instead of the data of a contraction."""
 
     name = "fold-scale-into-weights"
 
@@ -66,9 +61,9 @@ class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
 
 @dataclass(frozen=True)
 class _Scaled:
-    """A contraction of data that another computation scales, and the positions of data and weights.
+    """A contraction of data that another operation scales, and the positions of data and weights.
 
-    source, factors: what is scaled, by what. axes: of the weights that the factors' axes are.
+    source: the data before they are scaled. axes: those of the weights for the axes of factors.
     """
 
     contraction: GenericOp
@@ -155,11 +150,11 @@ def _axes(
 ) -> tuple[int, ...] | None:
     """The axis of the weights that each axis of the factors moves with; None if one has none."""
     axis_of = {form.bare: axis for axis, form in enumerate(weights.index)}
-    place_of = {form.bare: place for place, form in enumerate(scaling.write.index)}
+    scaled_axis_of = {form.bare: axis for axis, form in enumerate(scaling.write.index)}
     axes: list[int] = []
     for form in factors.index:
-        place = place_of.get(form.bare)
-        loop = None if form.bare is None or place is None else data.index[place].bare
+        axis = scaled_axis_of.get(form.bare)
+        loop = None if form.bare is None or axis is None else data.index[axis].bare
         if loop is None or loop not in linalg_op.reduced or loop not in axis_of:
             return None
         axes.append(axis_of[loop])

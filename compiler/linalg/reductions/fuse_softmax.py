@@ -1,14 +1,14 @@
-"""Softmax by one walk over what it reads, some rows or columns of it at a time.
+"""Computes softmax in one pass over its operand, some rows or columns at a time.
 
     m[s]    = the largest of x[s, t] over t          for a few s, which stay in a first-level cache:
     e[s, t] = exp(x[s, t] - m[s])              ->      m[s], e[s, t], d[s] as on the left
     d[s]    = sum over t of e[s, t]                    y[s, t] = e[s, t] * (1 / d[s])
     y[s, t] = e[s, t] / d[s]
 
-Four computations, one after the other, read or write the whole tensor six times; where it is
-large, they wait for memory. Lanes of vectors run along t where it is the last axis, else along the
-axes behind it. Short rows, and few columns, stay four computations: they would not fill vectors
-here, and the kernels of those take several of them together.
+Four operations, one after the other, read or write the whole tensor six times; where it is large,
+they wait for memory. Lanes of vectors run along t where it is the last axis, else along the axes
+behind it. Short rows, and few columns, stay four operations: here they would not fill vectors, and
+the four kernels take several of them together.
 
 Needs: the linalg level before layouts and groups.  Breaks: nothing; sums are added in another
 order, and quotients are rounded twice.
@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.softmax import Shares
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
@@ -31,26 +32,25 @@ from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
 from ncc.dialects.statements import Code
 
-LEAST_ROW, LEAST_COLUMNS = 48, 64
-"""The fewest cells of a row, and the fewest columns beside one another, that fill vectors well."""
-
-CELLS, MOST_ROWS = 1024, 8
-"""How many cells a turn takes, in whole rows, and how many rows at most. It has several, so that
-the next one is read while the lanes of one are combined.
+ELEMENTS, MOST_ROWS = 1024, 8
+"""Elements of an iteration, in whole rows, and the most rows. It has several, so that it reads the
+next row while it combines the lanes of one.
 """
 
 COLUMNS = 512
-"""The most columns of a turn: their maxima and sums stay in a first-level cache."""
+"""The most columns of an iteration: their maxima and sums stay in a first-level cache."""
 
 ALIGNED = 16
-"""The columns of a turn are a multiple of these."""
+"""The columns of an iteration are a multiple of this."""
 
 
 @dataclass(frozen=True)
 class FuseSoftmax(LinalgPattern["_Softmax"]):
-    """Compute shares by one walk; see the head of this file."""
+    """Compute softmax in one pass over its operand."""
 
     name = "fuse-softmax"
+
+    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Softmax | str | None:
         return _match(op)
@@ -58,8 +58,10 @@ class FuseSoftmax(LinalgPattern["_Softmax"]):
     def check(self, found: _Softmax) -> str | None:
         _, extent, behind = found.extents
         if behind == 1:
-            return f"rows have fewer than {LEAST_ROW} cells" if extent < LEAST_ROW else None
-        return f"there are fewer than {LEAST_COLUMNS} columns" if behind < LEAST_COLUMNS else None
+            few = extent < self.costs.fewest_softmax_row
+            return f"rows of {extent} elements do not fill vectors well" if few else None
+        few = behind < self.costs.fewest_softmax_columns
+        return f"{behind} columns do not fill vectors well" if few else None
 
     def rewrite(self, found: _Softmax) -> None:
         _rewrite(found.op, found.shares, found.extents)
@@ -67,9 +69,7 @@ class FuseSoftmax(LinalgPattern["_Softmax"]):
 
 @dataclass(frozen=True)
 class _Softmax:
-    """A computation of shares, what they are of, and the extents before, along and behind the axes
-    that are summed.
-    """
+    """The quotients of a softmax, and the extents before, along and behind the summed axes."""
 
     op: GenericOp
     shares: Shares
@@ -77,7 +77,7 @@ class _Softmax:
 
 
 def _match(op: GenericOp) -> _Softmax | str | None:
-    """The softmax whose shares op makes, or why it stays. None where op makes no shares."""
+    """The softmax whose quotients op makes, or why it stays. None where op makes none."""
     found = Shares.of(op)
     if found is None:
         return None
@@ -124,21 +124,21 @@ def _rewrite(op: GenericOp, found: Shares, folded: tuple[int, int, int]) -> None
 
 
 def _rows(x: Tensor, found: Shares) -> Code:
-    """Shares of each row, some rows side by side."""
+    """Softmax of each row, several rows in an iteration."""
     rows, extent = x.shape
-    together = min(max(1, CELLS // extent), MOST_ROWS, rows)
+    together = min(max(1, ELEMENTS // extent), MOST_ROWS, rows)
     code = Code([x], [(x.shape, f32)], iterations=-(-rows // together))
     first = code.iteration * together
     count = code.minimum(rows - first, together) if rows % together else together
     source, shares = code.inputs[0], code.results[0]
     largest, factor = code.scratch((together,)), code.scratch((together,))
     with code.range(count) as row:
-        cells = source.part(first + row)
-        largest[row] = code.largest(extent, lambda k: cells[k], found.least)
+        elements = source.part(first + row)
+        largest[row] = code.largest(extent, lambda k: elements[k], found.least)
     with code.range(count) as row:
-        cells, powers, most = source.part(first + row), shares.part(first + row), largest[row]
+        elements, powers, most = source.part(first + row), shares.part(first + row), largest[row]
         with code.lanes(extent) as k:
-            powers[k] = code.exp(cells[k] - most)
+            powers[k] = code.exp(elements[k] - most)
     with code.range(count) as row:
         powers = shares.part(first + row)
         total = code.sum(extent, lambda k: powers[k])
@@ -151,7 +151,7 @@ def _rows(x: Tensor, found: Shares) -> Code:
 
 
 def _columns(x: Tensor, found: Shares) -> Code:
-    """Shares of each column, many columns side by side."""
+    """Softmax of each column, many columns in an iteration."""
     outer, extent, columns = x.shape
     pieces = -(-columns // COLUMNS)
     wide = min(columns, -(-columns // (pieces * ALIGNED)) * ALIGNED)

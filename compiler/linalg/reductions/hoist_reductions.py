@@ -1,4 +1,4 @@
-"""Sums directly behind the last of what they alone read.
+"""Moves sums directly behind the last operand that they alone read.
 
     %a = conv ..                      %a = conv ..
     %b = conv ..                      %b = conv ..
@@ -6,9 +6,9 @@
     %s = %a + %b                      %c = conv ..
     %t = %s + %c                      %t = %s + %c
 
-This shortens live ranges. Behind the sum, one value is alive instead of all that it adds: a network
-that adds at its end what many layers made holds a running total meanwhile. The kernel that makes
-the last of them stores the sum.
+This shortens live ranges. Behind the sum, one value is alive instead of all its operands. A network
+that adds the results of many layers at its end then holds a running total. The kernel of the last
+operand stores the sum.
 
 Needs: the linalg level before groups.  Breaks: nothing; only the order changes.
 """
@@ -28,7 +28,7 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 @dataclass(frozen=True)
 class HoistReductions(LinalgPattern[GenericOp]):
-    """Hoist every such computation; see the head of this file."""
+    """Move sums of several values directly behind the last of these."""
 
     name = "hoist-reductions"
 
@@ -52,9 +52,7 @@ def _leaves_one(op: GenericOp) -> bool:
 
 
 def _hoist(op: GenericOp) -> None:
-    """Move op, which works point by point, and the place of its result behind the last operation
-    that it needs.
-    """
+    """Move op, which is pointwise, and the empty tensor of its result, behind its last operand."""
     (first,) = (value.owner for value in op.outputs)
     assert isinstance(first, tensor.EmptyOp)
     read = (*op.inputs, *LinalgOp(op).captured)

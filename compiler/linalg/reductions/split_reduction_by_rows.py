@@ -1,11 +1,11 @@
-"""Sums over large images, of every row first.
+"""Splits sums over large images: first a sum of every row, then the sum of these.
 
     y[c] += sum over r, x of v[c, r, x]    ->    s[r, c] = sum over x of v[c, r, x]
                                                  y[c] += sum over r of s[r, c]
 
-Rows are more than blocks of channels, so that all threads have something to sum, and each sums the
-rows that it made. Where the image is made in parts, those of a part are summed right behind it, as
-long as they are near. A row is a row in any of them: however many parts there are, and threads,
+There are more rows than blocks of channels, so that all threads have something to sum, and each
+sums the rows that it made. If the image is made in parts, a part's rows are summed directly behind
+it, while a cache has them. Rows do not depend on parts, so that for any number of parts and threads
 the bits are the same.
 
 Needs: the linalg level before groups, blocks of channels.  Breaks: the order of floating-point
@@ -39,7 +39,7 @@ from ncc.dialects.index_notation import Tensor
 
 @dataclass(frozen=True)
 class SplitReductionByRows(LinalgPattern["_ImageSum"]):
-    """Sum rows, then images; see the head of this file."""
+    """Sum the rows of a large image first, then their sums."""
 
     name = "split-reduction-by-rows"
 
@@ -88,7 +88,7 @@ class _ImageSum:
         return _ImageSum(op, rows, tuple(columns))
 
     def rewrite(self) -> None:
-        """Sum the rows of each part behind it, and all of them here."""
+        """Sum the rows of each part behind that part, and all of these sums here."""
         [image] = self.op.inputs
         concat_op = image.owner
         parts: Sequence[SSAValue] = [image]
@@ -102,7 +102,7 @@ class _ImageSum:
         replace_op(self.op, b, total)
 
     def _sums(self, part: SSAValue) -> Tensor:
-        """Of every row of a part of the image, right behind it."""
+        """The sum of every row of a part of the image, directly behind that part."""
         b = builder_for(self.op)
         image = tensor_of(part)
         loops = b.loops_of(image.shape)

@@ -1,19 +1,20 @@
-"""Sums over more than a cache holds, in parts that stay there, one behind the other.
+"""Splits sums over more data than a cache holds into parts that stay there, one after the other.
 
     y[m, n] += sum over k of x[m, k] * w[k, n]
         ->  t[m, n] = y[m, n] + sum over the first part of k of x[m, k] * w[k, n]
             y[m, n] = t[m, n] + sum over the rest ..
 
 This is cache blocking of the reduced loop. Where neither x nor w stays in L2, every few vectors of
-results read all of x again from beyond it, or every few points read all of w. The same happens
-where a run makes w and that alone is too large: its vectors for one n lie far apart and evict each
-other. Parts of x and w stay in L2; in exchange the sums so far are read once more for every part.
+results read all of x again from L3 or memory, or every few rows of m read all of w. The same
+happens if a run makes w and w alone is too large: its vectors for one n lie far apart and evict
+each other. Parts of x and w stay in L2; in exchange every part reads the sums so far once more.
 
-Long sums are cut for another reason, too: the vectors of w that one register tile takes, which
-every tile of points reads again, may alone be more than stays in L2.
+There is another reason to cut long sums. The vectors of w that one register tile takes, which every
+tile along m reads again, may alone be more than L2 holds.
 
-Needs: the linalg level before groups, constants in blocks.  Breaks: nothing where one loop is
-summed over: a sum goes on from where it was. Of several, the order of floating-point sums.
+Needs: the linalg level before groups, constants in blocks.  Breaks: nothing where the sum has one
+reduced loop, because a part goes on from the sums so far. With several, the order of floating-point
+sums.
 """
 
 from __future__ import annotations
@@ -35,17 +36,14 @@ from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 
 POINTS, CHANNELS = 12, 2 * BLOCK
-"""The extents of a register tile: it reads an element of w once for so many points, and one of x
-once for so many channels.
+"""The extents of a register tile: it reads an element of w once for so many m, and one of x once
+for so many n.
 """
-
-FORESEEN = 4
-"""How many times faster neighbours in memory are read than what lies apart: they are prefetched."""
 
 
 @dataclass(frozen=True)
 class SplitReductionForCache(LinalgPattern["_Sum"]):
-    """Cut the sums of the network that are too large; see the head of this file."""
+    """Sum in parts where the operands of a sum do not stay in a cache."""
 
     name = "split-reduction-for-cache"
 
@@ -62,12 +60,10 @@ class SplitReductionForCache(LinalgPattern["_Sum"]):
 
 
 def parts_of(data: int, traffic: int, sums: int, room: int, worth: int) -> int:
-    """In how many parts to sum, so that no part of the data takes more than the room; 1 where sums
-    stay whole.
+    """The number of parts whose data fit in the room; 1 where sums stay whole.
 
-    All in bytes. traffic: how much of the data is read while sums are whole. In parts the data is
-    read once, and the sums so far are written and read for each part but one. That has to be
-    `worth` times less.
+    All in bytes. traffic: of the data while sums are whole. With parts, the data is read once, and
+    the sums so far are written and read for each part but one. That has to be `worth` times less.
     """
     parts = -(-data // room)
     return parts if traffic > worth * (data + 2 * (parts - 1) * sums) else 1
@@ -83,7 +79,7 @@ class _Sum:
 
     @staticmethod
     def of(op: GenericOp, target: Target) -> _Sum | str | None:
-        """The contraction that is worth cutting, or why it is not. None for what is none."""
+        """The contraction, if it is worth cutting, or why not. None for other operations."""
         linalg_op = LinalgOp(op)
         if (
             linalg_op.product is None
@@ -102,7 +98,7 @@ class _Sum:
         axes = [axis for axis in axes_of[loop] if axis is not None]
         parts, extent = _parts(linalg_op, target), linalg_op.extents[loop]
         if not 1 < parts <= extent:
-            return "what it reads again stays in L2, or the sums of parts would be more traffic"
+            return "operands that it reads again stay in L2, or parts would have more traffic"
         return _Sum(op, tuple(axes), _even(extent, parts))
 
     def rewrite(self) -> None:
@@ -120,13 +116,13 @@ class _Sum:
 
 
 def _axis(access: TensorAccess, loop: int) -> int | None:
-    """The axis that the loop alone moves along, if it moves along no other."""
+    """The axis that this loop alone walks, if it walks no other."""
     axes = [axis for axis, form in enumerate(access.index) if form.coefficient(loop)]
     return axes[0] if len(axes) == 1 and access.index[axes[0]].bare == loop else None
 
 
 def _parts(linalg_op: LinalgOp, target: Target) -> int:
-    """In how many parts to sum; 1 where what is read again stays near by itself."""
+    """The number of parts; 1 where operands that are read again stay in the cache anyway."""
     l2_bytes, costs = target.core.l2_bytes, target.costs
     stays, worth = costs.operand_share * l2_bytes, costs.parts_worth
     lane = linalg_op.write.index[-1].bare
@@ -138,7 +134,7 @@ def _parts(linalg_op: LinalgOp, target: Target) -> int:
     alone = [_alone(linalg_op, still, stream), _alone(linalg_op, stream, still)]
     batch = prod(linalg_op.extents[d] for d in linalg_op.parallel) // prod(alone)
     x, w, y = (
-        4 * _cells(linalg_op, access) // batch for access in (still, stream, linalg_op.write)
+        4 * _elements(linalg_op, access) // batch for access in (still, stream, linalg_op.write)
     )
     by_points, by_vectors = w * -(-alone[0] // POINTS), x * -(-alone[1] // CHANNELS)
     room = int(costs.reduction_part_share * l2_bytes)
@@ -146,7 +142,7 @@ def _parts(linalg_op: LinalgOp, target: Target) -> int:
         return 1 if w <= stays else parts_of(w, by_points, y, room, worth)
     if min(x, w) <= stays:
         return 1
-    parts = parts_of(min(x, w), min(by_points, by_vectors), y, room, FORESEEN * worth)
+    parts = parts_of(min(x, w), min(by_points, by_vectors), y, room, costs.prefetched_worth * worth)
     return max(parts, _parts_of_vectors(linalg_op, alone[0], target))
 
 
@@ -166,25 +162,25 @@ def _parts_of_vectors(linalg_op: LinalgOp, points: int, target: Target) -> int:
 
 
 def _alone(linalg_op: LinalgOp, access: TensorAccess, other: TensorAccess) -> int:
-    """The points of the loops of the result that move in one operand only: those of m for x."""
+    """The extent of all loops of the result that move in one operand only: that of m for x."""
     loops = [d for d in linalg_op.parallel if access.uses(d) and not other.uses(d)]
     return prod(linalg_op.extents[d] for d in loops)
 
 
-def _cells(linalg_op: LinalgOp, access: TensorAccess) -> int:
-    """How many elements are accessed: windows share some, strides leave some out."""
+def _elements(linalg_op: LinalgOp, access: TensorAccess) -> int:
+    """How many elements an operand is read at: windows share some, strides leave some out."""
     loops = [d for d in range(len(linalg_op.extents)) if access.uses(d)]
     return min(prod(shape_of(access.value)), prod(linalg_op.extents[d] for d in loops))
 
 
 def _lies_apart(linalg_op: LinalgOp, stream: TensorAccess) -> bool:
-    """Whether two steps of the sum lie farther apart in memory than a register tile is wide."""
+    """Whether the vectors of two iterations lie farther apart than a register tile is wide."""
     shape = shape_of(stream.value)
     axes = [k for k, form in enumerate(stream.index) if form.loops() & set(linalg_op.reduced)]
     return prod(shape[axes[-1] + 1 :]) > CHANNELS
 
 
 def _even(extent: int, parts: int) -> int:
-    """So many parts, or up to a third more where these are equal: equal parts share a kernel."""
+    """This number of parts, or up to a third more if they are equal: those share a kernel."""
     more = range(parts, parts * 4 // 3 + 1)
     return next((n for n in more if extent % n == 0), parts)

@@ -1,13 +1,13 @@
-"""Sums over channels in halves, where what is summed was made channel by channel.
+"""Splits sums over channels in two halves, where each channel of the data was made by itself.
 
     y[o, p] += x[i, p] * w[o, i]    ->    s[h, o, p] = sum over i of x[h, i, p] * w[o, h, i]
                                           y[o, p] += s[0, o, p] + s[1, o, p]
 
-A thread that made half of the channels sums them, and they stay in its cache. Otherwise half of all
-that is summed would come from the other core's cache, and its lines would have to be taken back
-when they are written in the next run. Only sums go from core to core instead, so that it is worth
-it where those are few: 960 channels that become 160. The halves are the same for any number of
-threads, and so are the bits.
+A thread that made half of the channels sums them, and they stay in its cache. Otherwise half of the
+data would come from the other core's cache, and that core would have to take the lines back to
+write them in the next run. With halves, only sums go from core to core. It pays where sums are few:
+960 channels that become 160. The halves are the same for any number of threads, and so are the
+bits.
 
 Projections behind a depthwise convolution are the common case.
 
@@ -50,7 +50,7 @@ HALVES = 2
 
 @dataclass(frozen=True)
 class SplitReductionInHalves(LinalgChoice["_Split"]):
-    """Sum halves of channels, then both; see the head of this file."""
+    """Sum both halves of the channels, then the two sums."""
 
     name = "split-reduction-in-halves"
 
@@ -98,9 +98,9 @@ class _Split:
         if element_of(data.value) != f32:
             return "it is not of float32"
         if not _made_by_channels(data.value, made):
-            return "what it sums was not made channel by channel"
+            return "its data were not made channel by channel"
         if not _is_worth_it(linalg_op, weights.value, costs):
-            return "sums of halves are too many beside what is summed, or too few to matter"
+            return "its sums are not few beside its data, or its data are too few to matter"
         return _Split(op, (0, axes[0]))
 
     def rewrite(self) -> None:
@@ -115,7 +115,7 @@ class _Split:
         replace_op(self.op, b, total)
 
     def _sums(self, b: Builder, operands: list[Tensor]) -> Tensor:
-        """What the contraction sums of each half, from nothing."""
+        """The sums of each half, from zero."""
         maps = [m.data for m in self.op.indexing_maps.data]
         half = AffineDimExpr(maps[0].num_dims)
         halved = [
@@ -128,7 +128,7 @@ class _Split:
 
 
 def _is_worth_it(linalg_op: LinalgOp, weights: SSAValue, costs: CostModel) -> bool:
-    """Whether sums are few beside what is summed: of the whole image, whatever its parts are."""
+    """Whether sums are few beside the data: of the whole image, whatever its parts are."""
     positions, together = (
         positions_with(weights),
         prod(linalg_op.extents[loop] for loop in linalg_op.reduced),
@@ -148,10 +148,10 @@ def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:
 
 def _made_by_channels(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
     """Whether a value was made channel by channel: by sums over windows of one channel each, with
-    pointwise computations behind them. Each computation is looked at once.
+    pointwise operations behind them.
 
-    known: what was found of values in front of it, as along residuals of a network, where each sum
-    is one of all before; what is found is put there.
+    known: the answers for values in front of it, and for this one. With them, each operation is
+    looked at once, also along residuals, where each sum adds all before it.
     """
     left, looked_at, found = [value], {value}, False
     while left and not found:
@@ -175,6 +175,6 @@ def _made_by_channels(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
 
 
 def _sums_by_channels(linalg_op: LinalgOp) -> bool:
-    """Whether products are summed for each channel apart."""
+    """Whether an operation sums products for each channel by itself."""
     dims = ContractionDims.of(linalg_op)
     return dims is not None and linalg_op.write.index[0].bare in dims.batch

@@ -15,32 +15,38 @@ sentence about the computation ("its weights are computed") that `ncc explain` p
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from ncc.compiler.linalg.analysis.generics import generics_of
+from ncc.compiler.linalg.analysis.tensors import RESHAPES
 from ncc.compiler.linalg.rewrite.decisions import Decision, Decisions, ExplainedPass
-from ncc.compiler.linalg.rewrite.insert import doc_of, erase_dead
+from ncc.compiler.linalg.rewrite.insert import erase_dead
+from ncc.dialects.operation import ops_of
+from ncc.dialects.weights.weight import ConstantOp
 
+Op = TypeVar("Op", bound=Operation)
 Found = TypeVar("Found")
 
 Reason: TypeAlias = str
-"""Why a pattern leaves a computation as it is."""
+"""Why a pattern leaves an operation as it is."""
 
 
 @dataclass(frozen=True)
-class LinalgChoice(ExplainedPass, Generic[Found]):
-    """Matches computations one by one, and rewrites what it found in a way of its own (`run`)."""
+class Choice(ExplainedPass, Generic[Op, Found]):
+    """Matches operations one by one, and rewrites what it found in a way of its own (`run`)."""
 
     @abstractmethod
-    def match(self, op: GenericOp) -> Found | Reason | None:
-        """What a rewrite needs to know of a computation.
+    def match(self, op: Op) -> Found | Reason | None:
+        """What a rewrite needs to know of an operation.
 
-        The reason where the computation is of the kind that the pass is for, and lacks a
-        condition; None where it is of another kind.
+        The reason where the operation is of the kind that the pass is for, and lacks a condition;
+        None where it is of another kind.
         """
 
     def check(self, found: Found) -> Reason | None:
@@ -51,12 +57,12 @@ class LinalgChoice(ExplainedPass, Generic[Found]):
         """What `ncc explain` says of a rewrite beside its layers; asked for by nothing else."""
         return ""
 
-    def decide(self, op: GenericOp, decisions: Decisions | None = None) -> Found | None:
+    def decide(self, op: Op, decisions: Decisions | None = None) -> Found | None:
         """What is to be rewritten, if it is; the decision goes to the list, if there is one."""
         return self.decide_on(op, self.match(op), decisions)
 
     def decide_on(
-        self, op: GenericOp, found: Found | Reason | None, decisions: Decisions | None
+        self, op: Op, found: Found | Reason | None, decisions: Decisions | None
     ) -> Found | None:
         """The same by what was matched."""
         if found is None:
@@ -64,24 +70,65 @@ class LinalgChoice(ExplainedPass, Generic[Found]):
         reason = found if isinstance(found, str) else self.check(found)
         if decisions is not None:
             why = reason if isinstance(found, str) or reason else self.describe(found)
-            decisions.append(Decision(self.name, doc_of(op), reason is None, why or ""))
+            decisions.append(Decision(self.name, layers_of(op), reason is None, why or ""))
         return None if reason is not None or isinstance(found, str) else found
 
 
 @dataclass(frozen=True)
-class LinalgPattern(LinalgChoice[Found]):
-    """One rewrite, offered each computation once, but not those that take the place of others.
+class Pattern(Choice[Op, Found]):
+    """One rewrite, offered each operation once, but not those that take the place of others.
 
     Erases what nobody reads any more.
     """
+
+    @abstractmethod
+    def candidates(self, block: Block) -> Sequence[Op]:
+        """The operations that the pattern is offered."""
 
     @abstractmethod
     def rewrite(self, found: Found) -> None:
         """Put the right side in place of the left one."""
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        for op in generics_of(block):
+        for op in self.candidates(block):
             found = self.decide(op, decisions)
             if found is not None:
                 self.rewrite(found)
         erase_dead(block)
+
+
+@dataclass(frozen=True)
+class LinalgChoice(Choice[GenericOp, Found]):
+    """A choice for each computation."""
+
+
+@dataclass(frozen=True)
+class LinalgPattern(Pattern[GenericOp, Found]):
+    """A rewrite of computations."""
+
+    def candidates(self, block: Block) -> Sequence[GenericOp]:
+        return generics_of(block)
+
+
+@dataclass(frozen=True)
+class WeightPattern(Pattern[ConstantOp, Found]):
+    """A rewrite of constants, for all that read them."""
+
+    def candidates(self, block: Block) -> Sequence[ConstantOp]:
+        return [op for op in ops_of(block) if isinstance(op, ConstantOp)]
+
+
+def layers_of(op: Operation) -> str:
+    """The layers that an operation is part of: its own, those of the computation that it reshapes,
+    or those of the first that reads it.
+    """
+    parent = op.parent_op()
+    found = op.properties.get("doc") or op.attributes.get("doc")
+    if isinstance(found, StringAttr):
+        return found.data
+    if isinstance(parent, GenericOp):
+        return layers_of(parent)
+    if isinstance(op, RESHAPES) and isinstance(op.operands[0].owner, GenericOp):
+        return layers_of(op.operands[0].owner)
+    readers = (use.operation for result in op.results for use in result.uses)
+    return next(filter(None, map(layers_of, readers)), "")

@@ -55,7 +55,7 @@ def test_cells_of_a_row(border: float) -> None:
     planes = np.random.default_rng(0).standard_normal((3, 4, 7)).astype(np.float32)
     b = Builder(Block())
     x = b.pad(b.weight(WeightAttr.of(planes)), [0, 1, 2], [0, 0, 1], border)
-    found = from_bfloat16(evaluate_value(Bf16Values().of(x.value, Channels.CELLS, 3).value))
+    found = from_bfloat16(evaluate_value(Bf16Values().of(x.value, Channels.WINDOW_ROWS, 3).value))
     image = np.pad(planes, [(0, 0), (1, 0), (2, 1)], constant_values=border)
     rows = np.pad(image.transpose(1, 2, 0).reshape(5, 30), [(0, 0), (0, STEP)])
     expected = np.stack([from_bfloat16(half) for half in bf16_pairs(rows)], 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,8 +13,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f16, f32
 
 import ncc
+from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.data_types.narrow_weights import POINTS, NarrowWeights
+from ncc.compiler.linalg.data_types.narrow_weights import NarrowWeights
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
 from ncc.compiler.target import AVX2, AVX512, BASELINE, TWO_UNITS, Target
 from ncc.dialects.code import CodeOp
 from ncc.dialects.element import element_of
@@ -24,6 +28,7 @@ from ncc.dialects.scalar import clamp, to_index
 from ncc.dialects.statements import Code
 from ncc.dialects.weights.stored import Encoding
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import crossed
 from tests.runnable import NAMES
@@ -31,6 +36,7 @@ from tests.runnable import NAMES
 Array: TypeAlias = np.ndarray[Any, Any]
 Read: TypeAlias = Callable[..., list[list[Any]]]
 
+POINTS = AVX512.costs.most_points_of_float16
 INPUTS = 256
 """So many that even a block of weights is more than a first-level cache holds by 64 lines."""
 
@@ -84,9 +90,20 @@ def test_other_weights_stay(read: Read, weight: WeightAttr) -> None:
     assert read(product(weight), (1, weight.shape[1])) == [[f32, f32]]
 
 
-def test_many_points_stay(read: Read) -> None:
+def test_many_points_stay(read: Read, make_network: Callable[..., ModuleOp]) -> None:
     """Each few of them would widen all weights again."""
-    assert read(product(drawn(4, INPUTS, 16)), (POINTS + 1, INPUTS)) == [[f32, f32]]
+    write, shape = product(drawn(4, INPUTS, 16)), (POINTS + 1, INPUTS)
+    assert read(write, shape) == [[f32, f32]]
+    [reason] = reasons(NarrowWeights(), make_network([shape], write))
+    assert reason == f"more than {POINTS} points share each of its weights"
+
+
+def test_the_reason_is_that_of_the_weights(make_network: Callable[..., ModuleOp]) -> None:
+    """They have other numbers; of small ones there is nothing to tell."""
+    others, few = drawn(4, INPUTS, 16, scale=0.1), drawn(1, SMALL, 16)
+    module = make_network([(1, INPUTS)], product(others))
+    assert reasons(NarrowWeights(), module) == ["its weights are not all float16"]
+    assert not NarrowWeights().explain(make_network([(1, SMALL)], product(few)))
 
 
 def test_no_instruction(read: Read) -> None:
@@ -260,7 +277,6 @@ def odd(count: int) -> Array:
 @pytest.mark.parametrize("size", [(1, 1), (4, 5)], ids=str)
 def test_no_bit_changes(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     size: tuple[int, int],
     target: str,
     numbers: Callable[[int], Array],
@@ -271,33 +287,31 @@ def test_no_bit_changes(
     text = LAYERS.format(rows=rows, columns=columns, inner=inner)
     counts = [(19200, 200), (129600, 72), (2880, 0), (inner, 40), (40000, 1000)]
     files = network(tmp_path, text, counts, numbers)
-    check(files, ordinary(96 * rows * columns).reshape(96, *size), target, monkeypatch)
+    check(files, ordinary(96 * rows * columns).reshape(96, *size), target)
 
 
 @pytest.mark.skipif("avx512" not in NAMES, reason="this CPU has no AVX-512")
-def test_weights_that_a_run_transforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_a_run_transforms(tmp_path: Path) -> None:
     """Few tiles of an image, and many channels."""
     files = network(tmp_path, FORMING, [(2359296, 512)], ordinary)
-    check(files, ordinary(512 * 49).reshape(512, 7, 7), "avx512", monkeypatch)
+    check(files, ordinary(512 * 49).reshape(512, 7, 7), "avx512")
 
 
 @pytest.mark.parametrize(("target", "hidden"), crossed(NAMES, [96, 75]))
-def test_steps_of_a_sequence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hidden: int, target: str
-) -> None:
+def test_steps_of_a_sequence(tmp_path: Path, hidden: int, target: str) -> None:
     """In whole vectors, and with some lanes left over; of two directions."""
     size = 4 * hidden * 24
     counts = [(2 * size, 0), (8 * hidden, 0), (8 * hidden * hidden, 0)]
     files = network(tmp_path, STEPS.format(hidden=hidden, size=2 * size), counts, ordinary)
-    check(files, ordinary(5 * 24).reshape(5, 24), target, monkeypatch)
+    check(files, ordinary(5 * 24).reshape(5, 24), target)
 
 
 @pytest.mark.parametrize(("target", "outputs"), crossed(NAMES, [27, 64]))
-def test_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: int, target: str) -> None:
+def test_words(tmp_path: Path, outputs: int, target: str) -> None:
     """Rows of a table, whose extent is one of whole vectors or not."""
     size = 900 * outputs
     files = network(tmp_path, WORDS.format(outputs=outputs, size=size), [(size, 0)], odd)
-    check(files, np.array([3, 899, 0, -7, 1000], np.int32), target, monkeypatch)
+    check(files, np.array([3, 899, 0, -7, 1000], np.int32), target)
 
 
 def test_words_that_signal(tmp_path: Path) -> None:
@@ -311,7 +325,7 @@ def test_words_that_signal(tmp_path: Path) -> None:
     assert found[0].tobytes() == wanted.tobytes()
 
 
-def check(files: list[Path], x: Array, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def check(files: list[Path], x: Array, target: str) -> None:
     """Both files make the same bits on one thread and on two, and as float32 they do."""
     param, wide, narrow = files
     x = x if x.dtype == np.int32 else x.astype(np.float32)
@@ -325,9 +339,9 @@ def check(files: list[Path], x: Array, target: str, monkeypatch: pytest.MonkeyPa
 
     models = [compiled(file, threads) for file in (wide, narrow) for threads in (1, 2)]
     found = [model.run({"x": x}) for model in models]
-    monkeypatch.setattr(NarrowWeights, "apply", lambda *_: None)
-    monkeypatch.setenv("NCC_CACHE_DIR", str(param.parent / "cache"))
-    plain = compiled(wide)
+    found_target = Target.of(target)
+    wide_only = replace(found_target, features=found_target.features - {"f16c"})
+    plain = ncc.Model(artifact_of(Compilation(param, wide, Options(target=wide_only))))
     wanted = plain.run({"x": x})
     for outputs in found:
         for name, values in wanted.items():

@@ -17,11 +17,12 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.data_types.pack_vnni import QUAD, PackVnni
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
-from ncc.compiler.target import TARGETS
+from ncc.compiler.target import AVX512, TARGETS, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert, saturated_int8
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+from tests.compiler.linalg.reasons import reasons
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -141,12 +142,21 @@ def test_windows_of_each_channel(
     np.testing.assert_array_equal(before, after)
 
 
-def test_dilated_windows_of_each_channel_stay(make_network: MakeNetwork) -> None:
-    """Their columns are no neighbours."""
-    module = make_network([(32, 4, 9)], depthwise(3, dilation=2))
+@pytest.mark.parametrize(
+    ("target", "dilation", "reason"),
+    [
+        (AVX512VNNI, 2, "no numbers that it sums lie side by side"),
+        (AVX512, 1, "it sums each channel by itself"),
+    ],
+)
+def test_other_windows_of_each_channel_stay(
+    make_network: MakeNetwork, target: Target, dilation: int, reason: str
+) -> None:
+    """The columns of dilated ones are no neighbours; other targets do not transpose bytes."""
+    module = make_network([(32, 4, 9)], depthwise(3, dilation=dilation))
     PackChannels().apply(Context(), module)
     before = str(module)
-    PackVnni(AVX512VNNI).apply(Context(), module)
+    assert reasons(PackVnni(target), module) == [reason]
     assert str(module) == before
 
 

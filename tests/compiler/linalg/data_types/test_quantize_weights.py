@@ -18,6 +18,7 @@ from ncc.dialects.element import element_of, i20, i24
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import marked
 from tests.structured.evaluate import evaluate
 
@@ -125,20 +126,38 @@ def test_all_readers_multiply_one_vector(make_network: MakeNetwork) -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "points", "inputs"),
+    ("write", "points", "inputs", "reason"),
     [
-        (lambda b, x: product(b, x, drawn(4, INPUTS, 16)), 2, INPUTS),
-        (lambda b, x: product(b, x, drawn(1, SMALL, 16)), 1, SMALL),
-        (lambda b, x: product(b, x, uneven(1e5)), 1, INPUTS),
-        (lambda b, x: product(b, x, endless()), 1, INPUTS),
-        (with_another_reader, 1, INPUTS),
+        (
+            lambda b, x: product(b, x, drawn(4, INPUTS, 16)),
+            2,
+            INPUTS,
+            ["several points share each of its weights"],
+        ),
+        (lambda b, x: product(b, x, drawn(1, SMALL, 16)), 1, SMALL, []),
+        (
+            lambda b, x: product(b, x, uneven(1e5)),
+            1,
+            INPUTS,
+            ["a row of its weights is too uneven, or not finite"],
+        ),
+        (
+            lambda b, x: product(b, x, endless()),
+            1,
+            INPUTS,
+            ["a row of its weights is too uneven, or not finite"],
+        ),
+        (with_another_reader, 1, INPUTS, ["its weights are more than factors of sums"]),
     ],
     ids=["two points", "few", "uneven", "not finite", "another reader"],
 )
-def test_what_stays(make_network: MakeNetwork, write: Write, points: int, inputs: int) -> None:
+def test_what_stays(
+    make_network: MakeNetwork, write: Write, points: int, inputs: int, reason: list[str]
+) -> None:
     """Nothing is gained, or too much lost, or somebody needs the weights as they are."""
     module = make_network([(points, inputs)], write)
     assert all(element_of(linalg_op.reads[1].value) == f32 for linalg_op in fixed(module))
+    assert reasons(QuantizeWeights(), module) == reason
 
 
 def test_sums_with_attributes_stay(make_network: MakeNetwork) -> None:

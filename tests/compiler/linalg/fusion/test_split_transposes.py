@@ -20,6 +20,7 @@ from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.shapes import Shape
 from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after, marked
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -127,6 +128,9 @@ def test_what_a_kernel_computes_besides(make_network: MakeNetwork) -> None:
         total = b.sum((q, p, c), over=(k,), of=x[k, p, q] * x[c, p, q], init=init)
         return [first, total]
 
+    assert reasons(SplitTransposes(), make_network([(3, 16, 17)], write)) == [
+        "a sum stores its result so"
+    ]
     found = after(make_network([(3, 16, 17)], write), SplitTransposes())
     assert sum(shape_of(linalg_op.op.results[0]) == (3, 17, 16) for linalg_op in found) == 1
 

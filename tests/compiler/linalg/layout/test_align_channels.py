@@ -8,10 +8,12 @@ from typing import TypeAlias
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.layout.align_channels import AlignChannels
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -127,3 +129,22 @@ def test_a_joint_of_rows_stays_as_it_is(make_network: MakeNetwork) -> None:
 
     counts, lanes = aligned(make_network([(24, 4, 6), (5, 4, 6)], write))
     assert lanes == 0 and counts in ([], [29])
+
+
+@pytest.mark.parametrize(
+    ("size", "most", "reason"),
+    [
+        (15, 1 << 16, "its groups are smaller than a block"),
+        (20, 47, "it has more than 47 channels"),
+    ],
+)
+def test_why_groups_are_not_aligned(
+    make_network: MakeNetwork, size: int, most: int, reason: str
+) -> None:
+    """A gather is a list of its channels, and small groups share a block."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return convolution(b, convolution(b, x, 3 * size), 48, 3)
+
+    costs = CostModel(most_gathered_channels=most)
+    assert reason in reasons(AlignChannels(costs), make_network([(32, 4, 6)], write))

@@ -11,8 +11,10 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.layout.choose_layout import choose
+from ncc.compiler.linalg.layout.choose_layout import LayoutChoice
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
@@ -39,7 +41,7 @@ def packed(make_network: MakeNetwork) -> Callable[..., list[bool]]:
 
     def labels(shape: tuple[int, ...], write: Any) -> list[bool]:
         block = network_of(make_network([shape], write)).body.block
-        chosen = choose(block, PackedAxes())
+        chosen = LayoutChoice(block, PackedAxes(), CostModel()).solve()
         kinds = (GenericOp, tensor.ConcatOp, tensor.PadOp, tensor.CollapseShapeOp)
         return [op in chosen for op in block.ops if isinstance(op, kinds)]
 
@@ -131,8 +133,8 @@ def test_a_matrix_that_is_fed_is_copied_for_many_rows(
         m, n, k = b.loops("m n k")
         return b.sum((m, n), over=(k,), of=x[m, k] * y[k, n])
 
-    network = network_of(make_network([(rows, 100), (100, columns)], write))
-    assert len(choose(network.body.block, PackedAxes())) == blocks
+    block = network_of(make_network([(rows, 100), (100, columns)], write)).body.block
+    assert len(LayoutChoice(block, PackedAxes(), CostModel()).solve()) == blocks
 
 
 def test_a_sum_of_rows_follows_its_product(packed: Packed) -> None:
@@ -249,3 +251,17 @@ def test_one_sum_is_no_block(packed: Packed) -> None:
         return b.sum((one,), over=(k,), of=x[k + one * 0])
 
     assert packed((1000,), write) == [False]
+
+
+def test_why_a_value_is_packed_or_not(make_network: MakeNetwork) -> None:
+    """The costs of both layouts are told; what no blocks can hold has a reason instead."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        sums = convolution(b, x, 32)
+        c, y = b.loops_of((32, 8))
+        return [sums, b.map((c, y), x[c, y, y])]
+
+    module = make_network([(32, 8, 8)], write)
+    [sums, diagonal] = PackChannels().explain(module)
+    assert sums.fired and sums.reason.startswith("estimated cost by itself: in blocks 0 kB, plain ")
+    assert not diagonal.fired and diagonal.reason == "it does not read channel by channel"

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.layout import gather_channels as select_channels
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.layout.gather_channels import GatherChannels, lanes_of
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import pointwise_convolution
+from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+COSTS = CostModel()
 
 
 def shuffled(b: Builder, x: Tensor, groups: int) -> Tensor:
@@ -25,9 +28,10 @@ def shuffled(b: Builder, x: Tensor, groups: int) -> Tensor:
     return b.collapse(b.map((n, g, y, z), x[g * size + n, y, z]), [[0, 1], [2], [3]])
 
 
-def selected(module: ModuleOp) -> tuple[int, int]:
+def selected(module: ModuleOp, costs: CostModel = COSTS) -> tuple[int, int]:
     """How many selections the pass makes, and how many of them take lanes of blocks."""
-    count = sum(linalg_op.channels is not None for linalg_op in after(module, GatherChannels()))
+    gathers = after(module, GatherChannels(costs))
+    count = sum(linalg_op.channels is not None for linalg_op in gathers)
     return count, sum(linalg_op.lanes is not None for linalg_op in after(module, PackChannels()))
 
 
@@ -86,6 +90,8 @@ def test_nothing_else_is_a_selection(make_network: MakeNetwork) -> None:
         ]
 
     assert selected(make_network([(16, 6, 6)], write)) == (0, 0)
+    told = reasons(GatherChannels(), make_network([(16, 6, 6)], write))
+    assert told == ["it moves rows or columns, too"]
 
 
 def test_rows_that_become_an_image_are_no_selection(make_network: MakeNetwork) -> None:
@@ -130,8 +136,9 @@ def test_parts_begin_with_blocks_of_their_own() -> None:
     assert lanes_of([18, 3], [20] * 17) == [34] * 32
 
 
+@pytest.mark.parametrize(("most", "count"), [(48, 1), (47, 0)])
 def test_shuffles_of_very_many_channels_stay(
-    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
+    make_network: MakeNetwork, most: int, count: int
 ) -> None:
     """A selection is a list of its channels."""
 
@@ -139,7 +146,5 @@ def test_shuffles_of_very_many_channels_stay(
         concat_op = b.concat([pointwise_convolution(b, x, 24), pointwise_convolution(b, x, 24)], 0)
         return pointwise_convolution(b, shuffled(b, concat_op, 2), 32)
 
-    monkeypatch.setattr(select_channels, "MOST_SELECTED", 48)
-    assert selected(make_network([(16, 6, 6)], write))[0] == 1
-    monkeypatch.setattr(select_channels, "MOST_SELECTED", 47)
-    assert selected(make_network([(16, 6, 6)], write))[0] == 0
+    costs = replace(COSTS, most_gathered_channels=most)
+    assert selected(make_network([(16, 6, 6)], write), costs)[0] == count

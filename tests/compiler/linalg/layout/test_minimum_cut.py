@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from itertools import pairwise, product
 
 import pytest
@@ -11,6 +12,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation
 
 from ncc.compiler.linalg.layout.minimum_cut import Cut
+from tests.steps import lines_of
 
 
 class Costs:
@@ -70,37 +72,16 @@ def test_no_labelling_is_cheaper() -> None:
         assert costs.total(chosen) == best, f"seed {seed}"
 
 
-def searches_of(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How often a graph is searched until its cut is found."""
-    searches, search = 0, cut._steps
-
-    def counted() -> dict[int, int]:
-        nonlocal searches
-        searches += 1
-        return search()
-
-    monkeypatch.setattr(cut, "_steps", counted)
-    cut.solve()
-    return searches
-
-
-def test_paths_of_one_length_are_found_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long a chain of layers is, it is searched as often as its paths have lengths."""
+def chain_of_many_ends(length: int) -> Cut:
+    """Layers one behind the other, about half of which would be packed."""
     draw = random.Random(0)
     cut = Cut()
-    ops = [test.TestOp([], [f32]) for _ in range(2000)]
+    ops = [test.TestOp([], [f32]) for _ in range(length)]
     for op in ops:
         cut.prefer(op, *draw.choice([(30, 0), (0, 30)]))
     for source, reader in pairwise(ops):
         cut.connect(source, reader, draw.randint(1, 40), draw.randint(1, 40))
-    assert searches_of(cut, monkeypatch) < 20
-
-
-def test_paths_of_all_lengths_to_one_layer_are_found_together(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each layer of a chain that would be packed has its own way to the last one, which is not."""
-    assert searches_of(chain_to_one_end(300), monkeypatch) == 2
+    return cut
 
 
 def chain_to_one_end(length: int) -> Cut:
@@ -115,20 +96,8 @@ def chain_to_one_end(length: int) -> Cut:
     return cut
 
 
-class CountingRow(dict[int, float]):
-    """What can still flow from a node, and how often that has changed for all nodes."""
-
-    changes = 0
-
-    def __setitem__(self, node: int, room: float) -> None:
-        CountingRow.changes += 1
-        super().__setitem__(node, room)
-
-
-def test_flows_that_meet_go_on_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is known of an edge changes a few times, however many layers send something along it."""
-    monkeypatch.setattr(CountingRow, "changes", 0)
-    cut = chain_to_one_end(300)
-    cut.capacity = [CountingRow(row) for row in cut.capacity]
-    cut.solve()
-    assert CountingRow.changes < 10 * 300
+@pytest.mark.parametrize("chain", [chain_of_many_ends, chain_to_one_end])
+def test_twice_as_long_a_chain_takes_twice_as_long(chain: Callable[[int], Cut]) -> None:
+    """Paths of all lengths are found together, and flows that meet go on as one."""
+    once, twice = (lines_of(chain(length).solve) for length in (300, 600))
+    assert twice < 3 * once  # of lengths squared: 4

@@ -32,7 +32,8 @@ def packed(make_network: MakeNetwork) -> Callable[..., Packing | None]:
     def last(write: Callable[..., Tensor], *shapes: tuple[int, ...]) -> Packing | None:
         block = network_of(make_network(list(shapes), write)).body.block
         *_, generic = (op for op in block.ops if isinstance(op, GenericOp))
-        return packing_of(LinalgOp(generic), PackedAxes())
+        found = packing_of(LinalgOp(generic), PackedAxes())
+        return found if isinstance(found, Packing) else None
 
     return last
 

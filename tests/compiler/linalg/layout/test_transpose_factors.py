@@ -12,22 +12,22 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.layout.transpose_factors import (
     FEW,
-    FEWEST_USES,
-    MANY_ROWS,
     TransposeFactors,
 )
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Turned: TypeAlias = Callable[..., int]
 
-MANY, ROWS = FEWEST_USES, MANY_ROWS
+MANY, ROWS = CostModel().fewest_uses_of_transposed, CostModel().fewest_transposed_rows
 
 
 @pytest.fixture
@@ -164,3 +164,22 @@ def test_results_lie_along_what_is_read(
     [linalg_op] = [linalg_op for linalg_op in generics(module) if linalg_op.reduced]
     factors = [linalg_op.reads[position] for position in linalg_op.product or ()]
     assert linalg_op.write.index[-1] in [factor.index[-1] for factor in factors]
+
+
+@pytest.mark.parametrize(
+    ("write", "shapes", "reason"),
+    [
+        (
+            product,
+            [(MANY - 1, 7), (19, 7)],
+            [f"each element of its factor is in {MANY - 1} products only"],
+        ),
+        (product, [(MANY, 7), (4, 7)], ["its rows of results do not fill half of a vector"]),
+        (by_constant, [(MANY, 7)], []),
+    ],
+)
+def test_why_a_factor_is_not_transposed(
+    make_network: MakeNetwork, write: Any, shapes: list[tuple[int, ...]], reason: list[str]
+) -> None:
+    """It does not pay; of constants, which cost nothing, there is nothing to tell."""
+    assert reasons(TransposeFactors(), make_network(shapes, write)) == reason

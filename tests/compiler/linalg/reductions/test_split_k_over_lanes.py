@@ -20,6 +20,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Folded
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.reasons import reasons
 from tests.structured.evaluate import evaluate
 
 Make = Callable[..., ModuleOp]
@@ -72,9 +73,22 @@ def test_windows_are_folded_too(make_network: Make) -> None:
     assert times(network(make_network, 32, 24, 3)) == [2]
 
 
-def test_few_points_are_not(make_network: Make) -> None:
-    """Their sums would wait for themselves."""
-    assert times(network(make_network, 32, 24, rows=1)) == []
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "rows", "reason"),
+    [
+        (32, 24, 1, ["it is no sum over blocks of channels, or one of few points"]),
+        (27, 24, 5, ["no two of 27 inputs share lanes with 8 outputs"]),
+        (32, 26, 5, ["no two of 32 inputs share lanes with 10 outputs"]),
+        (32, 32, 5, []),
+    ],
+)
+def test_why_not(
+    make_network: Make, inputs: int, outputs: int, rows: int, reason: list[str]
+) -> None:
+    """Sums of few points would wait for themselves; an odd input has no lane beside it."""
+    module = network(make_network, inputs, outputs, rows=rows)
+    assert times(module) == []
+    assert reasons(SplitKOverLanes(AVX512), module)[-1:] == reason
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from io import StringIO
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.printer import Printer
+
+from ncc.compiler.linalg.analysis.generics import network_of
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,12 @@ class Changes:
     def __init__(self, module: ModuleOp) -> None:
         self._stream = StringIO()
         self._printer = Printer(self._stream)
+        self._arguments = self._arguments_of(module)
         self._before = self._all(module)
 
     def text(self, module: ModuleOp) -> str:
         """What is not as before."""
-        after = self._all(module)
+        arguments, after = self._arguments_of(module), self._all(module)
         found: list[_Printed | None] = []
         erased: list[str] = []
         matcher = SequenceMatcher(None, self._before, after, autojunk=False)
@@ -63,22 +65,22 @@ class Changes:
         left = {one.results for one in found if one is not None}
         gone = [names for names in erased if names not in left]
         head = [f"// erased: {', '.join(gone)}"] if gone else []
+        if arguments != self._arguments:
+            head.append(f"// arguments: {arguments}")
         return "".join(f"{line}\n" for line in [*head, *_lines(found)])
+
+    def _arguments_of(self, module: ModuleOp) -> str:
+        """The arguments of the network, which get their names here."""
+        return self._names(network_of(module).body.block.args)
 
     def _all(self, module: ModuleOp) -> list[_Printed]:
         """Each operation of the network, and each other function."""
+        network = network_of(module)
+        others = [op for op in module.body.block.ops if op is not network]
         return [
             _Printed(self._text(op), self._names(op.results), self._names(_operands(op)))
-            for op in self._operations(module)
+            for op in (*network.body.block.ops, *others)
         ]
-
-    def _operations(self, module: ModuleOp) -> Iterator[Operation]:
-        for op in module.body.block.ops:
-            if isinstance(op, func.FuncOp) and op.sym_visibility is None:
-                self._names(op.body.block.args)
-                yield from op.body.block.ops
-            else:
-                yield op
 
     def _text(self, op: Operation) -> str:
         begin = self._stream.tell()

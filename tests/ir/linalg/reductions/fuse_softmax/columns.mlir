@@ -33,84 +33,81 @@ builtin.module {
     func.return %23 : tensor<3x20x50xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%0: tensor<3x20x50xf32>) -> tensor<3x20x50xf32> attributes {inputs = ["input0"], outputs = ["output0"]} {
-    %1 = tensor.collapse_shape %0 [[0 : i64, 1 : i64, 2 : i64]] : tensor<3x20x50xf32> into tensor<3000xf32>
-    %2 = tensor.expand_shape %1 [[0 : i64, 1 : i64, 2 : i64]] output_shape [1, 3, 1000] : tensor<3000xf32> into tensor<1x3x1000xf32>
-    %3 = rt.code(%2) scratch [memref<512xf32>, memref<512xf32>] iterations 2 attributes {doc = "layer"} {
-    ^bb0(%4: memref<1x3x1000xf32>, %5: memref<1x3x1000xf32>, %6: memref<512xf32>, %7: memref<512xf32>, %8: index):
-      %9 = arith.constant 2 : index
-      %10 = arith.remui %8, %9 : index
-      %11 = arith.constant 512 : index
-      %12 = arith.muli %10, %11 : index
-      %13 = arith.constant 1000 : index
-      %14 = arith.subi %13, %12 : index
-      %15 = arith.minsi %14, %11 : index
-      %16 = arith.divui %8, %9 : index
-      %17 = arith.divui %8, %9 : index
-      %18 = arith.constant 0 : index
-      rt.lanes %18 to %15 {
-      ^bb0(%19: index):
-        %20 = arith.addi %12, %19 : index
-        %21 = arith.constant 0 : index
-        %22 = memref.load %4[%16, %21, %20] : memref<1x3x1000xf32>
-        memref.store %22, %6[%19] : memref<512xf32>
-        %23 = arith.constant 0.000000e+00 : f32
-        memref.store %23, %7[%19] : memref<512xf32>
-      }
-      %24 = arith.constant 1 : index
-      %25 = arith.constant 3 : index
-      scf.for %26 = %24 to %25 step %24 {
-        %27 = arith.constant 0 : index
-        rt.lanes %27 to %15 {
-        ^bb0(%28: index):
-          %29 = memref.load %6[%28] : memref<512xf32>
-          %30 = arith.addi %12, %28 : index
-          %31 = memref.load %4[%16, %26, %30] : memref<1x3x1000xf32>
-          %32 = arith.maxnumf %29, %31 : f32
-          memref.store %32, %6[%28] : memref<512xf32>
-        }
-      }
-      scf.for %33 = %18 to %25 step %24 {
-        %34 = arith.constant 0 : index
-        rt.lanes %34 to %15 {
-        ^bb0(%35: index):
-          %36 = arith.addi %12, %35 : index
-          %37 = memref.load %4[%16, %33, %36] : memref<1x3x1000xf32>
-          %38 = memref.load %6[%35] : memref<512xf32>
-          %39 = arith.subf %37, %38 : f32
-          %40 = math.exp %39 : f32
-          %41 = arith.addi %12, %35 : index
-          memref.store %40, %5[%17, %33, %41] : memref<1x3x1000xf32>
-          %42 = memref.load %7[%35] : memref<512xf32>
-          %43 = arith.addf %42, %40 : f32
-          memref.store %43, %7[%35] : memref<512xf32>
-        }
-      }
-      rt.lanes %18 to %15 {
-      ^bb0(%44: index):
-        %45 = memref.load %7[%44] : memref<512xf32>
-        %46 = arith.constant 1.000000e+00 : f32
-        %47 = arith.divf %46, %45 : f32
-        memref.store %47, %7[%44] : memref<512xf32>
-      }
-      scf.for %48 = %18 to %25 step %24 {
-        %49 = arith.constant 0 : index
-        rt.lanes %49 to %15 {
-        ^bb0(%50: index):
-          %51 = arith.addi %12, %50 : index
-          %52 = memref.load %5[%17, %48, %51] : memref<1x3x1000xf32>
-          %53 = memref.load %7[%50] : memref<512xf32>
-          %54 = arith.mulf %52, %53 : f32
-          %55 = arith.addi %12, %50 : index
-          memref.store %54, %5[%17, %48, %55] : memref<1x3x1000xf32>
-        }
-      }
-      rt.yield
-    } : (tensor<1x3x1000xf32>) -> tensor<1x3x1000xf32>
-    %4 = tensor.collapse_shape %3 [[0 : i64, 1 : i64, 2 : i64]] : tensor<1x3x1000xf32> into tensor<3000xf32>
-    %5 = tensor.expand_shape %4 [[0 : i64, 1 : i64, 2 : i64]] output_shape [3, 20, 50] : tensor<3000xf32> into tensor<3x20x50xf32>
-    func.return %5 : tensor<3x20x50xf32>
+// -- changes --
+// erased: %1, %2, %3, %4, %8, %9, %15, %16, %17, %18, %22, %23
+%28 = tensor.collapse_shape %0 [[0 : i64, 1 : i64, 2 : i64]] : tensor<3x20x50xf32> into tensor<3000xf32>
+%29 = tensor.expand_shape %28 [[0 : i64, 1 : i64, 2 : i64]] output_shape [1, 3, 1000] : tensor<3000xf32> into tensor<1x3x1000xf32>
+%30 = rt.code(%29) scratch [memref<512xf32>, memref<512xf32>] iterations 2 attributes {doc = "layer"} {
+^bb0(%31: memref<1x3x1000xf32>, %32: memref<1x3x1000xf32>, %33: memref<512xf32>, %34: memref<512xf32>, %35: index):
+  %36 = arith.constant 2 : index
+  %37 = arith.remui %35, %36 : index
+  %38 = arith.constant 512 : index
+  %39 = arith.muli %37, %38 : index
+  %40 = arith.constant 1000 : index
+  %41 = arith.subi %40, %39 : index
+  %42 = arith.minsi %41, %38 : index
+  %43 = arith.divui %35, %36 : index
+  %44 = arith.divui %35, %36 : index
+  %45 = arith.constant 0 : index
+  rt.lanes %45 to %42 {
+  ^bb0(%46: index):
+    %47 = arith.addi %39, %46 : index
+    %48 = arith.constant 0 : index
+    %49 = memref.load %31[%43, %48, %47] : memref<1x3x1000xf32>
+    memref.store %49, %33[%46] : memref<512xf32>
+    %50 = arith.constant 0.000000e+00 : f32
+    memref.store %50, %34[%46] : memref<512xf32>
   }
-}
+  %51 = arith.constant 1 : index
+  %52 = arith.constant 3 : index
+  scf.for %53 = %51 to %52 step %51 {
+    %54 = arith.constant 0 : index
+    rt.lanes %54 to %42 {
+    ^bb0(%55: index):
+      %56 = memref.load %33[%55] : memref<512xf32>
+      %57 = arith.addi %39, %55 : index
+      %58 = memref.load %31[%43, %53, %57] : memref<1x3x1000xf32>
+      %59 = arith.maxnumf %56, %58 : f32
+      memref.store %59, %33[%55] : memref<512xf32>
+    }
+  }
+  scf.for %60 = %45 to %52 step %51 {
+    %61 = arith.constant 0 : index
+    rt.lanes %61 to %42 {
+    ^bb0(%62: index):
+      %63 = arith.addi %39, %62 : index
+      %64 = memref.load %31[%43, %60, %63] : memref<1x3x1000xf32>
+      %65 = memref.load %33[%62] : memref<512xf32>
+      %66 = arith.subf %64, %65 : f32
+      %67 = math.exp %66 : f32
+      %68 = arith.addi %39, %62 : index
+      memref.store %67, %32[%44, %60, %68] : memref<1x3x1000xf32>
+      %69 = memref.load %34[%62] : memref<512xf32>
+      %70 = arith.addf %69, %67 : f32
+      memref.store %70, %34[%62] : memref<512xf32>
+    }
+  }
+  rt.lanes %45 to %42 {
+  ^bb0(%71: index):
+    %72 = memref.load %34[%71] : memref<512xf32>
+    %73 = arith.constant 1.000000e+00 : f32
+    %74 = arith.divf %73, %72 : f32
+    memref.store %74, %34[%71] : memref<512xf32>
+  }
+  scf.for %75 = %45 to %52 step %51 {
+    %76 = arith.constant 0 : index
+    rt.lanes %76 to %42 {
+    ^bb0(%77: index):
+      %78 = arith.addi %39, %77 : index
+      %79 = memref.load %32[%44, %75, %78] : memref<1x3x1000xf32>
+      %80 = memref.load %34[%77] : memref<512xf32>
+      %81 = arith.mulf %79, %80 : f32
+      %82 = arith.addi %39, %77 : index
+      memref.store %81, %32[%44, %75, %82] : memref<1x3x1000xf32>
+    }
+  }
+  rt.yield
+} : (tensor<1x3x1000xf32>) -> tensor<1x3x1000xf32>
+%31 = tensor.collapse_shape %30 [[0 : i64, 1 : i64, 2 : i64]] : tensor<1x3x1000xf32> into tensor<3000xf32>
+%32 = tensor.expand_shape %31 [[0 : i64, 1 : i64, 2 : i64]] output_shape [3, 20, 50] : tensor<3000xf32> into tensor<3x20x50xf32>
+func.return %32 : tensor<3x20x50xf32>

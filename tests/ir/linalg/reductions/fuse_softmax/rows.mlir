@@ -33,72 +33,69 @@ builtin.module {
     func.return %23 : tensor<10x80xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%0: tensor<10x80xf32>) -> tensor<10x80xf32> attributes {inputs = ["input0"], outputs = ["output0"]} {
-    %1 = rt.code(%0) scratch [memref<8xf32>, memref<8xf32>] iterations 2 attributes {doc = "layer"} {
-    ^bb0(%2: memref<10x80xf32>, %3: memref<10x80xf32>, %4: memref<8xf32>, %5: memref<8xf32>, %6: index):
-      %7 = arith.constant 8 : index
-      %8 = arith.muli %6, %7 : index
-      %9 = arith.constant 10 : index
-      %10 = arith.subi %9, %8 : index
-      %11 = arith.minsi %10, %7 : index
-      %12 = arith.constant 0 : index
-      %13 = arith.constant 1 : index
-      scf.for %14 = %12 to %11 step %13 {
-        %15 = arith.addi %8, %14 : index
-        %16 = arith.constant 0xff800000 : f32
-        %17 = arith.constant 0 : index
-        %18 = arith.constant 80 : index
-        %19 = rt.reduce "max" from %16, %17 to %18 {
-        ^bb0(%20: index):
-          %21 = memref.load %2[%15, %20] : memref<10x80xf32>
-          rt.reduce.return %21 : f32
-        } : f32
-        memref.store %19, %4[%14] : memref<8xf32>
-      }
-      scf.for %22 = %12 to %11 step %13 {
-        %23 = arith.addi %8, %22 : index
-        %24 = arith.addi %8, %22 : index
-        %25 = memref.load %4[%22] : memref<8xf32>
-        %26 = arith.constant 0 : index
-        %27 = arith.constant 80 : index
-        rt.lanes %26 to %27 {
-        ^bb0(%28: index):
-          %29 = memref.load %2[%23, %28] : memref<10x80xf32>
-          %30 = arith.subf %29, %25 : f32
-          %31 = math.exp %30 : f32
-          memref.store %31, %3[%24, %28] : memref<10x80xf32>
-        }
-      }
-      scf.for %32 = %12 to %11 step %13 {
-        %33 = arith.addi %8, %32 : index
-        %34 = arith.constant 0.000000e+00 : f32
-        %35 = arith.constant 0 : index
-        %36 = arith.constant 80 : index
-        %37 = rt.reduce "add" from %34, %35 to %36 {
-        ^bb0(%38: index):
-          %39 = memref.load %3[%33, %38] : memref<10x80xf32>
-          rt.reduce.return %39 : f32
-        } : f32
-        %40 = arith.constant 1.000000e+00 : f32
-        %41 = arith.divf %40, %37 : f32
-        memref.store %41, %5[%32] : memref<8xf32>
-      }
-      scf.for %42 = %12 to %11 step %13 {
-        %43 = arith.addi %8, %42 : index
-        %44 = memref.load %5[%42] : memref<8xf32>
-        %45 = arith.constant 0 : index
-        %46 = arith.constant 80 : index
-        rt.lanes %45 to %46 {
-        ^bb0(%47: index):
-          %48 = memref.load %3[%43, %47] : memref<10x80xf32>
-          %49 = arith.mulf %48, %44 : f32
-          memref.store %49, %3[%43, %47] : memref<10x80xf32>
-        }
-      }
-      rt.yield
-    } : (tensor<10x80xf32>) -> tensor<10x80xf32>
-    func.return %1 : tensor<10x80xf32>
+// -- changes --
+// erased: %1, %2, %3, %4, %8, %9, %15, %16, %17, %18, %22, %23
+%28 = rt.code(%0) scratch [memref<8xf32>, memref<8xf32>] iterations 2 attributes {doc = "layer"} {
+^bb0(%29: memref<10x80xf32>, %30: memref<10x80xf32>, %31: memref<8xf32>, %32: memref<8xf32>, %33: index):
+  %34 = arith.constant 8 : index
+  %35 = arith.muli %33, %34 : index
+  %36 = arith.constant 10 : index
+  %37 = arith.subi %36, %35 : index
+  %38 = arith.minsi %37, %34 : index
+  %39 = arith.constant 0 : index
+  %40 = arith.constant 1 : index
+  scf.for %41 = %39 to %38 step %40 {
+    %42 = arith.addi %35, %41 : index
+    %43 = arith.constant 0xff800000 : f32
+    %44 = arith.constant 0 : index
+    %45 = arith.constant 80 : index
+    %46 = rt.reduce "max" from %43, %44 to %45 {
+    ^bb0(%47: index):
+      %48 = memref.load %29[%42, %47] : memref<10x80xf32>
+      rt.reduce.return %48 : f32
+    } : f32
+    memref.store %46, %31[%41] : memref<8xf32>
   }
-}
+  scf.for %49 = %39 to %38 step %40 {
+    %50 = arith.addi %35, %49 : index
+    %51 = arith.addi %35, %49 : index
+    %52 = memref.load %31[%49] : memref<8xf32>
+    %53 = arith.constant 0 : index
+    %54 = arith.constant 80 : index
+    rt.lanes %53 to %54 {
+    ^bb0(%55: index):
+      %56 = memref.load %29[%50, %55] : memref<10x80xf32>
+      %57 = arith.subf %56, %52 : f32
+      %58 = math.exp %57 : f32
+      memref.store %58, %30[%51, %55] : memref<10x80xf32>
+    }
+  }
+  scf.for %59 = %39 to %38 step %40 {
+    %60 = arith.addi %35, %59 : index
+    %61 = arith.constant 0.000000e+00 : f32
+    %62 = arith.constant 0 : index
+    %63 = arith.constant 80 : index
+    %64 = rt.reduce "add" from %61, %62 to %63 {
+    ^bb0(%65: index):
+      %66 = memref.load %30[%60, %65] : memref<10x80xf32>
+      rt.reduce.return %66 : f32
+    } : f32
+    %67 = arith.constant 1.000000e+00 : f32
+    %68 = arith.divf %67, %64 : f32
+    memref.store %68, %32[%59] : memref<8xf32>
+  }
+  scf.for %69 = %39 to %38 step %40 {
+    %70 = arith.addi %35, %69 : index
+    %71 = memref.load %32[%69] : memref<8xf32>
+    %72 = arith.constant 0 : index
+    %73 = arith.constant 80 : index
+    rt.lanes %72 to %73 {
+    ^bb0(%74: index):
+      %75 = memref.load %30[%70, %74] : memref<10x80xf32>
+      %76 = arith.mulf %75, %71 : f32
+      memref.store %76, %30[%70, %74] : memref<10x80xf32>
+    }
+  }
+  rt.yield
+} : (tensor<10x80xf32>) -> tensor<10x80xf32>
+func.return %28 : tensor<10x80xf32>

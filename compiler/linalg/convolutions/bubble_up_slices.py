@@ -86,7 +86,7 @@ class _Sliced:
         if not slices or not _follows_convolution(op):
             return None
         if not op.results[0].has_one_use():
-            return "it has more readers than the slice"
+            return "the slice is not its only reader"
         slice = slices[0]
         begin, size = slice.static_offsets.get_values(), shape_of(slice.result)
         if any(step != 1 for step in slice.static_strides.get_values()):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, f32
+from xdsl.dialects.builtin import AffineMapAttr, TensorType, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
@@ -52,6 +52,8 @@ class Conv1dToConv2d(LinalgChoice[tuple[TensorAccess, ...]]):
 
     def match(self, op: GenericOp) -> tuple[TensorAccess, ...] | str | None:
         """The operands that become images, of a convolution or of a follower."""
+        if not any(map(_is_sequence, op.inputs)):
+            return None
         linalg_op = LinalgOp(op)
         data = _convolved(linalg_op, self.costs)
         if isinstance(data, str):
@@ -91,7 +93,7 @@ class Conv1dToConv2d(LinalgChoice[tuple[TensorAccess, ...]]):
         return True
 
     def _feeds_convolution(self, op: tensor.PadOp) -> bool:
-        users = (use.operation for use in op.result.uses)
+        users = (use.operation for use in op.result.uses if _is_sequence(op.result))
         views = (LinalgOp(user) for user in users if isinstance(user, GenericOp))
         found = [_convolved(one, self.costs) for one in views]
         return any(isinstance(data, TensorAccess) and data.value is op.result for data in found)
@@ -136,6 +138,10 @@ def _start(b: Builder, value: SSAValue) -> Tensor:
     ):
         return _with_row(b, start, ())
     return _image(b, value)
+
+
+def _is_sequence(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and len(shape_of(value)) == 2
 
 
 def _convolved(linalg_op: LinalgOp, costs: CostModel) -> TensorAccess | str | None:

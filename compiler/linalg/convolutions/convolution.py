@@ -114,7 +114,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
         return "its groups are no whole blocks of channels"
     init = start_of(op, len(found.channels))
     if init is None:
-        return "it goes on from other values than a bias"
+        return "its sums start from other values than a bias"
     *_, height, width = shape_of(op.results[0])
     count = prod(groups)
     sizes = count * outputs, inputs, height, width, target, count, depth, dilation, axes

@@ -152,11 +152,11 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
     if prod(linalg_op.extents) > most * size:
         return f"it has more than {most} multiply-adds an element, so that a copy costs less"
     if not leaves_whole(pad, 0):
-        return "channels are padded, too"
+        return "its channels are padded, too"
     # Sums of fewer channels than a block run along rows, and peeling would make these shorter.
     channels = linalg_op.write.index[0].bare
     if channels not in dims.n or linalg_op.extents[channels] < BLOCK:
-        return f"it makes fewer than {BLOCK} channels, or none apart"
+        return f"it makes fewer than {BLOCK} channels, or its weights do not index them"
     if not moves_with_image(data, linalg_op):
         return "its windows do not move with the image"
     along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}

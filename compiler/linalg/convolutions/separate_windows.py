@@ -104,7 +104,7 @@ class _Separating:
         if element_of(data.value) != f32:
             return "it is not of float32"
         if not isinstance(outs_of(op).owner, FillOp):
-            return "it goes on from other values than one number"
+            return "its initial value is no single number"
         last = several[-1]
         return _Separating(
             linalg_op, type(folded[0]), data, last, windows[last] or 0, tuple(several[:-1])

@@ -55,7 +55,7 @@ class SpaceToDepth(LinalgPattern["_Strided"]):
         phases, plain = found.cycles(self.target)
         if phases <= self.target.costs.phases_worth * plain:
             return None
-        return f"it is not worth moving the image; {_shown(phases, plain)}"
+        return f"a copy of the image does not pay; {_shown(phases, plain)}"
 
     def describe(self, found: _Strided) -> str:
         return _shown(*found.cycles(self.target))
@@ -96,7 +96,7 @@ class _Strided:
         if stride >= window[0]:
             return "its stride is not less than its window"
         if {one.steps for one in found.windows} != {(stride, 1)} or start_of(op, 1) is None:
-            return "it has a dilation, or goes on from other values than a bias"
+            return "it has a dilation, or its sums start from other values than a bias"
         if found.x.index[0].bare != found.inputs:
             return "its image has no axis of channels in front"
         split = inputs * stride**2

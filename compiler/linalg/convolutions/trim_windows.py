@@ -221,7 +221,7 @@ class _Trimming:
         sizes = shape_of(op.results[0])[1:]
         cut = _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)), costs)
         if cut is None:
-            return "its windows see so little of the border that parts do not pay"
+            return "its windows see too little border for parts to pay"
         operations = (op, *following(op))
         if not _products(cut) and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
             # A fill is no value in memory, as later sums need one.

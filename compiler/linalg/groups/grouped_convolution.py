@@ -50,11 +50,11 @@ class GroupedConvolution:
             return "its weights are computed"
         start = start_of(op, 2)
         if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
-            return "it goes on from other values than a constant bias"
+            return "its sums start from other values than a constant bias"
         found = GroupedConvolution(sums, start)
         if found.weights.begins_with(sums.group) and linalg_op.write.begins_with(sums.group):
             return found
-        return "groups are not the first axis of its weights, or of its result"
+        return "the first axis of its weights, or of its result, is not its groups"
 
     @property
     def collapse(self) -> tensor.CollapseShapeOp:
@@ -106,12 +106,13 @@ def sums_in_groups(op: GenericOp) -> LinalgOp | None:
     """The sum of products in groups, if a collapse alone reads it and makes one axis of its
     channels; None for another computation.
     """
+    reader = op.results[0].get_user_of_unique_use()
+    if not isinstance(reader, tensor.CollapseShapeOp) or groups_of(reader) != OF_GROUPS:
+        return None
     linalg_op = LinalgOp(op)
     if len(linalg_op.reads) != 2 or linalg_op.product is None or not linalg_op.may_be_rebuilt:
         return None
-    reader = op.results[0].get_user_of_unique_use()
-    collapsed = isinstance(reader, tensor.CollapseShapeOp) and groups_of(reader) == OF_GROUPS
-    return linalg_op if collapsed else None
+    return linalg_op
 
 
 def collapse_of(linalg_op: LinalgOp) -> tensor.CollapseShapeOp:

@@ -86,7 +86,7 @@ class _Repeating:
             return "it reads an input of the network, which is not in blocks"
         start = start_of(op, 2)
         if start is None:
-            return "it goes on from other values than a bias"
+            return "its sums start from other values than a bias"
         if {element_of(value) for value in op.operands} != {f32}:
             return "it is not of float32"
         return _Repeating(linalg_op, data, output, start)

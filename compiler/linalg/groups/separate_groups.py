@@ -111,7 +111,7 @@ def _why_not_in_tiles(sums: GroupedSum, target: Target) -> str | None:
     steps = {by for form in sums.data.index[1:] for _, by in form.terms}
     most = target.costs.most_ragged_groups
     if sums.groups > most:
-        return f"it has more than {most} groups, of other channels than whole blocks"
+        return f"it has more than {most} groups, which are no whole blocks"
     if len(shape) != 5 or len(extents) != 2 or steps != {1}:
         return "its groups are no whole blocks, and its window has no tiles"
     sizes = shape[1], sums.size, extents, shape[3:]

@@ -1,5 +1,5 @@
 // passes: choose-convolution{halves=true}
-// Tiles of 48 channels compute 64: F(4) is cheaper in float32, and its sums say so.
+// 48 channels take as long as 64 on matrix tiles: F(4) is cheaper in float32, and `factors` says so.
 builtin.module {
   func.func @network(%x: tensor<48x36x36xf32>) -> tensor<48x36x36xf32> attributes {outputs = ["y"], inputs = ["x"]} {
     %w = ncnn.constant <[48, 48, 3, 3] random 7 0 1.0 0.0> : tensor<48x48x3x3xf32>

@@ -1,6 +1,6 @@
 // passes: choose-convolution{halves=true}
 // refused: choose-convolution conv: Winograd is not worth it
-// Not: tiles of 64 channels are full.
+// Not: 64 channels fill matrix tiles.
 builtin.module {
   func.func @network(%x: tensor<64x36x36xf32>) -> tensor<64x36x36xf32> attributes {outputs = ["y"], inputs = ["x"]} {
     %w = ncnn.constant <[64, 64, 3, 3] random 7 0 1.0 0.0> : tensor<64x64x3x3xf32>

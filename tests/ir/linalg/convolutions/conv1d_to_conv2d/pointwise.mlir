@@ -1,5 +1,5 @@
 // passes: conv1d-to-conv2d
-// Fires: channels of each point are summed by constants.
+// The sums are over channels, by constants.
 builtin.module {
   func.func @network(%x: tensor<4x9xf32>) -> tensor<8x9xf32> {
     %w = ncnn.constant <[8, 4] random 7 0 1.0 0.0> : tensor<8x4xf32>

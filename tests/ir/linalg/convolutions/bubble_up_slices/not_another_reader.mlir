@@ -1,5 +1,5 @@
 // passes: bubble-up-slices
-// refused: bubble-up-slices : it has more readers than the slice
+// refused: bubble-up-slices : the slice is not its only reader
 builtin.module {
   func.func @network(%x: tensor<4x10xf32>) -> (tensor<8x10xf32>, tensor<8x2xf32>) {
     %w = ncnn.constant <[8, 4, 3] random 7 0 1.0 0.0> : tensor<8x4x3xf32>

@@ -1,5 +1,5 @@
 // passes: choose-convolution{halves=true}
-// refused: choose-convolution conv: Winograd is not worth it
+// refused: choose-convolution conv: Winograd is not worth it; ..
 // Not: 64 channels fill matrix tiles.
 builtin.module {
   func.func @network(%x: tensor<64x36x36xf32>) -> tensor<64x36x36xf32> attributes {outputs = ["y"], inputs = ["x"]} {

@@ -1,5 +1,5 @@
 // passes: choose-convolution
-// refused: choose-convolution row: Winograd is not worth it
+// refused: choose-convolution row: Winograd is not worth it; ..
 builtin.module {
   func.func @network(%x: tensor<16x1x20xf32>) -> tensor<16x1x20xf32> {
     %w = ncnn.constant <[16, 16, 7] random 7 0 1.0 0.0> : tensor<16x16x7xf32>

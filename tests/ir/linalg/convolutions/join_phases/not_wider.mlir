@@ -1,5 +1,5 @@
 // passes: join-phases
-// refused: join-phases transposed: phases as they are cost less
+// refused: join-phases transposed: phases as they are cost less; ..
 builtin.module {
   func.func @network(%x: tensor<2x3x4xf32>) -> tensor<16x7x9xf32> attributes {source = "net.param", outputs = ["y"], inputs = ["x"]} {
     %0 = tensor.pad %x low[0, 1, 1] high[0, 1, 1] {

@@ -1,5 +1,5 @@
 // passes: join-groups
-// refused: join-groups groups: products with zeros cost more than they save
+// refused: join-groups groups: products with zeros cost more than they save; ..
 builtin.module {
   func.func @network(%x: tensor<32x3x64xf32>) -> (tensor<32x3x64xf32>) {
     %zero = arith.constant 0.0 : f32

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from ncc.compiler.linalg.analysis.attributes import may_be_rebuilt
 from ncc.compiler.linalg.analysis.generics import generics_of
@@ -48,12 +48,13 @@ class SplitTransposes(LinalgChoice["_Split"]):
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         matched = {op: self.match(op) for op in generics_of(block)}
-        if not any(matched.values()):
-            return
-        kernels = {group.anchor for group in find_groups(block, self.target.costs.most_in_epilogue)}
+        kernels: set[Operation] = set()
+        if any(isinstance(split, _Split) for split in matched.values()):
+            groups = find_groups(block, self.target.costs.most_in_epilogue)
+            kernels |= {group.anchor for group in groups}
         for op, split in matched.items():
             if isinstance(split, _Split) and op not in kernels:
-                split = "a sum stores its result so"
+                split = "a kernel computes it with its operand, or its reader"
             found = self.decide_on(op, split, decisions)
             if found is not None:
                 found.rewrite()

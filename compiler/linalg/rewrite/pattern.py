@@ -1,15 +1,15 @@
-"""Passes that rewrite operations of linalg one by one: match, check, rewrite.
+"""The form of passes that rewrite operations of a network one by one: match, check, rewrite.
 
     @dataclass(frozen=True)
     class SumOverImages(LinalgPattern[Windows]):
         name = "sum-over-images"
 
-        def match(self, op): ...          # the parts of the left side; or a reason, or None
+        def match(self, op): ...          # what the left side names; a reason, or None
         def check(self, found): ...       # None, or the reason why it does not pay
-        def rewrite(self, found): ...     # writes the right side
+        def rewrite(self, found): ...     # the right side
 
 Patterns of layers have the same form (`dialects/ncnn/canonicalize/pattern.py`). A reason is a
-sentence about the operation ("its weights are computed"), which `ncc explain` prints.
+sentence about the operation ("its weights are computed") that `ncc explain` prints.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ Reason: TypeAlias = str
 
 @dataclass(frozen=True)
 class Choice(ExplainedPass, Generic[Op, Found]):
-    """Matches operations one by one; its own `run` rewrites them."""
+    """Matches operations one by one, and rewrites what it found in a way of its own (`run`)."""
 
     @abstractmethod
     def match(self, op: Op) -> Found | Reason | None:
-        """The parts of an operation that the rewrite needs.
+        """What a rewrite needs to know of an operation.
 
-        A reason, if the operation is of the kind that the pass is for and a condition does not
-        hold; None, if it is of another kind.
+        The reason where the operation is of the kind that the pass is for, and lacks a condition;
+        None where it is of another kind.
         """
 
     def check(self, found: Found) -> Reason | None:
-        """Why a rewrite does not pay; None if it does."""
+        """Why a rewrite does not pay; None where it does."""
         return None
 
     def describe(self, found: Found) -> str:
-        """What `ncc explain` prints about a rewrite; only `ncc explain` calls it."""
+        """What `ncc explain` says of a rewrite beside its layers; asked for by nothing else."""
         return ""
 
     def decide(self, op: Op, decisions: Decisions | None = None) -> Found | None:
-        """The match, if op is to be rewritten; adds the decision to the list, if there is one."""
+        """What is to be rewritten, if it is; the decision goes to the list, if there is one."""
         return self.decide_on(op, self.match(op), decisions)
 
     def decide_on(
         self, op: Op, found: Found | Reason | None, decisions: Decisions | None
     ) -> Found | None:
-        """The same for a match."""
+        """The same by what was matched."""
         if found is None:
             return None
         reason = found if isinstance(found, str) else self.check(found)
@@ -76,17 +76,18 @@ class Choice(ExplainedPass, Generic[Op, Found]):
 
 @dataclass(frozen=True)
 class Pattern(Choice[Op, Found]):
-    """One rewrite. It sees each candidate once, but not the operations that rewrites write. At the
-    end, operations without readers are erased.
+    """One rewrite, offered each operation once, but not those that take the place of others.
+
+    Erases what nobody reads any more.
     """
 
     @abstractmethod
     def candidates(self, block: Block) -> Sequence[Op]:
-        """The operations to match."""
+        """The operations that the pattern is offered."""
 
     @abstractmethod
     def rewrite(self, found: Found) -> None:
-        """Replace the left side by the right side."""
+        """Put the right side in place of the left one."""
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         for op in self.candidates(block):
@@ -98,12 +99,12 @@ class Pattern(Choice[Op, Found]):
 
 @dataclass(frozen=True)
 class LinalgChoice(Choice[GenericOp, Found]):
-    """A choice for each generic."""
+    """A choice for each computation."""
 
 
 @dataclass(frozen=True)
 class LinalgPattern(Pattern[GenericOp, Found]):
-    """A rewrite of generics."""
+    """A rewrite of computations."""
 
     def candidates(self, block: Block) -> Sequence[GenericOp]:
         return generics_of(block)
@@ -111,16 +112,15 @@ class LinalgPattern(Pattern[GenericOp, Found]):
 
 @dataclass(frozen=True)
 class WeightPattern(Pattern[ConstantOp, Found]):
-    """A rewrite of constants, for all their readers."""
+    """A rewrite of constants, for all that read them."""
 
     def candidates(self, block: Block) -> Sequence[ConstantOp]:
         return [op for op in ops_of(block) if isinstance(op, ConstantOp)]
 
 
 def layers_of(op: Operation) -> str:
-    """The layers that an operation is part of.
-
-    An operation without layers has those of the generic that it reshapes, or of its first reader.
+    """The layers that an operation is part of: its own, those of the computation that it reshapes,
+    or those of the first that reads it.
     """
     parent = op.parent_op()
     found = op.properties.get("doc") or op.attributes.get("doc")

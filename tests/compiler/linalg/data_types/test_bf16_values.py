@@ -48,9 +48,9 @@ def test_the_order_of_halves(channels: Channels, count: int) -> None:
 
 
 @pytest.mark.parametrize("border", [0.0, 1.0])
-def test_cells_of_a_row(border: float) -> None:
-    """Channels of a cell side by side, cell by cell, in borders of zeros or of other numbers;
-    behind a row are zeros, as many as a product sums over.
+def test_rows_of_windows(border: float) -> None:
+    """Channels of an element side by side, with borders of zeros or of other numbers; behind a row
+    are zeros, as many as a product sums over.
     """
     planes = np.random.default_rng(0).standard_normal((3, 4, 7)).astype(np.float32)
     b = Builder(Block())

@@ -70,8 +70,11 @@ def product(b: Builder, x: Tensor) -> Tensor:
 def depthwise(columns: int, stride: int = 1, dilation: int = 1) -> Any:
     def write(b: Builder, x: Tensor) -> Tensor:
         x, w = quantized(b, x), b.weight(bytes_of(x.shape[0], 3, columns))
-        rows, places = x.shape[1] - 2, (x.shape[2] - dilation * (columns - 1) - 1) // stride + 1
-        o, y, z, k, m = b.loops(f"o y:{rows} z:{places} k m")
+        rows, columns_made = (
+            x.shape[1] - 2,
+            (x.shape[2] - dilation * (columns - 1) - 1) // stride + 1,
+        )
+        o, y, z, k, m = b.loops(f"o y:{rows} z:{columns_made} k m")
         term = convert(x[o, y + k, z * stride + m * dilation], i32) * convert(w[o, k, m], i32)
         return b.sum((o, y, z), over=(k, m), of=term)
 
@@ -126,7 +129,7 @@ def test_the_same_sums(make_network: MakeNetwork, write: Any, shape: tuple[int, 
 def test_windows_of_each_channel(
     make_network: MakeNetwork, write: Any, shape: tuple[int, ...]
 ) -> None:
-    """Four columns of the window, whose cells lie a block apart, where a target takes them so."""
+    """Four columns of the window, whose elements lie a block apart, if a target takes them."""
     module = make_network([shape], write)
     x = np.random.default_rng(4).standard_normal(shape).astype(np.float32)
     [before] = evaluate(network_of(module), [x])

@@ -154,7 +154,7 @@ def test_all_readers_multiply_one_vector(make_network: MakeNetwork) -> None:
 def test_what_stays(
     make_network: MakeNetwork, write: Write, points: int, inputs: int, reason: list[str]
 ) -> None:
-    """Nothing is gained, or too much lost, or somebody needs the weights as they are."""
+    """Nothing is gained, or too much lost, or another reader needs the weights as they are."""
     module = make_network([(points, inputs)], write)
     assert all(element_of(linalg_op.reads[1].value) == f32 for linalg_op in fixed(module))
     assert reasons(QuantizeWeights(), module) == reason

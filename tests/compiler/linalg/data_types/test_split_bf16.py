@@ -97,9 +97,9 @@ def rows(outputs: int) -> Write:
 
 
 def components(b: Builder, x: Tensor) -> Tensor:
-    """Places that have weights of their own, as those of a transform have."""
-    channels, places, size = x.shape
-    w = b.weight(WeightAttr.of(random(places, 40, channels, seed=1)))
+    """Components that have weights of their own, as those of a transform have."""
+    channels, components, size = x.shape
+    w = b.weight(WeightAttr.of(random(components, 40, channels, seed=1)))
     o, p, z, i = b.loops(f"o p z:{size} i")
     return b.sum((o, p, z), over=(i,), of=blocked(b, x)[i, p, z] * w[p, o, i])
 
@@ -124,7 +124,7 @@ def last_sum(module: ModuleOp) -> LinalgOp:
         (convolution(24, 3, 2), (40, 9, 8)),
         (convolution(40, 3), (48, 5, 7)),
         (planes, (33, 2, 9)),
-        (planes, (12, 2, 9)),  # three cells of a row are more than a step
+        (planes, (12, 2, 9)),  # three elements of a row are more than a step
         (windows(32, 7, 2), (3, 11, 12)),
         (windows(20, 5), (3, 6, 7)),
         (windows(16, 9), (4, 9, 10)),

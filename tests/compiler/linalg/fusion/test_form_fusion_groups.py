@@ -101,7 +101,7 @@ def test_no_bit_changes(make_network: MakeNetwork, epilogues: bool) -> None:
 
 
 def test_every_computation_is_in_one_group(make_network: MakeNetwork) -> None:
-    """Of what somebody reads nothing is left over, and nothing is done twice."""
+    """No value that is read is left over, and nothing is done twice."""
     for seed in range(30):
         module = make_network([SHAPE, SHAPE], random_network(seed))
         erase_dead(network_of(module).body.block)

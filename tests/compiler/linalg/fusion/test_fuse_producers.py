@@ -39,7 +39,7 @@ def scaled(b: Builder, x: Tensor) -> Tensor:
     return b.map((c, p, q), maximum(x[c, p, q] * w[c], -1.0))
 
 
-def turned(b: Builder, x: Tensor) -> Tensor:
+def transposed(b: Builder, x: Tensor) -> Tensor:
     c, p, q = b.loops_of(x.shape)
     return b.map((c, p, q), x[c, q, p] * 2.0)
 
@@ -64,7 +64,7 @@ def several(b: Builder, x: Tensor) -> Tensor:
 
 def elsewhere(b: Builder, x: Tensor) -> Tensor:
     """An operand that is read at another point."""
-    return add(b, turned(b, x), mix(b, x))
+    return add(b, transposed(b, x), mix(b, x))
 
 
 def shared(b: Builder, x: Tensor) -> list[Tensor]:
@@ -94,7 +94,7 @@ def given(b: Builder, x: Tensor) -> Tensor:
 
 def no_sum_beside(b: Builder, x: Tensor) -> Tensor:
     """Neither operand is a sum."""
-    return add(b, scaled(b, x), turned(b, x))
+    return add(b, scaled(b, x), transposed(b, x))
 
 
 def here_and_elsewhere(b: Builder, x: Tensor) -> Tensor:
@@ -162,7 +162,7 @@ def written_over(b: Builder, x: Tensor) -> Tensor:
 
 def added_up(b: Builder, x: Tensor) -> Tensor:
     """A reader that sums on, starting from a third value."""
-    y, total, start = scaled(b, x), mix(b, x), turned(b, x)
+    y, total, start = scaled(b, x), mix(b, x), transposed(b, x)
     c, p, q = b.loops_of(x.shape)
     return b.sum((c, p, q), (), y[c, p, q] * total[c, p, q], start)
 

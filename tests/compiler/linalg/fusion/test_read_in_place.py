@@ -88,8 +88,8 @@ def two_concats(b: Builder, x: Tensor, axis: int = 0) -> list[Tensor]:
     """A selection of a part of what another one is of."""
     parts = [pointwise_convolution(b, x, 32) for _ in range(2)]
     some = select(b, b.concat(parts, axis).value, [*range(0, 32, 2), *range(1, 6)])
-    turned = select(b, parts[0].value, range(31, -1, -1))
-    return [pointwise_convolution(b, turned, 20), pointwise_convolution(b, some, 20)]
+    backwards = select(b, parts[0].value, range(31, -1, -1))
+    return [pointwise_convolution(b, backwards, 20), pointwise_convolution(b, some, 20)]
 
 
 def concat_of_rows(b: Builder, x: Tensor) -> list[Tensor]:
@@ -99,8 +99,8 @@ def concat_of_rows(b: Builder, x: Tensor) -> list[Tensor]:
 
 def concat_that_is_read(b: Builder, x: Tensor) -> list[Tensor]:
     parts = [pointwise_convolution(b, x, 32) for _ in range(2)]
-    turned = select(b, parts[0].value, range(31, -1, -1))
-    return [pointwise_convolution(b, turned, 20), b.concat(parts, 0)]
+    backwards = select(b, parts[0].value, range(31, -1, -1))
+    return [pointwise_convolution(b, backwards, 20), b.concat(parts, 0)]
 
 
 @pytest.mark.parametrize(

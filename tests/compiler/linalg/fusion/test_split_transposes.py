@@ -100,7 +100,7 @@ def test_vectors_are_those_of_the_target(moved: Moved, target: Target, fewest: i
 
 @pytest.mark.parametrize("shape", [(3, 4, 5, 6), (3, 1, 4, 5), (2, 5, 4, 2)])
 def test_all_orders(moved: Moved, shape: Shape) -> None:
-    """Axes of one cell do not count, others go along; and some moves of each shape are two."""
+    """Axes of extent 1 do not count, others go along; and some moves of each shape are two."""
     found = [moved(shape, order, BASELINE) for order in permutations(range(4))]
     assert {len(shapes) for shapes in found} == {1, 2}
     for shapes, order in zip(found, permutations(range(4)), strict=True):
@@ -108,7 +108,7 @@ def test_all_orders(moved: Moved, shape: Shape) -> None:
 
 
 def test_other_moves_stay(make_network: MakeNetwork) -> None:
-    """Rows upside down, and cells that are repeated: no axes in another order."""
+    """Rows upside down, and elements that are repeated: no axes in another order."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         q, p, c = b.loops("q:17 p:17 c:3")
@@ -129,7 +129,7 @@ def test_what_a_kernel_computes_besides(make_network: MakeNetwork) -> None:
         return [first, total]
 
     assert reasons(SplitTransposes(), make_network([(3, 16, 17)], write)) == [
-        "a sum stores its result so"
+        "a kernel computes it with its operand, or its reader"
     ]
     found = after(make_network([(3, 16, 17)], write), SplitTransposes())
     assert sum(shape_of(linalg_op.op.results[0]) == (3, 17, 16) for linalg_op in found) == 1

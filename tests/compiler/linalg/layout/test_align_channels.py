@@ -90,7 +90,7 @@ def test_groups_that_overlap(make_network: MakeNetwork) -> None:
 
 
 @pytest.mark.parametrize(("first", "counts"), [(24, [56]), (48, [])])
-def test_joints(make_network: MakeNetwork, first: int, counts: list[int]) -> None:
+def test_concats(make_network: MakeNetwork, first: int, counts: list[int]) -> None:
     """All channels of a concat of ragged parts, whoever reads it."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
@@ -100,7 +100,7 @@ def test_joints(make_network: MakeNetwork, first: int, counts: list[int]) -> Non
     assert aligned(make_network([(32, 4, 6)], write)) == (counts, len(counts))
 
 
-def test_a_joint_of_ragged_groups(make_network: MakeNetwork) -> None:
+def test_a_concat_of_ragged_groups(make_network: MakeNetwork) -> None:
     """The groups begin with blocks as parts do, in a concat of concats as well: all move once."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -120,7 +120,7 @@ def test_ragged_groups_by_themselves(make_network: MakeNetwork) -> None:
     assert aligned(make_network([(96, 8, 8)], write)) == ([120], 1)
 
 
-def test_a_joint_of_rows_stays_as_it_is(make_network: MakeNetwork) -> None:
+def test_a_concat_of_rows_stays_as_it_is(make_network: MakeNetwork) -> None:
     """Channels are not what is joined, or are not computed in blocks: no number moves."""
 
     def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:

@@ -22,7 +22,7 @@ MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("shape", [(16, 3, 2), (5, 17, 1), (33, 1, 20)])
 def test_there_and_back(make_network: MakeNetwork, shape: Shape, axis: int) -> None:
-    """Unpacking what was packed gives it back; cells past the end are zero in between."""
+    """Unpacking what was packed gives it back; elements past the end are zero in between."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         blocks = pack(b, x, axis)

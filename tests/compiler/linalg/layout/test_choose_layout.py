@@ -182,7 +182,7 @@ def test_more_channels_are_packed(packed: Packed) -> None:
     assert packed((32, 12, 12), write) == [True] * 5
 
 
-def test_joints_between_blocks_are_packed(packed: Packed) -> None:
+def test_concats_between_blocks_are_packed(packed: Packed) -> None:
     """32 and 16 channels join whole blocks; 24 and 16 do not."""
 
     def write(first: int) -> Callable[[Builder, Tensor], Tensor]:
@@ -201,8 +201,8 @@ def test_few_channels_are_read_at_places_of_their_own(packed: Packed) -> None:
         y = b.pad(x, (0, 1, 1), (0, 1, 1))
         c, p, q = b.loops_of(x.shape)
         near = [to_index(clamp(x[0, p, q] + k, 0.0, x.shape[1])) for k in (0.0, 1.0)]
-        cells = [y.at(b.index(c), row, column) for row in near for column in near]
-        return b.map((c, p, q), sum(cells[1:], cells[0]))
+        elements = [y.at(b.index(c), row, column) for row in near for column in near]
+        return b.map((c, p, q), sum(elements[1:], elements[0]))
 
     assert packed((3, 12, 12), write) == [False, False]
     assert packed((32, 12, 12), write) == [True, True]
@@ -234,7 +234,7 @@ def test_rows_at_computed_places_stay_plain(packed: Packed) -> None:
 
 @pytest.mark.parametrize(("width", "blocks"), [(12, False), (3, True)])
 def test_images_are_summed_where_they_lie(packed: Packed, width: int, blocks: bool) -> None:
-    """A vector of partial sums costs less than blocks of what is given, but of few cells."""
+    """A vector of partial sums costs less than blocks of what is given, but of few elements."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         c, p, q = b.loops("c p q")

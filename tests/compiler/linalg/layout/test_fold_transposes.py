@@ -1,4 +1,4 @@
-"""Moves of moves: every value goes to its place once, and to the right one."""
+"""Transposes of transposes move every element once, to the right index."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.compiler.linalg.same_numbers import after
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
 
-def turned(b: Builder, x: Tensor) -> Tensor:
-    """The first two axes change places."""
+def transposed(b: Builder, x: Tensor) -> Tensor:
+    """The first two axes in the other order."""
     *at, last = b.loops_of((x.shape[1], x.shape[0], x.shape[2]))
     return b.map((*at, last), x[at[1], at[0], last])
 
@@ -55,11 +55,11 @@ Moved: TypeAlias = Callable[..., list[tuple[int, ...]]]
 
 def test_there_and_back_is_no_move(moved: Moved) -> None:
     """What would read what it writes is the value itself."""
-    assert moved([(3, 4, 5)], lambda b, x: turned(b, turned(b, x))) == []
+    assert moved([(3, 4, 5)], lambda b, x: transposed(b, transposed(b, x))) == []
 
 
 def rows_of_heads(b: Builder, x: Tensor) -> Tensor:
-    """Matrices of scores, a head each, as rows of what all heads have of two cells."""
+    """Matrices of scores, a head each, as rows of what all heads have of two elements."""
     i, j, h = b.loops_of((*x.shape[1:], x.shape[0]))
     return b.reshape(b.map((i, j, h), x[h, i, j]), (x.shape[1] * x.shape[2], x.shape[0]))
 
@@ -71,7 +71,7 @@ def test_there_and_back_through_reshapes_is_no_move(moved: Moved) -> None:
         rows = rows_of_heads(b, x)
         m, h = b.loops_of(rows.shape)
         heads = b.reshape(b.map((h, m), rows[m, h]), x.shape)
-        return turned(b, heads)
+        return transposed(b, heads)
 
     assert moved([(4, 3, 5)], write) == [(3, 4, 5)]
 
@@ -80,17 +80,17 @@ def test_axes_taken_apart_elsewhere(moved: Moved) -> None:
     """Where nothing says what a loop of the second move is one of the first, both stay."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        rows = b.reshape(turned(b, x), (7, 4, 3))
-        return turned(b, rows)
+        rows = b.reshape(transposed(b, x), (7, 4, 3))
+        return transposed(b, rows)
 
     assert moved([(3, 4, 7)], write) == [(4, 3, 7), (4, 7, 3)]
 
 
 def test_every_second_row_comes_back(moved: Moved) -> None:
-    """As many axes, and fewer cells."""
+    """As many axes, and fewer elements."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        y = turned(b, x)
+        y = transposed(b, x)
         i, j, k = b.loops_of((x.shape[0], x.shape[1] // 2, x.shape[2]))
         return b.map((i, j, k), y[j * 2, i, k])
 
@@ -106,7 +106,7 @@ def test_a_shuffle_reads_blocks(moved: Moved) -> None:
     assert moved([(2, 3, 3, 16)], write) == [(16, 1, 3, 3), (8, 1, 3, 3)]
 
 
-def test_a_shuffle_of_a_joint_is_a_joint(moved: Moved) -> None:
+def test_a_shuffle_of_a_concat_is_a_concat(moved: Moved) -> None:
     """The parts of ShuffleNet v2: a slice of what was before, and blocks."""
 
     def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
@@ -118,10 +118,10 @@ def test_a_shuffle_of_a_joint_is_a_joint(moved: Moved) -> None:
 
 
 def test_a_read_that_goes_on_in_the_next_row(moved: Moved) -> None:
-    """As many cells as a row has, but from the second one on: no loop of a reshaped axis."""
+    """As many elements as a row has, but from the second one on: no loop of a reshaped axis."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        flat = b.collapse(turned(b, x), [[0, 1, 2]])
+        flat = b.collapse(transposed(b, x), [[0, 1, 2]])
         (k,) = b.loops_of((x.shape[2],))
         return b.map((k,), flat[k + 1])
 
@@ -143,8 +143,8 @@ def test_what_two_read_is_moved_once(moved: Moved) -> None:
     """Folded into both, it would be read from afar twice."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
-        first = turned(b, x)
-        return [turned(b, first), first]
+        first = transposed(b, x)
+        return [transposed(b, first), first]
 
     assert moved([(3, 4, 5)], write) == [(4, 3, 5), (3, 4, 5)]
 
@@ -159,9 +159,9 @@ def test_random_moves(make_network: MakeNetwork, seed: int) -> None:
         for _ in range(draw.randint(2, 8)):
             v = draw.choice(values[-2:])
             count, height, width = v.shape
-            kind = draw.choice(["turned", "shuffled", "blocks", "concat", "slice", "rows"])
-            if kind == "turned":
-                values.append(turned(b, v))
+            kind = draw.choice(["transposed", "shuffled", "blocks", "concat", "slice", "rows"])
+            if kind == "transposed":
+                values.append(transposed(b, v))
             elif kind == "shuffled":
                 groups = [g for g in range(1, count + 1) if count % g == 0]
                 values.append(shuffled(b, v, draw.choice(groups)))
@@ -175,7 +175,7 @@ def test_random_moves(make_network: MakeNetwork, seed: int) -> None:
                 values.append(b.slice(v, (1, 0, 0), (count - 2, height, width)))
             else:
                 flat = b.reshape(v, (count * height, 1, width))
-                values.append(turned(b, flat))
+                values.append(transposed(b, flat))
         return [values[-1]]
 
     for linalg_op in after(make_network([(12, 4, 3)], write), FoldTransposes()):

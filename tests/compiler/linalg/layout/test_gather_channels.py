@@ -63,7 +63,7 @@ def test_a_whole_shuffle_beside_its_half(make_network: MakeNetwork) -> None:
     assert selected(make_network([(32, 4, 4)], write)) == (2, 2)
 
 
-def test_a_joint_with_another_reader_has_no_gaps(make_network: MakeNetwork) -> None:
+def test_a_concat_with_another_reader_has_no_gaps(make_network: MakeNetwork) -> None:
     """It is in blocks as one value, or plain."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
@@ -83,10 +83,10 @@ def test_nothing_else_is_a_selection(make_network: MakeNetwork) -> None:
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         concat_op = b.concat([pointwise_convolution(b, x, 16), pointwise_convolution(b, x, 16)], 0)
         n, g, y, z = b.loops_of((16, 2, x.shape[1], x.shape[2]))
-        turned = b.map((n, g, y, z), concat_op[g * 16 + n, z, y])
+        transposed = b.map((n, g, y, z), concat_op[g * 16 + n, z, y])
         return [
             shuffled(b, x, 2),
-            b.collapse(turned, [[0, 1], [2], [3]]),
+            b.collapse(transposed, [[0, 1], [2], [3]]),
         ]
 
     assert selected(make_network([(16, 6, 6)], write)) == (0, 0)

@@ -85,7 +85,7 @@ def shuffled(b: Builder, x: Tensor) -> Tensor:
 
 
 def repeated(b: Builder, x: Tensor) -> Tensor:
-    """Each cell twice, as neighbours of a row."""
+    """Each element twice, as neighbours of a row."""
     c, y, z, r = b.loops_of((*x.shape, 2))
     return b.collapse(b.map((c, y, z, r), x[c, y, z]), [[0], [1], [2, 3]])
 
@@ -210,7 +210,7 @@ def of_another_part(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
     ],
 )
 def test_what_stays(make_network: MakeNetwork, write: Callable[..., Any]) -> None:
-    """What is no computation of one operand cell by cell, or has none to be the epilogue of."""
+    """It is not pointwise in one operand, or could not become an epilogue."""
     module = make_network([SHAPE, SHAPE], write)
     text = str(module)
     after(module, HoistElementwise())
@@ -238,7 +238,7 @@ def test_marked_moves_stay(make_network: MakeNetwork) -> None:
     assert str(module) == text
 
 
-def test_a_sum_over_the_joint_stays(make_network: MakeNetwork) -> None:
+def test_a_sum_over_the_concat_stays(make_network: MakeNetwork) -> None:
     """Each half of the concat would need a part of what is added to it."""
 
     def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:

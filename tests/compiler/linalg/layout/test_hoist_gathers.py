@@ -70,8 +70,8 @@ def test_more_outputs_cost_more(make_network: MakeNetwork) -> None:
     def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
         wide = [*range(20)] * 2
         z = select(b, depthwise(b, dense(b, x, 20)).value, wide)
-        turned = depthwise(b, select(b, y.value, range(19, -1, -1)))
-        return [z, select(b, turned.value, wide)]
+        backwards = depthwise(b, select(b, y.value, range(19, -1, -1)))
+        return [z, select(b, backwards.value, wide)]
 
     assert hoisted(make_network([(16, 5, 4), (20, 5, 4)], write)) == [40, 40]
 

@@ -100,8 +100,8 @@ class Layers:
         table = self.b.table(np.stack([rows, np.minimum(rows + 1, x.shape[1] - 1)], 1))
         share = self.b.table(np.full((x.shape[1], 2), 0.5, np.float32))
         c, y, z, k = self.b.loops(f"c:{x.shape[0]} y z:{x.shape[2]} k")
-        cell = x.at(self.b.index(c), table[y, k], self.b.index(z))
-        return self.b.sum((c, y, z), over=(k,), of=cell * share[y, k])
+        element = x.at(self.b.index(c), table[y, k], self.b.index(z))
+        return self.b.sum((c, y, z), over=(k,), of=element * share[y, k])
 
     def goes_on(self, x: Tensor) -> Tensor:
         """A sum that starts from another sum of the same shape."""
@@ -180,8 +180,8 @@ def test_what_is_turned_is_packed_on_its_way(
     (expected,) = evaluate(network_of(module), [x])
     PackChannels().apply(Context(), module)
     block = network_of(module).body.block
-    turned = next(op for op in block.ops if isinstance(op, GenericOp))
-    assert (shape_of(turned.results[0]) == (2, 24, 24, BLOCK)) is is_packed
+    transposed = next(op for op in block.ops if isinstance(op, GenericOp))
+    assert (shape_of(transposed.results[0]) == (2, 24, 24, BLOCK)) is is_packed
     (found,) = evaluate(network_of(module), [x])
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 

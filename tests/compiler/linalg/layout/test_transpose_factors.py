@@ -1,4 +1,4 @@
-"""Factors that lie across their product are turned, where that is worth it."""
+"""Factors that lie across their product are transposed, where that is worth it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
-Turned: TypeAlias = Callable[..., int]
+Transposed: TypeAlias = Callable[..., int]
 
 MANY, ROWS = CostModel().fewest_uses_of_transposed, CostModel().fewest_transposed_rows
 
 
 @pytest.fixture
-def turned(make_network: MakeNetwork) -> Turned:
-    """turned(write, shapes): how many factors the pass turns; the numbers stay the same, and the
+def transposed(make_network: MakeNetwork) -> Transposed:
+    """transposed(write, shapes): how many factors the pass transposes; numbers stay the same, and
     sums read nothing across.
     """
 
@@ -75,7 +75,7 @@ def batch_of_one(b: Builder, x: Tensor, w: Tensor) -> Tensor:
 
 
 def weighed_values(b: Builder, v: Tensor, p: Tensor) -> Tensor:
-    """Values a column of an image's cells, by probabilities a row of them, a matrix a head."""
+    """Values with a column for each element of an image, by probabilities of each head."""
     h, m, n, k = b.loops("h m n k")
     return b.sum((h, m, n), over=(k,), of=v[h, m, k] * p[h, n, k])
 
@@ -141,14 +141,14 @@ def mixed_across(b: Builder, x: Tensor) -> Tensor:
         (mixed_across, [(4, ROWS)], 0),
     ],
 )
-def test_what_is_turned(
-    turned: Turned, write: Any, shapes: list[tuple[int, ...]], factors: int
+def test_what_is_transposed(
+    transposed: Transposed, write: Any, shapes: list[tuple[int, ...]], factors: int
 ) -> None:
     """Once a value, however many read it; not where it is used too little, or lies well. The other
     factor and the result, where these are fewer and fill their lanes, or fill no vector, and what
     they start from.
     """
-    assert turned(write, shapes) == factors
+    assert transposed(write, shapes) == factors
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ MakePlan = Callable[[ModuleOp], Plan]
 Write = Callable[[Builder, Tensor], Tensor]
 
 
-def turned(b: Builder, x: Tensor) -> Tensor:
+def transposed(b: Builder, x: Tensor) -> Tensor:
     """What is no copy, and no sum."""
     c, p, q = b.loops_of(x.shape)
     return b.map((c, p, q), maximum(x[c, q, p], 0.0))
@@ -51,39 +51,39 @@ def box(b: Builder, x: Tensor, low: int, high: int) -> Tensor:
 
 
 def residual(b: Builder, x: Tensor) -> Tensor:
-    x = turned(b, x)
-    return turned(b, add(b, mix(b, turned(b, x)), x))
+    x = transposed(b, x)
+    return transposed(b, add(b, mix(b, transposed(b, x)), x))
 
 
 def read_by_the_sum(b: Builder, x: Tensor) -> Tensor:
-    x = turned(b, x)
-    return turned(b, add(b, mix(b, x), x))
+    x = transposed(b, x)
+    return transposed(b, add(b, mix(b, x), x))
 
 
 def read_by_windows(b: Builder, x: Tensor) -> Tensor:
     """The sum reads the value with its border, which is in the same memory."""
-    x = turned(b, x)
+    x = transposed(b, x)
     return box(b, add(b, box(b, x, 1, 1), x), 1, 1)
 
 
 def read_later(b: Builder, x: Tensor) -> Tensor:
-    x = turned(b, x)
-    y = add(b, mix(b, turned(b, x)), x)
-    return add(b, mix(b, turned(b, y)), turned(b, x))
+    x = transposed(b, x)
+    y = add(b, mix(b, transposed(b, x)), x)
+    return add(b, mix(b, transposed(b, y)), transposed(b, x))
 
 
 def read_elsewhere(b: Builder, x: Tensor) -> Tensor:
-    x, y = turned(b, x), mix(b, turned(b, turned(b, x)))
+    x, y = transposed(b, x), mix(b, transposed(b, transposed(b, x)))
     c, p, q = b.loops_of(x.shape)
-    return turned(b, b.map((c, p, q), y[c, p, q] + x[c, q, p]))
+    return transposed(b, b.map((c, p, q), y[c, p, q] + x[c, q, p]))
 
 
 def without_a_sum(b: Builder, x: Tensor) -> Tensor:
     """What no sum hosts may be written in squares that overlap."""
-    x = turned(b, x)
-    y = turned(b, x)
+    x = transposed(b, x)
+    y = transposed(b, x)
     c, p, q = b.loops_of(x.shape)
-    return turned(b, b.map((c, p, q), y[c, q, p] + x[c, p, q]))
+    return transposed(b, b.map((c, p, q), y[c, q, p] + x[c, p, q]))
 
 
 def first_addition(plan: Plan) -> Call:
@@ -106,7 +106,7 @@ def first_addition(plan: Plan) -> Call:
 def test_which(
     make_network: MakeNetwork, make_plan: MakePlan, write: Write, in_place: bool
 ) -> None:
-    """Only what is read at the cell that is stored, for the last time."""
+    """Only what is read at the element that is stored, for the last time."""
     call = first_addition(make_plan(make_network([(4, 8, 8)], write)))
     (result,) = call.results
     subviews = [
@@ -123,10 +123,10 @@ def test_many_operands_are_looked_at_together(
     """A kernel's operations are read once, however many values are added to its sum."""
 
     def write(count: int, b: Builder, x: Tensor) -> Tensor:
-        values = [turned(b, x) for _ in range(count)]
-        total = mix(b, turned(b, x))
+        values = [transposed(b, x) for _ in range(count)]
+        total = mix(b, transposed(b, x))
         at = tuple(b.loops_of(x.shape))
-        return turned(b, b.map(at, sum((y[at] for y in values), total[at])))
+        return transposed(b, b.map(at, sum((y[at] for y in values), total[at])))
 
     plans = [make_plan(make_network([(4, 8, 8)], partial(write, count))) for count in (20, 40)]
     calls = [first_addition(plan) for plan in plans]
@@ -136,26 +136,26 @@ def test_many_operands_are_looked_at_together(
 
 
 def of_the_input(b: Builder, x: Tensor) -> Tensor:
-    return turned(b, add(b, mix(b, turned(b, x)), x))
+    return transposed(b, add(b, mix(b, transposed(b, x)), x))
 
 
 def returned(b: Builder, x: Tensor) -> Tensor:
-    x = turned(b, x)
-    return add(b, mix(b, turned(b, x)), x)
+    x = transposed(b, x)
+    return add(b, mix(b, transposed(b, x)), x)
 
 
 def in_other_concats(b: Builder, x: Tensor) -> Tensor:
     """Memory of one size, in which rows lie otherwise."""
-    x = turned(b, x)
-    beside = b.concat([x, turned(b, x)], 2)
-    y = add(b, mix(b, turned(b, b.slice(mix(b, beside), [0, 0, 0], [4, 8, 8]))), x)
-    return mix(b, b.concat([y, turned(b, y)], 1))
+    x = transposed(b, x)
+    beside = b.concat([x, transposed(b, x)], 2)
+    y = add(b, mix(b, transposed(b, b.slice(mix(b, beside), [0, 0, 0], [4, 8, 8]))), x)
+    return mix(b, b.concat([y, transposed(b, y)], 1))
 
 
 def in_turns(b: Builder, x: Tensor) -> Tensor:
     """What no computation of the linalg level says, of a shape like that of its result."""
-    code = Code([turned(b, x)], [(x.shape, f32)])
-    return turned(b, b.code(code.operation())[0])
+    code = Code([transposed(b, x)], [(x.shape, f32)])
+    return transposed(b, b.code(code.operation())[0])
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def in_turns(b: Builder, x: Tensor) -> Tensor:
 def test_whose_memory_it_is(
     make_network: MakeNetwork, make_plan: MakePlan, write: Write, here: int
 ) -> None:
-    """That of the arena, where cells lie alike; not the caller's."""
+    """That of the arena, where elements lie alike; not the caller's."""
     plan = make_plan(make_network([(4, 8, 8)], write))
     calls = [step for step in plan.steps if isinstance(step, Call)]
     assert sum(len(list(added_in_place(call))) for call in calls) == here
@@ -175,10 +175,10 @@ def test_whose_memory_it_is(
 def test_a_border_is_written_once(
     make_network: MakeNetwork, make_plan: MakePlan, sides: tuple[int, int], halos: int
 ) -> None:
-    """The result has that of the value in whose place it is; within another one, it lies apart."""
+    """The result has that of the value whose memory it takes; within another one, it lies apart."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        x = turned(b, x)
+        x = transposed(b, x)
         return box(b, add(b, mix(b, box(b, x, 1, 1)), x), *sides)
 
     plan = make_plan(make_network([(4, 8, 8)], write))
@@ -196,11 +196,11 @@ def test_borders_on_other_sides(
 ) -> None:
     """A border behind the result in place of one around the value: a line further on, its own.
 
-    Memory begins at whole lines, so that a row and a cell have to be some of them.
+    Memory begins at whole lines, so that a row and an element have to be some of them.
     """
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        x = turned(b, x)
+        x = transposed(b, x)
         return box(b, add(b, mix(b, box(b, x, 1, 1)), x), 0, 2)
 
     plan = make_plan(make_network([(4, size, size)], write))
@@ -226,7 +226,7 @@ def test_borders_further_and_further(
     sides = [(2, 0), (1, 1), (0, 2)][::step]
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        x = turned(b, x)
+        x = transposed(b, x)
         y = add(b, mix(b, box(b, x, *sides[0])), x)
         return box(b, add(b, mix(b, box(b, y, *sides[1])), y), *sides[2])
 
@@ -253,7 +253,7 @@ def test_little_memory_beside(
     """Two lines further on are more than an eighth of one channel, and less of four."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        x = turned(b, x)
+        x = transposed(b, x)
         return box(b, add(b, mix(b, box(b, x, 2, 0)), x), 0, 2)
 
     plan = make_plan(make_network([(channels, 13, 13)], write))
@@ -274,15 +274,15 @@ def in_parts(ends: list[int], read: Callable[[Builder, Tensor, int, int], Tensor
     """A residual sum whose rows up to each end are a computation of their own, as of chunks."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        x = turned(b, x)
-        y = mix(b, turned(b, x))
+        x = transposed(b, x)
+        y = mix(b, transposed(b, x))
         parts, begin = [], 0
         for end in ends:
             size = [x.shape[0], end - begin, x.shape[2]]
             part = mix(b, b.slice(y, [0, begin, 0], size))
             parts.append(add(b, part, read(b, x, begin, end)))
             begin = end
-        return turned(b, b.concat(parts, 1))
+        return transposed(b, b.concat(parts, 1))
 
     return write
 

@@ -26,8 +26,8 @@ def test_nothing_lives() -> None:
     assert alive_at([], 0) == []
 
 
-def test_who_touches(make_network: MakeNetwork, make_plan: MakePlan) -> None:
-    """A root is touched by who writes it and who reads it, once each; a frame writes as well."""
+def test_touches(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Writers and readers touch a buffer, once each; the filling of a halo writes as well."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return relu(b, b.pad(relu(b, x), [0, 1, 1], [0, 1, 1]))

@@ -1,4 +1,4 @@
-"""A value in several frames lives in one that holds them all."""
+"""A value with several pads lies in one that holds them all."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def copies(plan: Plan) -> int:
     ],
     ids=["equal", "around", "inside", "crosswise"],
 )
-def test_one_frame_holds_all(
+def test_one_pad_holds_all(
     other: Sides, shape: tuple[int, int], planned: Callable[..., Plan]
 ) -> None:
     """As wide as the widest on each side; nobody copies."""
@@ -61,14 +61,14 @@ def test_one_frame_holds_all(
 
 
 @pytest.mark.parametrize("number", [2.0, -0.0])
-def test_frames_of_other_numbers_are_others(number: float, planned: Callable[..., Plan]) -> None:
+def test_pads_of_other_numbers_are_others(number: float, planned: Callable[..., Plan]) -> None:
     """A zero of the other sign is another number."""
     plan = planned((((1, 1), (1, 1)), 0.0), (((1, 1), (1, 1)), number))
     assert copies(plan) == 1
     assert sum(isinstance(step, Halo) for step in plan.steps) == 2
 
 
-def test_frames_of_integers_are_joined() -> None:
+def test_pads_of_integers_are_joined() -> None:
     """Their number is an integer."""
     block = Block(arg_types=[TensorType(i8, [3, 4])])
     b = Builder(block)
@@ -81,7 +81,7 @@ def test_frames_of_integers_are_joined() -> None:
     ]
 
 
-def test_a_frame_stands_in_front_of_its_first_reader() -> None:
+def test_a_pad_stands_in_front_of_its_first_reader() -> None:
     """What reads one of the pads may come before the next pad."""
     block = Block(arg_types=[TensorType(f32, [3, 4])])
     b = Builder(block)
@@ -107,7 +107,7 @@ ConvolutionDepthWise again 1 1 d again 0=32 1=3 3=2 4=1 6=288 7=32
 """
 
 
-def test_windows_of_one_frame_read_what_they_did(tmp_path: Path) -> None:
+def test_windows_of_one_pad_read_what_they_did(tmp_path: Path) -> None:
     """Windows of 3 and 5, and some that are padded on two sides only, on any number of threads."""
     path = tmp_path / "net.param"
     path.write_text(READERS)

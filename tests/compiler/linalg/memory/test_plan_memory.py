@@ -87,7 +87,7 @@ def lifetimes(plan: Plan) -> dict[Buffer, tuple[int, int]]:
 
 @pytest.mark.parametrize("first", range(0, 100, 50))
 def test_random_networks(make_network: MakeNetwork, make_plan: MakePlan, first: int) -> None:
-    """Roots alive together lie apart, aligned, inside the arena."""
+    """Buffers alive together lie apart, aligned, inside the arena."""
     for seed in range(first, first + 50):
         plan = make_plan(make_network(*random_network(seed)))
         alive = lifetimes(plan)
@@ -132,8 +132,10 @@ def test_everything_is_written_before_it_is_read(
         assert set(plan.outputs) <= written
 
 
-def test_frames_stand_before_their_values(make_network: MakeNetwork, make_plan: MakePlan) -> None:
-    """A frame overwrites nothing: it comes before the first kernel that writes into its root."""
+def test_halos_are_filled_before_their_values(
+    make_network: MakeNetwork, make_plan: MakePlan
+) -> None:
+    """Filling a halo overwrites nothing: it precedes the first kernel that writes its buffer."""
     for seed in range(100):
         plan = make_plan(make_network(*random_network(seed)))
         written: set[Buffer] = set()
@@ -188,7 +190,7 @@ def test_the_largest_moment_is_all_it_takes(make_network: MakeNetwork, make_plan
 
 
 def test_a_concat_is_as_large_as_its_parts(make_network: MakeNetwork, make_plan: MakePlan) -> None:
-    """Three parts and their join are one root of three kilobytes."""
+    """Three parts and their join are one buffer of three kilobytes."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return work(b, b.concat([work(b, x) for _ in range(3)], 0))
@@ -239,10 +241,10 @@ def test_stretches_of_steps_change_no_offset(
 # --- constants and steps --------------------------------------------------------------------
 
 
-# --- turns ------------------------------------------------------------------------------------
+# --- shared offsets --------------------------------------------------------------------------
 
 
-def framed(b: Builder, x: Tensor, rows: int = 4, value: float = 0.0) -> Tensor:
+def with_halo(b: Builder, x: Tensor, rows: int = 4, value: float = 0.0) -> Tensor:
     """Rows of a computation between two rows of a constant."""
     return b.pad(work(b, x, rows), (1, 0), (1, 0), value)
 
@@ -256,7 +258,7 @@ def halos(plan: Plan) -> list[Halo]:
     [(4, 0.0, [3], 1), (4, 0.0, [3, 2, 3], 1), (5, 0.0, [3], 2), (4, 1.0, [3], 2)]
     + [(4, 0.0, [40, 40], 2), (4, 0.0, [3] * (COSTS.near_steps + 1), 2)],
 )
-def test_values_of_one_size_take_turns_between_their_frames(
+def test_values_of_one_size_share_an_offset_and_a_halo(
     make_network: MakeNetwork,
     make_plan: MakePlan,
     rows: int,
@@ -264,15 +266,15 @@ def test_values_of_one_size_take_turns_between_their_frames(
     between: list[int],
     count: int,
 ) -> None:
-    """The second frame is not written where the first still stands; an arena does not grow for it,
+    """The second halo is not filled where the first is intact; an arena does not grow for it,
     so that what takes all of it in between writes over it.
     """
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        x = framed(b, work(b, x, 20))
+        x = with_halo(b, work(b, x, 20))
         for height in between:
             x = work(b, x, height)
-        return work(b, framed(b, x, rows, value), 2)
+        return work(b, with_halo(b, x, rows, value), 2)
 
     plan = make_plan(make_network([(2, 16)], write))
     assert len(halos(plan)) == count
@@ -289,16 +291,16 @@ def test_values_of_one_size_take_turns_between_their_frames(
         (COSTS.near_steps_of_threads + 1, 2, False),
     ],
 )
-def test_threads_wait_longer_for_their_turn(
+def test_threads_share_an_offset_for_longer(
     make_network: MakeNetwork, make_plan: MakePlan, between: int, threads: int, stays: bool
 ) -> None:
-    """Nothing in between is written over the first of two values of one size: its frame stands."""
+    """Nothing is written over the first of two values of one size: its halo is intact."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        x = framed(b, work(b, x, 20))
+        x = with_halo(b, work(b, x, 20))
         for _ in range(between):
             x = work(b, x, 3)
-        return work(b, framed(b, x), 2)
+        return work(b, with_halo(b, x), 2)
 
     plan = make_plan(make_network([(2, 16)], write), threads=threads)
     assert len(halos(plan)) == (1 if stays else 2)
@@ -321,7 +323,7 @@ def test_constants_lie_one_behind_the_other(make_network: MakeNetwork, make_plan
 
 
 def test_values_begin_at_whole_lines(make_network: MakeNetwork, make_plan: MakePlan) -> None:
-    """Each 64-byte aligned in the arena, however many cells the one below it has."""
+    """Each 64-byte aligned in the arena, however many elements the one below it has."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return work(b, join(b, work(b, x), join(b, x, x)))
@@ -355,7 +357,7 @@ def test_large_scratch_memory_lies_in_the_arena(
     iterations: int | None,
     in_arena: bool,
 ) -> None:
-    """But for turns, which may run at the same time: each has its own."""
+    """Except for iterations, which may run at the same time: each has its own."""
 
     def write(b: Builder, x: Tensor) -> Sequence[Tensor]:
         code = Code([x], [(x.shape, f32)], iterations=iterations)
@@ -404,7 +406,7 @@ def test_another_order_where_the_largest_first_leaves_gaps(
 
 
 def test_those_that_live_to_the_last_come_first_where_no_order_of_sizes_helps() -> None:
-    """Six roots: lines of 64 bytes, and the first and the last step of each."""
+    """Six buffers: lines of 64 bytes, and the first and the last step of each."""
     spans = [(5, 0, 1), (2, 4, 5), (2, 1, 3), (3, 3, 5), (3, 2, 3), (4, 1, 3)]
     (value,) = Block(arg_types=[f32]).args
     alive = {

@@ -1,4 +1,4 @@
-"""Frames that stand are not written again; those that something else was written over are."""
+"""Intact halos are not filled again; overwritten ones are."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def write(into: Buffer) -> Call:
 
 
 def again(*steps: Step) -> bool:
-    """Whether the last of the steps, a frame, is written; all others are."""
+    """Whether the last of the steps, a halo, is filled; all others are."""
     left = list(without_standing_halos(steps, borders_of(steps)))
     assert left[: len(steps) - 1] == list(steps[:-1])
     return len(left) == len(steps)
 
 
-def test_values_that_take_turns_share_a_frame() -> None:
+def test_values_of_one_offset_share_a_halo() -> None:
     """Each is written inside of it."""
     first, second = buffer(0), buffer(0)
     assert not again(halo(first), write(first), halo(second))
@@ -43,13 +43,13 @@ def test_values_that_take_turns_share_a_frame() -> None:
     ("offset", "over"),
     [(0, True), (BYTES - 4, True), (4 - BYTES, True), (BYTES, False), (-BYTES, False)],
 )
-def test_what_is_written_over_a_frame_takes_it_away(offset: int, over: bool) -> None:
-    """By a value that has no such frame, if they have any byte in common."""
+def test_what_is_written_over_a_halo_ends_it(offset: int, over: bool) -> None:
+    """By a value that has no such halo, if they have any byte in common."""
     first, other, second = buffer(128), buffer(128 + offset), buffer(128)
     assert again(halo(first), write(first), write(other), halo(second)) == over
 
 
-def test_a_frame_elsewhere_or_of_another_value_is_written() -> None:
+def test_a_halo_elsewhere_or_of_another_value_is_written() -> None:
     """Also of a zero with a sign."""
     first = buffer(0)
     assert again(halo(first), halo(buffer(BYTES)))
@@ -57,7 +57,7 @@ def test_a_frame_elsewhere_or_of_another_value_is_written() -> None:
     assert again(halo(first), halo(buffer(0), -0.0))
 
 
-def test_only_the_arena_keeps_frames() -> None:
+def test_only_the_arena_keeps_halos() -> None:
     """The memory of an output is another one in each run, and none of the arena's."""
     first = buffer(0, Kind.OUTPUT)
     assert again(halo(first), halo(first))

@@ -70,12 +70,12 @@ def test_rows_that_are_zeros_under_a_mask_stay_so(divided: Divided) -> None:
 def test_shares_may_be_the_other_factor(divided: Divided) -> None:
     """The divisor finds its rows where the other factor comes first."""
 
-    def turned(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+    def transposed(b: Builder, x: Tensor, v: Tensor) -> Tensor:
         shares = softmax(b, x, 2)
         h, e, s, t = b.loops("h e s t")
         return b.sum((h, e, s), over=(t,), of=v[h, t, e] * shares[h, s, t])
 
-    assert divided(turned) == [(3, 8, 10)]
+    assert divided(transposed) == [(3, 8, 10)]
 
 
 def test_shares_along_an_axis_that_is_not_summed_stay(divided: Divided) -> None:

@@ -79,7 +79,7 @@ Products: TypeAlias = Callable[..., list[tuple[int, ...]]]
 
 
 def test_weights_are_scaled_instead_of_the_image(products: Products) -> None:
-    """A product over 24 x 40 weights takes the place of one over 40 x 12 x 12 points."""
+    """A product over 24 x 40 weights replaces one over 40 x 12 x 12 elements."""
     assert products(lambda b, x, s: convolution(b, scaled(b, x, s))) == [(24, 40, 1, 1)]
 
 

@@ -30,7 +30,7 @@ Shared: TypeAlias = Callable[[Shape, Write], list[tuple[Shape, int]]]
 
 @pytest.fixture
 def shared(make_network: Callable[..., ModuleOp]) -> Shared:
-    """shared(shape, write): shape and turns of each computation that shares at once."""
+    """shared(shape, write): shape and iterations of each fused softmax."""
 
     def behind(shape: Shape, write: Write) -> list[tuple[Shape, int]]:
         module = make_network([shape], write)
@@ -64,8 +64,10 @@ def shared(make_network: Callable[..., ModuleOp]) -> Shared:
         ((2, 1200), 0, [((1, 2, 1200), 3)]),
     ],
 )
-def test_turns(shared: Shared, shape: Shape, axis: int, found: list[tuple[Shape, int]]) -> None:
-    """Some rows are a turn, or a piece of the columns; columns lie in one row."""
+def test_iterations(
+    shared: Shared, shape: Shape, axis: int, found: list[tuple[Shape, int]]
+) -> None:
+    """An iteration takes some rows, or a piece of the columns; columns lie in one row."""
     assert shared(shape, lambda b, x: softmax(b, x, axis)) == found
 
 

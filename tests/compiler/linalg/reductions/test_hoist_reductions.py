@@ -149,7 +149,7 @@ def with_cells_of_another(b: Builder, x: Tensor, a: Tensor, c: Tensor) -> list[T
 def test_behind_all_that_is_read(
     make_network: MakeNetwork, write: Callable[..., list[Tensor]]
 ) -> None:
-    """An argument is there from the start; what is read at computed places is made first."""
+    """An argument is there from the start; values at computed indices are made first."""
     assert hoisted(make_network([(4, 5)], lambda b, x: write(b, x, relu(b, x), add(b, x, x))))
 
 

@@ -69,7 +69,7 @@ def test_by_what_is_left(make_network: Make, inputs: int, outputs: int, found: l
 
 
 def test_windows_are_folded_too(make_network: Make) -> None:
-    """Each of their places has inputs of its own."""
+    """Each of their taps has inputs of its own."""
     assert times(network(make_network, 32, 24, 3)) == [2]
 
 

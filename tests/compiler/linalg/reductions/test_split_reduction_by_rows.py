@@ -127,7 +127,7 @@ def of_every_second_row(b: Builder, x: Tensor) -> Tensor:
     ],
 )
 def test_what_stays(sums: Summed, write: Callable[..., Tensor], shape: tuple[int, ...]) -> None:
-    """Nothing is gained, or it is no sum over an image that somebody has made."""
+    """Nothing is gained, or it is no sum over an image that the network makes."""
     assert len(sums(write, shape)) == 1
 
 

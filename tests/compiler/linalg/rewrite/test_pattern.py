@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+import numpy as np
 import pytest
 from xdsl.context import Context
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.rewriter import Rewriter
 
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.rewrite.decisions import Decision
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
-from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern, WeightPattern, layers_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.weights.derived import Taken
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 from tests.compiler.linalg.computations import relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -103,3 +108,52 @@ def test_a_decision_is_told_once(make_network: MakeNetwork) -> None:
     [decision] = Forward().explain(make_network([(4, 4)], twice))
     assert str(decision) == "not at layer 'layer': it is large"
     assert decision.outcome == "not, it is large"
+
+
+@dataclass(frozen=True)
+class Reverse(WeightPattern[ConstantOp]):
+    """Reverse the channels of constants that have a few."""
+
+    name = "reverse"
+
+    def match(self, op: ConstantOp) -> ConstantOp | str | None:
+        return op if shape_of(op.result)[0] < 4 else "it has many channels"
+
+    def rewrite(self, found: ConstantOp) -> None:
+        weights = found.value.data
+        channels = tuple(range(weights.shape[0]))[::-1]
+        Rewriter.replace_op(found, ConstantOp.of(WeightAttr(Taken(weights, channels).weights)))
+
+
+def test_constants_are_named_by_the_layer_that_reads_them(make_network: MakeNetwork) -> None:
+    """Also through a reshape; each is offered once."""
+
+    def weighed(b: Builder, x: Tensor) -> list[Tensor]:
+        results = []
+        for layer, rows in (("few", 3), ("many", 4)):
+            b.doc = layer
+            w = b.reshape(b.weight(WeightAttr.of(np.ones((rows, 2, 2), np.float32))), (rows, 4))
+            at = b.loops_of(w.shape)
+            results.append(b.map(at, x[0, at[1]] * w[at]))
+        return results
+
+    module = make_network([(3, 4)], weighed)
+    assert Reverse().explain(module) == [
+        Decision("reverse", "few", True, ""),
+        Decision("reverse", "many", False, "it has many channels"),
+    ]
+    module.verify()
+
+
+def test_a_reshape_is_named_by_what_it_reshapes(make_network: MakeNetwork) -> None:
+    """A concat, which no layer makes alone, by its first reader."""
+
+    def joined(b: Builder, x: Tensor) -> Tensor:
+        b.doc = "first"
+        flat = b.collapse(relu(b, x), [[0, 1]])
+        b.doc = "second"
+        return relu(b, b.concat([flat, flat], 0))
+
+    ops = network_of(make_network([(3, 4)], joined)).body.block.ops
+    views = [op for op in ops if isinstance(op, tensor.CollapseShapeOp | tensor.ConcatOp)]
+    assert list(map(layers_of, views)) == ["first", "second"]

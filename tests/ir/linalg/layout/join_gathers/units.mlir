@@ -1,5 +1,5 @@
 // passes: join-gathers
-// What passes a unit is not moved; the parts of the second joint are those of the first, and a sum.
+// Channels that a unit hands on are not moved; the parts of the second concat are those of the first, and a sum.
 builtin.module {
   func.func @network(%0: tensor<2x1x1xf32>, %1: tensor<2x1x1xf32>) -> tensor<1x1x1xf32> attributes {inputs = ["input0", "input1"], outputs = ["output0"]} {
     %2 = tensor.concat dim(0) %0, %1 : (tensor<2x1x1xf32>, tensor<2x1x1xf32>) -> tensor<4x1x1xf32>

@@ -1,5 +1,5 @@
 // passes: transpose-factors
-// Turns the probabilities: of the lanes of 33 values a third would hold no result.
+// Transposes the probabilities: of the lanes of 33 values a third would hold no result.
 builtin.module {
   func.func @network(%0: tensor<33x97xf32>, %1: tensor<97x97xf32>) -> tensor<33x97xf32> attributes {inputs = ["input0", "input1"], outputs = ["output0"]} {
     %2 = tensor.empty() : tensor<33x97xf32>

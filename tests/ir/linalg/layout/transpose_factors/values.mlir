@@ -1,5 +1,5 @@
 // passes: transpose-factors
-// Fires: values and results are fewer than the probabilities between them, and are turned in their place.
+// Fires: values and results are fewer than the probabilities between them, and are transposed instead.
 builtin.module {
   func.func @network(%0: tensor<32x97xf32>, %1: tensor<97x97xf32>) -> tensor<32x97xf32> attributes {inputs = ["input0", "input1"], outputs = ["output0"]} {
     %2 = tensor.empty() : tensor<32x97xf32>

@@ -1,5 +1,5 @@
 // passes: convert-ncnn-to-linalg,form-fusion-groups
-// A reader at another place begins a group of its own.
+// A reader at another index begins a group of its own.
 builtin.module {
   func.func @network() -> tensor<4x3xf32> attributes {outputs = ["y"]} {
     %x = ncnn.Input() {layer = "x", blobs = ["x"], line = 3 : i32, w = 4 : i32, h = 3 : i32} : () -> tensor<3x4xf32>

@@ -104,7 +104,7 @@ VALID_EXTENTS = TypedAttribute[ValidExtents](
 """The other terms of a sum are zero; the other points of a result are never read."""
 
 CHANNELS = TypedAttribute[tuple[int, ...]]("channels", integers, _numbers)
-"""What a selection of channels takes of the tensor that it captures."""
+"""What a gather of channels takes of the tensor that it captures."""
 
 LANES = TypedAttribute[tuple[int, ...]]("lanes", integers, _numbers)
 """The same in blocks: the number of a lane among those of all blocks."""

@@ -270,7 +270,7 @@ class LinalgOp:
 
     @cached_property
     def channels(self) -> tuple[int, ...] | None:
-        """What a selection of channels takes of the tensor that it captures."""
+        """What a gather of channels takes of the tensor that it captures."""
         return attributes.CHANNELS.of(self.op)
 
     @cached_property

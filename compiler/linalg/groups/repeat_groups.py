@@ -23,7 +23,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import GroupPass, sums_in_groups, ungrouped
-from ncc.compiler.linalg.layout.gather_channels import select_inside
+from ncc.compiler.linalg.layout.gather_channels import gather_inside
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     rebuilt_without,
@@ -110,7 +110,7 @@ class _Repeating:
         """The data, each channel as often as its group makes one."""
         count = self.linalg_op.extents[self.output]
         channels = [n // count for n in range(shape_of(self.concat_op.result)[0])]
-        return select_inside(b, self.data.value, channels).value
+        return gather_inside(b, self.data.value, channels).value
 
 
 def _reads_one_channel(linalg_op: LinalgOp, data: TensorAccess, group: int) -> bool:

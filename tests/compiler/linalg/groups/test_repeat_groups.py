@@ -119,7 +119,7 @@ OTHERS: dict[str, Write] = {
 
 @pytest.mark.parametrize("name", [*REPEATED, *OTHERS])
 def test_which_are_repeated(make_network: MakeNetwork, name: str) -> None:
-    """A selection repeats the channels; the numbers stay the same."""
+    """A gather repeats the channels; the numbers stay the same."""
     write = (REPEATED | OTHERS)[name]
     module = make_network([(16, 4, 5)], lambda b, x: write(b, relu(b, x)))
     found = after(module, RepeatGroups())

@@ -179,7 +179,7 @@ class CostModel:
     """Columns side by side that do."""
     most_blocks_in_place: int = 8
     """Blocks of results for which every lane is read: with more of them, tables are read more
-    often than a selection would be."""
+    often than a gather would be."""
 
     # --- Fusion ---
     most_in_epilogue: int = 32

@@ -88,7 +88,7 @@ class Bf16Values:
         return self.made[key]
 
     def _of_blocks(self, b: Builder, value: SSAValue, groups: _Groups) -> Tensor:
-        """Those of blocks; of a view, where the producers of its operands can make them."""
+        """The halves of blocks; those of a view are made in front of it, if its operands are."""
         linalg_op = value.owner
         if not isinstance(linalg_op, _VIEWS) or not _is_computed(value, groups):
             return _of_blocks(b, tensor_of(value), groups)

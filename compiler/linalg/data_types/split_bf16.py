@@ -170,7 +170,7 @@ class Halved:
         return in_float32, halved
 
     def indices(self, step: AffineExpr, number: AffineExpr) -> tuple[list[AffineExpr], AffineExpr]:
-        """Where a number of a step lies in the data: in front of its halves, and in one of them."""
+        """The indices of a number of a step in the data: before its half, and within one."""
         linalg_op = self.linalg_op
         index = linalg_op.reads[self.data].index
         match self.channels:
@@ -217,7 +217,7 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
         return "its result is strided"
     summed = _channels(linalg_op, axes, source, data.index)
     if summed is None:
-        return "what it sums is neither in blocks nor in rows nor in planes"
+        return "its data are neither in blocks nor in rows nor in planes"
     channels, sums, inputs, group = summed
     if channels is Channels.WINDOW_ROWS:
         plain = OfRows(plain).weights
@@ -244,15 +244,15 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
 
 
 def fills_a_step(numbers: int, costs: CostModel) -> bool:
-    """Whether so many numbers of a row of a window, channel by channel, are worth a step."""
+    """Whether the numbers of a row of a window, channels included, are worth a step."""
     return numbers >= costs.filled_step * STEP
 
 
 def _channels(
     linalg_op: LinalgOp, axes: tuple[int, ...], source: Blocked, index: tuple[AffineForm, ...]
 ) -> tuple[Channels, tuple[int, ...], int, int | None] | None:
-    """How the summed channels lie, their loops, their axis in the plain weights, and the loop over
-    groups of them.
+    """The layout of the summed channels, their loops, their axis in the plain weights, and the loop
+    over groups of them.
     """
     rank = len(source.of.shape)
     first, last = index[0].bare, index[-1].bare

@@ -100,7 +100,7 @@ def _is_by_points(op: GenericOp) -> bool:
 
 
 def _inline(linalg_op: LinalgOp, reader: GenericOp) -> None:
-    """Write the reader anew, with the operands of what it read in place of that."""
+    """Write the reader anew, with the operands of the fused operation in place of its result."""
     old = LinalgOp(reader)
     pairs = zip(linalg_op.write.index, old.write.index, strict=True)
     loop_of = {mine.bare: theirs.bare or 0 for mine, theirs in pairs}

@@ -55,7 +55,7 @@ class Group:
 
     @property
     def value(self) -> Operation:
-        """What computes the element that is stored, whole or in bf16 parts."""
+        """The operation that computes the stored element, whole or in bf16 parts."""
         return self.epilogue[-1] if self.epilogue else self.anchor
 
     @property

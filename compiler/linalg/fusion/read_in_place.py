@@ -67,10 +67,10 @@ def _why_stored(linalg_op: LinalgOp, most_blocks: int) -> str | None:
     if shape[0] > most_blocks:
         return f"the sums have more than {most_blocks} blocks"
     (source,) = linalg_op.captured
-    return None if _is_selected(source) else "others than gathers read its operand, too"
+    return None if _is_gathered(source) else "others than gathers read its operand, too"
 
 
-def _is_selected(value: SSAValue) -> bool:
+def _is_gathered(value: SSAValue) -> bool:
     """Whether only gathers read a value, or concats of blocks for which that is so.
 
     Then it is contiguous in memory, too.
@@ -79,7 +79,7 @@ def _is_selected(value: SSAValue) -> bool:
         reader = use.operation
         if isinstance(reader, tensor.ConcatOp | tensor.CollapseShapeOp):
             outermost = not isinstance(reader, tensor.ConcatOp) or not reader.dim.value.data
-            if not outermost or not _is_selected(reader.results[0]):
+            if not outermost or not _is_gathered(reader.results[0]):
                 return False
             continue
         if not isinstance(reader, tensor.ExtractOp):

@@ -24,7 +24,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import collapse_of, sums_in_groups, ungrouped
-from ncc.compiler.linalg.layout.gather_channels import select_inside
+from ncc.compiler.linalg.layout.gather_channels import gather_inside
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     rebuilt_without,
@@ -114,7 +114,7 @@ class _Repeating:
     def _repeated(self, b: Builder, channels: int) -> SSAValue:
         """The data, with each channel once for each channel that its group makes."""
         count = self.linalg_op.extents[self.output]
-        return select_inside(b, self.data.value, [n // count for n in range(channels)]).value
+        return gather_inside(b, self.data.value, [n // count for n in range(channels)]).value
 
 
 def _reads_one_channel(linalg_op: LinalgOp, data: TensorAccess, group: int) -> bool:

@@ -1,7 +1,7 @@
 """Aligns groups and parts of concats to blocks of channels, by gathers in front of them.
 
     y[g, o] += x[g * 40 + i] * w[g, o, i]     ->      y[g, o] += s[g * 48 + i] * w[g, o, i]
-    concat(a, b) of 24 and 216 channels       ->      all channels of that, as a selection
+    concat(a, b) of 24 and 216 channels       ->      all channels of that, as a gather
 
 s takes the 40 channels of each group and, to fill its blocks, 8 times the last of them, which
 nobody reads. So every group begins with a block. If only gathers read a concat, of groups or of
@@ -27,11 +27,11 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
-from ncc.compiler.linalg.layout.gather_channels import select, select_inside
+from ncc.compiler.linalg.layout.gather_channels import gather, gather_inside
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packed_views import (
     has_gaps,
-    is_selected,
+    is_gathered,
     joins_channels,
     joins_ragged,
 )
@@ -65,14 +65,14 @@ class AlignChannels(Choice[_Concat, _Concat]):
             return None
         if shape[0] > most:
             return f"it has more than {most} channels"
-        return "gathers alone read it, gaps or not" if is_selected(op.result, axes) else op
+        return "gathers alone read it, gaps or not" if is_gathered(op.result, axes) else op
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         ops = ops_of(block)
         _AlignGroups(self.costs).run(block, decisions)
         axes = PackedAxes()
         for op in reversed(ops):
-            if isinstance(op, tensor.ConcatOp | tensor.CollapseShapeOp):
+            if isinstance(op, _Concat):
                 if self.decide_on(op, self._match(op, axes), decisions) is not None:
                     _align_concat(op)
                     axes = PackedAxes()
@@ -116,7 +116,7 @@ def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
     channels = [
         first + min(channel, size - 1) for first in groups for channel in range(lanes_in(size))
     ]
-    return select_inside(b, value, channels)
+    return gather_inside(b, value, channels)
 
 
 def _has_ragged_parts(concat_op: _Concat, axes: PackedAxes) -> bool:
@@ -135,7 +135,7 @@ def _align_concat(concat_op: _Concat) -> None:
     value = concat_op.result
     uses = [use for use in value.uses if not isinstance(use.operation, tensor.ExtractOp)]
     b = Builder(Block(), "layout")
-    selected = select(b, value, range(shape_of(value)[0]))
+    gathered = gather(b, value, range(shape_of(value)[0]))
     move_after(b, value)
     for use in uses:
-        use.operation.operands[use.index] = selected.value
+        use.operation.operands[use.index] = gathered.value

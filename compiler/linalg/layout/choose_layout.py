@@ -49,17 +49,22 @@ class LayoutChoice:
         return {op: packing for op, packing in self.packings.items() if op in packed}
 
     def reasons(self, packed: Mapping[Operation, object]) -> Iterator[tuple[GenericOp, str]]:
-        """Each computation, and why its result is packed, or is not."""
+        """Each linalg op, and why its result is packed, or is not."""
         for op in self.views:
             if op in self.unpackable:
                 yield op, self.unpackable[op]
                 continue
-            blocks, plain = (f"{cost / 1e3:,.0f} kB" for cost in self.costs[op])
-            least = "" if op in packed else "with conversions, blocks cost more; "
-            yield op, f"{least}estimated cost by itself: in blocks {blocks}, plain {plain}"
+            blocks, plain = self.costs[op]
+            if blocks == plain:
+                yield op, "as its neighbours, since either layout costs the same"
+                continue
+            shown = f"in blocks {blocks / 1e3:,.0f} kB, plain {plain / 1e3:,.0f} kB"
+            by_itself = (op in packed) == (blocks < plain)
+            reason = "" if by_itself else "conversions to the cheaper layout would cost more; "
+            yield op, f"{reason}estimated cost by itself: {shown}"
 
     def _add_costs(self, op: Operation) -> None:
-        """What either label costs an operation that can be packed."""
+        """Add the cost of either layout of an operation that can be packed."""
         if isinstance(op, GenericOp):
             linalg_op = self.views[op]
             packing = packing_of(linalg_op, self.axes)
@@ -75,7 +80,7 @@ class LayoutChoice:
                 self.problem.prefer(op, 0.0, 0.0)
 
     def _add_edges(self, op: Operation) -> None:
-        """What it costs when op and the producers of its operands have different labels."""
+        """Add the costs if op and the producers of its operands have different layouts."""
         captured = self.views[op].captured if isinstance(op, GenericOp) else ()
         for value in dict.fromkeys((*op.operands, *captured)):
             source = value.owner
@@ -85,7 +90,7 @@ class LayoutChoice:
                 self._read_given(op, value)
 
     def _read_given(self, op: Operation, value: SSAValue) -> None:
-        """What it costs to pack op because of a value that is plain in any case."""
+        """Add the cost of packing op which reads a value that is plain in any case."""
         if _goes_on_from(op, value):
             self.problem.pay_if_packed(op, NEVER)
         elif _wants_packed(op, self.packings[op], value):
@@ -93,9 +98,9 @@ class LayoutChoice:
             self.problem.pay_if_packed(op, self._apart(op, value))
 
     def _connect(self, source: Operation, op: Operation, value: SSAValue) -> None:
-        """What it costs when a value and op, which reads it, have different labels.
+        """Add the costs if a value and op, which reads it, have different layouts.
 
-        A computation that could be stored with what it reads takes a pass of its own then.
+        Then an operation that the kernel of its operand could store takes a pass over memory.
         """
         conversion = self._conversion(value)
         if op not in self.packings:
@@ -119,9 +124,9 @@ class LayoutChoice:
                 self.problem.read_plain(value, source, None, conversion)
 
     def _conversion(self, value: SSAValue) -> float:
-        """Bytes of one more write and read; where the last axis is packed, it is only a view.
+        """Bytes of one more write and read, one of them of whole blocks.
 
-        One side of it are whole blocks.
+        Where the last axis is packed, a view is enough.
         """
         shape = shape_of(value)
         if len(shape) <= 2:
@@ -131,20 +136,20 @@ class LayoutChoice:
         return one_pass(value) * (1 + waste / 2)
 
     def _copy(self, value: SSAValue) -> float:
-        """Bytes of putting in blocks a value that is not made here. Matrices whose rows are whole
-        blocks are in blocks as they lie.
+        """Bytes of packing a value that is plain in any case. Matrices whose rows are whole blocks
+        are in blocks as they lie.
         """
         shape = shape_of(value)
         ragged = len(shape) == 2 and shape[1] % BLOCK
         return one_pass(value) if ragged else self._conversion(value)
 
     def _apart(self, op: Operation, value: SSAValue) -> float:
-        """Bytes of the pass that op takes for itself where it could be stored with a value."""
+        """Bytes of the pass over memory of op, if the kernel of this operand could store it."""
         return one_pass(value) if self.followed.get(op) is value else 0.0
 
 
 def _goes_on_from(op: Operation, value: SSAValue) -> bool:
-    """Whether op accumulates into what another computation left in a plain value."""
+    """Whether op accumulates into a plain value that another operation made."""
     if not isinstance(op, GenericOp) or value is not outs_of(op):
         return False
     return not isinstance(value.owner, FillOp | tensor.EmptyOp)

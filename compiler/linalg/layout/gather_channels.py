@@ -4,7 +4,7 @@
         ->  x[c, p, q] = z[t[c], p, q],   y[c, p, q] = z[u[c], p, q]
 
 t and u are tables; the attribute `channels` of a gather has the same numbers. Where `PackChannels`
-chooses blocks, a gather takes lanes (`select_lanes`), and its concat may have gaps: each part
+chooses blocks, a gather takes lanes (`gather_lanes`), and its concat may have gaps: each part
 begins with a block of its own, whatever its extent is.
 
 Needs: the linalg level before layouts are chosen.  Breaks: nothing; results are equal bit by
@@ -45,31 +45,31 @@ from ncc.dialects.index_notation import Builder, Tensor
 
 
 @dataclass(frozen=True)
-class GatherChannels(Choice[tensor.CollapseShapeOp, "_Selection"]):
+class GatherChannels(Choice[tensor.CollapseShapeOp, "_Gather"]):
     """Write shuffles of a concat's channels, and slices of them, as gathers."""
 
     name = "gather-channels"
 
     costs: CostModel = CostModel()
 
-    def match(self, op: tensor.CollapseShapeOp) -> _Selection | str | None:
+    def match(self, op: tensor.CollapseShapeOp) -> _Gather | str | None:
         return _shuffled(op, self.costs.most_gathered_channels)
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        found: dict[SSAValue, _Selection] = {}
+        found: dict[SSAValue, _Gather] = {}
         for one in block.ops:
             if isinstance(one, tensor.CollapseShapeOp):
-                gather = self.decide(one, decisions)
+                shuffle = self.decide(one, decisions)
             else:
-                gather = _sliced(one, found)
-            if gather is not None:
-                found[one.results[0]] = gather
-        for value, gather in found.items():
+                shuffle = _sliced(one, found)
+            if shuffle is not None:
+                found[one.results[0]] = shuffle
+        for value, shuffle in found.items():
             uses = [use for use in value.uses if _result(use.operation) not in found]
             if not uses or not isinstance(value.owner, Operation):
                 continue
-            b = Builder(Block(), gather.doc)
-            made = select(b, gather.source, gather.channels)
+            b = Builder(Block(), shuffle.doc)
+            made = gather(b, shuffle.source, shuffle.channels)
             move_before(b, value.owner)
             made.value.name_hint = value.name_hint
             for use in uses:
@@ -78,7 +78,7 @@ class GatherChannels(Choice[tensor.CollapseShapeOp, "_Selection"]):
 
 
 @dataclass(frozen=True)
-class _Selection:
+class _Gather:
     """Channels of a concat, in the order of the result."""
 
     source: SSAValue
@@ -90,7 +90,7 @@ def _result(op: Operation) -> SSAValue | None:
     return op.results[0] if op.results else None
 
 
-def _shuffled(op: tensor.CollapseShapeOp, most: int) -> _Selection | str | None:
+def _shuffled(op: tensor.CollapseShapeOp, most: int) -> _Gather | str | None:
     """The channels that a collapsed transpose of a concat takes, if images stay as they are."""
     if not isinstance(op.src.owner, GenericOp):
         return None
@@ -116,7 +116,7 @@ def _shuffled(op: tensor.CollapseShapeOp, most: int) -> _Selection | str | None:
         return f"it has more than {most} channels"
     elements = product(*(range(move.shape[axis]) for axis in groups[0]))
     channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in elements]
-    return _Selection(source, tuple(channels), doc_of(op.src.owner))
+    return _Gather(source, tuple(channels), doc_of(op.src.owner))
 
 
 def _is_concat(value: SSAValue) -> bool:
@@ -135,7 +135,7 @@ def _is_concat(value: SSAValue) -> bool:
     return False
 
 
-def _sliced(op: Operation, found: dict[SSAValue, _Selection]) -> _Selection | None:
+def _sliced(op: Operation, found: dict[SSAValue, _Gather]) -> _Gather | None:
     """A slice of the channels of a gather."""
     if not isinstance(op, tensor.ExtractSliceOp) or op.source not in found:
         return None
@@ -143,10 +143,10 @@ def _sliced(op: Operation, found: dict[SSAValue, _Selection]) -> _Selection | No
     begin, *rest = op.static_offsets.get_values()
     if any(rest) or shape[1:] != shape_of(op.source)[1:]:
         return None
-    return _Selection(whole.source, whole.channels[begin : begin + shape[0]], whole.doc)
+    return _Gather(whole.source, whole.channels[begin : begin + shape[0]], whole.doc)
 
 
-def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
+def gather(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
     """Some channels of a value, in this order."""
     source = tensor_of(value)
     channel = b.table(np.array(channels))
@@ -156,15 +156,15 @@ def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
     return made
 
 
-def select_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
+def gather_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
     """The same; where a value is padded along other axes only, the gather is inside of the pad."""
     owner = value.owner
     if isinstance(owner, tensor.PadOp) and leaves_whole(owner, 0):
-        return same_view(b, owner, [select_inside(b, owner.source, channels)])
-    return select(b, value, channels)
+        return same_view(b, owner, [gather_inside(b, owner.source, channels)])
+    return gather(b, value, channels)
 
 
-def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
+def gather_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
     """Blocks of channels out of blocks: lane n of the result is lane `lanes[n]` of the source."""
     blocks = np.array(lanes).reshape(-1, BLOCK)
     block, lane = b.table(blocks // BLOCK), b.table(blocks % BLOCK)

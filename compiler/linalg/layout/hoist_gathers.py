@@ -24,7 +24,7 @@ from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.block_size import blocks_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, fill_number, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
-from ncc.compiler.linalg.layout.gather_channels import select
+from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.rewrite.insert import doc_of, rebuilt, replace_op
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
@@ -135,7 +135,7 @@ def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
     if linalg_op.channels is not None:
         (source,) = linalg_op.captured
         chosen = [linalg_op.channels[channel] for channel in channels]
-        return select(Builder(b.block, doc_of(op)), source, chosen)
+        return gather(Builder(b.block, doc_of(op)), source, chosen)
     loop = linalg_op.write.index[0].bare
     operands = [
         access.value

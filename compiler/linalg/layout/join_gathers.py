@@ -25,10 +25,10 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
-from ncc.compiler.linalg.layout.gather_channels import select
+from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.hoist_gathers import is_free
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
-from ncc.compiler.linalg.layout.packed_views import is_selected, joins_channels
+from ncc.compiler.linalg.layout.packed_views import is_gathered, joins_channels
 from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
@@ -55,10 +55,13 @@ class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
         axes = PackedAxes()
         if not joins_channels(op, axes):
             return None
-        if not any(_selection(value) for value in op.inputs if value.has_one_use()):
+        gathers = [value for value in op.inputs if _gather_of(value) is not None]
+        if not gathers:
             return None
+        if not any(value.has_one_use() for value in gathers):
+            return "others read the gathers that it joins, too"
         by_gathers = all(_reader(use.operation) for use in op.result.uses)
-        if not by_gathers or not is_selected(op.result, axes):
+        if not by_gathers or not is_gathered(op.result, axes):
             return "others than gathers of channels read it"
         most = self.costs.most_joined_parts
         return op if _has_few_parts(op, most) else f"its parts would be more than {most}"
@@ -75,7 +78,7 @@ class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
             erase_dead(block)
 
 
-def _selection(value: SSAValue) -> LinalgOp | None:
+def _gather_of(value: SSAValue) -> LinalgOp | None:
     """The gather that makes a value."""
     owner = value.owner
     linalg_op = LinalgOp(owner) if isinstance(owner, GenericOp) else None
@@ -106,7 +109,7 @@ def _has_few_parts(op: tensor.ConcatOp, most: int) -> bool:
 
 def _joined(op: tensor.ConcatOp) -> list[SSAValue]:
     """The values that a concat joins, or the sources of those that are gathers."""
-    sources = [_selection(value) for value in op.inputs]
+    sources = [_gather_of(value) for value in op.inputs]
     return [
         value if source is None else source.captured[0]
         for value, source in zip(op.inputs, sources, strict=True)
@@ -119,7 +122,7 @@ def _join(op: tensor.ConcatOp) -> None:
     new: list[int] = []
     first = 0
     for value in op.inputs:
-        source = _selection(value) if value.has_one_use() else None
+        source = _gather_of(value) if value.has_one_use() else None
         if source is None or source.channels is None:
             channels, made = tuple(range(shape_of(value)[0])), value
         else:
@@ -131,11 +134,11 @@ def _join(op: tensor.ConcatOp) -> None:
     concat_op = b.concat([tensor_of(value) for value in values], 0).value
     concat_op.name_hint = op.result.name_hint
     move_after(b, op.result)
-    for reader in _selections(op.result):
-        _select_anew(reader, concat_op, [new[channel] for channel in _channels(reader)])
+    for reader in _gathers_of(op.result):
+        _gather_anew(reader, concat_op, [new[channel] for channel in _channels(reader)])
 
 
-def _selections(value: SSAValue) -> list[GenericOp]:
+def _gathers_of(value: SSAValue) -> list[GenericOp]:
     """The operations that read a value at computed indices."""
     found = dict.fromkeys(_reader(use.operation) for use in value.uses)
     return [reader for reader in found if reader is not None]
@@ -149,10 +152,10 @@ def _channels(op: GenericOp) -> tuple[int, ...]:
     return channels
 
 
-def _select_anew(op: GenericOp, value: SSAValue, channels: Sequence[int]) -> None:
+def _gather_anew(op: GenericOp, value: SSAValue, channels: Sequence[int]) -> None:
     """Put a gather of other channels in place of one."""
     b = builder_for(op)
-    replace_op(op, b, select(b, value, channels))
+    replace_op(op, b, gather(b, value, channels))
 
 
 # --- the order of channels --------------------------------------------------------------------
@@ -170,7 +173,7 @@ def _sort_parts(block: Block) -> None:
         if (
             isinstance(op, tensor.ConcatOp)
             and joins_channels(op, axes)
-            and is_selected(op.result, axes)
+            and is_gathered(op.result, axes)
         ):
             first = 0
             for position, value in enumerate(op.inputs):
@@ -179,14 +182,14 @@ def _sort_parts(block: Block) -> None:
                 first += count
     for reader, channels in taken.items():
         (source,) = LinalgOp(reader).captured
-        _select_anew(reader, source, channels)
+        _gather_anew(reader, source, channels)
 
 
 def _reads(concat_op: SSAValue, first: int) -> Iterator[tuple[GenericOp, int]]:
     """The gathers from a concat, and from concats that it is part of, each with the index of this
     one's channel `first` there.
     """
-    for reader in _selections(concat_op):
+    for reader in _gathers_of(concat_op):
         yield reader, first
     for use in concat_op.uses:
         if isinstance(use.operation, tensor.ConcatOp):
@@ -219,5 +222,5 @@ def _sort_part(
         inside = range(first, first + count)
         taken[reader] = [first + moved_to[c - first] if c in inside else c for c in channels]
     b = Builder(Block())
-    op.operands[position] = select(b, value, order).value
+    op.operands[position] = gather(b, value, order).value
     move_before(b, op)

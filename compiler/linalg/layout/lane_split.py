@@ -1,4 +1,4 @@
-"""The loops of a computation, some of them split into blocks and the lanes of a block.
+"""Splits loops of a linalg op into blocks and the lanes of a block.
 
 y[o, p] += x[i, p] * w[o, i]    o and i split
     ->  y[o, p, o'] += x[i, p, i'] * w[o, i, i', o']       of x and y in blocks
@@ -35,7 +35,7 @@ class LaneSplit:
     def of(linalg_op: LinalgOp, packing: Packing, in_blocks: Sequence[bool]) -> LaneSplit:
         """The loop over the result's channels, and those that sum over operands in blocks.
 
-        in_blocks: of each operand, whether it is read so.
+        in_blocks: whether each operand is read in blocks.
         """
         inner = {packing.lane: len(linalg_op.extents)}
         for access, packed in zip(linalg_op.reads, in_blocks, strict=True):
@@ -51,14 +51,14 @@ class LaneSplit:
         return [*kinds, *(kinds[loop] for loop in self.inner)]
 
     def valid_extents(self, sums: Set[int]) -> Iterator[tuple[int, int, int]]:
-        """What a last block of summed channels has past them."""
+        """The extents of split loops whose last block has lanes past the summed channels."""
         for loop in sorted(sums):
             extent = self.linalg_op.extents[loop]
             if loop in self.inner and extent % BLOCK:
                 yield loop, self.inner[loop], extent
 
     def map_of(self, access: TensorAccess, axis: int | None) -> AffineMapAttr:
-        """Where an operand is read: in blocks along an axis, d there and d' at the end; of a plain
+        """The indices of an operand: in blocks along an axis, d there and d' at the end; in a plain
         one, d * 16 + d'.
         """
         results: list[AffineForm] = []
@@ -99,7 +99,7 @@ class LaneSplit:
         return indexing_map(len(self.linalg_op.extents) + len(self.inner), index)
 
     def rewrite_loop_numbers(self, ops: Iterable[Operation]) -> None:
-        """Where operations of the body ask for the number of a split loop d, answer d * 16 + d'."""
+        """Replace the index of a split loop d in the body by d * 16 + d'."""
         for op in ops:
             if not isinstance(op, IndexOp) or not op.result.uses or op.parent is None:
                 continue

@@ -36,7 +36,7 @@ from ncc.compiler.linalg.analysis.linalg_op import (
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant, weights_of
 from ncc.compiler.linalg.layout.blocks import pack, unpack, view_of_blocks
 from ncc.compiler.linalg.layout.choose_layout import LayoutChoice
-from ncc.compiler.linalg.layout.gather_channels import lanes_of, select_lanes
+from ncc.compiler.linalg.layout.gather_channels import gather_lanes, lanes_of
 from ncc.compiler.linalg.layout.lane_split import LaneSplit
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, takes_all
@@ -105,7 +105,7 @@ class _Packer:
         """An operation whose result is packed."""
         channels = LinalgOp(op).channels if isinstance(op, GenericOp) else None
         if isinstance(op, GenericOp) and channels is not None:
-            new = self._selection(op, channels)
+            new = self._gather_of(op, channels)
         elif isinstance(op, GenericOp) and packing is not None:
             new = self._computation(op, packing)
         else:
@@ -117,7 +117,7 @@ class _Packer:
     # --- values in the other layout ---------------------------------------------------------
 
     def _as_plain(self, value: SSAValue, before: Operation) -> SSAValue:
-        """A value as it was, unpacked once for all that read it so."""
+        """A plain value, unpacked once for all readers."""
         if value not in self.packed:
             return value
         if value not in self.plain:
@@ -153,12 +153,12 @@ class _Packer:
 
     # --- computations -----------------------------------------------------------------------
 
-    def _selection(self, op: GenericOp, channels: Sequence[int]) -> SSAValue:
-        """A selection of channels as one of lanes of the concat's blocks."""
+    def _gather_of(self, op: GenericOp, channels: Sequence[int]) -> SSAValue:
+        """A gather of channels as one of lanes of the concat's blocks."""
         (concat_op,) = LinalgOp(op).captured
         blocks = tensor_of(self._as_packed(concat_op, op))
         lanes = lanes_of(self._parts(concat_op), channels)
-        return self._insert(op, lambda b: select_lanes(b, blocks, lanes), doc_of(op))
+        return self._insert(op, lambda b: gather_lanes(b, blocks, lanes), doc_of(op))
 
     def _parts(self, value: SSAValue) -> list[int]:
         """How many channels each part of a value has: every part begins with a block of its own."""
@@ -240,7 +240,7 @@ class _Packer:
         return self.weights[key]
 
     def _outs(self, op: GenericOp, shape: Sequence[int]) -> SSAValue:
-        """What the computation starts from, in blocks."""
+        """The initial value of an operation, in blocks."""
         value = outs_of(op)
         if value in self.packed:
             return self.packed[value]

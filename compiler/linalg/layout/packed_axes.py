@@ -18,13 +18,13 @@ from ncc.dialects.element import BLOB_ELEMENTS
 class PackedAxes:
     """The axes of values, each found once; valid until an operation is rewritten.
 
-    selected: whether only gathers read a value, as `packed_views.is_selected` finds.
+    gathered: whether only gathers read a value, as `packed_views.is_gathered` finds.
     `PackChannels` writes blocks beside the operations that it finds, and erases these at the end.
     """
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, int | None] = {}
-        self.selected: dict[SSAValue, bool] = {}
+        self.gathered: dict[SSAValue, bool] = {}
 
     def of(self, value: SSAValue) -> int | None:
         """The axis of a value; None where blocks make no sense."""

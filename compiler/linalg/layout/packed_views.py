@@ -23,7 +23,7 @@ def has_gaps(op: Operation, axes: PackedAxes) -> bool:
             if joins_ragged(op):
                 return True
             sources = (value.owner for value in op.inputs)
-            return is_selected(op.result, axes) and any(
+            return is_gathered(op.result, axes) and any(
                 isinstance(source, Operation) and has_gaps(source, axes) for source in sources
             )
         case tensor.CollapseShapeOp():
@@ -37,7 +37,7 @@ def joins_ragged(op: tensor.ConcatOp) -> bool:
     return any(shape_of(value)[0] % BLOCK for value in op.inputs[:-1]) and not op.dim.value.data
 
 
-def is_selected(value: SSAValue, axes: PackedAxes) -> bool:
+def is_gathered(value: SSAValue, axes: PackedAxes) -> bool:
     """Whether only gathers of channels read a value, or concats for which that is so.
 
     `axes` keeps the answer for all these concats: one may follow the other through the network.
@@ -46,19 +46,19 @@ def is_selected(value: SSAValue, axes: PackedAxes) -> bool:
     left = [value]
     while left:
         one = left.pop()
-        if axes.selected.get(one):
+        if axes.gathered.get(one):
             continue
-        concats = _joined(one, axes) if one not in axes.selected else None
+        concats = _joined(one, axes) if one not in axes.gathered else None
         if concats is None:
             part: SSAValue | None = one
             while part is not None:
-                axes.selected[part] = False
+                axes.gathered[part] = False
                 part = parts[part]
             return False
         new = [concat_op for concat_op in concats if concat_op not in parts]
         parts |= dict.fromkeys(new, one)
         left += new
-    axes.selected |= dict.fromkeys(parts, True)
+    axes.gathered |= dict.fromkeys(parts, True)
     return True
 
 
@@ -69,12 +69,12 @@ def _joined(value: SSAValue, axes: PackedAxes) -> list[SSAValue] | None:
     readers = [use.operation for use in value.uses]
     concats = [op for op in readers if isinstance(op, tensor.ConcatOp)]
     others = (op for op in readers if not isinstance(op, tensor.ConcatOp))
-    if not all(map(_selects, others)) or not all(joins_channels(op, axes) for op in concats):
+    if not all(map(_is_in_gather, others)) or not all(joins_channels(op, axes) for op in concats):
         return None
     return [concat_op.result for concat_op in concats]
 
 
-def _selects(reader: Operation) -> bool:
+def _is_in_gather(reader: Operation) -> bool:
     """Whether an operation in a body belongs to a gather of channels."""
     op = reader.parent_op()
     return isinstance(op, GenericOp) and LinalgOp(op).channels is not None
@@ -100,7 +100,7 @@ def view_can_pack(op: Operation, axes: PackedAxes) -> bool:
             return not low[0] and len(low) >= 3
         case tensor.ConcatOp():
             rank = len(shape_of(op.result))
-            return rank >= 3 and (not has_gaps(op, axes) or is_selected(op.result, axes))
+            return rank >= 3 and (not has_gaps(op, axes) or is_gathered(op.result, axes))
         case tensor.ExtractSliceOp():
             begin, size = int(op.static_offsets.get_values()[0]), shape_of(op.result)[0]
             ends = begin + size == shape_of(op.source)[0]
@@ -109,7 +109,7 @@ def view_can_pack(op: Operation, axes: PackedAxes) -> bool:
         case tensor.CollapseShapeOp():
             groups = groups_of(op)
             whole = len(groups) >= 3 and axes.of(op.src) == groups[0][-1]
-            return whole and (not has_gaps(op, axes) or is_selected(op.result, axes))
+            return whole and (not has_gaps(op, axes) or is_gathered(op.result, axes))
         case tensor.ExpandShapeOp():
             axis = axes.of(op.src)
             if axis is None or len(shape_of(op.src)) < 3:

@@ -196,6 +196,6 @@ def _is_read_by_channel(linalg_op: LinalgOp, value: SSAValue, lane: int) -> bool
 
 
 def takes_all(linalg_op: LinalgOp) -> bool:
-    """Whether it is a selection of all channels, in order: nothing moves but in blocks."""
+    """Whether it is a gather of all channels, in order: nothing moves but in blocks."""
     channels = linalg_op.channels
     return channels is not None and channels == tuple(range(shape_of(linalg_op.captured[0])[0]))

@@ -127,7 +127,7 @@ def _steps(
 
 
 def _scratch(function: func.FuncOp, most_on_stack: int) -> tuple[Subview | None, ...]:
-    """Where the scratch memory of a kernel is: on the stack (None), or in the arena if it is large.
+    """The scratch memory of a kernel: subviews of the arena, or None for the stack.
 
     Iterations may run at the same time, so that each has its own on the stack of its thread.
     """

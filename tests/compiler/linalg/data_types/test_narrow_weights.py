@@ -188,7 +188,7 @@ def test_rows_of_a_table(make_network: Callable[..., ModuleOp]) -> None:
 
 
 def test_columns_of_a_table_stay(make_network: Callable[..., ModuleOp]) -> None:
-    """What is taken here and there is a selection of channels."""
+    """What is taken here and there is a gather of channels."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         table = b.weight(drawn(INPUTS, 64))

@@ -1,4 +1,4 @@
-"""Sums read the lanes of a selection where they lie, if they alone read it."""
+"""Sums read the lanes of a gather where they lie, if they alone read it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.fusion.fusion_groups import find_groups
 from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
-from ncc.compiler.linalg.layout.gather_channels import select
+from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
@@ -31,41 +31,41 @@ def concat_op(b: Builder, x: Tensor) -> Tensor:
 
 
 def one_reader(b: Builder, x: Tensor) -> list[Tensor]:
-    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 20)]
+    return [pointwise_convolution(b, gather(b, concat_op(b, x).value, CHANNELS), 20)]
 
 
 def two_readers(b: Builder, x: Tensor) -> list[Tensor]:
-    selected = select(b, concat_op(b, x).value, CHANNELS)
-    return [pointwise_convolution(b, selected, 20), pointwise_convolution(b, selected, 32)]
+    gathered = gather(b, concat_op(b, x).value, CHANNELS)
+    return [pointwise_convolution(b, gathered, 20), pointwise_convolution(b, gathered, 32)]
 
 
 BLOCKS = CostModel().most_blocks_in_place
 
 
 def many_results(b: Builder, x: Tensor) -> list[Tensor]:
-    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 16 * BLOCKS + 1)]
+    return [pointwise_convolution(b, gather(b, concat_op(b, x).value, CHANNELS), 16 * BLOCKS + 1)]
 
 
 def window(b: Builder, x: Tensor) -> list[Tensor]:
     """What works channel by channel reads vectors of lanes."""
-    x = select(b, concat_op(b, x).value, CHANNELS)
+    x = gather(b, concat_op(b, x).value, CHANNELS)
     w = b.weight(WeightAttr.of(np.ones((x.shape[0], 2), np.float32)))
     c, y, z, k = b.loops(f"c y:{x.shape[1] - 1} z:{x.shape[2]} k:2")
     return [b.sum((c, y, z), (k,), x[c, y + k, z] * w[c, k])]
 
 
 def as_many_results(b: Builder, x: Tensor) -> list[Tensor]:
-    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 16 * BLOCKS)]
+    return [pointwise_convolution(b, gather(b, concat_op(b, x).value, CHANNELS), 16 * BLOCKS)]
 
 
 def few_results(b: Builder, x: Tensor) -> list[Tensor]:
     """Fewer than a block of them."""
-    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 3)]
+    return [pointwise_convolution(b, gather(b, concat_op(b, x).value, CHANNELS), 3)]
 
 
 def inner_product(b: Builder, x: Tensor) -> list[Tensor]:
     """Sums over the whole image: results are no image."""
-    x = select(b, concat_op(b, x).value, CHANNELS)
+    x = gather(b, concat_op(b, x).value, CHANNELS)
     w = b.weight(WeightAttr.of(np.ones((32, *x.shape), np.float32)))
     o, c, y, z = b.loops("o c y z")
     return [b.sum((o,), (c, y, z), x[c, y, z] * w[o, c, y, z])]
@@ -73,7 +73,7 @@ def inner_product(b: Builder, x: Tensor) -> list[Tensor]:
 
 def largest(b: Builder, x: Tensor) -> list[Tensor]:
     """A window of what is no sum of products."""
-    x = select(b, concat_op(b, x).value, CHANNELS)
+    x = gather(b, concat_op(b, x).value, CHANNELS)
     c, y, z, k = b.loops(f"c y:{x.shape[1] - 1} z k:2")
     return [b.max((c, y, z), (k,), x[c, y + k, z])]
 
@@ -81,14 +81,14 @@ def largest(b: Builder, x: Tensor) -> list[Tensor]:
 def read_besides(b: Builder, x: Tensor) -> list[Tensor]:
     """A concat with a reader that may want a border around it."""
     whole = concat_op(b, x)
-    return [pointwise_convolution(b, select(b, whole.value, CHANNELS), 20), whole]
+    return [pointwise_convolution(b, gather(b, whole.value, CHANNELS), 20), whole]
 
 
 def two_concats(b: Builder, x: Tensor, axis: int = 0) -> list[Tensor]:
-    """A selection of a part of what another one is of."""
+    """A gather of a part of what another one is of."""
     parts = [pointwise_convolution(b, x, 32) for _ in range(2)]
-    some = select(b, b.concat(parts, axis).value, [*range(0, 32, 2), *range(1, 6)])
-    backwards = select(b, parts[0].value, range(31, -1, -1))
+    some = gather(b, b.concat(parts, axis).value, [*range(0, 32, 2), *range(1, 6)])
+    backwards = gather(b, parts[0].value, range(31, -1, -1))
     return [pointwise_convolution(b, backwards, 20), pointwise_convolution(b, some, 20)]
 
 
@@ -99,7 +99,7 @@ def concat_of_rows(b: Builder, x: Tensor) -> list[Tensor]:
 
 def concat_that_is_read(b: Builder, x: Tensor) -> list[Tensor]:
     parts = [pointwise_convolution(b, x, 32) for _ in range(2)]
-    backwards = select(b, parts[0].value, range(31, -1, -1))
+    backwards = gather(b, parts[0].value, range(31, -1, -1))
     return [pointwise_convolution(b, backwards, 20), b.concat(parts, 0)]
 
 
@@ -123,7 +123,7 @@ def concat_that_is_read(b: Builder, x: Tensor) -> list[Tensor]:
 def test_which(
     make_network: MakeNetwork, write: Callable[..., list[Tensor]], in_place: int
 ) -> None:
-    """A selection that is read in place is part of its reader's kernel."""
+    """A gather that is read in place is part of its reader's kernel."""
     module = make_network([(16, 5, 4)], write)
     after(module, PackChannels())
     block = network_of(module).body.block

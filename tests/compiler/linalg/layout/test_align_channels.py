@@ -50,7 +50,7 @@ def wide(b: Builder, x: Tensor, groups: int) -> Tensor:
 
 
 def aligned(module: ModuleOp) -> tuple[list[int], int]:
-    """How many channels the pass's selections take, and how many of them take lanes of blocks."""
+    """How many channels the pass's gathers take, and how many of them take lanes of blocks."""
     found = after(module, AlignChannels())
     counts = [len(linalg_op.channels) for linalg_op in found if linalg_op.channels is not None]
     return counts, sum(linalg_op.lanes is not None for linalg_op in after(module, PackChannels()))
@@ -70,7 +70,7 @@ def test_groups(make_network: MakeNetwork, size: int, counts: list[int]) -> None
 
 
 def test_padded_groups(make_network: MakeNetwork) -> None:
-    """What is selected is padded afterwards."""
+    """What is gathered is padded afterwards."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return wide(b, b.pad(convolution(b, x, 40), [0, 1, 1], [0, 1, 1], 0.5), 2)

@@ -254,7 +254,7 @@ def test_one_sum_is_no_block(packed: Packed) -> None:
 
 
 def test_why_a_value_is_packed_or_not(make_network: MakeNetwork) -> None:
-    """The costs of both layouts are told; what no blocks can hold has a reason instead."""
+    """By the costs of both layouts, or for a reason that blocks are impossible."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         sums = convolution(b, x, 32)

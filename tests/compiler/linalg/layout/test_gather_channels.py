@@ -1,4 +1,4 @@
-"""Shuffles of concats become selections, in blocks too, and every number stays where it belongs."""
+"""Shuffles of concats become gathers, in blocks too, and every number stays where it belongs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def shuffled(b: Builder, x: Tensor, groups: int) -> Tensor:
     return b.collapse(b.map((n, g, y, z), x[g * size + n, y, z]), [[0, 1], [2], [3]])
 
 
-def selected(module: ModuleOp, costs: CostModel = COSTS) -> tuple[int, int]:
-    """How many selections the pass makes, and how many of them take lanes of blocks."""
+def gathered(module: ModuleOp, costs: CostModel = COSTS) -> tuple[int, int]:
+    """How many gathers the pass makes, and how many of them take lanes of blocks."""
     gathers = after(module, GatherChannels(costs))
     count = sum(linalg_op.channels is not None for linalg_op in gathers)
     return count, sum(linalg_op.lanes is not None for linalg_op in after(module, PackChannels()))
@@ -47,11 +47,11 @@ def test_halves_of_a_shuffle(make_network: MakeNetwork, half: int) -> None:
         parts = [b.slice(z, (first, 0, 0), (half, *z.shape[1:])) for first in (0, half)]
         return [pointwise_convolution(b, part, 32) for part in parts]
 
-    assert selected(make_network([(16, 5, 7)], write)) == (2, 2)
+    assert gathered(make_network([(16, 5, 7)], write)) == (2, 2)
 
 
 def test_a_whole_shuffle_beside_its_half(make_network: MakeNetwork) -> None:
-    """Both are selections of the concat."""
+    """Both are gathers of the concat."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         z = shuffled(
@@ -60,7 +60,7 @@ def test_a_whole_shuffle_beside_its_half(make_network: MakeNetwork) -> None:
         half = b.slice(z, (36, 0, 0), (36, *z.shape[1:]))
         return [pointwise_convolution(b, z, 16), pointwise_convolution(b, half, 32)]
 
-    assert selected(make_network([(32, 4, 4)], write)) == (2, 2)
+    assert gathered(make_network([(32, 4, 4)], write)) == (2, 2)
 
 
 def test_a_concat_with_another_reader_has_no_gaps(make_network: MakeNetwork) -> None:
@@ -73,7 +73,7 @@ def test_a_concat_with_another_reader_has_no_gaps(make_network: MakeNetwork) -> 
             pointwise_convolution(b, concat_op, 32),
         ]
 
-    count, _ = selected(make_network([(16, 6, 6)], write))
+    count, _ = gathered(make_network([(16, 6, 6)], write))
     assert count == 1
 
 
@@ -89,7 +89,7 @@ def test_nothing_else_is_a_selection(make_network: MakeNetwork) -> None:
             b.collapse(transposed, [[0, 1], [2], [3]]),
         ]
 
-    assert selected(make_network([(16, 6, 6)], write)) == (0, 0)
+    assert gathered(make_network([(16, 6, 6)], write)) == (0, 0)
     told = reasons(GatherChannels(), make_network([(16, 6, 6)], write))
     assert told == ["it moves rows or columns, too"]
 
@@ -103,7 +103,7 @@ def test_rows_that_become_an_image_are_no_selection(make_network: MakeNetwork) -
         image = b.map((n, g, y, z), concat_op[g * 16 + n, z])
         return [b.collapse(image, [[0, 1], [2], [3]])]
 
-    assert selected(make_network([(16, 6)], write)) == (0, 0)
+    assert gathered(make_network([(16, 6)], write)) == (0, 0)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -126,7 +126,7 @@ def test_random_units(make_network: MakeNetwork, seed: int) -> None:
             right = pointwise_convolution(b, rest, draw.choice([6, 16, 24]))
         return [left, right]
 
-    count, _ = selected(make_network([(16, 3, 5)], write))
+    count, _ = gathered(make_network([(16, 3, 5)], write))
     assert count == 6
 
 
@@ -140,11 +140,11 @@ def test_parts_begin_with_blocks_of_their_own() -> None:
 def test_shuffles_of_very_many_channels_stay(
     make_network: MakeNetwork, most: int, count: int
 ) -> None:
-    """A selection is a list of its channels."""
+    """A gather is a list of its channels."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         concat_op = b.concat([pointwise_convolution(b, x, 24), pointwise_convolution(b, x, 24)], 0)
         return pointwise_convolution(b, shuffled(b, concat_op, 2), 32)
 
     costs = replace(COSTS, most_gathered_channels=most)
-    assert selected(make_network([(16, 6, 6)], write), costs)[0] == count
+    assert gathered(make_network([(16, 6, 6)], write), costs)[0] == count

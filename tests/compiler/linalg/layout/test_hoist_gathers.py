@@ -1,4 +1,4 @@
-"""Selections go as far up as they become part of others or of constants, and no further."""
+"""Gathers go as far up as they become part of others or of constants, and no further."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 
 import ncc
 from ncc.compiler.linalg.layout.align_channels import AlignChannels
-from ncc.compiler.linalg.layout.gather_channels import GatherChannels, select
+from ncc.compiler.linalg.layout.gather_channels import GatherChannels, gather
 from ncc.compiler.linalg.layout.hoist_gathers import HoistGathers
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
@@ -48,7 +48,7 @@ def pooled(b: Builder, x: Tensor) -> Tensor:
 
 
 def hoisted(module: ModuleOp, *before: ModulePass) -> list[int]:
-    """How many channels each selection takes that is left."""
+    """How many channels each gather takes that is left."""
     found = after(module, *before, HoistGathers())
     after(module, PackChannels())
     return [len(linalg_op.channels) for linalg_op in found if linalg_op.channels is not None]
@@ -59,19 +59,19 @@ def test_rows_of_weights(make_network: MakeNetwork) -> None:
 
     def write(b: Builder, x: Tensor) -> Tensor:
         z = pooled(b, depthwise(b, dense(b, x, 32)))
-        return dense(b, select(b, z.value, range(31, -1, -1)), 16)
+        return dense(b, gather(b, z.value, range(31, -1, -1)), 16)
 
     assert hoisted(make_network([(16, 5, 4)], write)) == []
 
 
 def test_more_outputs_cost_more(make_network: MakeNetwork) -> None:
-    """A convolution makes no more blocks than before; depthwise ones do between selections."""
+    """A convolution makes no more blocks than before; depthwise ones do between gathers."""
 
     def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
         wide = [*range(20)] * 2
-        z = select(b, depthwise(b, dense(b, x, 20)).value, wide)
-        backwards = depthwise(b, select(b, y.value, range(19, -1, -1)))
-        return [z, select(b, backwards.value, wide)]
+        z = gather(b, depthwise(b, dense(b, x, 20)).value, wide)
+        backwards = depthwise(b, gather(b, y.value, range(19, -1, -1)))
+        return [z, gather(b, backwards.value, wide)]
 
     assert hoisted(make_network([(16, 5, 4), (20, 5, 4)], write)) == [40, 40]
 
@@ -86,13 +86,13 @@ def test_what_is_not_for_the_selection_alone(make_network: MakeNetwork, other: s
             at = tuple(b.loops_of(made.shape))
             made = b.map(at, made[at] + y[at])
         kept = [made] if other == "reader" else []
-        return [*kept, select(b, made.value, range(31, -1, -1))]
+        return [*kept, gather(b, made.value, range(31, -1, -1))]
 
     assert hoisted(make_network([(16, 5, 4), (32, 5, 4)], write)) == [32]
 
 
 def test_groups_behind_a_shuffle(make_network: MakeNetwork) -> None:
-    """One selection makes both the shuffle and the groups, in front of the depthwise sum."""
+    """One gather makes both the shuffle and the groups, in front of the depthwise sum."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         w, v = whole_numbers(b, 3, 20, 16), whole_numbers(b, 3, 32, 20)

@@ -19,7 +19,7 @@ import ncc
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.layout.gather_channels import select
+from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.hoist_gathers import HoistGathers
 from ncc.compiler.linalg.layout.join_gathers import JoinGathers
 from ncc.dialects.index_notation import Builder, Tensor
@@ -34,7 +34,7 @@ def unit(b: Builder, passed: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     """Even channels of both go on as they are, the odd ones are for the next unit."""
     concat_op = b.concat([passed, pointwise_convolution(b, x, x.shape[0])], 0).value
     channels = range(2 * x.shape[0])
-    return select(b, concat_op, channels[::2]), select(b, concat_op, channels[1::2])
+    return gather(b, concat_op, channels[::2]), gather(b, concat_op, channels[1::2])
 
 
 def units(b: Builder, x: Tensor, count: int = 3) -> Tensor:
@@ -45,7 +45,7 @@ def units(b: Builder, x: Tensor, count: int = 3) -> Tensor:
 
 
 def concats(module: ModuleOp) -> list[tuple[bool, ...]]:
-    """Which parts of each concat are selections."""
+    """Which parts of each concat are gathers."""
     return [
         tuple(
             isinstance(v.owner, GenericOp) and bool(LinalgOp(v.owner).channels) for v in op.inputs
@@ -56,7 +56,7 @@ def concats(module: ModuleOp) -> list[tuple[bool, ...]]:
 
 
 def test_units(make_network: MakeNetwork) -> None:
-    """Only what is computed with is selected, and concats hold what was made."""
+    """Only what is computed with is gathered, and concats hold what was made."""
     module = make_network([(16, 3, 2)], units)
     assert concats(module) == [(False, False), (True, False), (True, False), (True, True)]
     found = after(module, JoinGathers(), HoistGathers())
@@ -66,7 +66,7 @@ def test_units(make_network: MakeNetwork) -> None:
 
 
 def test_units_nest_deeper_than_calls_of_python(make_network: MakeNetwork) -> None:
-    """A concat holds all before it, through its selections, and of those only some are counted."""
+    """A concat holds all before it, through its gathers, and of those only some are counted."""
     count = sys.getrecursionlimit() // 2
     module = make_network([(16, 3, 2)], lambda b, x: units(b, x, count))
     JoinGathers().apply(Context(), module)
@@ -76,7 +76,7 @@ def test_units_nest_deeper_than_calls_of_python(make_network: MakeNetwork) -> No
 
 
 def test_parts_are_made_in_order(make_network: MakeNetwork) -> None:
-    """Each selection takes neighbours of each part."""
+    """Each gather takes neighbours of each part."""
     module = make_network([(16, 3, 2)], units)
     found = after(module, JoinGathers(), HoistGathers())
     first, second = [v.channels for v in found if v.channels is not None][:2]
@@ -86,20 +86,23 @@ def test_parts_are_made_in_order(make_network: MakeNetwork) -> None:
 
 @pytest.mark.parametrize("other", ["concat", "part"])
 def test_what_somebody_else_reads(make_network: MakeNetwork, other: str) -> None:
-    """A concat that is needed whole, or a selection that is, stays."""
+    """A concat that is needed whole, or a gather that is, stays."""
 
     def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
-        passed = select(b, b.concat([x, y], 0).value, range(0, 32, 2))
+        passed = gather(b, b.concat([x, y], 0).value, range(0, 32, 2))
         concat_op = b.concat([passed, pointwise_convolution(b, y, 16)], 0)
         kept = concat_op if other == "concat" else passed
         return [
             pointwise_convolution(b, kept, 8),
-            pointwise_convolution(b, select(b, concat_op.value, range(31, -1, -1)), 8),
+            pointwise_convolution(b, gather(b, concat_op.value, range(31, -1, -1)), 8),
         ]
 
     module = make_network([(16, 3, 2), (16, 3, 2)], write)
-    told = ["others than gathers of channels read it"] if other == "concat" else []
-    assert reasons(JoinGathers(), module) == told
+    reader = {
+        "concat": "others than gathers of channels read it",
+        "part": "others read the gathers that it joins, too",
+    }
+    assert reasons(JoinGathers(), module) == [reader[other]]
     assert concats(module) == [(False, False), (True, False)]
 
 

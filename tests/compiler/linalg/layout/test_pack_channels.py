@@ -16,7 +16,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.layout.gather_channels import select
+from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
@@ -289,7 +289,7 @@ def test_a_result_at_strided_places_is_packed(make_network: MakeNetwork) -> None
     assert [shape_of(op.results[0]) for op in sums] == [(2, 5, 12, BLOCK)] * 2
 
 
-def test_channels_of_a_stack_of_products_are_selected_one_by_one(
+def test_channels_of_a_stack_of_products_are_gathered_one_by_one(
     make_network: MakeNetwork,
 ) -> None:
     """Blocks of such products run along their columns, and hold no lanes of channels."""
@@ -299,7 +299,7 @@ def test_channels_of_a_stack_of_products_are_selected_one_by_one(
         w = layers.weight(11, 33, 15)
         g, y, z, k = b.loops("g y z k")
         stack = b.sum((g, y, z), over=(k,), of=x[g, y, k] * w[g, z, k])
-        return layers.depthwise(select(b, stack.value, [n // 3 for n in range(33)]))
+        return layers.depthwise(gather(b, stack.value, [n // 3 for n in range(33)]))
 
     x = np.random.default_rng(3).standard_normal((11, 16, 15)).astype(np.float32)
     module = make_network([x.shape], write)

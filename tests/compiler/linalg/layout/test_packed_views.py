@@ -12,9 +12,9 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.layout.gather_channels import select
+from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
-from ncc.compiler.linalg.layout.packed_views import has_gaps, is_selected
+from ncc.compiler.linalg.layout.packed_views import has_gaps, is_gathered
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
@@ -51,26 +51,26 @@ def test_concats_may_lie_in_one_another_to_any_depth(make_network: MakeNetwork) 
         return x
 
     block = network_of(make_network([(16, 1, 1)], write)).body.block
-    assert not is_selected(block.args[0], PackedAxes())
+    assert not is_gathered(block.args[0], PackedAxes())
 
 
-@pytest.mark.parametrize("selected", [False, True])
+@pytest.mark.parametrize("gathered", [False, True])
 @pytest.mark.parametrize("step", [1, -1])
 def test_concats_behind_one_another_are_looked_at_once(
-    make_network: MakeNetwork, selected: bool, step: int
+    make_network: MakeNetwork, gathered: bool, step: int
 ) -> None:
     """In either order, and whatever reads the last one."""
 
     def write(count: int, b: Builder, x: Tensor) -> Tensor:
         for _ in range(count):
             x = b.concat([x, b.full((16, 1, 1), 0.0)], 0)
-        return select(b, x.value, range(0, 336, 2)) if selected else x
+        return gather(b, x.value, range(0, 336, 2)) if gathered else x
 
     lines: list[int] = []
     for count in (20, 40):
         block = network_of(make_network([(16, 1, 1)], partial(write, count))).body.block
         concats = [op.result for op in block.ops if isinstance(op, tensor.ConcatOp)]
         values, axes = [block.args[0], *concats][::step], PackedAxes()
-        lines.append(sum(lines_of(is_selected, value, axes) for value in values))
-        assert all(is_selected(value, axes) == selected for value in values)
+        lines.append(sum(lines_of(is_gathered, value, axes) for value in values))
+        assert all(is_gathered(value, axes) == gathered for value in values)
     assert lines[1] < 2.2 * lines[0]

@@ -1,5 +1,5 @@
 // passes: convert-ncnn-to-linalg,pack-channels
-// Where conversions cost more than vectors bring, all stays plain.
+// Not: conversions cost more than vectors save.
 builtin.module {
   func.func @network() -> tensor<16x4x4xf32> attributes {outputs = ["y"]} {
     %x = ncnn.Input() {layer = "x", blobs = ["x"], line = 3 : i32, w = 4 : i32, h = 4 : i32, c = 16 : i32} : () -> tensor<16x4x4xf32>

@@ -1,5 +1,5 @@
 // passes: join-gathers
-// Not: the selection is needed by itself.
+// Not: another reader needs the gather by itself.
 builtin.module {
   func.func @network(%0: tensor<2x1x1xf32>, %1: tensor<2x1x1xf32>) -> (tensor<2x1x1xf32>, tensor<2x1x1xf32>) attributes {inputs = ["input0", "input1"], outputs = ["output0", "output1"]} {
     %2 = tensor.concat dim(0) %0, %1 : (tensor<2x1x1xf32>, tensor<2x1x1xf32>) -> tensor<4x1x1xf32>

@@ -1,5 +1,5 @@
 // passes: read-in-place
-// Not: the selection is needed by itself.
+// Not: another reader needs the gather by itself.
 builtin.module {
   func.func @network(%0: tensor<2x3x2x16xf32>) -> (tensor<1x3x2x16xf32>, tensor<1x3x2x16xf32>) attributes {inputs = ["input0"], outputs = ["output0", "output1"]} {
     %1 = arith.constant dense<[[0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]]> : tensor<1x16xindex>

@@ -1,5 +1,5 @@
 // passes: hoist-gathers
-// Not: the channels would be selected in front of the sum instead of behind it.
+// Not: a sum would compute more channels, if they were gathered in front of it.
 builtin.module {
   func.func @network(%0: tensor<4x3x2xf32>) -> tensor<3x2x2xf32> attributes {inputs = ["input0"], outputs = ["output0"]} {
     %1 = ncnn.constant <[4, 2] random 7 0 1.0 0.0> : tensor<4x2xf32>

@@ -1,5 +1,5 @@
 // passes: fuse-producers
-// Not: it is read at another point than it is written at.
+// Not: it is read at another index than it is written at.
 builtin.module {
   func.func @network(%0: tensor<3x2x2xf32>) -> tensor<3x2x2xf32> attributes {inputs = ["input0"], outputs = ["output0"]} {
     %1 = tensor.empty() : tensor<3x2x2xf32>

@@ -1,5 +1,5 @@
 // passes: convert-ncnn-to-linalg,pack-channels
-// A matrix that is fed, whose rows are no whole blocks, is read where it lies: few rows share a copy.
+// Not: an input whose rows are no whole blocks is read as it lies, because few rows share a copy.
 builtin.module {
   func.func @network() -> tensor<2x37xf32> attributes {outputs = ["y"]} {
     %a = ncnn.Input() {layer = "a", blobs = ["a"], line = 3 : i32, w = 40 : i32, h = 2 : i32} : () -> tensor<2x40xf32>

@@ -1,7 +1,7 @@
 """Small networks take the plans of large ones, and compute the same.
 
-From what size on a plan pays is a number beside the pass that chooses it. Networks of tests are
-small, and would meet few such plans: here these numbers are drawn, and the core with its caches.
+The cost model has numbers that say from what size on a plan pays. Networks of tests are small, and
+would meet few such plans: here these numbers are drawn, and the core with its caches.
 What a run leaves in its memory is overwritten before the next, so that nothing is read that the
 run has not made.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +77,6 @@ DRAWN: Mapping[str, Sequence[float]] = {
     "arena_tries": (1, 3),
 }
 """Numbers of the cost model, and what else they may be."""
-
-MODULES: Mapping[str, Mapping[str, Sequence[float]]] = {}
-"""Numbers that stand beside passes in compiler/linalg, and what else they may be."""
 
 CORES = {
     "l1_bytes": (1 << 10, 8 << 10, 1 << 20),
@@ -176,18 +172,6 @@ def drawn_costs(rng: np.random.Generator) -> CostModel:
     return CostModel(**drawn)
 
 
-def draw(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Set some of the numbers beside passes; what was set."""
-    likely, said = rng.choice([0.2, 0.6, 1.0]), []
-    for module, numbers in MODULES.items():
-        for name, values in numbers.items():
-            if rng.random() < likely:
-                value = values[int(rng.integers(len(values)))]
-                monkeypatch.setattr(import_module(f"ncc.compiler.linalg.{module}"), name, value)
-                said.append(f"{module}.{name} = {value}")
-    return said
-
-
 def runs(model: Model, feeds: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Two runs; before the second, all memory of the first is filled with numbers that are none."""
     first = model.run(feeds)
@@ -213,15 +197,14 @@ def test_numbers(seeds: range, convolutions: Grow, tmp_path: Path) -> None:
         rng, network = np.random.default_rng([seed, 15]), convolutions(seed)
         param, bin = network.save(tmp_path)
         wanted = interpret(read(param, bin).module, network.feeds)
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            core, costs = drawn_core(rng), drawn_costs(rng)
-            target = replace(Target.of("host", tiles=False), core=core, costs=costs)
-            said = "\n".join([f"seed {seed}", *draw(rng, monkeypatch), str(core), str(costs)])
-            found: list[Mapping[str, Any]] = []
-            for threads in THREADS:
-                options = Options(num_threads=threads, target=target, tuned=False)
-                model = Model(artifact_of(Compilation(param, bin, options)), threads)
-                found += runs(model, network.feeds)
+        core, costs = drawn_core(rng), drawn_costs(rng)
+        target = replace(Target.of("host", tiles=False), core=core, costs=costs)
+        said = f"seed {seed}\n{core}\n{costs}"
+        found: list[Mapping[str, Any]] = []
+        for threads in THREADS:
+            options = Options(num_threads=threads, target=target, tuned=False)
+            model = Model(artifact_of(Compilation(param, bin, options)), threads)
+            found += runs(model, network.feeds)
         for name, array in wanted.items():
             apart = difference(found[0][name], array)
             assert apart <= TOLERANCE, f"{name}: {apart:.2g}\n{said}\n{network.text}"

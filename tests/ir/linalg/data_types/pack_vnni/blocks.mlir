@@ -17,31 +17,28 @@ builtin.module {
     func.return %5 : tensor<2x3x3x16xi32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%0: tensor<2x5x5x16xi8>) -> tensor<2x3x3x16xi32> {
-    %1 = tensor.empty() : tensor<2x5x5x16xi8>
-    %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%0 : tensor<2x5x5x16xi8>) outs(%1 : tensor<2x5x5x16xi8>) {
-    ^bb0(%3: i8, %4: i8):
-      %5 = arith.constant -128 : i8
-      %6 = arith.addi %3, %5 : i8
-      linalg.yield %6 : i8
-    } -> tensor<2x5x5x16xi8>
-    %7 = ncnn.constant <[2, 2, 3, 3, 4, 16, 4] blocked [4] 4 of <[2, 2, 3, 3, 16, 16] blocked [1, 0] 16 of <[32, 24, 3, 3] random 7 0 1.0 0.0 "i1">>> : tensor<2x2x3x3x4x16x4xi8>
-    %8 = ncnn.constant <[2, 16] surplus [0, 5] of <[2, 2, 3, 3, 16, 16] blocked [1, 0] 16 of <[32, 24, 3, 3] random 7 0 1.0 0.0 "i1">>> : tensor<2x16xi32>
-    %9 = tensor.empty() : tensor<2x3x3x16xi32>
-    %10 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%8 : tensor<2x16xi32>) outs(%9 : tensor<2x3x3x16xi32>) {
-    ^bb0(%11: i32, %12: i32):
-      linalg.yield %11 : i32
-    } -> tensor<2x3x3x16xi32>
-    %13 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d3, (d1 + d4), (d2 + d5), ((d6 * 4) + d8))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d3, d4, d5, d6, d7, d8)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d1, d2, d7)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction", "parallel", "reduction"], doc = "conv"} ins(%2, %7 : tensor<2x5x5x16xi8>, tensor<2x2x3x3x4x16x4xi8>) outs(%10 : tensor<2x3x3x16xi32>) {
-    ^bb0(%14: i8, %15: i8, %16: i32):
-      %17 = arith.extui %14 : i8 to i32
-      %18 = arith.extsi %15 : i8 to i32
-      %19 = arith.muli %17, %18 : i32
-      %20 = arith.addi %16, %19 : i32
-      linalg.yield %20 : i32
-    } -> tensor<2x3x3x16xi32>
-    func.return %13 : tensor<2x3x3x16xi32>
-  }
-}
+// -- changes --
+// erased: %1, %2, %3, %4
+%13 = tensor.empty() : tensor<2x5x5x16xi8>
+%14 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%0 : tensor<2x5x5x16xi8>) outs(%13 : tensor<2x5x5x16xi8>) {
+^bb0(%15: i8, %16: i8):
+  %17 = arith.constant -128 : i8
+  %18 = arith.addi %15, %17 : i8
+  linalg.yield %18 : i8
+} -> tensor<2x5x5x16xi8>
+%19 = ncnn.constant <[2, 2, 3, 3, 4, 16, 4] blocked [4] 4 of <[2, 2, 3, 3, 16, 16] blocked [1, 0] 16 of <[32, 24, 3, 3] random 7 0 1.0 0.0 "i1">>> : tensor<2x2x3x3x4x16x4xi8>
+%20 = ncnn.constant <[2, 16] surplus [0, 5] of <[2, 2, 3, 3, 16, 16] blocked [1, 0] 16 of <[32, 24, 3, 3] random 7 0 1.0 0.0 "i1">>> : tensor<2x16xi32>
+%21 = tensor.empty() : tensor<2x3x3x16xi32>
+%22 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%20 : tensor<2x16xi32>) outs(%21 : tensor<2x3x3x16xi32>) {
+^bb0(%23: i32, %24: i32):
+  linalg.yield %23 : i32
+} -> tensor<2x3x3x16xi32>
+%5 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d3, (d1 + d4), (d2 + d5), ((d6 * 4) + d8))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d3, d4, d5, d6, d7, d8)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d1, d2, d7)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction", "parallel", "reduction"], doc = "conv"} ins(%14, %19 : tensor<2x5x5x16xi8>, tensor<2x2x3x3x4x16x4xi8>) outs(%22 : tensor<2x3x3x16xi32>) {
+^bb0(%6: i8, %7: i8, %8: i32):
+  %25 = arith.extui %6 : i8 to i32
+  %10 = arith.extsi %7 : i8 to i32
+  %11 = arith.muli %25, %10 : i32
+  %12 = arith.addi %8, %11 : i32
+  linalg.yield %12 : i32
+} -> tensor<2x3x3x16xi32>
+...

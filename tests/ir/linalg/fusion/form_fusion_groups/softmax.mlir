@@ -7,54 +7,52 @@ builtin.module {
     func.return %y : tensor<3x4xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {outputs = ["y"], inputs = ["x"]} {
-    %0 = func.call @k0(%x) {layers = ["s"]} : (tensor<3x4xf32>) -> tensor<3xf32>
-    %1 = func.call @k1(%x, %0) {layers = ["s"]} : (tensor<3x4xf32>, tensor<3xf32>) -> tensor<3x4xf32>
-    %2 = func.call @k2(%1) {layers = ["s"]} : (tensor<3x4xf32>) -> tensor<3xf32>
-    %y = func.call @k3(%1, %2) {layers = ["s"]} : (tensor<3x4xf32>, tensor<3xf32>) -> tensor<3x4xf32>
-    func.return %y : tensor<3x4xf32>
-  }
-  func.func private @k0(%0: tensor<3x4xf32>) -> tensor<3xf32> {
-    %1 = arith.constant 0xff800000 : f32
-    %2 = tensor.empty() : tensor<3xf32>
-    %3 = linalg.fill ins(%1 : f32) outs(%2 : tensor<3xf32>) -> tensor<3xf32>
-    %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"], doc = "s"} ins(%0 : tensor<3x4xf32>) outs(%3 : tensor<3xf32>) {
-    ^bb0(%5: f32, %6: f32):
-      %7 = arith.maxnumf %6, %5 : f32
-      linalg.yield %7 : f32
-    } -> tensor<3xf32>
-    func.return %4 : tensor<3xf32>
-  }
-  func.func private @k1(%0: tensor<3x4xf32>, %1: tensor<3xf32>) -> tensor<3x4xf32> {
-    %2 = tensor.empty() : tensor<3x4xf32>
-    %3 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"], doc = "s"} ins(%0, %1 : tensor<3x4xf32>, tensor<3xf32>) outs(%2 : tensor<3x4xf32>) {
-    ^bb0(%4: f32, %5: f32, %6: f32):
-      %7 = arith.subf %4, %5 : f32
-      %8 = math.exp %7 : f32
-      linalg.yield %8 : f32
-    } -> tensor<3x4xf32>
-    func.return %3 : tensor<3x4xf32>
-  }
-  func.func private @k2(%0: tensor<3x4xf32>) -> tensor<3xf32> {
-    %1 = arith.constant 0.000000e+00 : f32
-    %2 = tensor.empty() : tensor<3xf32>
-    %3 = linalg.fill ins(%1 : f32) outs(%2 : tensor<3xf32>) -> tensor<3xf32>
-    %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"], doc = "s"} ins(%0 : tensor<3x4xf32>) outs(%3 : tensor<3xf32>) {
-    ^bb0(%5: f32, %6: f32):
-      %7 = arith.addf %6, %5 : f32
-      linalg.yield %7 : f32
-    } -> tensor<3xf32>
-    func.return %4 : tensor<3xf32>
-  }
-  func.func private @k3(%0: tensor<3x4xf32>, %1: tensor<3xf32>) -> tensor<3x4xf32> {
-    %2 = tensor.empty() : tensor<3x4xf32>
-    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"], doc = "s"} ins(%0, %1 : tensor<3x4xf32>, tensor<3xf32>) outs(%2 : tensor<3x4xf32>) {
-    ^bb0(%3: f32, %4: f32, %5: f32):
-      %6 = arith.divf %3, %4 : f32
-      linalg.yield %6 : f32
-    } -> tensor<3x4xf32>
-    func.return %y : tensor<3x4xf32>
-  }
+// -- changes --
+// erased: %x, %y
+// arguments: %x_1
+%0 = func.call @k0(%x_1) {layers = ["s"]} : (tensor<3x4xf32>) -> tensor<3xf32>
+%1 = func.call @k1(%x_1, %0) {layers = ["s"]} : (tensor<3x4xf32>, tensor<3xf32>) -> tensor<3x4xf32>
+%2 = func.call @k2(%1) {layers = ["s"]} : (tensor<3x4xf32>) -> tensor<3xf32>
+%y_1 = func.call @k3(%1, %2) {layers = ["s"]} : (tensor<3x4xf32>, tensor<3xf32>) -> tensor<3x4xf32>
+func.return %y_1 : tensor<3x4xf32>
+func.func private @k0(%3: tensor<3x4xf32>) -> tensor<3xf32> {
+  %4 = arith.constant 0xff800000 : f32
+  %5 = tensor.empty() : tensor<3xf32>
+  %6 = linalg.fill ins(%4 : f32) outs(%5 : tensor<3xf32>) -> tensor<3xf32>
+  %7 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"], doc = "s"} ins(%3 : tensor<3x4xf32>) outs(%6 : tensor<3xf32>) {
+  ^bb0(%8: f32, %9: f32):
+    %10 = arith.maxnumf %9, %8 : f32
+    linalg.yield %10 : f32
+  } -> tensor<3xf32>
+  func.return %7 : tensor<3xf32>
+}
+func.func private @k1(%3: tensor<3x4xf32>, %4: tensor<3xf32>) -> tensor<3x4xf32> {
+  %5 = tensor.empty() : tensor<3x4xf32>
+  %6 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"], doc = "s"} ins(%3, %4 : tensor<3x4xf32>, tensor<3xf32>) outs(%5 : tensor<3x4xf32>) {
+  ^bb0(%7: f32, %8: f32, %9: f32):
+    %10 = arith.subf %7, %8 : f32
+    %11 = math.exp %10 : f32
+    linalg.yield %11 : f32
+  } -> tensor<3x4xf32>
+  func.return %6 : tensor<3x4xf32>
+}
+func.func private @k2(%3: tensor<3x4xf32>) -> tensor<3xf32> {
+  %4 = arith.constant 0.000000e+00 : f32
+  %5 = tensor.empty() : tensor<3xf32>
+  %6 = linalg.fill ins(%4 : f32) outs(%5 : tensor<3xf32>) -> tensor<3xf32>
+  %7 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"], doc = "s"} ins(%3 : tensor<3x4xf32>) outs(%6 : tensor<3xf32>) {
+  ^bb0(%8: f32, %9: f32):
+    %10 = arith.addf %9, %8 : f32
+    linalg.yield %10 : f32
+  } -> tensor<3xf32>
+  func.return %7 : tensor<3xf32>
+}
+func.func private @k3(%3: tensor<3x4xf32>, %4: tensor<3xf32>) -> tensor<3x4xf32> {
+  %5 = tensor.empty() : tensor<3x4xf32>
+  %y_2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"], doc = "s"} ins(%3, %4 : tensor<3x4xf32>, tensor<3xf32>) outs(%5 : tensor<3x4xf32>) {
+  ^bb0(%6: f32, %7: f32, %8: f32):
+    %9 = arith.divf %6, %7 : f32
+    linalg.yield %9 : f32
+  } -> tensor<3x4xf32>
+  func.return %y_2 : tensor<3x4xf32>
 }

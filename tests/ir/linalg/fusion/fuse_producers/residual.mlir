@@ -31,31 +31,18 @@ builtin.module {
     func.return %21 : tensor<3x2x2xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%0: tensor<3x2x2xf32>) -> tensor<3x2x2xf32> attributes {inputs = ["input0"], outputs = ["output0"]} {
-    %1 = ncnn.constant <[3] random 7 0 1.0 0.0> : tensor<3xf32>
-    %2 = ncnn.constant <[3, 3] random 7 0 1.0 0.0> : tensor<3x3xf32>
-    %3 = tensor.empty() : tensor<3x2x2xf32>
-    %4 = arith.constant 0.000000e+00 : f32
-    %5 = linalg.fill ins(%4 : f32) outs(%3 : tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
-    %6 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"], doc = "layer"} ins(%0, %2 : tensor<3x2x2xf32>, tensor<3x3xf32>) outs(%5 : tensor<3x2x2xf32>) {
-    ^bb0(%7: f32, %8: f32, %9: f32):
-      %10 = arith.mulf %7, %8 : f32
-      %11 = arith.addf %9, %10 : f32
-      linalg.yield %11 : f32
-    } -> tensor<3x2x2xf32>
-    %12 = tensor.empty() : tensor<3x2x2xf32>
-    %13 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "layer"} ins(%0, %1, %6 : tensor<3x2x2xf32>, tensor<3xf32>, tensor<3x2x2xf32>) outs(%12 : tensor<3x2x2xf32>) {
-    ^bb0(%14: f32, %15: f32, %16: f32, %17: f32):
-      %18 = arith.mulf %14, %15 : f32
-      %19 = arith.constant -1.000000e+00 : f32
-      %20 = arith.maxnumf %18, %19 : f32
-      %21 = arith.constant 3.000000e+00 : f32
-      %22 = arith.mulf %16, %21 : f32
-      %23 = arith.addf %20, %22 : f32
-      linalg.yield %23 : f32
-    } -> tensor<3x2x2xf32>
-    func.return %13 : tensor<3x2x2xf32>
-  }
-}
+// -- changes --
+// erased: %2, %3, %21
+...
+...
+%28 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "layer"} ins(%0, %1, %14 : tensor<3x2x2xf32>, tensor<3xf32>, tensor<3x2x2xf32>) outs(%20 : tensor<3x2x2xf32>) {
+^bb0(%29: f32, %30: f32, %31: f32, %32: f32):
+  %33 = arith.mulf %29, %30 : f32
+  %34 = arith.constant -1.000000e+00 : f32
+  %35 = arith.maxnumf %33, %34 : f32
+  %36 = arith.constant 3.000000e+00 : f32
+  %37 = arith.mulf %31, %36 : f32
+  %38 = arith.addf %35, %37 : f32
+  linalg.yield %38 : f32
+} -> tensor<3x2x2xf32>
+func.return %28 : tensor<3x2x2xf32>

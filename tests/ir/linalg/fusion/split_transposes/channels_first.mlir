@@ -7,19 +7,17 @@ builtin.module {
     func.return %y : tensor<3x20x18xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<18x20x3xf32>) -> tensor<3x20x18xf32> attributes {outputs = ["y"], inputs = ["x"]} {
-    %0 = tensor.empty() : tensor<3x18x20xf32>
-    %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2, d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "y"} ins(%x : tensor<18x20x3xf32>) outs(%0 : tensor<3x18x20xf32>) {
-    ^bb0(%2: f32, %3: f32):
-      linalg.yield %2 : f32
-    } -> tensor<3x18x20xf32>
-    %4 = tensor.empty() : tensor<3x20x18xf32>
-    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "y"} ins(%1 : tensor<3x18x20xf32>) outs(%4 : tensor<3x20x18xf32>) {
-    ^bb0(%5: f32, %6: f32):
-      linalg.yield %5 : f32
-    } -> tensor<3x20x18xf32>
-    func.return %y : tensor<3x20x18xf32>
-  }
-}
+// -- changes --
+// erased: %x, %y
+// arguments: %x_1
+%0 = tensor.empty() : tensor<3x18x20xf32>
+%1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2, d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "y"} ins(%x_1 : tensor<18x20x3xf32>) outs(%0 : tensor<3x18x20xf32>) {
+^bb0(%2: f32, %3: f32):
+  linalg.yield %2 : f32
+} -> tensor<3x18x20xf32>
+%4 = tensor.empty() : tensor<3x20x18xf32>
+%y_1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "y"} ins(%1 : tensor<3x18x20xf32>) outs(%4 : tensor<3x20x18xf32>) {
+^bb0(%5: f32, %6: f32):
+  linalg.yield %5 : f32
+} -> tensor<3x20x18xf32>
+func.return %y_1 : tensor<3x20x18xf32>

@@ -9,10 +9,8 @@ builtin.module {
     func.return %y : tensor<4x30xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<4x6x5xf32>) -> tensor<4x30xf32> attributes {outputs = ["y"], inputs = ["x"]} {
-    %y = tensor.collapse_shape %x [[0 : i64], [1 : i64, 2 : i64]] : tensor<4x6x5xf32> into tensor<4x30xf32>
-    func.return %y : tensor<4x30xf32>
-  }
-}
+// -- changes --
+// erased: %x, %p, %r, %y
+// arguments: %x_1
+%y_1 = tensor.collapse_shape %x_1 [[0 : i64], [1 : i64, 2 : i64]] : tensor<4x6x5xf32> into tensor<4x30xf32>
+func.return %y_1 : tensor<4x30xf32>

@@ -27,42 +27,25 @@ builtin.module {
     func.return %20, %21 : tensor<3x2x5xf32>, tensor<3x2x5xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%0: tensor<3x2x5xf32>, %1: tensor<3x2x5xf32>) -> (tensor<3x2x5xf32>, tensor<3x2x5xf32>) attributes {inputs = ["input0", "input1"], outputs = ["output0", "output1"]} {
-    %2 = tensor.empty() : tensor<3x2x5xf32>
-    %3 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "layer"} ins(%0 : tensor<3x2x5xf32>) outs(%2 : tensor<3x2x5xf32>) {
-    ^bb0(%4: f32, %5: f32):
-      %6 = arith.constant 2.000000e+00 : f32
-      %7 = arith.mulf %4, %6 : f32
-      linalg.yield %7 : f32
-    } -> tensor<3x2x5xf32>
-    %8 = tensor.empty() : tensor<3x2x5xf32>
-    %9 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "layer"} ins(%1 : tensor<3x2x5xf32>) outs(%8 : tensor<3x2x5xf32>) {
-    ^bb0(%10: f32, %11: f32):
-      %12 = arith.constant 2.000000e+00 : f32
-      %13 = arith.mulf %10, %12 : f32
-      linalg.yield %13 : f32
-    } -> tensor<3x2x5xf32>
-    %14 = tensor.concat dim(0) %3, %9 : (tensor<3x2x5xf32>, tensor<3x2x5xf32>) -> tensor<6x2x5xf32>
-    %15 = arith.constant dense<[0, 3, 1]> : tensor<3xindex>
-    %16 = tensor.empty() : tensor<3x2x5xf32>
-    %17 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "layer"} ins(%15 : tensor<3xindex>) outs(%16 : tensor<3x2x5xf32>) attrs =  {channels = array<i64: 0, 3, 1>} {
-    ^bb0(%18: index, %19: f32):
-      %20 = linalg.index 1 : index
-      %21 = linalg.index 2 : index
-      %22 = tensor.extract %14[%18, %20, %21] : tensor<6x2x5xf32>
-      linalg.yield %22 : f32
-    } -> tensor<3x2x5xf32>
-    %23 = arith.constant dense<[4, 2, 5]> : tensor<3xindex>
-    %24 = tensor.empty() : tensor<3x2x5xf32>
-    %25 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "layer"} ins(%23 : tensor<3xindex>) outs(%24 : tensor<3x2x5xf32>) attrs =  {channels = array<i64: 4, 2, 5>} {
-    ^bb0(%26: index, %27: f32):
-      %28 = linalg.index 1 : index
-      %29 = linalg.index 2 : index
-      %30 = tensor.extract %14[%26, %28, %29] : tensor<6x2x5xf32>
-      linalg.yield %30 : f32
-    } -> tensor<3x2x5xf32>
-    func.return %17, %25 : tensor<3x2x5xf32>, tensor<3x2x5xf32>
-  }
-}
+// -- changes --
+// erased: %15, %16, %19, %20, %21
+...
+%22 = arith.constant dense<[0, 3, 1]> : tensor<3xindex>
+%23 = tensor.empty() : tensor<3x2x5xf32>
+%24 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "layer"} ins(%22 : tensor<3xindex>) outs(%23 : tensor<3x2x5xf32>) attrs =  {channels = array<i64: 0, 3, 1>} {
+^bb0(%25: index, %26: f32):
+  %27 = linalg.index 1 : index
+  %28 = linalg.index 2 : index
+  %29 = tensor.extract %14[%25, %27, %28] : tensor<6x2x5xf32>
+  linalg.yield %29 : f32
+} -> tensor<3x2x5xf32>
+%30 = arith.constant dense<[4, 2, 5]> : tensor<3xindex>
+%31 = tensor.empty() : tensor<3x2x5xf32>
+%32 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "layer"} ins(%30 : tensor<3xindex>) outs(%31 : tensor<3x2x5xf32>) attrs =  {channels = array<i64: 4, 2, 5>} {
+^bb0(%33: index, %34: f32):
+  %35 = linalg.index 1 : index
+  %36 = linalg.index 2 : index
+  %37 = tensor.extract %14[%33, %35, %36] : tensor<6x2x5xf32>
+  linalg.yield %37 : f32
+} -> tensor<3x2x5xf32>
+func.return %24, %32 : tensor<3x2x5xf32>, tensor<3x2x5xf32>

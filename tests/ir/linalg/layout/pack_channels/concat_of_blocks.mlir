@@ -11,46 +11,44 @@ builtin.module {
     func.return %y : tensor<16x2x2xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%x: tensor<16x6x6xf32>) -> tensor<16x2x2xf32> attributes {outputs = ["y"], inputs = ["x"]} {
-    %0 = ncnn.constant <[2, 16, 3, 3, 16] blocked [0] 16 of <[32, 16, 3, 3] random 1 0 0.08333333333333333 0.0>> : tensor<2x16x3x3x16xf32>
-    %1 = tensor.empty() : tensor<2x4x4x16xf32>
-    %2 = arith.constant 0.000000e+00 : f32
-    %3 = linalg.fill ins(%2 : f32) outs(%1 : tensor<2x4x4x16xf32>) -> tensor<2x4x4x16xf32>
-    %b = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, d4, d5, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel"], doc = "a"} ins(%x, %0 : tensor<16x6x6xf32>, tensor<2x16x3x3x16xf32>) outs(%3 : tensor<2x4x4x16xf32>) {
-    ^bb0(%4: f32, %5: f32, %6: f32):
-      %7 = arith.mulf %4, %5 : f32
-      %8 = arith.addf %6, %7 : f32
-      linalg.yield %8 : f32
-    } -> tensor<2x4x4x16xf32>
-    %9 = ncnn.constant <[1, 16, 3, 3, 16] blocked [0] 16 of <[16, 16, 3, 3] random 1 1 0.08333333333333333 0.0>> : tensor<1x16x3x3x16xf32>
-    %10 = tensor.empty() : tensor<1x4x4x16xf32>
-    %11 = arith.constant 0.000000e+00 : f32
-    %12 = linalg.fill ins(%11 : f32) outs(%10 : tensor<1x4x4x16xf32>) -> tensor<1x4x4x16xf32>
-    %d = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, d4, d5, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel"], doc = "c"} ins(%x, %9 : tensor<16x6x6xf32>, tensor<1x16x3x3x16xf32>) outs(%12 : tensor<1x4x4x16xf32>) {
-    ^bb0(%13: f32, %14: f32, %15: f32):
-      %16 = arith.mulf %13, %14 : f32
-      %17 = arith.addf %15, %16 : f32
-      linalg.yield %17 : f32
-    } -> tensor<1x4x4x16xf32>
-    %e = tensor.concat dim(0) %b, %d : (tensor<2x4x4x16xf32>, tensor<1x4x4x16xf32>) -> tensor<3x4x4x16xf32>
-    %18 = ncnn.constant <[1, 3, 3, 3, 16, 16] blocked [1, 0] 16 of <[16, 48, 3, 3] random 1 2 0.048112522432468816 0.0>> : tensor<1x3x3x3x16x16xf32>
-    %19 = tensor.empty() : tensor<1x2x2x16xf32>
-    %20 = arith.constant 0.000000e+00 : f32
-    %21 = linalg.fill ins(%20 : f32) outs(%19 : tensor<1x2x2x16xf32>) -> tensor<1x2x2x16xf32>
-    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d3, (d1 + d4), (d2 + d5), d7)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d3, d4, d5, d7, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel", "reduction"], doc = "f"} ins(%e, %18 : tensor<3x4x4x16xf32>, tensor<1x3x3x3x16x16xf32>) outs(%21 : tensor<1x2x2x16xf32>) {
-    ^bb0(%22: f32, %23: f32, %24: f32):
-      %25 = arith.mulf %22, %23 : f32
-      %26 = arith.addf %24, %25 : f32
-      linalg.yield %26 : f32
-    } -> tensor<1x2x2x16xf32>
-    %27 = tensor.empty() : tensor<1x16x2x2xf32>
-    %28 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y : tensor<1x2x2x16xf32>) outs(%27 : tensor<1x16x2x2xf32>) {
-    ^bb0(%29: f32, %30: f32):
-      linalg.yield %29 : f32
-    } -> tensor<1x16x2x2xf32>
-    %31 = tensor.collapse_shape %28 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<1x16x2x2xf32> into tensor<16x2x2xf32>
-    func.return %31 : tensor<16x2x2xf32>
-  }
-}
+// -- changes --
+// erased: %x, %x0, %x1, %b, %d, %e, %y
+// arguments: %x_1
+%0 = ncnn.constant <[2, 16, 3, 3, 16] blocked [0] 16 of <[32, 16, 3, 3] random 1 0 0.08333333333333333 0.0>> : tensor<2x16x3x3x16xf32>
+%1 = tensor.empty() : tensor<2x4x4x16xf32>
+%2 = arith.constant 0.000000e+00 : f32
+%3 = linalg.fill ins(%2 : f32) outs(%1 : tensor<2x4x4x16xf32>) -> tensor<2x4x4x16xf32>
+%b_1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, d4, d5, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel"], doc = "a"} ins(%x_1, %0 : tensor<16x6x6xf32>, tensor<2x16x3x3x16xf32>) outs(%3 : tensor<2x4x4x16xf32>) {
+^bb0(%4: f32, %5: f32, %6: f32):
+  %7 = arith.mulf %4, %5 : f32
+  %8 = arith.addf %6, %7 : f32
+  linalg.yield %8 : f32
+} -> tensor<2x4x4x16xf32>
+%9 = ncnn.constant <[1, 16, 3, 3, 16] blocked [0] 16 of <[16, 16, 3, 3] random 1 1 0.08333333333333333 0.0>> : tensor<1x16x3x3x16xf32>
+%10 = tensor.empty() : tensor<1x4x4x16xf32>
+%11 = arith.constant 0.000000e+00 : f32
+%12 = linalg.fill ins(%11 : f32) outs(%10 : tensor<1x4x4x16xf32>) -> tensor<1x4x4x16xf32>
+%d_1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, (d1 + d4), (d2 + d5))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, d4, d5, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel"], doc = "c"} ins(%x_1, %9 : tensor<16x6x6xf32>, tensor<1x16x3x3x16xf32>) outs(%12 : tensor<1x4x4x16xf32>) {
+^bb0(%13: f32, %14: f32, %15: f32):
+  %16 = arith.mulf %13, %14 : f32
+  %17 = arith.addf %15, %16 : f32
+  linalg.yield %17 : f32
+} -> tensor<1x4x4x16xf32>
+%e_1 = tensor.concat dim(0) %b_1, %d_1 : (tensor<2x4x4x16xf32>, tensor<1x4x4x16xf32>) -> tensor<3x4x4x16xf32>
+%18 = ncnn.constant <[1, 3, 3, 3, 16, 16] blocked [1, 0] 16 of <[16, 48, 3, 3] random 1 2 0.048112522432468816 0.0>> : tensor<1x3x3x3x16x16xf32>
+%19 = tensor.empty() : tensor<1x2x2x16xf32>
+%20 = arith.constant 0.000000e+00 : f32
+%21 = linalg.fill ins(%20 : f32) outs(%19 : tensor<1x2x2x16xf32>) -> tensor<1x2x2x16xf32>
+%y_1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d3, (d1 + d4), (d2 + d5), d7)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d3, d4, d5, d7, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel", "reduction"], doc = "f"} ins(%e_1, %18 : tensor<3x4x4x16xf32>, tensor<1x3x3x3x16x16xf32>) outs(%21 : tensor<1x2x2x16xf32>) {
+^bb0(%22: f32, %23: f32, %24: f32):
+  %25 = arith.mulf %22, %23 : f32
+  %26 = arith.addf %24, %25 : f32
+  linalg.yield %26 : f32
+} -> tensor<1x2x2x16xf32>
+%27 = tensor.empty() : tensor<1x16x2x2xf32>
+%28 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y_1 : tensor<1x2x2x16xf32>) outs(%27 : tensor<1x16x2x2xf32>) {
+^bb0(%29: f32, %30: f32):
+  linalg.yield %29 : f32
+} -> tensor<1x16x2x2xf32>
+%31 = tensor.collapse_shape %28 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<1x16x2x2xf32> into tensor<16x2x2xf32>
+func.return %31 : tensor<16x2x2xf32>

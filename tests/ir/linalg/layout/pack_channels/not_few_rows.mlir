@@ -8,18 +8,16 @@ builtin.module {
     func.return %y : tensor<2x37xf32>
   }
 }
-// -- becomes --
-builtin.module {
-  func.func @network(%a: tensor<2x40xf32>, %b: tensor<40x37xf32>) -> tensor<2x37xf32> attributes {outputs = ["y"], inputs = ["a", "b"]} {
-    %0 = tensor.empty() : tensor<2x37xf32>
-    %1 = arith.constant 0.000000e+00 : f32
-    %2 = linalg.fill ins(%1 : f32) outs(%0 : tensor<2x37xf32>) -> tensor<2x37xf32>
-    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"], doc = "product"} ins(%a, %b : tensor<2x40xf32>, tensor<40x37xf32>) outs(%2 : tensor<2x37xf32>) {
-    ^bb0(%3: f32, %4: f32, %5: f32):
-      %6 = arith.mulf %3, %4 : f32
-      %7 = arith.addf %5, %6 : f32
-      linalg.yield %7 : f32
-    } -> tensor<2x37xf32>
-    func.return %y : tensor<2x37xf32>
-  }
-}
+// -- changes --
+// erased: %a, %b, %y
+// arguments: %a_1, %b_1
+%0 = tensor.empty() : tensor<2x37xf32>
+%1 = arith.constant 0.000000e+00 : f32
+%2 = linalg.fill ins(%1 : f32) outs(%0 : tensor<2x37xf32>) -> tensor<2x37xf32>
+%y_1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"], doc = "product"} ins(%a_1, %b_1 : tensor<2x40xf32>, tensor<40x37xf32>) outs(%2 : tensor<2x37xf32>) {
+^bb0(%3: f32, %4: f32, %5: f32):
+  %6 = arith.mulf %3, %4 : f32
+  %7 = arith.addf %5, %6 : f32
+  linalg.yield %7 : f32
+} -> tensor<2x37xf32>
+func.return %y_1 : tensor<2x37xf32>

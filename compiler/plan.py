@@ -133,24 +133,20 @@ Step: TypeAlias = Call | Halo
 class Loop:
     """Calls that come again, for another part of the result.
 
-    calls: those of the first iteration. count: of iterations. further: for each subview of each
-    call, how many elements of its buffer it lies further in the next iteration. own: buffers for
-    what calls of an iteration hand on, which do not move. threads: in how many parts these are, one
-    for each thread that does whole iterations. If it is 1, all threads share each call of each
-    iteration.
+    calls: those of the first iteration. count: of iterations. own: buffers for what calls of an
+    iteration hand on, which do not move. threads: in how many parts these are, one for each thread
+    that does whole iterations. If it is 1, all threads share each call of each iteration.
     """
 
     calls: tuple[Call, ...]
     count: int
-    further: tuple[tuple[int, ...], ...]
     own: frozenset[Buffer]
     threads: int = 1
 
     def __post_init__(self) -> None:
-        for call, further in zip(self.calls, self.further, strict=True):
-            for at, distance in zip(call.subviews, further, strict=True):
-                if distance and at.buffer in self.own:
-                    raise CompilerBug("what an iteration hands on moves with it")
+        subviews = [subview for call in self.calls for subview in call.subviews]
+        if any(subview.further and subview.buffer in self.own for subview in subviews):
+            raise CompilerBug("what an iteration hands on moves with it")
 
     @property
     def is_private(self) -> bool:
@@ -169,10 +165,10 @@ class Loop:
         it is another buffer in each.
         """
         own = {buffer: replace(buffer) for buffer in self.own}
-        for call, further in zip(self.calls, self.further, strict=True):
+        for call in self.calls:
             moved = [
-                Subview(own.get(at.buffer, at.buffer), at.offset + number * distance, at.strides)
-                for at, distance in zip(call.subviews, further, strict=True)
+                Subview(own.get(at.buffer, at.buffer), at.offset + number * at.further, at.strides)
+                for at in call.subviews
             ]
             reads, writes = len(call.operands), len(call.operands) + len(call.results)
             kept = iter(moved[writes:])

@@ -301,10 +301,10 @@ class _NetworkWriter:
     def _loop(self, loop: Loop, barriers: frozenset[int]) -> None:
         """All calls of the first iteration, and where the others find their memory."""
         begin = len(self.due)
-        for call, further in zip(loop.calls, loop.further, strict=True):
+        for call in loop.calls:
             self._call(call)
             if self.sharing and loop.is_private:
-                self.sharing.note_further(call, further)
+                self.sharing.note_iteration(call)
         calls = [due for due in self.due[begin:] if isinstance(due, _Due)]
         if any(due.steps is not None for due in calls):
             raise CompilerBug("code with steps of its own in a loop")
@@ -364,20 +364,14 @@ class _NetworkWriter:
         apart = {buffer: buffer.bytes // loop.threads for buffer in parts}
         body: list[Launch | Barrier] = []
         steps: list[Step] = []
-        for place, (call, further) in enumerate(zip(due.calls, loop.further, strict=True)):
+        for place, call in enumerate(due.calls):
             launch, step = self._launch(call)
-            moved = [
-                replace(
-                    argument,
-                    by_iteration=distance * subview.buffer.element_bytes,
-                    by_thread=apart.get(subview.buffer, 0),
-                )
-                for argument, subview, distance in zip(
-                    launch.arguments, call.subviews, further, strict=True
-                )
-            ]
+            arguments = tuple(
+                replace(argument, by_thread=apart.get(subview.buffer, 0))
+                for argument, subview in zip(launch.arguments, call.subviews, strict=True)
+            )
             body += [Barrier()] if place in due.barriers else []
-            body.append(replace(launch, arguments=tuple(moved)))
+            body.append(replace(launch, arguments=arguments))
             steps.append(step)
         whole = Step(name, loop.layers, loop.count, (), (), tuple(steps), loop.own)
         return LoopLaunch(loop.count, tuple(body), name if loop.is_private else None), whole
@@ -409,7 +403,8 @@ class _NetworkWriter:
             Kind.OUTPUT: FIRST_BUFFER + self.inputs + buffer.number,
         }[buffer.kind]
         offset = buffer.byte_offset + subview.offset * buffer.element_bytes
-        return Argument(number, offset, type, bytes_of(reach))
+        further = subview.further * buffer.element_bytes
+        return Argument(number, offset, type, bytes_of(reach), by_iteration=further)
 
     def _frame(self, halo: Halo) -> None:
         """One constant in every box of the border, by one kernel."""

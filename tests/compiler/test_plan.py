@@ -24,6 +24,7 @@ from ncc.compiler.plan import (
     halos_of,
     touched,
 )
+from tests.compiler.loops.rolled import moving
 
 NONE = frozenset[Buffer]()
 
@@ -81,7 +82,7 @@ def test_what_steps_touch() -> None:
     assert one.subviews == [x, y, scratch]
     assert touched(one) == ([x.buffer], [y.buffer, scratch.buffer])
     assert touched(halo(x)) == ([], [x.buffer])
-    loop = Loop((one, call([y], [x])), 4, ((0, 0, 0), (0, 0)), NONE, 2)
+    loop = Loop((one, call([y], [x])), 4, NONE, 2)
     assert touched(loop) == ([x.buffer, y.buffer], [y.buffer, scratch.buffer, x.buffer])
     assert loop.layers == ("conv", "relu")
     assert halos_of([halo(x), one, loop, halo(y)]).keys() == {x.buffer, y.buffer}
@@ -92,7 +93,7 @@ def test_an_iteration_is_calls_further_on() -> None:
     x, v, y, scratch = (subview(number, 12, 1) for number in range(4))
     calls = call([x], [v], [None, scratch]), call([v, x], [y])
     own = frozenset((v.buffer, scratch.buffer))
-    loop = Loop(calls, 3, ((24, 0, 0), (0, 24, 8)), own)
+    loop = Loop(moving(calls, ((24, 0, 0), (0, 24, 8))), 3, own)
     assert tuple(one.layers for one in loop.iteration(0)) == (("conv", "relu"),) * 2
     first, second = loop.iteration(2)
     assert first.operands == (x.moved((4, 0)),) == second.operands[1:]
@@ -111,16 +112,17 @@ def test_own_memory_does_not_move() -> None:
     x, v = subview(0, 12, 1), subview(1, 12, 1)
     for threads in (1, 2):
         with pytest.raises(CompilerBug, match="moves"):
-            Loop((call([x], [v]),), 3, ((12, 12),), frozenset((v.buffer,)), threads)
+            Loop(moving([call([x], [v])], [(12, 12)]), 3, frozenset((v.buffer,)), threads)
 
 
 def test_a_plan_without_loops() -> None:
     """The calls of every iteration stand in order, between the steps beside the loop."""
     x, y = subview(0, 12, 1), subview(1, 12, 1)
-    frame, loop = halo(x), Loop((call([x], [y]), call([y], [x])), 3, ((12, 12), (12, 12)), NONE)
+    calls = moving((call([x], [y]), call([y], [x])), ((12, 12), (12, 12)))
+    frame, loop = halo(x), Loop(calls, 3, NONE)
     plan = Plan((frame, loop, frame), {}, (), 0, 0, ())
-    begin, *calls, end = plan.unrolled().steps
+    begin, *found, end = plan.unrolled().steps
     assert begin is end is frame
-    assert all(isinstance(step, Call) for step in calls)
-    assert calls == [step for number in range(3) for step in loop.iteration(number)]
+    assert all(isinstance(step, Call) for step in found)
+    assert found == [step for number in range(3) for step in loop.iteration(number)]
     assert replace(plan.unrolled(), steps=plan.steps) == plan

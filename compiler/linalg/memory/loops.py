@@ -58,8 +58,7 @@ def loop_of(calls: Sequence[Call], count: int, threads: int, cache: int) -> Loop
         for buffer in own:
             line = ALIGNMENT // buffer.element_bytes
             buffer.elements = parts * -(-buffer.elements // line) * line
-    further = tuple(tuple(s.further for s in call.subviews) for call in calls)
-    return Loop(tuple(calls), count, further, frozenset(own), parts)
+    return Loop(tuple(calls), count, frozenset(own), parts)
 
 
 def _bytes(buffers: set[Buffer]) -> int:

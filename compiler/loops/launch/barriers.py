@@ -78,7 +78,7 @@ def barriers_within(loop: Loop) -> frozenset[int]:
     touched = [Touched.by(call) for call in loop.calls]
     found = [_beginning_at(first, touched) for first in range(len(touched))]
     repeats = any(one.depends_on(one) for one in touched)
-    repeats |= any(map(_writes_again, loop.calls, loop.further))
+    repeats |= any(map(_writes_again, loop.calls))
     if len(found[0]) == 1 and not repeats:
         return frozenset()
     return min(found, key=lambda places: (len(places), 0 not in places))
@@ -95,9 +95,9 @@ def _beginning_at(first: int, touched: Sequence[Touched]) -> frozenset[int]:
     return frozenset(places)
 
 
-def _writes_again(call: Call, further: Sequence[int]) -> bool:
+def _writes_again(call: Call) -> bool:
     """Whether a call writes something where it wrote it in the iteration before."""
-    return 0 in further[len(call.operands) :]
+    return any(not subview.further for subview in call.subviews[len(call.operands) :])
 
 
 def _intervals(buffers: Iterable[Buffer]) -> list[Interval]:

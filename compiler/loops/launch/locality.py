@@ -13,7 +13,6 @@ Only the share of each thread follows from the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
@@ -49,14 +48,13 @@ class Sharing:
         if first is not None:
             self.steps[subviews[kernel.store.argument].buffer] = kernel.store.coefficients[first]
 
-    def note_further(self, call: Call, further: Sequence[int]) -> None:
-        """Remember how a call of a loop hands out its results: by how far the next iteration's lie.
-
-        further: for each place of the call.
+    def note_iteration(self, call: Call) -> None:
+        """Remember how a call of a loop hands out its results: by how far those of the next
+        iteration lie.
         """
-        for subview, distance in zip(call.results, further[len(call.operands) :], strict=False):
-            if distance:
-                self.steps[subview.buffer] = distance
+        for subview in call.results:
+            if subview.further:
+                self.steps[subview.buffer] = subview.further
 
 
 def handed_out_along(kernel: Kernel, schedule: Schedule, loop: int | None) -> Schedule:

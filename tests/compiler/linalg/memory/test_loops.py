@@ -86,7 +86,8 @@ def test_threads_share_iterations(
     assert isinstance(step, Loop) and step.is_private
     first, second = step.calls
     assert (step.count, step.threads) == (6, threads)
-    assert step.further == ((ROWS * COLUMNS, 0), (0, ROWS * (COLUMNS - 4)))
+    further = [[subview.further for subview in call.subviews] for call in step.calls]
+    assert further == [[ROWS * COLUMNS, 0], [0, ROWS * (COLUMNS - 4)]]
     (own,) = step.own
     assert first.results[0].buffer is own is second.operands[0].buffer
     each, rest = divmod(own.bytes, threads)
@@ -140,7 +141,7 @@ def test_a_value_that_is_returned_is_not_handed_on(
 
     (step,) = loops_of(make_plan(make_network(image(6), write), threads=2))
     assert not step.own
-    assert step.further[0][1] == (ROWS + 2) * (COLUMNS - 2)
+    assert step.calls[0].subviews[1].further == (ROWS + 2) * (COLUMNS - 2)
 
 
 def test_a_sum_in_place(make_network: MakeNetwork, make_plan: MakePlan) -> None:

@@ -14,6 +14,7 @@ from xdsl.ir import Block
 
 from ncc.compiler.loops.launch.barriers import Barriers, Touched, barriers_within
 from ncc.compiler.plan import Buffer, Call, Kind, Loop, Subview
+from tests.compiler.loops.rolled import moving
 
 BYTES = 64
 VALUE = Block(arg_types=[TensorType(f32, [16])]).args[0]
@@ -98,8 +99,8 @@ X, Y, V, M, REST = (buffer(BYTES * place) for place in range(5))
 
 def loop(*calls: Call, own: Sequence[Buffer] = (V, M), count: int = 4, threads: int = 1) -> Loop:
     """What is not handed on moves."""
-    further = tuple(tuple(0 if at.buffer in own else 4 for at in one.subviews) for one in calls)
-    return Loop(calls, count, further, frozenset(own), threads)
+    further = [[0 if at.buffer in own else 4 for at in one.subviews] for one in calls]
+    return Loop(moving(calls, further), count, frozenset(own), threads)
 
 
 TRANSFORMED = call([X], [V]), call([V], [M]), call([M], [Y])

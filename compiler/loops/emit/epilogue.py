@@ -1,4 +1,4 @@
-"""Writes what follows the accumulation of a tile: the epilogue of each point, and its store.
+"""Writes the epilogue of each point of a tile, and its store.
 
     for point in tile:  memory = epilogue(accumulator)            unrolled
 

@@ -17,7 +17,7 @@ from ncc.compiler.loops.schedule.schedule import parts_of_lane
 
 
 class ParallelLoops(Part):
-    """The parallel loops of a kernel; `body` writes what is inside of them."""
+    """The parallel loops of a kernel; `body` writes the code inside."""
 
     def chunks(self, body: Callable[[], None]) -> None:
         """The chunks that the last two arguments of the function name."""

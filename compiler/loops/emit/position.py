@@ -178,7 +178,7 @@ class Position:
 
     @property
     def accumulated(self) -> Attribute:
-        """The type of the accumulators; what is stored may be of another one."""
+        """The type of the accumulators; stored values may have another one."""
         return self.kernel.anchor.yielded.type
 
 

@@ -16,7 +16,7 @@ Step: TypeAlias = Callable[[list[SSAValue]], list[SSAValue]]
 
 
 class Accumulators(PointPart):
-    """One accumulator for each point. Subclasses override what differs from that."""
+    """One accumulator for each point. Subclasses have other numbers of them."""
 
     def start(self, points: list[Point]) -> list[SSAValue]:
         """The initial values of the accumulators of these points."""

@@ -53,7 +53,7 @@ class Decision:
         for strategy, reason in self.refused:
             yield f"not {strategy.value}: {reason}"
         if self.candidate is None:
-            yield "cycles: not counted: only sums of products in register tiles have a cost model"
+            yield "cycles: not counted, since only register tiles of products have a cost model"
             return
         yield f"cycles: {_cycles_text(self.candidate)}{' (tuned)' * self.is_tuned}"
         if self.runner_up is not None:

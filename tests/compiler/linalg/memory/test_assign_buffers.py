@@ -651,6 +651,24 @@ def test_a_concat_in_a_body(subview_of: PlaceNetwork) -> None:
     assert own.elements == 2 * 3 * 5
 
 
+def test_values_from_outside_in_a_concat_of_a_body(subview_of: PlaceNetwork) -> None:
+    """Each is copied in the body, and so is the window of another one: they are no parts."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        outside = [work(b, b.slice(x, [0, n, 0], [2, 1, 5])) for n in range(2)]
+
+        def one(b: Builder, rows: Tensor) -> Tensor:
+            return halved_rows(b, b.concat([rows, *outside], axis=1))
+
+        (made,) = loop(b, 3, [Seen(x, 2, 2)], one)
+        return work(b, b.concat([made, *outside], axis=1))
+
+    placed = subview_of([(2, 6, 5)], write)
+    names = [call.function.sym_name.data for call in step_of(placed).calls]
+    assert [name.startswith("copy") for name in names] == [True, True, True, False]
+    assert placed.copies == 0
+
+
 def test_a_chain_in_a_body_spares_what_is_outside(subview_of: PlaceNetwork) -> None:
     """The next iteration begins with it again: a kernel that goes on writing gets a copy."""
 

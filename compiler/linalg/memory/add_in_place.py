@@ -4,8 +4,8 @@
     %y = generic(%c + %r)                   %r is read at the element that is stored
 
 One thread computes each element, once, and reads no other element of %r. Several calls may make %y,
-each its own elements, as the chunks of a convolution do. Both values may have halos: the halo of
-one holds no element of the other.
+each its own elements: those of a loop over tiles, and what stands behind the loop. Both values may
+have halos: the halo of one holds no element of the other.
 """
 
 from __future__ import annotations

@@ -214,7 +214,9 @@ class Placement:
         if op not in self.makers:
             self.makers[op] = Counter(maker for part in op.operands for maker in _makers(part))
         makers, source = self.makers[op], value.owner
-        at = source.next_op if isinstance(source, Operation) else self.block.first_op
+        if (source.parent if isinstance(source, Operation) else source) is not op.parent:
+            return op
+        at = source.next_op if isinstance(source, Operation) else source.first_op
         while at is not None and at is not op and not makers[at]:
             at = at.next_op
         return at or op

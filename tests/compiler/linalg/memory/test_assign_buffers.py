@@ -18,7 +18,7 @@ from ncc.compiler.linalg.memory import assign_buffers as subview
 from ncc.compiler.linalg.memory.assign_buffers import chained
 from ncc.compiler.linalg.rewrite.insert import generic_of
 from ncc.compiler.pipeline import stages
-from ncc.compiler.plan import Call, Halo, Kind, Loop, Plan, Subview
+from ncc.compiler.plan import Call, Halo, Kind, Plan, Subview
 from ncc.dialects import rt
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
@@ -27,7 +27,6 @@ from ncc.dialects.statements import Code
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import DYNAMIC_HEADER
 from tests.compiler.linalg.computations import flip, work
-from tests.compiler.linalg.tiles import Seen, loop
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 MakePlan: TypeAlias = Callable[..., Plan]
@@ -538,132 +537,3 @@ def test_an_output_without_a_count_has_no_header(subview_of: PlaceNetwork) -> No
     found = subview_of([(3, 4)], flip)
     [buffer] = found.plan.outputs
     assert (buffer.kind, buffer.byte_offset) == (Kind.OUTPUT, 0)
-
-
-# --- Loops over tiles -----------------------------------------------------------------------
-
-
-def step_of(placed: Placed) -> Loop:
-    (step,) = (step for step in placed.plan.steps if isinstance(step, Loop))
-    return step
-
-
-def test_windows_and_parts_of_a_loop(subview_of: PlaceNetwork) -> None:
-    """An iteration reads and writes further on, by the strides of the whole tensors."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        held = b.pad(work(b, x), [0, 1, 1], [0, 1, 1])
-        (made,) = loop(b, 3, [Seen(held, 2, 4)], lambda b, rows: halved_rows(b, rows))
-        return work(b, b.pad(made, [0, 2, 0], [0, 0, 3]))
-
-    placed = subview_of([(2, 6, 5)], write)
-    step = step_of(placed)
-    (call,) = step.calls
-    given, result = call.operands[0], call.results[0]
-    assert (given.offset, given.strides, given.further) == (0, (56, 7, 1), 14)
-    assert (result.offset, result.strides, result.further) == (20, (80, 10, 1), 20)
-    assert placed.copies == 0 and not step.own
-
-
-def halved_rows(b: Builder, x: Tensor) -> Tensor:
-    """Sums of three rows each."""
-    c, p, q, k = b.loops(f"c:{x.shape[0]} p:{x.shape[1] - 2} q:{x.shape[2]} k:3")
-    return b.sum((c, p, q), (k,), x[c, p + k, q])
-
-
-def test_a_loop_in_a_concat(subview_of: PlaceNetwork) -> None:
-    """Its parts lie in front of what stands behind it."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        (made,) = loop(b, 3, [Seen(x, 2, 2)], work)
-        last = work(b, b.slice(x, [0, 6, 0], [2, 1, 5]))
-        return work(b, b.concat([made, last], axis=1))
-
-    placed = subview_of([(2, 7, 5)], write)
-    ((result,), own) = (step_of(placed).calls[0].results, step_of(placed).own)
-    assert (result.strides, result.further, placed.copies, own) == ((35, 5, 1), 10, 0, frozenset())
-
-
-def test_a_loop_that_makes_a_result(subview_of: PlaceNetwork) -> None:
-    """It is written into the caller's array, part by part."""
-
-    def write(b: Builder, x: Tensor) -> list[Tensor]:
-        return loop(b, 3, [Seen(x, 2, 2)], lambda b, rows: [work(b, rows), flip_rows(b, rows)])
-
-    placed = subview_of([(2, 6, 5)], write)
-    results = [call.results[0] for call in step_of(placed).calls]
-    assert [r.buffer.kind for r in results] == [Kind.OUTPUT, Kind.OUTPUT]
-    assert [r.further for r in results] == [10, 10] and placed.copies == 0
-
-
-def flip_rows(b: Builder, x: Tensor) -> Tensor:
-    c, p, q = b.loops_of(x.shape)
-    return b.map((c, p, q), exp(x[c, p, q] * 2.0))
-
-
-@pytest.mark.parametrize(
-    "what", ["an argument", "a value twice", "a slice", "a value from outside"]
-)
-def test_copies_in_a_body(subview_of: PlaceNetwork, what: str) -> None:
-    """A part that is elsewhere already is copied in each iteration."""
-
-    def write(b: Builder, x: Tensor) -> list[Tensor]:
-        outside = work(b, b.slice(x, [0, 0, 0], [2, 2, 5]))
-
-        def one(b: Builder, rows: Tensor) -> list[Tensor]:
-            made = work(b, rows)
-            match what:
-                case "an argument":
-                    return [made, rows]
-                case "a value twice":
-                    return [made, made]
-                case "a slice":
-                    return [b.slice(made, [0, 0, 0], [2, 1, 5])]
-            return [made, outside]
-
-        return [work(b, y) for y in loop(b, 3, [Seen(x, 2, 2)], one)]
-
-    placed = subview_of([(2, 6, 5)], write)
-    calls = step_of(placed).calls
-    copy = calls[-1]
-    assert copy.function.sym_name.data.startswith("copy")
-    assert copy.results[0].further == (5 if what == "a slice" else 10)
-    others = [name for name in placed.kernels if name.startswith("copy")]
-    assert not others and placed.plan.subviews
-
-
-def test_a_concat_in_a_body(subview_of: PlaceNetwork) -> None:
-    """It is put together in each iteration; a value from outside is copied into it."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        outside = work(b, b.slice(x, [0, 0, 0], [2, 1, 5]))
-
-        def one(b: Builder, rows: Tensor) -> Tensor:
-            return halved_rows(b, b.concat([outside, work(b, rows)], axis=1))
-
-        (made,) = loop(b, 3, [Seen(x, 2, 2)], one)
-        return work(b, b.concat([made, outside], axis=1))
-
-    placed = subview_of([(2, 6, 5)], write)
-    names = [call.function.sym_name.data for call in step_of(placed).calls]
-    assert sum(name.startswith("copy") for name in names) == 1
-    (own,) = step_of(placed).own
-    assert own.elements == 2 * 3 * 5
-
-
-def test_a_chain_in_a_body_spares_what_is_outside(subview_of: PlaceNetwork) -> None:
-    """The next iteration begins with it again: a kernel that goes on writing gets a copy."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        start = work(b, b.slice(x, [0, 0, 0], [2, 2, 5]))
-
-        def one(b: Builder, rows: Tensor) -> Tensor:
-            c, p, q = b.loops_of(rows.shape)
-            return b.map((c, p, q), exp(rows[c, p, q]), into=start)
-
-        (made,) = loop(b, 3, [Seen(x, 2, 2)], one)
-        return work(b, made)
-
-    placed = subview_of([(2, 6, 5)], write)
-    names = [call.function.sym_name.data for call in step_of(placed).calls]
-    assert names[0].startswith("copy") and len(names) == 2

@@ -16,10 +16,11 @@ from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.scalar import exp
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
 from ncc.runtime.session import Model
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.computations import relu, work
 from tests.compiler.linalg.tiles import Seen, loop
 from tests.runnable import skipped_on_a_lesser_cpu
 
@@ -317,6 +318,165 @@ def test_weights_of_an_iteration_move(make_network: MakeNetwork, make_plan: Make
     assert constant.elements == 3 * 6 * COLUMNS
     (further,) = (s.further for s in call.operands if s.buffer is constant)
     assert further == COLUMNS
+
+
+# --- Windows, parts and copies --------------------------------------------------------------
+
+
+def only_loop(plan: Plan) -> Loop:
+    (step,) = loops_of(plan)
+    return step
+
+
+def copies_outside(plan: Plan) -> list[Call]:
+    calls = (step for step in plan.steps if isinstance(step, Call))
+    return [call for call in calls if call.function.sym_name.data.startswith("copy")]
+
+
+def test_windows_and_parts_of_a_loop(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """An iteration reads and writes further on, by the strides of the whole tensors."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        held = b.pad(work(b, x), [0, 1, 1], [0, 1, 1])
+        (made,) = loop(b, 3, [Seen(held, 2, 4)], lambda b, rows: halved_rows(b, rows))
+        return work(b, b.pad(made, [0, 2, 0], [0, 0, 3]))
+
+    plan = make_plan(make_network([(2, 6, 5)], write))
+    step = only_loop(plan)
+    (call,) = step.calls
+    given, result = call.operands[0], call.results[0]
+    assert (given.offset, given.strides, given.further) == (0, (56, 7, 1), 14)
+    assert (result.offset, result.strides, result.further) == (20, (80, 10, 1), 20)
+    assert not copies_outside(plan) and not step.own
+
+
+def halved_rows(b: Builder, x: Tensor) -> Tensor:
+    """Sums of three rows each."""
+    c, p, q, k = b.loops(f"c:{x.shape[0]} p:{x.shape[1] - 2} q:{x.shape[2]} k:3")
+    return b.sum((c, p, q), (k,), x[c, p + k, q])
+
+
+def test_a_loop_in_a_concat(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Its parts lie in front of what stands behind it."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        (made,) = loop(b, 3, [Seen(x, 2, 2)], work)
+        last = work(b, b.slice(x, [0, 6, 0], [2, 1, 5]))
+        return work(b, b.concat([made, last], axis=1))
+
+    plan = make_plan(make_network([(2, 7, 5)], write))
+    (result,), own = only_loop(plan).calls[0].results, only_loop(plan).own
+    assert (result.strides, result.further) == ((35, 5, 1), 10)
+    assert not own and not copies_outside(plan)
+
+
+def test_a_loop_that_makes_a_result(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """It is written into the caller's array, part by part."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        return loop(b, 3, [Seen(x, 2, 2)], lambda b, rows: [work(b, rows), flip_rows(b, rows)])
+
+    plan = make_plan(make_network([(2, 6, 5)], write))
+    results = [call.results[0] for call in only_loop(plan).calls]
+    assert [r.buffer.kind for r in results] == [Kind.OUTPUT, Kind.OUTPUT]
+    assert [r.further for r in results] == [10, 10] and not copies_outside(plan)
+
+
+def flip_rows(b: Builder, x: Tensor) -> Tensor:
+    c, p, q = b.loops_of(x.shape)
+    return b.map((c, p, q), exp(x[c, p, q] * 2.0))
+
+
+@pytest.mark.parametrize(
+    "what", ["an argument", "a value twice", "a slice", "a value from outside"]
+)
+def test_copies_in_a_body(make_network: MakeNetwork, make_plan: MakePlan, what: str) -> None:
+    """A part that is elsewhere already is copied in each iteration."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        outside = work(b, b.slice(x, [0, 0, 0], [2, 2, 5]))
+
+        def one(b: Builder, rows: Tensor) -> list[Tensor]:
+            made = work(b, rows)
+            match what:
+                case "an argument":
+                    return [made, rows]
+                case "a value twice":
+                    return [made, made]
+                case "a slice":
+                    return [b.slice(made, [0, 0, 0], [2, 1, 5])]
+            return [made, outside]
+
+        return [work(b, y) for y in loop(b, 3, [Seen(x, 2, 2)], one)]
+
+    plan = make_plan(make_network([(2, 6, 5)], write))
+    calls = only_loop(plan).calls
+    copy = calls[-1]
+    assert copy.function.sym_name.data.startswith("copy")
+    assert copy.results[0].further == (5 if what == "a slice" else 10)
+    assert not copies_outside(plan)
+
+
+def test_a_concat_in_a_body(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """It is put together in each iteration; a value from outside is copied into it."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        outside = work(b, b.slice(x, [0, 0, 0], [2, 1, 5]))
+
+        def one(b: Builder, rows: Tensor) -> Tensor:
+            return halved_rows(b, b.concat([outside, work(b, rows)], axis=1))
+
+        (made,) = loop(b, 3, [Seen(x, 2, 2)], one)
+        return work(b, b.concat([made, outside], axis=1))
+
+    plan = make_plan(make_network([(2, 6, 5)], write))
+    names = [call.function.sym_name.data for call in only_loop(plan).calls]
+    assert sum(name.startswith("copy") for name in names) == 1
+    (own,) = only_loop(plan).own
+    assert own.elements == 2 * 3 * 5
+
+
+def test_values_from_outside_in_a_concat_of_a_body(
+    make_network: MakeNetwork, make_plan: MakePlan
+) -> None:
+    """Each is copied in the body, and so is the window of another one: they are no parts."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        outside = [work(b, b.slice(x, [0, n, 0], [2, 1, 5])) for n in range(2)]
+
+        def one(b: Builder, rows: Tensor) -> Tensor:
+            return halved_rows(b, b.concat([rows, *outside], axis=1))
+
+        (made,) = loop(b, 3, [Seen(x, 2, 2)], one)
+        return work(b, b.concat([made, *outside], axis=1))
+
+    plan = make_plan(make_network([(2, 6, 5)], write))
+    names = [call.function.sym_name.data for call in only_loop(plan).calls]
+    assert [name.startswith("copy") for name in names] == [True, True, True, False]
+    assert not copies_outside(plan)
+
+
+def test_a_chain_in_a_body_spares_what_is_outside(
+    make_network: MakeNetwork, make_plan: MakePlan
+) -> None:
+    """The next iteration begins with it again: a kernel that goes on writing gets a copy."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        start = work(b, b.slice(x, [0, 0, 0], [2, 2, 5]))
+
+        def one(b: Builder, rows: Tensor) -> Tensor:
+            c, p, q = b.loops_of(rows.shape)
+            return b.map((c, p, q), exp(rows[c, p, q]), into=start)
+
+        (made,) = loop(b, 3, [Seen(x, 2, 2)], one)
+        return work(b, made)
+
+    plan = make_plan(make_network([(2, 6, 5)], write))
+    names = [call.function.sym_name.data for call in only_loop(plan).calls]
+    assert names[0].startswith("copy") and len(names) == 2
+
+
+# --- Shares ---------------------------------------------------------------------------------
 
 
 def test_shares() -> None:

@@ -1,10 +1,10 @@
 """Plans memory statically: the steps in order, and an offset in one arena for every buffer.
 
 A step calls a kernel, is a loop of such calls, or fills the halo of a padded value: the border,
-which the producer of the value does not write. A buffer lives from the first step that writes it to the last step that reads
-it. Large scratch memory of a kernel is a buffer that lives for one step. The plan takes buffers one
-by one, the largest first, and puts each into the lowest gap among the buffers that are alive at the
-same time.
+which the producer of the value does not write. A buffer lives from the first step that writes it to
+the last step that reads it. Large scratch memory of a kernel is a buffer that lives for one step.
+The plan takes buffers one by one, the largest first, and puts each into the lowest gap among the
+buffers that are alive at the same time.
 
 Successive buffers with the same size and the same halos share an offset, if the arena need not
 grow: each thread writes where it wrote before, and a halo that is still there is not written again.

@@ -100,7 +100,7 @@ class _Chain:
     def of(first: GenericOp, loop: int, step: int) -> _Chain:
         """All that follows a computation, which does so many iterations of a loop at once."""
         (axis,) = (k for k, form in enumerate(LinalgOp(first).write.index) if form.bare == loop)
-        chain = _Chain(first)
+        chain = _Chain(first, reached=[first])
         chain._take(first, _Along(axis, step))
         readers, behind = set(_readers(first)), set[Operation]()
         op = first.next_op
@@ -108,9 +108,8 @@ class _Chain:
             if op in readers or op in behind:
                 along = None if op in behind else chain._along(op)
                 (behind if along is None else readers).update(_readers(op))
-                if along is None:
-                    chain.reached.append(op)
-                else:
+                chain.reached.append(op)
+                if along is not None:
                     chain._take(op, along)
                 readers.discard(op)
             op = op.next_op
@@ -133,7 +132,6 @@ class _Chain:
 
     def _take(self, op: Operation, along: _Along) -> None:
         self.ops.append(op)
-        self.reached.append(op)
         self.along[op.results[0]] = along
 
     def _leave_views(self) -> None:
@@ -165,7 +163,7 @@ class _Chain:
 
     def _along_reads(self, op: GenericOp) -> _Along | None:
         linalg_op = LinalgOp(op)
-        if linalg_op.write.axes is None or linalg_op.captured:
+        if linalg_op.write.axes is None or linalg_op.captured or TILE.of(op) is not None:
             return None
         found = {self._along_read(linalg_op, a) for a in linalg_op.reads if a.value in self.along}
         along = found.pop() if len(found) == 1 else None
@@ -293,10 +291,18 @@ def _is_window(access: TensorAccess, loop: int) -> bool:
     return len(moved) <= 1 and all(factor > 0 for form in moved for _, factor in form.terms)
 
 
+def _is_sum(value: SSAValue) -> bool:
+    """Whether a value is a sum of products, in whatever shape: what is transformed back."""
+    source = value.owner
+    while isinstance(source, RESHAPES):
+        source = source.operands[0].owner
+    return isinstance(source, GenericOp) and LinalgOp(source).product is not None
+
+
 def _goes_on(linalg_op: LinalgOp, access: TensorAccess) -> bool:
     """Whether a computation that reads a value of the chain is done while that is near."""
     if linalg_op.separable is not None or linalg_op.halves:
-        return True
+        return linalg_op.halves or _is_sum(access.value)
     if linalg_op.is_pointwise:
         made = isinstance(access.value.owner, GenericOp)
         return made and access.value.has_one_use() and access.index == linalg_op.write.index

@@ -162,6 +162,38 @@ def test_a_single_row(
         assert made == chunk + parts - 1
 
 
+@pytest.mark.parametrize("height", [13, 12])
+def test_convolutions_along_rows_one_behind_the_other(
+    always_tiled: Form, chunk: int, height: int
+) -> None:
+    """The second one reads the rows of one chunk alone, but has a loop of its own."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = relu(b, along(b, relu(b, x), 16, 7, 2))
+        return relu(b, along(b, y, 16, 7, 2))
+
+    loops = loops_of(always_tiled, chunk, (16, height, 14), write)
+    assert [loop.times for loop in loops] == [height // chunk] * 2
+    for loop in loops:
+        assert [op.separable is not None for op in computations(loop)].count(True) == 2
+        assert all(TILE.of(op.op) is None for op in computations(loop))
+
+
+def test_a_convolution_without_chunks_behind_another_one(always_tiled: Form) -> None:
+    """Its V is large: it is not computed beside what it reads, which would keep nothing near."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = relu(b, along(b, relu(b, x), 16, 7, 2))
+        return relu(b, along(b, y, 16, 7, 2))
+
+    module = network([(16, 12, 14)], write)
+    ChooseConvolution(in_tiles(always_tiled, 2)).apply(Context(), module)
+    _, second = (op for op in behind(module) if TILE.of(op) is not None)
+    TILE.drop(second)
+    (loop,) = tiled(module, exact=False)
+    assert len(loop.results) == 1 and len(computations(loop)) == 5
+
+
 def siblings(b: Builder, x: Tensor, follow: Callable[[Builder, Tensor], Tensor]) -> list[Tensor]:
     first = relu(b, convolution(b, x, 16))
     return [first, follow(b, relu(b, convolution(b, x, 32)))]

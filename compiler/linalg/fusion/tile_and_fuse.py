@@ -292,11 +292,12 @@ def _is_window(access: TensorAccess, loop: int) -> bool:
 
 
 def _is_sum(value: SSAValue) -> bool:
-    """Whether a value is a sum of products, in whatever shape: what is transformed back."""
+    """Whether a value is a sum over channels, in any shape; a transform has two reduced loops."""
     source = value.owner
     while isinstance(source, RESHAPES):
         source = source.operands[0].owner
-    return isinstance(source, GenericOp) and LinalgOp(source).product is not None
+    linalg_op = LinalgOp(source) if isinstance(source, GenericOp) else None
+    return linalg_op is not None and (linalg_op.product is not None or len(linalg_op.reduced) > 2)
 
 
 def _goes_on(linalg_op: LinalgOp, access: TensorAccess) -> bool:

@@ -179,6 +179,17 @@ def test_convolutions_along_rows_one_behind_the_other(
         assert all(TILE.of(op.op) is None for op in computations(loop))
 
 
+@pytest.mark.parametrize("formed", [False, True])
+def test_weights_that_the_run_transforms(always_tiled: Form, formed: bool) -> None:
+    """Their sum is transformed back in the loop, too, and what follows is done there."""
+    module = network([(16, 24, 12)], lambda b, x: relu(b, convolution(b, relu(b, x), 32)))
+    ChooseConvolution(in_tiles(always_tiled, 2, formed)).apply(Context(), module)
+    PackChannels().apply(Context(), module)
+    (loop,) = tiled(module, exact=False)
+    shapes = [shape_of(op.op.results[0]) for op in computations(loop)]
+    assert shape_of(loop.parts[0]) == shapes[-1] and len(shapes) >= 4
+
+
 def test_a_convolution_without_chunks_behind_another_one(always_tiled: Form) -> None:
     """Its V is large: it is not computed beside what it reads, which would keep nothing near."""
 

@@ -28,7 +28,7 @@ OFF = 1e-3
 FEW = 3.0
 """How much farther single elements may lie from zero than their root mean square."""
 
-_AT_ONCE = 1 << 22
+_AT_ONCE = 1 << 20
 """Elements that are compared at a time."""
 
 

@@ -191,21 +191,3 @@ def test_rows_stay_in_registers(
     for kernel in transforms(kernels_of(module)):
         (_, rows), _ = choose(kernel, AVX512).tile
         assert always_tiled.window * rows <= AVX512.registers - 4
-
-
-def test_layers_share_kernels(
-    make_network: Callable[..., ModuleOp],
-    kernels_of: Callable[..., list[Kernel]],
-    always_tiled: Form,
-) -> None:
-    """All chunks of one convolution but the last call the same three kernels."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        return convolution(b, x, 16)
-
-    module = make_network([(16, 16, 16)], write)
-    ChooseConvolution(in_tiles(always_tiled)).apply(Context(), module)
-    PackChannels().apply(Context(), module)
-    found = transforms(kernels_of(module))
-    assert len(found) == 2 * 16 // always_tiled.tile
-    assert len({kernel.signature() for kernel in found}) == 2

@@ -236,7 +236,8 @@ def test_loops_that_threads_share(tmp_path: Path, threads: int) -> None:
         found = model.run({"data": x})
         assert np.array_equal(found["out"], wanted["out"])
         assert found[TIMESTAMPS].shape == wanted[TIMESTAMPS].shape
-        assert (np.diff(found[TIMESTAMPS]) > 0).all()
+        begin, *ends = found[TIMESTAMPS]
+        assert min(ends) > begin  # steps without a barrier between them end in any order
 
 
 def test_a_stopwatch_is_told_every_stage(tmp_path: Path) -> None:

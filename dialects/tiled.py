@@ -6,11 +6,10 @@
       tiled.yield %v : tensor<4x6x64xf32>
     }) : (tensor<4x290x258xf32>) -> tensor<4x72x64xf32>
 
-It is `scf.forall` over `tensor.extract_slice` and `tensor.parallel_insert_slice` with numbers that
-are known: in iteration i, an argument of the body is the window of its operand that begins at
-step * i along its axis, and what the body yields is part i of a result along the result's axis.
-Windows may overlap, parts do not. A body also reads what is defined in front of the operation,
-whole.
+The loop is an `scf.forall` over `tensor.extract_slice` and `tensor.parallel_insert_slice`, with
+constant numbers. In iteration i, an argument of the body is the window of its operand that begins
+at step * i along its axis, and the body yields part i of each result. Windows may overlap; parts do
+not. A body may also read whole values that are defined before the loop.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Block, Dialect, Region, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -43,12 +42,19 @@ I64Attr = IntegerAttr.constr(type=i64)
 
 @dataclass(frozen=True)
 class Window:
-    """What each iteration sees of a tensor: `size` elements along an axis, from step * i on."""
+    """The part of a tensor that iteration i reads: `size` elements along an axis, from step * i."""
 
     value: SSAValue
     axis: int
     step: int
     size: int
+
+    @property
+    def type(self) -> TensorType[Attribute]:
+        """The type of an argument that is this window."""
+        shape = list(shape_of_tensor(self.value))
+        shape[self.axis] = self.size
+        return tensor_type(element_of(self.value), shape)
 
 
 @irdl_op_definition
@@ -83,13 +89,10 @@ class TiledLoopOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
 
     def __init__(self, count: int, windows: Sequence[Window], axes: Sequence[int], body: Block):
-        """axes: of the results, along which parts lie one behind the other."""
-        types = []
+        """axes: of the results, along which parts follow each other."""
         last = body.last_op
-        for part, axis in zip(() if last is None else operands_of(last), axes, strict=True):
-            shape = list(shape_of_tensor(part))
-            shape[axis] *= count
-            types.append(tensor_type(element_of(part), shape))
+        parts = () if last is None else operands_of(last)
+        types = [_type_of(part, axis, count) for part, axis in zip(parts, axes, strict=True)]
         super().__init__(
             operands=[[window.value for window in windows]],
             result_types=[types],
@@ -104,12 +107,12 @@ class TiledLoopOp(IRDLOperation):
 
     @property
     def times(self) -> int:
-        """How many iterations there are."""
+        """The number of iterations."""
         return self.count.value.data
 
     @property
     def windows(self) -> list[Window]:
-        """What the arguments of the body are."""
+        """The windows that the arguments of the body are."""
         numbers = zip(self.axes.get_values(), self.steps.get_values(), strict=True)
         return [
             Window(value, axis, step, shape_of_tensor(argument)[axis])
@@ -120,7 +123,7 @@ class TiledLoopOp(IRDLOperation):
 
     @property
     def parts(self) -> Sequence[SSAValue]:
-        """What one iteration yields."""
+        """The values that one iteration yields."""
         last = self.body.block.last_op
         return () if last is None else operands_of(last)
 
@@ -136,13 +139,19 @@ class TiledLoopOp(IRDLOperation):
             if len(shape_of_tensor(argument)) != len(shape_of_tensor(value)):
                 raise VerifyException(f"tiled.loop: {argument.type} is no window of its operand")
         for window, argument in zip(self.windows, block.args, strict=True):
-            seen = list(shape_of_tensor(window.value))
-            if window.step < 0 or window.step * (count - 1) + window.size > seen[window.axis]:
+            extent = shape_of_tensor(window.value)[window.axis]
+            if window.step < 0 or window.step * (count - 1) + window.size > extent:
                 raise VerifyException(f"tiled.loop: windows reach beyond {window.value.type}")
-            seen[window.axis] = window.size
-            if argument.type != tensor_type(element_of(window.value), seen):
+            if argument.type != window.type:
                 raise VerifyException(f"tiled.loop: {argument.type} is no window of its operand")
         _check_parts(self)
+
+
+def _type_of(part: SSAValue, axis: int, count: int) -> TensorType[Attribute]:
+    """The type of a result that consists of so many parts."""
+    shape = list(shape_of_tensor(part))
+    shape[axis] *= count
+    return tensor_type(element_of(part), shape)
 
 
 def _check_axis(axis: int, value: SSAValue) -> None:
@@ -156,9 +165,7 @@ def _check_parts(op: TiledLoopOp) -> None:
         raise VerifyException("tiled.loop: each result has a part and an axis")
     for result, part, axis in zip(op.results, op.parts, axes, strict=True):
         _check_axis(axis, result)
-        shape = list(shape_of_tensor(part))
-        shape[axis] *= op.times
-        if result.type != tensor_type(element_of(part), shape):
+        if result.type != _type_of(part, axis, op.times):
             raise VerifyException(f"tiled.loop: {result.type} is not made of {part.type}")
 
 

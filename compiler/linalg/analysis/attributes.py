@@ -125,7 +125,7 @@ HALVES = TypedAttribute[bool]("halves", lambda _: UnitAttr(), lambda _: True)
 """It splits each value into two halves, as `SplitBf16` writes it."""
 
 TILE = TypedAttribute[tuple[int, ...]]("tile", integers, _numbers, names_loops=True)
-"""A loop, and how many of its iterations are computed at a time, with all that follows."""
+"""A loop, and how many of its iterations run at a time, together with the operations behind it."""
 
 _NAMES_LOOPS = {
     one.name: one.names_loops

@@ -21,21 +21,24 @@ OF_GROUPS = [[0, 1], [2], [3]]
 """The collapse of (group, channel, row, column) to an image; see `groups_of`."""
 
 
+def unshaped(value: SSAValue) -> SSAValue:
+    """The value that reshapes show as this one."""
+    while isinstance(value.owner, RESHAPES):
+        value = value.owner.operands[0]
+    return value
+
+
 def is_constant(value: SSAValue) -> bool:
     """Whether a value is a weight, or a weight under another shape."""
     owner = value.owner
     if isinstance(owner, GenericOp):
         return False
-    if isinstance(owner, RESHAPES):
-        return is_constant(owner.operands[0])
-    return isinstance(owner, ConstantOp)
+    return isinstance(unshaped(value).owner, ConstantOp)
 
 
 def weights_of(value: SSAValue) -> Weights:
     """The source of a constant, with the shape of the value."""
-    owner = value.owner
-    while isinstance(owner, RESHAPES):
-        owner = owner.operands[0].owner
+    owner = unshaped(value).owner
     if not isinstance(owner, ConstantOp):
         raise CompilerBug("no constant")
     return Weights(shape_of(value), owner.value.data.source)

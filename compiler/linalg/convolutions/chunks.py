@@ -2,7 +2,7 @@
 
 Chunks make V and M small, and let each stay in a cache; but weights come again for each of them.
 Threads share whole chunks where V and M stay in a cache beside the weights; else each chunk, which
-may be the larger the more threads there are. To compile, many chunks cost what two do: they are
+may be the larger the more threads there are. Many chunks compile as fast as two, because they are
 iterations of a loop.
 """
 

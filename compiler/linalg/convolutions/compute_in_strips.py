@@ -45,6 +45,7 @@ from ncc.compiler.linalg.rewrite.parts import (
     ROWS,
     inside_pad,
     is_image,
+    loop_along,
     no_window_is_border,
     part,
     span,
@@ -167,14 +168,7 @@ def chains(block: Block, target: Target) -> Iterator[Chain]:
 
 def view_moves(access: TensorAccess, linalg_op: LinalgOp) -> bool:
     """Whether the rows of an operand move with those of the result."""
-    return access.uses(_row_loop(linalg_op))
-
-
-def _row_loop(linalg_op: LinalgOp) -> int:
-    loop = linalg_op.write.index[ROWS].bare
-    if loop is None:
-        raise CompilerBug("a result whose rows are not a loop")
-    return loop
+    return access.uses(loop_along(linalg_op, ROWS))
 
 
 def _by_rows(op: GenericOp) -> bool:
@@ -188,7 +182,7 @@ def moves_by_rows(access: TensorAccess, linalg_op: LinalgOp) -> bool:
         return True
     if len(access.index) != 3 or is_constant(access.value):
         return False
-    loop = _row_loop(linalg_op)
+    loop = loop_along(linalg_op, ROWS)
     if any(form.coefficient(loop) for k, form in enumerate(access.index) if k != ROWS):
         return False
     form = access.index[ROWS]

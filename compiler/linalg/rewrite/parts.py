@@ -9,6 +9,8 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, filled_with, outs_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
@@ -138,15 +140,30 @@ def window_of_pad(b: Builder, pad: tensor.PadOp, spans: Sequence[Span]) -> Tenso
     return b.pad(window_of(b, source, kept), low, high, pad_value(pad))
 
 
+def loop_along(linalg_op: LinalgOp, axis: int) -> int:
+    """The loop that is an axis of the result."""
+    loop = linalg_op.write.index[axis].bare
+    if loop is None:
+        raise CompilerBug("an axis of a result is no loop")
+    return loop
+
+
+def reach(linalg_op: LinalgOp, form: AffineForm, loop: int | None, size: int) -> int:
+    """The number of elements along an axis, from its begin on, that `size` iterations of a loop
+    read. form: the index along the axis.
+    """
+    extents = ((size if d == loop else linalg_op.extents[d], factor) for d, factor in form.terms)
+    return form.constant + 1 + sum(factor * (extent - 1) for extent, factor in extents)
+
+
 def span(access: TensorAccess, linalg_op: LinalgOp, axis: int, first: int, last: int) -> Span:
     """The span of an operand that elements [first, last) of the result read, along an axis.
 
     It begins with the constant of the index left out.
     """
     loop, form = linalg_op.write.index[axis].bare, access.index[axis]
-    others = sum(f * (linalg_op.extents[d] - 1) for d, f in form.terms if d != loop)
-    step = 0 if loop is None else form.coefficient(loop)
-    return step * first, step * (last - 1) + others + form.constant + 1
+    begin = 0 if loop is None else form.coefficient(loop) * first
+    return begin, begin + reach(linalg_op, form, loop, last - first)
 
 
 def no_window_is_border(access: TensorAccess, linalg_op: LinalgOp, axis: int) -> bool:

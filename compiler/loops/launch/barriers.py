@@ -1,11 +1,12 @@
-"""Where barriers stand: in front of a step that depends on one since the last barrier.
+"""Places barriers: in front of a step that depends on a step since the last barrier.
 
-Threads may be at any step between two barriers. So none there touches memory that another writes.
-Only one root may be written by several: they write other cells of it, as parts of a concat do.
+Between two barriers, threads may be at any step. So no step there may touch memory that another
+step writes. The exception is one buffer that several steps write: they write different elements of
+it, as the parts of a concat do.
 
 In a loop whose calls all threads share, barriers stand in front of the same calls in each
-iteration. A call depends on calls of the iteration before as well, and on itself where it writes
-the same cells again.
+iteration. A call may also depend on calls of the iteration before, and on itself if it writes the
+same elements again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TypeAlias
 from ncc.compiler.plan import AnyStep, Buffer, Call, Kind, Loop, touched
 
 Interval: TypeAlias = tuple[Buffer, int, int]
-"""The bytes of a root, from the first to behind the last, among those of its kind."""
+"""The bytes of a buffer, from the first to behind the last, among those of its kind."""
 
 
 @dataclass
@@ -49,12 +50,12 @@ class Touched:
 
 @dataclass
 class Barriers:
-    """Goes through the steps of a run, and knows what they touch since the last barrier."""
+    """Follows the steps of a run. since: the memory that they touch since the last barrier."""
 
     since: Touched = field(default_factory=Touched)
 
     def stands_before(self, step: AnyStep, inside: Collection[int] = ()) -> bool:
-        """Whether one stands in front of a step. inside: where they stand in that loop."""
+        """Whether a step has a barrier in front. inside: the calls of a loop that have one."""
         calls = step.calls if isinstance(step, Loop) and not step.is_private else (step,)
         touched = [Touched.by(call) for call in calls]
         begin = min((place for place in inside if place), default=len(calls))
@@ -67,11 +68,11 @@ class Barriers:
 
 
 def barriers_within(loop: Loop) -> frozenset[int]:
-    """The calls in front of which one stands in each iteration; if the first, then not in front of
-    the first iteration. They are as few as possible, and none where a loop is private.
+    """The calls of an iteration that have a barrier in front; the first call has it from the second
+    iteration on. There are as few as possible, and none if the loop is private.
 
-    Calls that depend on one another have one between them, and one between the second and the first
-    of the next iteration. Once it is said where one stands, the others follow.
+    A barrier stands between two calls that depend on each other, in one iteration or in successive
+    ones. The place of one barrier decides all others.
     """
     if loop.is_private:
         return frozenset()
@@ -85,7 +86,7 @@ def barriers_within(loop: Loop) -> frozenset[int]:
 
 
 def _beginning_at(first: int, touched: Sequence[Touched]) -> frozenset[int]:
-    """The calls that have one in front, if this call has, on the way from it to itself."""
+    """The calls with a barrier in front, if this call has one, from it once around to itself."""
     places, since = {first}, Touched()
     for place in [*range(first, len(touched)), *range(first)]:
         if touched[place].depends_on(since):
@@ -96,7 +97,7 @@ def _beginning_at(first: int, touched: Sequence[Touched]) -> frozenset[int]:
 
 
 def _writes_again(call: Call) -> bool:
-    """Whether a call writes something where it wrote it in the iteration before."""
+    """Whether a call writes the same elements in each iteration."""
     return any(not subview.further for subview in call.subviews[len(call.operands) :])
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from xdsl.ir import Block
 
 from ncc.compiler.linalg.rewrite.insert import tensor_of
-from ncc.dialects.attributes import tensor_type
-from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.tiled import TiledLoopOp, Window, YieldOp
 
@@ -36,11 +34,10 @@ def loop(
     """
     inner, windows, arguments = Builder(Block(), b.doc), [], []
     for one in seen:
-        shape = list(one.value.shape)
-        shape[one.axis] = one.size
-        kind = tensor_type(element_of(one.value.value), shape)
-        arguments.append(tensor_of(inner.block.insert_arg(kind, len(inner.block.args))))
-        windows.append(Window(one.value.value, one.axis, one.step, one.size))
+        window = Window(one.value.value, one.axis, one.step, one.size)
+        argument = inner.block.insert_arg(window.type, len(inner.block.args))
+        arguments.append(tensor_of(argument))
+        windows.append(window)
     written = write(inner, *arguments)
     parts = [written] if isinstance(written, Tensor) else list(written)
     inner.block.add_op(YieldOp([part.value for part in parts]))

@@ -230,12 +230,18 @@ ROWS = 4
 """Of the image, which are computed at a time."""
 
 
+def marked(b: Builder, x: Tensor, axis: int = 1, rows: int = ROWS) -> Tensor:
+    """The first value of a loop over so many rows at a time."""
+    image = relu(b, x)
+    TILE.put(generic_of(image), (axis, rows))
+    return image
+
+
 def followed(write: Write, rows: int = ROWS, shape: Shape = IMAGE, axis: int = 1) -> ModuleOp:
     """What `write` makes of an image that is computed in chunks along an axis."""
 
     def whole(b: Builder, x: Tensor) -> Tensor | Sequence[Tensor]:
-        image = relu(b, x)
-        TILE.put(generic_of(image), (axis, rows))
+        image = marked(b, x, axis, rows)
         return write(b, relu(b, image))
 
     return network([shape], whole)
@@ -404,8 +410,7 @@ def test_a_reader_between() -> None:
     """What reads the image before all of it is computed would have to wait: it ends the loop."""
 
     def whole(b: Builder, x: Tensor) -> list[Tensor]:
-        image = relu(b, x)
-        TILE.put(generic_of(image), (1, ROWS))
+        image = marked(b, x)
         across = turned(b, image)
         c, p, q = b.loops_of(image.shape)
         upside = b.map((c, p, q), image[c, p * -1 + 15, q])
@@ -419,8 +424,7 @@ def test_a_view_between() -> None:
     """A view of one result stands in front of what makes another one."""
 
     def whole(b: Builder, x: Tensor) -> list[Tensor]:
-        image = relu(b, x)
-        TILE.put(generic_of(image), (1, ROWS))
+        image = marked(b, x)
         flat = b.collapse(largest(b, image), [[0], [1, 2]])
         return [flat, relu(b, image)]
 
@@ -432,8 +436,7 @@ def test_a_first_one_that_others_read_too() -> None:
     """Iterations that overlap make rows of it twice; those of the result are there once."""
 
     def whole(b: Builder, x: Tensor) -> list[Tensor]:
-        image = relu(b, x)
-        TILE.put(generic_of(image), (1, ROWS))
+        image = marked(b, x)
         return [largest(b, image, window=4, rows=7), image]
 
     (loop,) = tiled(network([IMAGE], whole))

@@ -51,6 +51,12 @@ def two_boxes(b: Builder, x: Tensor) -> Tensor:
     return box(b, box(b, x))
 
 
+def with_other(b: Builder, x: Tensor, other: Tensor) -> Tensor:
+    """The same, and the sum with another value, which may be in place."""
+    made, at = two_boxes(b, x), b.loops_of(other.shape)
+    return b.map(at, made[at] + other[at])
+
+
 def chunks(b: Builder, x: Tensor, count: int) -> Tensor:
     """Two sums in a row for so many chunks of rows."""
     (made,) = loop(b, count, [Seen(x, ROWS, ROWS + 4)], two_boxes)
@@ -152,10 +158,6 @@ def test_a_sum_in_place(make_network: MakeNetwork, make_plan: MakePlan) -> None:
         whole = relu(b, b.slice(x, [0, 2, 2], [3, 24, COLUMNS - 4]))
         held = box(b, b.pad(whole, [0, 1, 1], [0, 1, 1], 0.0))
 
-        def with_other(b: Builder, x: Tensor, other: Tensor) -> Tensor:
-            made, at = two_boxes(b, x), b.loops_of(other.shape)
-            return b.map(at, made[at] + other[at])
-
         seen = [Seen(x, ROWS, ROWS + 4), Seen(held, ROWS, ROWS)]
         (made,) = loop(b, 6, seen, with_other)
         return box(b, made)
@@ -175,10 +177,6 @@ def test_a_value_that_another_call_of_the_loop_reads(
 
     def write(b: Builder, x: Tensor) -> Tensor:
         held = relu(b, x)
-
-        def with_other(b: Builder, x: Tensor, other: Tensor) -> Tensor:
-            made, at = two_boxes(b, x), b.loops_of(other.shape)
-            return b.map(at, made[at] + other[at])
 
         rows = b.slice(held, [0, 2, 2], [3, 24, COLUMNS - 4])
         seen = [Seen(held, ROWS, ROWS + 4), Seen(rows, ROWS, ROWS)]
@@ -209,10 +207,6 @@ def test_halos_stand_behind_where_memory_is_taken_over(
     def write(b: Builder, x: Tensor) -> Tensor:
         held = relu(b, b.slice(x, [0, 2, 2], [3, 24, COLUMNS - 4]))
         beside = box(b, b.pad(held, [0, 2, 2], [0, 0, 0], 0.0))
-
-        def with_other(b: Builder, x: Tensor, other: Tensor) -> Tensor:
-            made, at = two_boxes(b, x), b.loops_of(other.shape)
-            return b.map(at, made[at] + other[at])
 
         seen = [Seen(x, ROWS, ROWS + 4), Seen(held, ROWS, ROWS)]
         (made,) = loop(b, 6, seen, with_other)

@@ -23,11 +23,10 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation
 
-from ncc.compiler.linalg.analysis.generics import generics_of
+from ncc.compiler.linalg.analysis.generics import generics_of, with_bodies
 from ncc.compiler.linalg.analysis.tensors import RESHAPES
 from ncc.compiler.linalg.rewrite.decisions import Decision, Decisions, ExplainedPass
 from ncc.compiler.linalg.rewrite.insert import erase_dead
-from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.weight import ConstantOp
 
 Op = TypeVar("Op", bound=Operation)
@@ -115,7 +114,7 @@ class WeightPattern(Pattern[ConstantOp, Found]):
     """A rewrite of constants, for all that read them."""
 
     def candidates(self, block: Block) -> Sequence[ConstantOp]:
-        return [op for op in ops_of(block) if isinstance(op, ConstantOp)]
+        return [op for op in with_bodies(block) if isinstance(op, ConstantOp)]
 
 
 def layers_of(op: Operation) -> str:

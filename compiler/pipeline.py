@@ -38,12 +38,12 @@ from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
+from ncc.compiler.network_files import read_network
 from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.plausible import StoredNumbers
-from ncc.compiler.read.read_network import read
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.runtime.errors import InputError
@@ -135,7 +135,7 @@ class Compilation:
         seed, outputs = self.options.random_weights, self.options.outputs
         self.read_from = self.weights_state()
         with self.timing("read"):
-            found = read(self.param, self.bin, random_weights=seed, outputs=outputs)
+            found = read_network(self.param, self.bin, random_weights=seed, outputs=outputs)
         self.warnings, self.numbers = found.warnings, found.numbers
         for text in self.warnings:
             warnings.warn(text, ModelWarning, stacklevel=2)
@@ -155,11 +155,12 @@ class Compilation:
     def at(self, shapes: Mapping[str, Shape], values: Mapping[str, Array]) -> Compilation:
         """The same network for other shapes of its inputs; its files are not read again.
 
-        values: of the inputs, int32, that decide shapes by them.
+        values: of the inputs that decide shapes by them.
 
         Raises InputError where the .bin, from which weights are packed, is not what it was.
         """
-        types = {**self.options.input_types, **dict.fromkeys(values, "int32")}
+        settled = [name for name, array in values.items() if array.dtype == "int32"]
+        types = {**self.options.input_types, **dict.fromkeys(settled, "int32")}
         options = replace(self.options, input_shapes=shapes, input_types=types)
         other = Compilation(
             self.param, self.bin, options, schedules=self.schedules, stopwatch=self.stopwatch

@@ -66,8 +66,9 @@ _OF_INTEGERS: dict[type[Operation], type[Operation]] = {
 class Tensor:
     """A tensor value, indexed with loops: `x[i, y * 2 + ky]` is a scalar expression.
 
-    If only the run knows how many rows there are, `shape` has the largest number, and `count` (one
-    int64) is the real one; the rows after these are undefined.
+    A scalar (shape `()`) has a value of one element: `x[()]`. If only the run knows how many rows
+    there are, `shape` has the largest number, and `count` (one int64) is the real one; the rows
+    after these are undefined.
     """
 
     value: SSAValue
@@ -92,6 +93,8 @@ class Tensor:
         if len(indices) != self.rank:
             raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
         exprs = tuple(AffineExpr.constant(i) if isinstance(i, int) else i for i in indices)
+        if not self.shape:
+            return Read(self.element_type, self.value, (1,), (AffineExpr.constant(0),))
         return Read(self.element_type, self.value, self.shape, exprs)
 
     def at(self, *indices: Scalar) -> Scalar:
@@ -302,6 +305,10 @@ class Builder:
             return x
         if prod(shape) != prod(x.shape):
             raise ValueError(f"{x.shape} has not as many elements as {tuple(shape)}")
+        if not shape:
+            return Tensor(self.reshape(x, (1,)).value, ())
+        if not x.shape:
+            return self.reshape(Tensor(x.value, (1,)), shape)
         flat = self.collapse(x, [list(range(x.rank))])
         return self.expand(flat, [list(range(len(shape)))], shape)
 

@@ -26,6 +26,9 @@ from ncc.dialects.shapes import Shape
 PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
 REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
 
+SCALARS = "scalars"
+"""The attribute of a network that names its inputs and outputs which are scalars."""
+
 
 def shape_of_tensor(value: SSAValue) -> Shape:
     """The shape of a value that is a tensor."""

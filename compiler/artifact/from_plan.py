@@ -23,6 +23,7 @@ from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.plan import Buffer, Plan
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.growing import GROWING, GrowingAttr
+from ncc.dialects.structured import SCALARS
 from ncc.dialects.weights.sources import Inline, Weights
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import Binding
@@ -53,7 +54,8 @@ def _binding(network: FuncOp, name: str, value: SSAValue, dynamic: bool = False)
     growing = network.attributes.get(GROWING)
     kind = growing.data.get(name) if isinstance(growing, DictionaryAttr) else None
     if not isinstance(kind, TensorType) or not isinstance(kind.encoding, GrowingAttr):
-        return Binding(name, shape_of(value), dtype, dynamic)
+        shape = () if name in _names(network, SCALARS) else shape_of(value)
+        return Binding(name, shape, dtype, dynamic)
     shape = kind.encoding.fill(kind.get_shape())
     axis = shape.index(kind.encoding.data)
     return Binding(

@@ -18,14 +18,15 @@ Arguments are the network's inputs in the order of the file. A layer that only h
 vanishes, and so does one that no output needs; the layer's name is left in the `doc` of its linalg
 operations. A result whose rows only the run counts becomes one with room for the most there can be.
 An input or output that grows from run to run becomes a row of elements, and `growing` keeps its
-type; the run tells in one more argument what they have grown to.
+type; the run tells in one more argument what they have grown to. A scalar becomes a row of one
+element, and `scalars` names those that are inputs and outputs.
 
 Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -42,6 +43,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.counted_rows import is_row_wise
@@ -54,6 +56,8 @@ from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.row_wise import with_header
+from ncc.dialects.structured import SCALARS
+from ncc.dialects.weights.weight import ConstantOp
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
         with_header(Builder(block, name), tensors[value]).value
         for name, value in network.outputs.items()
     ]
+    _erase_unread(block, results)
     block.add_op(ReturnOp(*results))
     types = FunctionType.from_lists(list(block.arg_types), [result.type for result in results])
     function = FuncOp(network.function.sym_name.data, types, Region(block))
@@ -112,11 +117,23 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
     growing = {name: v.type for name, v in named.items() if growing_axis(_shape(v)) is not None}
     if growing:
         function.attributes[GROWING] = DictionaryAttr(growing)
+    scalars = [StringAttr(name) for name, value in named.items() if _shape(value) == ()]
+    if scalars:
+        function.attributes[SCALARS] = ArrayAttr(scalars)
     return function
+
+
+def _erase_unread(block: Block, results: Collection[SSAValue]) -> None:
+    """Leave out the constants that nobody reads: those that decided shapes."""
+    for op in list(block.ops):
+        if isinstance(op, ConstantOp) and not op.result.uses and op.result not in results:
+            Rewriter.erase_op(op)
 
 
 def _argument_type(value: SSAValue) -> Attribute:
     """The type of an input; one that grows is as many elements as there are, in numpy's order."""
+    if _shape(value) == ():
+        return TensorType(element_of(value), [1])
     grows = growing_axis(_shape(value)) is not None
     return TensorType(element_of(value), [DYNAMIC_INDEX]) if grows else value.type
 

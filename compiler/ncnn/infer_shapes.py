@@ -47,6 +47,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
+from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.shapes import shown
 from ncc.runtime.errors import InputError
@@ -99,7 +100,10 @@ def infer_shapes(
         if name not in network.inputs:
             raise InputError.unknown_name("input", name, network.inputs)
         least = 0 if name in emptied else 1
-        if not shape or any(extent is not None and extent < least for extent in shape):
+        is_scalar = shape_of(network.inputs[name]) == ()
+        if (not shape and not is_scalar) or any(
+            extent is not None and extent < least for extent in shape
+        ):
             raise InputError(f"the shape of input {name!r} cannot be {shown(shape)}", name)
     elements = input_types(module, types)
     refused = _Inference(asked, elements, growing).run(network)
@@ -141,13 +145,18 @@ class _Inference:
                 failed.update(op.results)
                 continue
             try:
+                if (constants := op.folded()) is not None:
+                    _replace(op, constants)
+                    continue
                 self._infer(op)
             except (LayerError, Unsupported) as error:
+                if isinstance(error, NotYet):
+                    error = _not_yet(op, error)
                 failed.update(op.results)
                 if op not in needed:
                     continue
                 if isinstance(error, Unsupported):
-                    raise
+                    raise error from None
                 refused[op] = error
         for op in reversed(network.layers):
             if op not in needed and failed.intersection(op.results):
@@ -276,6 +285,18 @@ def _infer_rows(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
         if len({shape[1:] for shape in found}) > 1:
             raise unknown_extents(op)
     return [(DYNAMIC, *shape[1:]) for shape in asked[0]]
+
+
+def _replace(op: Layer, constants: Sequence[Layer]) -> None:
+    """Put constants in the place of a layer."""
+    values = [constant.results[0] for constant in constants]
+    Rewriter.replace_op(op, list(constants), new_results=values)
+
+
+def _not_yet(op: Layer, error: NotYet) -> Unsupported:
+    """The error of a layer that asks for what ncc cannot do."""
+    name, line = op.layer_name or op.blob_names[0], op.line or None
+    return Unsupported(f"{op.type_name}: {error.message}", how=error.how, layer=name, line=line)
 
 
 def _set_type(value: SSAValue, element: Attribute, shape: Shape | None) -> None:

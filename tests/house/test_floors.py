@@ -32,12 +32,14 @@ NOTIONS = tuple(
 DOORS = ("ncc", "ncc.__main__", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"
 STAGES = tuple(
-    f"ncc.compiler.{stage}" for stage in ("read", "ncnn", "linalg", "loops", "llvm", "write")
+    f"ncc.compiler.{stage}"
+    for stage in ("read", "read_onnx", "onnx", "ncnn", "linalg", "loops", "llvm", "write")
 )
 
 ABOVE_STAGES = {
     "artifact": 4,
     "passes": 4,
+    "network_files": 4,
     "optimizer": 4,
     "images": 4,
     "summary": 4,
@@ -70,6 +72,7 @@ LIBRARIES = {
     "ncc.compiler.verification.oracle": {"numpy", "ncnn"},
     "ncc.compiler.verification.onnx_outputs": {"numpy", "onnxruntime"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
+    "ncc.compiler.read_onnx": {"numpy", "xdsl", "onnx"},
     "ncc.compiler.images": {"numpy", "PIL"},
     "ncc.compiler.cli": {"click"},
     COMMANDS: {"numpy", "click", "rich"},

@@ -1,0 +1,49 @@
+"""Reads a network of whatever format: ncnn's .param and .bin, or an .onnx."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.read.plausible import StoredNumbers
+from ncc.compiler.read.read_network import read
+from ncc.runtime.errors import InputError
+from ncc.runtime.file_kinds import is_onnx
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class NetworkFile:
+    """A network as its file describes it, and what `ReadResult` says besides."""
+
+    module: ModuleOp
+    warnings: tuple[str, ...] = ()
+    numbers: tuple[StoredNumbers, ...] = ()
+
+
+def read_network(
+    path: AnyPath,
+    bin: AnyPath | None = None,
+    *,
+    random_weights: int | None = None,
+    outputs: Sequence[str] | None = None,
+) -> NetworkFile:
+    """The network of a .param or an .onnx; the other arguments as for `read`.
+
+    Raises InputError where an .onnx, which has its weights, is given others.
+    """
+    if not is_onnx(path):
+        found = read(path, bin, random_weights=random_weights, outputs=outputs)
+        return NetworkFile(found.module, found.warnings, found.numbers)
+    if bin is not None:
+        raise InputError("an .onnx has its weights: no .bin belongs to it")
+    if random_weights is not None:
+        raise InputError("an .onnx has its weights: none are made up")
+    from ncc.compiler.read_onnx.read_model import read_model
+
+    return NetworkFile(read_model(path, outputs))

@@ -1,0 +1,79 @@
+"""Tensors of an ONNX file as arrays and weights."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.ir import Attribute
+
+from ncc.compiler.diagnostics import Unsupported
+from ncc.dialects.element import dtype_of, ui8, ui16, ui32, ui64
+from ncc.dialects.weights.sources import Array
+
+ELEMENTS: dict[int, Attribute] = {
+    1: f32,
+    2: ui8,
+    3: i8,
+    4: ui16,
+    5: i16,
+    6: i32,
+    7: i64,
+    9: i1,
+    10: f16,
+    11: f64,
+    12: ui32,
+    13: ui64,
+    16: bf16,
+}
+"""Element types by ONNX's numbers (`TensorProto.DataType`)."""
+
+NAMES = {8: "string", 14: "complex64", 15: "complex128"}
+
+FIELDS = {
+    1: "float_data",
+    7: "int64_data",
+    11: "double_data",
+    12: "uint64_data",
+    13: "uint64_data",
+}
+"""The field of the values of a tensor that has no raw bytes; `int32_data` for all other types."""
+
+
+class BrokenTensor(ValueError):
+    """A tensor does not have the values that its shape says."""
+
+
+def element(number: int, what: str) -> Attribute:
+    """The element type of ONNX's number. Raises `Unsupported` where ncc has none."""
+    found = ELEMENTS.get(number)
+    if found is None:
+        name = NAMES.get(number, f"of ONNX's data type {number}")
+        raise Unsupported(f"{what} with elements {name}")
+    return found
+
+
+def array_of(tensor: Any, raw: bytes | None = None) -> Array:
+    """The values of a TensorProto; bfloat16 as bits. raw: its bytes, if they stand elsewhere.
+
+    Raises `BrokenTensor` and `Unsupported`.
+    """
+    kind = element(tensor.data_type, f"the tensor {tensor.name!r}")
+    dtype, shape = dtype_of(kind), tuple(tensor.dims)
+    if any(extent < 0 for extent in shape):
+        raise BrokenTensor(f"has the extents {shape}")
+    count = prod(shape)
+    if raw is None and tensor.HasField("raw_data"):
+        raw = tensor.raw_data
+    if raw is not None:
+        if len(raw) != count * dtype.itemsize:
+            raise BrokenTensor(f"has {len(raw)} bytes, not {count * dtype.itemsize}")
+        return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype, copy=False).reshape(shape)
+    values = getattr(tensor, FIELDS.get(tensor.data_type, "int32_data"))
+    if len(values) != count:
+        raise BrokenTensor(f"has {len(values)} values, not {count}")
+    if kind == f16:  # bits, in numbers of 32 bits
+        return np.array(values, np.uint16).view(np.float16).reshape(shape)
+    return np.array(values, dtype).reshape(shape)

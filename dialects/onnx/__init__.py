@@ -1,0 +1,13 @@
+"""The operators of the ONNX dialect: importing this fills `operator.OPERATORS`.
+
+A family is a file. The other files are what families share: `operator` says what an operator must
+say, `attribute` declares attributes, `broadcast` and `windows` are rules of several families.
+"""
+
+from ncc.dialects.onnx import convolution as convolution
+from ncc.dialects.onnx import elementwise as elementwise
+from ncc.dialects.onnx import linear as linear
+from ncc.dialects.onnx import movement as movement
+from ncc.dialects.onnx import plumbing as plumbing
+from ncc.dialects.onnx import pooling as pooling
+from ncc.dialects.onnx import softmax as softmax

@@ -39,6 +39,7 @@ from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import read_network
+from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
@@ -193,6 +194,8 @@ class Compilation:
             unroll_batches(module, options.input_shapes)
             infer_shapes(module, options.input_shapes, options.input_types)
         if options.opt_level >= 1:
+            with self.changing(module, "convert onnx to ncnn"):
+                convert_to_ncnn(module)
             with self.changing(module, "canonicalize"):
                 canonicalize(module, exact=options.opt_level == 1)
         if options.opt_level >= 2:

@@ -6,8 +6,8 @@
     6  compiler/driver                        compilations: cache, workers, models of open shapes
        compiler/explain_linalg.py             what passes over computations decide, and why
     5  compiler/{pipeline,explain,universe}.py  all stages in order; reasons; for xdsl-opt
-    4  compiler/artifact, {network_files,passes,optimizer,summary}.py  what some stages make together
-    3  compiler/{read,read_onnx,onnx,ncnn,linalg,loops,llvm,write}  the stages; they meet only in the IR
+    4  compiler/artifact, {network_files,passes,...}.py  what some stages make together
+    3  compiler/{read,read_onnx,onnx,ncnn,...}  the stages; they meet only in the IR
     2  compiler/{cost_model,diagnostics,options,plan,stopwatch,target}.py  the notions they share
     1  dialects/                              what is true
     0  runtime/                               what happens

@@ -9,8 +9,11 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.read.read_network import read
+from ncc.dialects.weights.stored import Raw
+from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
 
@@ -24,6 +27,11 @@ class NetworkFile:
     module: ModuleOp
     warnings: tuple[str, ...] = ()
     numbers: tuple[StoredNumbers, ...] = ()
+
+
+def weights_path(path: AnyPath) -> str:
+    """The file that has the weights of a network, by default: an .onnx has its own."""
+    return os.fspath(path) if is_onnx(path) else default_bin_path(path)
 
 
 def read_network(
@@ -47,3 +55,11 @@ def read_network(
     from ncc.compiler.read_onnx.read_model import read_model
 
     return NetworkFile(read_model(path, outputs))
+
+
+def has_known_weights(module: ModuleOp, path: AnyPath) -> bool:
+    """Whether no weight of an .onnx lies in another file."""
+    own = os.path.abspath(path)
+    held = (weight for op in module.walk() for weight in op.properties.values())
+    sources = (weight.data.source for weight in held if isinstance(weight, WeightAttr))
+    return all(source.path == own for source in sources if isinstance(source, Raw))

@@ -38,12 +38,11 @@ from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
-from ncc.compiler.network_files import read_network
+from ncc.compiler.network_files import read_network, weights_path
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
-from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.ncnn.layer import Array, Shape
@@ -120,7 +119,7 @@ class Compilation:
         self.look = look
         self.timing = self.stopwatch.timing
         self.context = Context()
-        self._weights_path = os.path.abspath(self.bin or default_bin_path(self.param))
+        self._weights_path = os.path.abspath(self.bin or weights_path(self.param))
         """Wherever this process works later."""
         self.read_from: tuple[int, int] | None = None
         self.warnings: tuple[str, ...] = ()
@@ -144,7 +143,7 @@ class Compilation:
         return found.module
 
     def weights_state(self) -> tuple[int, int] | None:
-        """The time and the size of the .bin; None where the network has none."""
+        """The time and the size of the file of weights; None where the network has none."""
         if self.options.random_weights is not None:
             return None
         try:

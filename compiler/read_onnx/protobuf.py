@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from ncc.compiler.diagnostics import ModelError, NccError, Problem
+from ncc.runtime.file_kinds import HEAD, ONNX, other_kind
 
 INSTALL = "pip install 'ncnn-compiler[onnx]'"
 
@@ -20,14 +20,23 @@ def package() -> Any:
     return onnx
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """The ModelProto of a file; data outside of it is not read. Raises ModelError."""
-    onnx = package()
+def bytes_of(path: str) -> bytes:
+    """The bytes of a file. Raises ModelError where it cannot be read, or is of another kind."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ModelError(Problem(f"cannot be read: {reason}", path=path)) from None
+        raise ModelError(Problem(f"the file cannot be read: {reason}", path=path)) from None
+    found = other_kind(path, data[:HEAD], ONNX)
+    if found is not None:
+        what, how = found
+        raise ModelError(Problem(f"this is {what}; here an .onnx is wanted", path=path, how=how))
+    return data
+
+
+def parsed(data: bytes, path: str) -> Any:
+    """The ModelProto of the bytes of a file; data outside of it is not read. Raises ModelError."""
+    onnx = package()
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)

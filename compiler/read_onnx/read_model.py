@@ -16,7 +16,7 @@ from ncc.compiler.diagnostics import ModelError, Problem
 from ncc.compiler.read_onnx.build_module import build
 from ncc.compiler.read_onnx.initializers import Initializers
 from ncc.compiler.read_onnx.inline_functions import inlined
-from ncc.compiler.read_onnx.protobuf import load
+from ncc.compiler.read_onnx.protobuf import bytes_of, package, parsed
 from ncc.runtime.paths import path_of
 
 __all__ = ["read_model"]
@@ -36,7 +36,9 @@ def read_model(path: str | os.PathLike[str], outputs: Sequence[str] | None = Non
     the package onnx is missing.
     """
     path = path_of(path, "the .onnx")
-    model = load(path)
+    package()
+    data = bytes_of(path)
+    model = parsed(data, path)
     for imported in model.opset_import:
         if imported.domain in ("", "ai.onnx") and imported.version < OLDEST:
             problem = (
@@ -46,4 +48,4 @@ def read_model(path: str | os.PathLike[str], outputs: Sequence[str] | None = Non
                 Problem(problem, path=path, how="onnx.version_converter makes a newer one")
             )
     model = inlined(model)
-    return build(model, path, Initializers(model.graph), outputs)
+    return build(model, path, Initializers(model.graph, path, data), outputs)

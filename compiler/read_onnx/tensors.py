@@ -30,6 +30,9 @@ ELEMENTS: dict[int, Attribute] = {
 }
 """Element types by ONNX's numbers (`TensorProto.DataType`)."""
 
+EXTERNAL = 1
+"""ONNX's number of the place of values in another file (`TensorProto.DataLocation`)."""
+
 NAMES = {8: "string", 14: "complex64", 15: "complex128"}
 
 FIELDS = {
@@ -62,6 +65,8 @@ def array_of(tensor: Any, raw: bytes | None = None) -> Array:
     """
     kind = element(tensor.data_type, f"the tensor {tensor.name!r}")
     dtype, shape = dtype_of(kind), tuple(tensor.dims)
+    if tensor.data_location == EXTERNAL and raw is None:
+        raise Unsupported(f"the tensor {tensor.name!r} of an attribute, in another file")
     if any(extent < 0 for extent in shape):
         raise BrokenTensor(f"has the extents {shape}")
     count = prod(shape)

@@ -86,7 +86,7 @@ def check_operator(
     fed = {f"x{k}": array for k, array in given.items() if k not in constants}
     held = {f"x{k}": array for k, array in constants.items()}
     made = model([node], fed, results, held, opset)
-    module = build(made, "net.onnx", Initializers(made.graph))
+    module = build(made, "net.onnx", Initializers(made.graph, "net.onnx"))
     op = Network.of(module).layers[-1]
     infer_shapes(module)
     arrays = [{**fed, **held}[name] for name in names if name]

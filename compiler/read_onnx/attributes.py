@@ -27,7 +27,7 @@ KINDS = {
 OTHER_KINDS = {5: "a graph", 9: "tensors", 10: "graphs", 11: "a sparse tensor", 13: "a type"}
 
 
-def attributes_of(node: Any, cls: type[Operator], where: str) -> dict[str, ParamValue]:
+def attributes_of(node: Any, cls: type[Operator]) -> dict[str, ParamValue]:
     """The attributes of a node by name.
 
     Raises `LayerError` where the class declares them of another kind, `NotYet` where it does not

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnrankedTensorType,
+    f32,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -32,6 +33,7 @@ from ncc.compiler.read_onnx.initializers import Initializers
 from ncc.compiler.read_onnx.tensors import BrokenTensor, element
 from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.param import NotYet
+from ncc.dialects.onnx.control import IfOp
 from ncc.dialects.onnx.operator import ConstantOp, Operator, operator_class
 from ncc.dialects.onnx.plumbing import OnnxInputOp
 from ncc.dialects.shapes import DYNAMIC
@@ -48,7 +50,11 @@ def build(
 
     Raises ModelError and Unsupported.
     """
-    return _Building(model, path, initializers).run(outputs)
+    versions = {domain_of(one.domain): one.version for one in model.opset_import}
+    building = _Building(model.graph, path, versions, initializers)
+    building.add_graph()
+    building.refuse_unknown()
+    return building.function(outputs)
 
 
 def domain_of(name: str) -> str:
@@ -63,27 +69,28 @@ def name_of(node: Any, number: int) -> str:
 
 @dataclass
 class _Building:
-    """One walk over the nodes."""
+    """One walk over the nodes of a graph. Graphs inside of it see its values."""
 
-    model: Any
+    graph: Any
     path: str
+    versions: Mapping[str, int]
     initializers: Initializers
     values: dict[str, SSAValue] = field(default_factory=dict)
     ops: list[Layer] = field(default_factory=list)
+    unknown: dict[str, list[str]] = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
+    """The names that this graph makes."""
 
-    @property
-    def graph(self) -> Any:
-        return self.model.graph
-
-    def run(self, outputs: Sequence[str] | None) -> ModuleOp:
+    def add_graph(self) -> None:
+        """Make an op of each input, initializer and node."""
         self._add_inputs()
-        nodes = list(self._in_order())
-        versions = {domain_of(one.domain): one.version for one in self.model.opset_import}
-        classes = self._classes([node for _, node in nodes], versions)
-        for (number, node), cls in zip(nodes, classes, strict=True):
-            self._add_node(node, name_of(node, number), cls)
-        names = self._output_names(outputs)
-        return self._function([self.values[name] for name in names], names)
+        for number, node in self._in_order():
+            self._add_node(node, name_of(node, number))
+
+    def refuse_unknown(self) -> None:
+        """Raise `Unsupported` where there are operators that ncc does not know."""
+        if self.unknown:
+            raise _unknown(self.unknown)
 
     def problem(self, message: str, suggestion: str | None = None) -> ModelError:
         return ModelError(Problem(message, path=self.path, suggestion=suggestion))
@@ -92,11 +99,11 @@ class _Building:
 
     def _add_inputs(self) -> None:
         for name in self.initializers.names:
-            if name in self.values:
+            if name in self.own:
                 raise self.problem(f"two initializers have the name {name!r}")
             self._add_constant(name)
         for info in self.graph.input:
-            if info.name not in self.values:
+            if info.name not in self.own:
                 self._add(self._input(info), [info.name])
 
     def _add_constant(self, name: str) -> None:
@@ -139,7 +146,7 @@ class _Building:
         nodes = list(self.graph.node)
         for number, node in enumerate(nodes):
             for name in filter(None, node.output):
-                if name in self.values or name in makers:
+                if name in self.own or name in makers:
                     raise self.problem(f"node {name_of(node, number)!r}: {name!r} is made twice")
                 makers[name] = number
         done = [False] * len(nodes)
@@ -171,7 +178,7 @@ class _Building:
 
     def _makers_of(self, node: Any, number: int, makers: Mapping[str, int]) -> list[int]:
         found = []
-        for name in filter(None, node.input):
+        for name in _names_read(node):
             if name in makers:
                 found.append(makers[name])
             elif name not in self.values:
@@ -182,46 +189,74 @@ class _Building:
                 )
         return found
 
-    def _classes(self, nodes: Sequence[Any], versions: Mapping[str, int]) -> list[type[Operator]]:
-        found: list[type[Operator]] = []
-        unknown: dict[str, list[str]] = {}
-        for number, node in enumerate(nodes):
-            domain = domain_of(node.domain)
-            version = versions.get(domain)
-            if version is None:
-                raise self.problem(
-                    f"node {name_of(node, number)!r} ({node.op_type}) is of the domain "
-                    f"{domain or 'ai.onnx'!r}, which the model does not import"
-                )
-            cls = operator_class(domain, node.op_type, version)
-            if cls is None:
-                shown = ".".join(filter(None, (domain, node.op_type)))
-                unknown.setdefault(f"{shown} of op set {version}", []).append(node.name)
-            else:
-                found.append(cls)
-        if unknown:
-            raise _unknown(unknown)
-        return found
+    def _class(self, node: Any, name: str) -> type[Operator] | None:
+        """The class of a node's operator; None where ncc has none, which is noted."""
+        domain = domain_of(node.domain)
+        version = self.versions.get(domain)
+        if version is None:
+            raise self.problem(
+                f"node {name!r} ({node.op_type}) is of the domain {domain or 'ai.onnx'!r}, which "
+                "the model does not import"
+            )
+        cls = operator_class(domain, node.op_type, version)
+        if cls is None:
+            shown = ".".join(filter(None, (domain, node.op_type)))
+            self.unknown.setdefault(f"{shown} of op set {version}", []).append(node.name)
+        return cls
 
-    def _add_node(self, node: Any, name: str, cls: type[Operator]) -> None:
+    def _add_node(self, node: Any, name: str) -> None:
         where = f"node {name!r} ({node.op_type})"
         names = _without_end(node.output)
-        places = [place for place, read in enumerate(node.input) if read]
-        operands = [self.values[node.input[place]] for place in places]
+        cls = self._class(node, name)
         try:
-            if issubclass(cls, ConstantOp):
+            if cls is None:
+                self._add_unknown(names)
+            elif issubclass(cls, ConstantOp):
                 self._add(ConstantOp.holding(constant_value(node, where), name, names[0]), names)
-                return
-            op = cls.make(operands, attributes_of(node, cls, where), name=name, blobs=names)
-            op.leave_out(places)
-            self._check(op, len(node.input))
+            else:
+                self._add(self._made(node, name, cls, names), names)
         except BrokenTensor as error:
             raise self.problem(f"{where}: a tensor {error}") from None
         except NotYet as error:
             raise Unsupported(error.message, how=error.how, layer=name) from None
         except LayerError as error:
             raise self.problem(f"{where}: {error.message}") from None
-        self._add(op, names)
+
+    def _made(self, node: Any, name: str, cls: type[Operator], names: Sequence[str]) -> Operator:
+        places = [place for place, read in enumerate(node.input) if read]
+        operands = [self.values[node.input[place]] for place in places]
+        if issubclass(cls, IfOp):
+            for branch in ("then_branch", "else_branch"):
+                operands += self._branch(node, branch)
+            op: Operator = cls.make(operands, {}, name=name, blobs=names)
+        else:
+            attributes = attributes_of(node, cls)
+            op = cls.make(operands, attributes, name=name, blobs=names)
+            op.leave_out(places)
+        self._check(op, len(node.input))
+        return op
+
+    def _branch(self, node: Any, name: str) -> list[SSAValue]:
+        """The results of a graph inside of a node, whose nodes come before it."""
+        graph = next((one.g for one in node.attribute if one.name == name and one.type == 5), None)
+        if graph is None:
+            raise LayerError(f"the graph {name!r} is missing", name)
+        inside = _Building(
+            graph,
+            self.path,
+            self.versions,
+            self.initializers.of(graph),
+            dict(self.values),
+            self.ops,
+            self.unknown,
+        )
+        inside.add_graph()
+        return [inside.values[result] for result in inside.output_names(None)]
+
+    def _add_unknown(self, names: Sequence[str]) -> None:
+        """Stand-ins for results of an operator that is refused: what comes behind is looked at."""
+        block = Block(arg_types=[UnrankedTensorType(f32)] * len(names))
+        self.values.update(zip(names, block.args, strict=True))
 
     def _check(self, op: Operator, inputs: int) -> None:
         """Raise `LayerError` where the number of inputs or outputs, or attributes, are wrong."""
@@ -238,10 +273,11 @@ class _Building:
         self.ops.append(op)
         made = zip(names, op.results, strict=True)
         self.values.update({name: value for name, value in made if name})
+        self.own.update(filter(None, names))
 
     # --- outputs --------------------------------------------------------------------------------
 
-    def _output_names(self, asked: Sequence[str] | None) -> list[str]:
+    def output_names(self, asked: Sequence[str] | None) -> list[str]:
         names = [info.name for info in self.graph.output] if asked is None else list(asked)
         if not names:
             raise self.problem("the graph has no outputs")
@@ -250,9 +286,12 @@ class _Building:
                 raise self.problem(
                     f"nothing makes the output {name!r}", did_you_mean(name, self.values)
                 )
-        return list(dict.fromkeys(names))
+        return names
 
-    def _function(self, returned: Sequence[SSAValue], names: Sequence[str]) -> ModuleOp:
+    def function(self, outputs: Sequence[str] | None) -> ModuleOp:
+        """The function of all ops, which returns the named values, or those of the graph."""
+        names = list(dict.fromkeys(self.output_names(outputs)))
+        returned = [self.values[name] for name in names]
         types = ((), [value.type for value in returned])
         function = FuncOp("network", types, Region(Block([*self.ops, ReturnOp(*returned)])))
         function.attributes["source"] = StringAttr(self.path)
@@ -265,6 +304,18 @@ def _type(elements: Attribute, params: Mapping[str, Any]) -> Attribute:
     if extents is None or DYNAMIC in extents:
         return UnrankedTensorType(elements)
     return TensorType(elements, extents)
+
+
+def _names_read(node: Any) -> Iterator[str]:
+    """The names that a node reads, and graphs inside of it, which they do not make."""
+    yield from filter(None, node.input)
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs) if attribute.type in (5, 10) else ():
+            made = {name for inner in graph.node for name in inner.output}
+            made.update(info.name for info in (*graph.input, *graph.initializer))
+            read = (name for inner in graph.node for name in _names_read(inner))
+            results = (info.name for info in graph.output)
+            yield from (name for name in (*read, *results) if name not in made)
 
 
 def _without_end(names: Sequence[str]) -> list[str]:

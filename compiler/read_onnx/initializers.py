@@ -36,6 +36,10 @@ class Initializers:
         self._path, self._data = os.path.abspath(path), data
         self._behind = 0
 
+    def of(self, graph: Any) -> Initializers:
+        """Those of a graph inside of this one."""
+        return Initializers(graph, self._path, self._data)
+
     @property
     def names(self) -> Sequence[str]:
         """All names in order."""

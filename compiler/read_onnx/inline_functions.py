@@ -5,11 +5,15 @@ The `onnx` package inlines both. Operators that have a class of ours stay.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ncc.compiler.read_onnx.build_module import domain_of
 from ncc.compiler.read_onnx.protobuf import package
 from ncc.dialects.onnx.operator import operator_class
+
+GRAPH = 5
+"""ONNX's number of an attribute that is a graph."""
 
 MOST_ROUNDS = 8
 """How deep standard functions are defined by each other, at most."""
@@ -31,12 +35,21 @@ def inlined(model: Any) -> Any:
     return model
 
 
+def _nodes(graph: Any) -> Iterator[Any]:
+    """The nodes of a graph, and of graphs inside of it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.type == GRAPH:
+                yield from _nodes(attribute.g)
+
+
 def _functions(model: Any) -> set[tuple[str, str]]:
     """The operators without a class that the standard defines as functions."""
     onnx = package()
     versions = {domain_of(one.domain): one.version for one in model.opset_import}
     found = set()
-    for node in model.graph.node:
+    for node in _nodes(model.graph):
         domain = domain_of(node.domain)
         version = versions.get(domain)
         if version is None or operator_class(domain, node.op_type, version) is not None:

@@ -292,8 +292,10 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """
         return list(shapes)
 
-    def folded(self) -> Sequence[Layer] | None:
-        """Constants in place of the results, if operands and their shapes tell the values."""
+    def folded(self) -> Sequence[Layer | SSAValue] | None:
+        """Constants, or values that exist, in place of the results, if operands and their shapes
+        tell these.
+        """
         return None
 
     def tables(self, *inputs: Any) -> int:

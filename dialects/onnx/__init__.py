@@ -4,6 +4,7 @@ A family is a file. The other files are what families share: `operator` says wha
 say, `attribute` declares attributes, `broadcast` and `windows` are rules of several families.
 """
 
+from ncc.dialects.onnx import control as control
 from ncc.dialects.onnx import convolution as convolution
 from ncc.dialects.onnx import elementwise as elementwise
 from ncc.dialects.onnx import linear as linear

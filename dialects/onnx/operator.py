@@ -29,6 +29,7 @@ for the op sets `since` to `until`; the newest needs no `until`, and its name in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -191,7 +192,7 @@ class Operator(Layer):
             for tensor, result in zip(several, self.results, strict=False)
         ]
 
-    def folded(self) -> Sequence[Layer] | None:
+    def folded(self) -> Sequence[Layer | SSAValue] | None:
         """Constants, where all operands are."""
         if not self.FOLDS or not self.operands:
             return None
@@ -199,11 +200,19 @@ class Operator(Layer):
         known = [array for array in arrays if array is not None]
         if len(known) < len(arrays) or self._folds_to_much(known):
             return None
-        with np.errstate(all="ignore"):
-            return self.as_constants(self.reference_all(known))
+        try:
+            with np.errstate(all="ignore"):
+                return self.as_constants(self.reference_all(known))
+        except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+            raise LayerError(f"its constants do not fit: {error}") from error
 
     def _folds_to_much(self, arrays: Sequence[Array]) -> bool:
-        return any(array.size > MOST_FOLDED for array in arrays)
+        """Whether results have more elements than a constant should; those of none are small."""
+        try:
+            shapes = self.infer_all([array.shape for array in arrays])
+        except NotYet:
+            return False
+        return any(prod(shape) > MOST_FOLDED for shape in shapes)
 
     def as_constants(self, arrays: Sequence[Array]) -> list[Layer]:
         """Constants in place of the results."""
@@ -317,6 +326,7 @@ class ConstantOp(Operator):
         return self.weight.array()
 
     def folded(self) -> None:
+        """Itself."""
         return None
 
     def infer(self) -> Shape:

@@ -66,7 +66,7 @@ class ShapeAsked(Operator):
     def element_types(self, *operands: Attribute) -> Attribute:
         return i64
 
-    def folded(self) -> Sequence[Layer] | None:
+    def folded(self) -> Sequence[Layer | SSAValue] | None:
         shape = shape_of(self.operands[0])
         if shape is None or DYNAMIC in shape:
             return None

@@ -26,8 +26,10 @@ from ncc.dialects.shapes import Shape
 PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
 REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
 
-SCALARS = "scalars"
-"""The attribute of a network that names its inputs and outputs which are scalars."""
+INTERFACE = "interface"
+"""The attribute of a network with the types of inputs and outputs that code has under another
+shape: a scalar as one element, an image without its batch of 1.
+"""
 
 
 def shape_of_tensor(value: SSAValue) -> Shape:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -33,7 +33,7 @@ from ncc.compiler.onnx import elementwise as elementwise
 from ncc.compiler.onnx import linear as linear
 from ncc.compiler.onnx import movement as movement
 from ncc.compiler.onnx.conversion import CONVERSIONS, Conversion, is_float, shape
-from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.onnx.movement import ViewOperator
 from ncc.dialects.onnx.operator import ConstantOp, Operator
@@ -72,9 +72,17 @@ def _convert(op: Operator) -> None:
     if value is None:
         conversion.undo()
         return
+    _name(value, op)
     value = conversion.view(value, shape(op.results[0]))
     value.name_hint = value.name_hint or op.results[0].name_hint
     Rewriter.replace_op(op, [], new_results=[value])
+
+
+def _name(value: SSAValue, op: Operator) -> None:
+    """Give the name of an operator's result to the blob that is it."""
+    layer = value.owner
+    if isinstance(layer, Layer) and layer.blob_names == ("",):
+        layer.attributes["blobs"] = ArrayAttr([StringAttr(op.blob_names[0])])
 
 
 def _made(op: Operator, conversion: Conversion) -> SSAValue | None:

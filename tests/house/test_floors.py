@@ -71,6 +71,7 @@ LIBRARIES = {
     "ncc.compiler.llvm": {"numpy", "xdsl", "llvmlite"},
     "ncc.compiler.verification.oracle": {"numpy", "ncnn"},
     "ncc.compiler.verification.onnx_outputs": {"numpy", "onnxruntime"},
+    "ncc.compiler.verification.onnx_nodes": {"numpy", "onnx", "onnxruntime"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
     "ncc.compiler.read_onnx": {"numpy", "xdsl", "onnx"},
     "ncc.compiler.images": {"numpy", "PIL"},

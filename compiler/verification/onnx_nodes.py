@@ -100,6 +100,8 @@ def verify_onnx(
     what compiling and running raise, InputError where onnxruntime refuses the file.
     """
     require_onnxruntime()
+    shapes = {name: array.shape for name, array in (feeds or {}).items()}
+    options["input_shapes"] = {**shapes, **(options.get("input_shapes") or {})}
     model = callable_now(front.compile(path, **options))
     inputs = all_feeds(model.inputs, feeds, seed, value_range)
     outputs = model.run(inputs)

@@ -4,8 +4,8 @@
     8  compiler/{measure,verification}        they run what the driver compiles
     7  compiler/feeds.py                      arrays to run on
     6  compiler/driver                        compilations: cache, workers, models of open shapes
-       compiler/explain_linalg.py             what passes over computations decide, and why
-    5  compiler/{pipeline,explain,universe}.py  all stages in order; reasons; for xdsl-opt
+       compiler/{explain,explain_linalg}.py   what passes decide, and why
+    5  compiler/{pipeline,optimizer,...}.py    all stages in order; commands without machine code
     4  compiler/artifact, {network_files,passes,...}.py  what some stages make together
     3  compiler/{read,read_onnx,onnx,ncnn,...}  the stages; they meet only in the IR
     2  compiler/{cost_model,diagnostics,options,plan,stopwatch,target}.py  the notions they share
@@ -40,11 +40,11 @@ ABOVE_STAGES = {
     "artifact": 4,
     "passes": 4,
     "network_files": 4,
-    "optimizer": 4,
+    "optimizer": 5,
     "images": 4,
-    "summary": 4,
+    "summary": 5,
     "pipeline": 5,
-    "explain": 5,
+    "explain": 6,
     "universe": 5,
     "driver": 6,
     "explain_linalg": 6,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def test_every_value_is_compared(tmp_path: Path) -> None:
         node("Relu", ["r"], ["y"], "relu"),
     ]
     held = {"w": np.ones((2, 3, 1, 1), np.float32)}
-    inputs = {"x": [1, 3, "h", 4], "shape": np.array([1, -1])}
+    inputs: dict[str, Any] = {"x": [1, 3, "h", 4], "shape": np.array([1, -1])}
     path = written(tmp_path, model(nodes, inputs, ["y"], held))
     feeds = {"x": np.ones((1, 3, 5, 4), np.float32), "shape": np.array([2, -1])}
     report = verify_onnx(path, feeds=feeds)

@@ -87,7 +87,7 @@ def test_another_shape_is_said(network: Path, model: Model) -> None:
     assert "out0 is 3, y 1x2" in summary(path, rows)
 
 
-def test_small_values_are_nodifference_of() -> None:
+def test_small_values_are_no_difference() -> None:
     """What is next to zero everywhere is compared with a least value."""
     assert onnx_outputs.difference_of(np.full(3, 1e-8), np.full((1, 3), 7e-8)) < 1e-3
     assert onnx_outputs.difference_of(np.full(3, 1.0), np.full(3, np.nan)) == np.inf

@@ -137,8 +137,7 @@ def is_unsigned(element: Attribute) -> bool:
 
 def signless(element: Attribute) -> Attribute:
     """The type of constants of a type: those of `arith` have no sign."""
-    unsigned = isinstance(element, IntegerType) and is_unsigned(element)
-    return IntegerType(bits_of(element)) if unsigned else element
+    return IntegerType(bits_of(element)) if is_unsigned(element) and element != i1 else element
 
 
 def is_half(element: Attribute) -> bool:
@@ -210,6 +209,7 @@ def as_stored(values: Any, element: Attribute) -> NDArray[Any]:
     Arrays of uint16 are these bits already.
     """
     array = np.asarray(values)
-    if element == bf16 and array.dtype != np.uint16:
-        return to_bfloat16(array)
-    return np.asarray(array, dtype_of(element), order="C")
+    with np.errstate(over="ignore"):
+        if element == bf16 and array.dtype != np.uint16:
+            return to_bfloat16(array)
+        return np.asarray(array, dtype_of(element), order="C")

@@ -9,11 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ncc.compiler.read_onnx.build_module import domain_of
-from ncc.compiler.read_onnx.protobuf import package
+from ncc.compiler.read_onnx.protobuf import GRAPH, package
 from ncc.dialects.onnx.operator import operator_class
-
-GRAPH = 5
-"""ONNX's number of an attribute that is a graph."""
 
 MOST_ROUNDS = 8
 """How deep standard functions are defined by each other, at most."""

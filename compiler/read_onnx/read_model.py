@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc.dialects.onnx  # fills the table of operators
-from ncc.compiler.diagnostics import ModelError, Problem
+from ncc.compiler.diagnostics import ModelError, Problem, Unsupported
 from ncc.compiler.read_onnx.build_module import build
 from ncc.compiler.read_onnx.initializers import Initializers
 from ncc.compiler.read_onnx.inline_functions import inlined
@@ -39,13 +40,26 @@ def read_model(path: str | os.PathLike[str], outputs: Sequence[str] | None = Non
     package()
     data = bytes_of(path)
     model = parsed(data, path)
+    _check_versions(model, path)
+    model = inlined(model)
+    return build(model, path, Initializers(model.graph, path, data), outputs)
+
+
+def _check_versions(model: Any, path: str) -> None:
+    """Raise where the op set is older than those that are read, or newer than those known here."""
+    newest = package().defs.onnx_opset_version()
     for imported in model.opset_import:
-        if imported.domain in ("", "ai.onnx") and imported.version < OLDEST:
+        if imported.domain not in ("", "ai.onnx"):
+            continue
+        if imported.version < OLDEST:
             problem = (
                 f"the op set {imported.version} is too old: {OLDEST} is the oldest that is read"
             )
-            raise ModelError(
-                Problem(problem, path=path, how="onnx.version_converter makes a newer one")
+            how = "onnx.version_converter makes a newer one"
+            raise ModelError(Problem(problem, path=path, how=how))
+        if imported.version > newest:
+            raise Unsupported(
+                f"the op set {imported.version}",
+                nearest=f"{newest}, the newest that the package onnx knows",
+                how="pip install --upgrade onnx",
             )
-    model = inlined(model)
-    return build(model, path, Initializers(model.graph, path, data), outputs)

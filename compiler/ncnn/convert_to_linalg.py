@@ -55,6 +55,7 @@ from ncc.dialects.growing import GROWING, Growing, growing_axis
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.onnx.operator import ConstantOp as ConstantNode
 from ncc.dialects.onnx.plumbing import ViewOp
@@ -203,6 +204,9 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
         expanded = layer.expand_all(builder, operands)
     except NotImplementedError as error:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
+    except NotYet as error:
+        what = f"{layer.type_name}: {error.message}"
+        raise Unsupported(what, how=error.how, layer=name, line=layer.line or None) from error
     made = _behind(builder.block, last)
     check_steps(made)
     if not layer.READS_COUNTED and any(x.count is not None for x in operands):

@@ -12,29 +12,47 @@ from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.unary import UnaryOpOp
 from ncc.dialects.ncnn.layer import Layer, Shape
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
-from ncc.dialects.onnx import elementwise as onnx
+from ncc.dialects.onnx import activations, binary, unary
 from ncc.dialects.onnx.operator import Operator
 
 LAYERS: Mapping[type[Operator], type[Layer]] = {
-    onnx.ReluOp: ReLUOp,
-    onnx.SigmoidOp: SigmoidOp,
-    onnx.TanhOp: TanHOp,
+    activations.ReluOp: ReLUOp,
+    activations.SigmoidOp: SigmoidOp,
+    unary.TanhOp: TanHOp,
 }
 """Operators that are a layer without params."""
 
-UNARY: Mapping[type[Operator], int] = {onnx.ExpOp: 7, onnx.SqrtOp: 5}
+UNARY: Mapping[type[Operator], int] = {
+    unary.AbsOp: 0,
+    unary.NegOp: 1,
+    unary.FloorOp: 2,
+    unary.CeilOp: 3,
+    unary.SqrtOp: 5,
+    unary.ExpOp: 7,
+    unary.LogOp: 8,
+    unary.SinOp: 9,
+    unary.CosOp: 10,
+    unary.TanOp: 11,
+    unary.AsinOp: 12,
+    unary.AcosOp: 13,
+    unary.AtanOp: 14,
+    unary.ReciprocalOp: 15,
+    unary.RoundOp: 18,
+}
 """The op_type of UnaryOp."""
 
 BINARY: Mapping[type[Operator], tuple[int, int]] = {
-    onnx.AddOp: (0, 0),
-    onnx.SubOp: (1, 7),
-    onnx.MulOp: (2, 2),
+    binary.AddOp: (0, 0),
+    binary.SubOp: (1, 7),
+    binary.MulOp: (2, 2),
+    binary.DivOp: (3, 8),
+    binary.PowOp: (6, 9),
 }
 """The op_type of BinaryOp, and the one with the operands swapped."""
 
 
 @converts(*LAYERS, *UNARY)
-def unary(op: Operator, to: Conversion) -> SSAValue | None:
+def one_operand(op: Operator, to: Conversion) -> SSAValue | None:
     """One operand, each element by itself: any axes will do."""
     x = to.blob(op.operands[0])
     if len(shape(x)) > MAX_RANK:
@@ -45,7 +63,7 @@ def unary(op: Operator, to: Conversion) -> SSAValue | None:
 
 
 @converts(*BINARY)
-def binary(op: Operator, to: Conversion) -> SSAValue | None:
+def two_operands(op: Operator, to: Conversion) -> SSAValue | None:
     """Two operands that are broadcast: both with all axes of the result, or one a number."""
     result, (x, y) = shape(op.results[0]), op.operands
     kind, swapped = BINARY[type(op)]

@@ -6,34 +6,16 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import f16
 from xdsl.ir import Attribute
 
 from ncc.compiler.diagnostics import Unsupported
-from ncc.dialects.element import dtype_of, ui8, ui16, ui32, ui64
+from ncc.dialects.element import dtype_of
+from ncc.dialects.onnx.casts import ELEMENTS, NAMES
 from ncc.dialects.weights.sources import Array
-
-ELEMENTS: dict[int, Attribute] = {
-    1: f32,
-    2: ui8,
-    3: i8,
-    4: ui16,
-    5: i16,
-    6: i32,
-    7: i64,
-    9: i1,
-    10: f16,
-    11: f64,
-    12: ui32,
-    13: ui64,
-    16: bf16,
-}
-"""Element types by ONNX's numbers (`TensorProto.DataType`)."""
 
 EXTERNAL = 1
 """ONNX's number of the place of values in another file (`TensorProto.DataLocation`)."""
-
-NAMES = {8: "string", 14: "complex64", 15: "complex128"}
 
 FIELDS = {
     1: "float_data",

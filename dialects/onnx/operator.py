@@ -20,7 +20,7 @@ for the op sets `since` to `until`; the newest needs no `until`, and its name in
 
     infer           shapes of the results from those of the operands
     element_types   element types; by default those of the first operand
-    reference       the meaning, in numpy
+    reference       the meaning, in numpy; bfloat16 comes as float32, and may be returned so
     lower           the meaning, in index notation, at its own rank
     constant(k)     the values of operand k, where shapes depend on them: folded before, or those
                     of an input of the network; else `NotYet`. `SETTLES` names all such operands
@@ -33,13 +33,14 @@ from math import prod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, bf16, f32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import OptPropertyDef, PropertyDef, base
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import Rewriter
 
-from ncc.dialects.element import ELEMENTS, dtype_of, element_of
+from ncc.dialects.bfloat16 import from_bfloat16
+from ncc.dialects.element import ELEMENTS, as_stored, element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import (
     Count,
@@ -174,15 +175,17 @@ class Operator(Layer):
         return super().element_types_all(self._placed(operands))[: len(self.results)]
 
     def reference_all(self, arrays: Sequence[Array]) -> list[Array]:
-        computed = self.reference(*self._placed(arrays))
+        kinds = [element_of(value) for value in self.operands]
+        given = [
+            from_bfloat16(array) if kind == bf16 and array.dtype == np.uint16 else array
+            for array, kind in zip(arrays, kinds, strict=True)
+        ]
+        computed = self.reference(*self._placed(given))
         several = computed if isinstance(computed, list | tuple) else [computed]
         found = several[: len(self.results)]
-        elements = self.element_types_all([element_of(value) for value in self.operands])
+        elements = self.element_types_all(kinds)
         # np.ascontiguousarray would give scalars an axis.
-        return [
-            np.asarray(array, _dtype(array, element), order="C")
-            for array, element in zip(found, elements, strict=True)
-        ]
+        return [_stored(array, element) for array, element in zip(found, elements, strict=True)]
 
     def expand_all(self, b: Builder, tensors: Sequence[Tensor]) -> list[Tensor]:
         lowered = self.lower(b, *self._placed(tensors))
@@ -223,11 +226,11 @@ class Operator(Layer):
         ]
 
 
-def _dtype(array: Array, element: Attribute) -> np.dtype[Any]:
-    """That of the element type; the reference of float64, to be exact, stays so."""
-    wanted = dtype_of(element)
-    exact = np.asarray(array).dtype == np.float64 and wanted == np.float32
-    return np.dtype(np.float64) if exact else wanted
+def _stored(array: Array, element: Attribute) -> Array:
+    """A dense array of an element type; the reference of float64, to be exact, stays so."""
+    if np.asarray(array).dtype == np.float64 and element == f32:
+        return np.asarray(array, order="C")
+    return as_stored(array, element)
 
 
 def constant_of(value: SSAValue) -> Array | None:

@@ -12,9 +12,12 @@ from ncc.dialects.onnx import convolution as convolution
 from ncc.dialects.onnx import gather as gather
 from ncc.dialects.onnx import linear as linear
 from ncc.dialects.onnx import movement as movement
+from ncc.dialects.onnx import normalization as normalization
 from ncc.dialects.onnx import padding as padding
 from ncc.dialects.onnx import plumbing as plumbing
 from ncc.dialects.onnx import pooling as pooling
+from ncc.dialects.onnx import reduction as reduction
+from ncc.dialects.onnx import resize as resize
 from ncc.dialects.onnx import slices as slices
 from ncc.dialects.onnx import softmax as softmax
 from ncc.dialects.onnx import unary as unary

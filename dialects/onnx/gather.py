@@ -42,12 +42,8 @@ class GatherOp(Operator):
         axis = axis_of(self.axis, len(x))
         if not x:
             raise LayerError("a scalar has nothing to gather")
-        known = constant_of(self.operands[1])
-        if (
-            known is not None
-            and known.size
-            and not -x[axis] <= known.min() <= known.max() < x[axis]
-        ):
+        known, extent = constant_of(self.operands[1]), x[axis]
+        if known is not None and any(not -extent <= index < extent for index in known.flat):
             raise LayerError(f"an index is beyond the {x[axis]} elements of axis {axis}")
         return (*x[:axis], *indices, *x[axis + 1 :])
 
@@ -138,7 +134,8 @@ class RangeOp(Operator):
         if delta == 0:
             raise LayerError("a delta of 0")
         count = max(0, int(np.ceil((limit - start) / delta)))
-        return np.asarray(start + np.arange(count) * delta, start.dtype)
+        numbers = np.asarray(start + np.arange(count) * delta)
+        return np.asarray(numbers, start.dtype)
 
     def infer(self, *others: Shape) -> Shape:
         return self.numbers().shape
@@ -174,7 +171,8 @@ class OneHotOp(Operator):
         wide = np.asarray(indices, np.int64)
         positive = np.where(wide < 0, wide + count, wide)
         places = np.arange(count).reshape([-1 if k == axis else 1 for k in range(indices.ndim + 1)])
-        return np.where(np.expand_dims(positive, axis) == places, values[1], values[0])
+        hit = np.expand_dims(positive, axis) == places
+        return np.asarray(np.where(hit, values[1], values[0]))
 
     def lower(self, b: Builder, indices: Tensor, depth: Tensor, values: Tensor) -> Tensor:
         shape = self.infer(indices.shape, (), (2,))

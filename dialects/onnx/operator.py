@@ -40,7 +40,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import Rewriter
 
 from ncc.dialects.bfloat16 import from_bfloat16
-from ncc.dialects.element import ELEMENTS, as_stored, element_of
+from ncc.dialects.element import ELEMENTS, as_stored, element_of, name_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import (
     Count,
@@ -172,7 +172,13 @@ class Operator(Layer):
         return inferred
 
     def element_types_all(self, operands: Sequence[Attribute]) -> list[Attribute]:
-        return super().element_types_all(self._placed(operands))[: len(self.results)]
+        for place, element in zip(self.places, operands, strict=True):
+            if element not in self.takes(place):
+                names = " or ".join(map(name_of, self.takes(place)))
+                raise LayerError(f"input {place} is {name_of(element)}; it takes {names}")
+        found = self.element_types(*self._placed(operands))
+        several = [found] * len(self.results) if isinstance(found, Attribute) else list(found)
+        return several[: len(self.results)]
 
     def reference_all(self, arrays: Sequence[Array]) -> list[Array]:
         kinds = [element_of(value) for value in self.operands]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product
+from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, integers, required, string
@@ -101,3 +105,62 @@ class GlobalAveragePoolOp(Operator):
         total = b.sum(loops[:2], over=loops[2:], of=x[loops])
         count = float(np.prod(x.shape[2:]))
         return b.reshape(b.scaled(total, 1 / count), self.infer(x.shape))
+
+
+@operator("GlobalMaxPool")
+class GlobalMaxPoolOp(GlobalAveragePoolOp):
+    """The largest element of each channel."""
+
+    def reference(self, x: Array) -> Array:
+        return np.asarray(x.max(tuple(range(2, x.ndim)), keepdims=True))
+
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
+        loops = b.loops_of(x.shape)
+        largest = b.max(loops[:2], over=loops[2:], of=x[loops], nan=True)
+        return b.reshape(largest, self.infer(x.shape))
+
+
+@operator("AveragePool", since=7)
+class AveragePoolOp(Pool):
+    """The mean of each window, of what lies in the image, or also of the padding."""
+
+    count_include_pad = integer(0)
+
+    def counted(self, x: Shape) -> list[NDArray[np.int64]]:
+        """How many elements each window counts, along each axis."""
+        found = []
+        for w, n in zip(self.windows(x), self.counts(x), strict=True):
+            first, end = (-w.low, w.size + w.high) if self.count_include_pad else (0, w.size)
+            taps = np.arange(w.kernel) * w.dilation - w.low
+            at = np.arange(n)[:, None] * w.stride + taps
+            found.append(((at >= first) & (at < end)).sum(1))
+        return found
+
+    def reference(self, x: Array) -> Array:
+        at, counts = self.windows(x.shape), self.counts(x.shape)
+        padded = np.pad(x, list(zip(*self.padding(x.shape), strict=True)))
+        total = np.zeros((*x.shape[:2], *counts), x.dtype)
+        for place in product(*(range(w.kernel) for w in at)):
+            box: Any = (...,) + tuple(
+                slice(k * w.dilation, k * w.dilation + (n - 1) * w.stride + 1, w.stride)
+                for k, w, n in zip(place, at, counts, strict=True)
+            )
+            total += padded[box]
+        for axis, along in enumerate(self.counted(x.shape), 2):
+            total = total / along.reshape([-1 if k == axis else 1 for k in range(x.ndim)])
+        return total
+
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
+        at, counts = self.windows(x.shape), self.counts(x.shape)
+        padded = b.pad(x, *self.padding(x.shape))
+        loops = b.loops_of([*x.shape[:2], *counts, *(w.kernel for w in at)])
+        to, taps = loops[: x.rank], loops[x.rank :]
+        seen = [o * w.stride + t * w.dilation for o, t, w in zip(to[2:], taps, at, strict=True)]
+        total = b.sum(to, over=taps, of=padded[[*to[:2], *seen]])
+        along = self.counted(x.shape)
+        if all((one == one[0]).all() for one in along):
+            return b.scaled(total, 1 / float(prod(int(one[0]) for one in along)))
+        tables = [b.constant(1 / one, x.element_type) for one in along]
+        loops = b.loops_of(total.shape)
+        factors = [table[loop] for table, loop in zip(tables, loops[2:], strict=True)]
+        return b.map(loops, reduce(mul, factors, total[loops]))

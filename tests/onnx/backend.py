@@ -130,6 +130,10 @@ def _array(value: Any) -> Array:
     """An array of a data set as ncc takes it: of bfloat16, the bits."""
     if isinstance(value, list | tuple | dict) or value is None:
         raise Unsupported("values that are no tensors")
+    if hasattr(value, "data_type"):  # a TensorProto
+        from onnx import numpy_helper
+
+        value = numpy_helper.to_array(value)
     array = np.asarray(value)
     return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
 

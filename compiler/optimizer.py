@@ -24,6 +24,7 @@ from ncc.compiler.ncnn.memory_estimate import blob_bytes, weight_bytes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.rewrite import Rewrite
+from ncc.compiler.network_files import read_blobs
 from ncc.compiler.options import flag_of, names_of, shapes_by_name
 from ncc.compiler.read.layer_classes import unknown_types, warning_of
 from ncc.compiler.read.read_network import read
@@ -38,6 +39,8 @@ from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.param import to_attribute
 from ncc.dialects.ncnn.plumbing import InputOp, NoopOp
+from ncc.runtime.errors import InputError
+from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.paths import path_of
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -196,14 +199,14 @@ def optimize_network(
     asked = shapes_by_name(input_shapes)
     verify_rewrites = flag_of("verify_rewrites", verify_rewrites)
     in_param = path_of(in_param, "the .param")
-    random = in_bin is not None and path_of(in_bin, "the .bin") == NO_WEIGHTS
-    result = read(
-        in_param, None if random else in_bin, random_weights=SEED if random else None, opaque=True
-    )
-    module = result.module
-    unknown = _infer(module, asked)
-    warnings = (*_handed_on(result.graph), *result.warnings, *unknown, *_unseen(module))
-    _state_shapes(module, asked)
+    warnings: tuple[str, ...]
+    unknown: tuple[str, ...]
+    if is_onnx(in_param):
+        if in_bin is not None:
+            raise InputError("an .onnx has its weights: no .bin belongs to it")
+        module, warnings, unknown = read_blobs(in_param, asked), (), ()
+    else:
+        module, warnings, unknown = _read(in_param, in_bin, asked)
     if start is not None or end is not None:
         cut(module, start, end)
     original = module.clone()
@@ -218,6 +221,21 @@ def optimize_network(
         raise CompilerBug(f"the network is broken: {error}", "optimize", str(module)) from error
     refusals = () if check is None else tuple(check.refusals)
     return Optimized(original, module, tuple(rewrites), refusals, warnings, not unknown)
+
+
+def _read(
+    in_param: str, in_bin: AnyPath | None, asked: Mapping[str, OpenShape]
+) -> tuple[ModuleOp, tuple[str, ...], tuple[str, ...]]:
+    """The network of a .param, what there is to warn of, and what is not known of its shapes."""
+    random = in_bin is not None and path_of(in_bin, "the .bin") == NO_WEIGHTS
+    result = read(
+        in_param, None if random else in_bin, random_weights=SEED if random else None, opaque=True
+    )
+    module = result.module
+    unknown = _infer(module, asked)
+    warnings = (*_handed_on(result.graph), *result.warnings, *unknown, *_unseen(module))
+    _state_shapes(module, asked)
+    return module, warnings, unknown
 
 
 @dataclass

@@ -192,10 +192,10 @@ def _asked(name: str, shape: Iterable[int | None]) -> OpenShape:
 
 
 def _require_shape(name: str, shape: OpenShape) -> None:
-    if not 1 <= len(shape) <= 4 or any(n is not None and n < 0 for n in shape):
+    if any(n is not None and n < 0 for n in shape):
         raise _no_shape(name, shape)
 
 
 def _no_shape(name: str, shape: object) -> InputError:
-    wanted = "1 to 4 positive extents"
+    wanted = "positive extents"
     return InputError(f"no shape for input {name!r}", name, wanted, repr(shape))

@@ -38,12 +38,12 @@ from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
+from ncc.compiler.network_files import read_network, weights_path
+from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
-from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.plausible import StoredNumbers
-from ncc.compiler.read.read_network import read
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.runtime.errors import InputError
@@ -119,7 +119,7 @@ class Compilation:
         self.look = look
         self.timing = self.stopwatch.timing
         self.context = Context()
-        self._weights_path = os.path.abspath(self.bin or default_bin_path(self.param))
+        self._weights_path = os.path.abspath(self.bin or weights_path(self.param))
         """Wherever this process works later."""
         self.read_from: tuple[int, int] | None = None
         self.warnings: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ class Compilation:
         seed, outputs = self.options.random_weights, self.options.outputs
         self.read_from = self.weights_state()
         with self.timing("read"):
-            found = read(self.param, self.bin, random_weights=seed, outputs=outputs)
+            found = read_network(self.param, self.bin, random_weights=seed, outputs=outputs)
         self.warnings, self.numbers = found.warnings, found.numbers
         for text in self.warnings:
             warnings.warn(text, ModelWarning, stacklevel=2)
@@ -143,7 +143,7 @@ class Compilation:
         return found.module
 
     def weights_state(self) -> tuple[int, int] | None:
-        """The time and the size of the .bin; None where the network has none."""
+        """The time and the size of the file of weights; None where the network has none."""
         if self.options.random_weights is not None:
             return None
         try:
@@ -155,11 +155,12 @@ class Compilation:
     def at(self, shapes: Mapping[str, Shape], values: Mapping[str, Array]) -> Compilation:
         """The same network for other shapes of its inputs; its files are not read again.
 
-        values: of the inputs, int32, that decide shapes by them.
+        values: of the inputs that decide shapes by them.
 
         Raises InputError where the .bin, from which weights are packed, is not what it was.
         """
-        types = {**self.options.input_types, **dict.fromkeys(values, "int32")}
+        settled = [name for name, array in values.items() if array.dtype == "int32"]
+        types = {**self.options.input_types, **dict.fromkeys(settled, "int32")}
         options = replace(self.options, input_shapes=shapes, input_types=types)
         other = Compilation(
             self.param, self.bin, options, schedules=self.schedules, stopwatch=self.stopwatch
@@ -192,6 +193,8 @@ class Compilation:
             unroll_batches(module, options.input_shapes)
             infer_shapes(module, options.input_shapes, options.input_types)
         if options.opt_level >= 1:
+            with self.changing(module, "convert onnx to ncnn"):
+                convert_to_ncnn(module)
             with self.changing(module, "canonicalize"):
                 canonicalize(module, exact=options.opt_level == 1)
         if options.opt_level >= 2:

@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds_of
+from ncc.compiler.network_files import read_network
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.layer_classes import problems_of, unknown_types
 from ncc.compiler.read.read_network import ReadResult, read
@@ -28,8 +29,10 @@ from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import SplitOp
+from ncc.dialects.onnx.operator import ConstantOp
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.weights.weight import WeightAttr
+from ncc.runtime.file_kinds import is_onnx
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
@@ -142,6 +145,8 @@ def summary_of(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None = No
 
     Raises ModelError where the file is at fault, InputError for a name that is no input.
     """
+    if is_onnx(param):
+        return _of_onnx(param, input_shapes)
     found = read(param, random_weights=0, opaque=True)
     unknown = None
     try:
@@ -150,6 +155,27 @@ def summary_of(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None = No
         unknown = error
     more = tuple(text for text in _of_weights(param) if text not in found.warnings)
     return Summary.of(replace(found, warnings=found.warnings + more), unknown)
+
+
+def _of_onnx(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None) -> Summary:
+    """The network in an .onnx. Constants are no layers here; they count as weights of readers."""
+    module = read_network(param).module
+    unknown: ModelError | Unsupported | None = None
+    try:
+        infer_shapes(module, input_shapes)
+    except (ModelError, Unsupported) as error:
+        unknown = error
+    network = Network.of(module)
+    layers = [op for op in network.layers if not isinstance(op, ConstantOp)]
+    return Summary(
+        tuple(starmap(Blob.of, network.inputs.items())),
+        tuple(starmap(Blob.of, network.outputs.items())),
+        tuple(map(LayerSummary.of, layers)),
+        unknown,
+        (),
+        (),
+        None,
+    )
 
 
 def _of_weights(param: AnyPath) -> tuple[str, ...]:
@@ -164,7 +190,9 @@ def _of_weights(param: AnyPath) -> tuple[str, ...]:
 
 def weights_of(op: Layer) -> int:
     """How many numbers a layer holds."""
-    return sum(prod(held.shape) for held in op.properties.values() if isinstance(held, WeightAttr))
+    constants = (value.owner for value in op.operands)
+    held = [*op.properties.values(), *(c.weight for c in constants if isinstance(c, ConstantOp))]
+    return sum(prod(one.shape) for one in held if isinstance(one, WeightAttr))
 
 
 def _count(number: int | None) -> str:

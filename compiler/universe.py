@@ -14,6 +14,7 @@ from xdsl.universe import Universe
 
 DIALECTS = {
     "ncnn": ("ncc.dialects.ncnn.dialect", "NCNN"),
+    "onnx": ("ncc.dialects.onnx.dialect", "ONNX"),
     "rt": ("ncc.dialects.rt", "RT"),
     "tile": ("ncc.dialects.tile", "TILE"),
     "tiled": ("ncc.dialects.tiled", "TILED"),

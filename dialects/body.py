@@ -16,6 +16,7 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from ncc.dialects.element import number, signless
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import (
     Apply,
@@ -160,8 +161,12 @@ class BodyWriter:
             case Read():
                 return self.arguments[node.tensor, node.at]
             case Constant():
-                value = (("value", node.value),)
-                return self.add(arith.ConstantOp, (), value, node.type)
+                kind = signless(node.type)
+                value = node.value if kind == node.type else number(node.value.value.data, kind)
+                held = self.add(arith.ConstantOp, (), (("value", value),), kind)
+                return (
+                    held if kind == node.type else self.add(arith.BitcastOp, [held], (), node.type)
+                )
             case LoopIndex():
                 dim = (("dim", IntegerAttr(self.loops[dim_of(node.loop)], i64)),)
                 return self.add(IndexOp, (), dim, index)

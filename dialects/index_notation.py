@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     TensorType,
     f32,
+    i64,
 )
 from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -33,7 +34,14 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from ncc.dialects import structured
 from ncc.dialects.attributes import string
 from ncc.dialects.body import BodyLoops, BodyWriter, dim_of, dims_of, reads_of
-from ncc.dialects.element import element_of, is_integer
+from ncc.dialects.element import (
+    as_stored,
+    element_of,
+    is_half,
+    is_integer,
+    is_unsigned,
+    ui16,
+)
 from ncc.dialects.growing import growing_axis
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import (
@@ -42,6 +50,8 @@ from ncc.dialects.scalar import (
     Operand,
     Read,
     Scalar,
+    bitcast,
+    convert,
     flags_of,
     index,
     scalar,
@@ -58,16 +68,24 @@ _OF_INTEGERS: dict[type[Operation], type[Operation]] = {
     arith.MulfOp: arith.MuliOp,
     arith.MaxnumfOp: arith.MaxSIOp,
     arith.MinnumfOp: arith.MinSIOp,
+    arith.MaximumfOp: arith.MaxSIOp,
+    arith.MinimumfOp: arith.MinSIOp,
 }
 """The operation that reduces integers, by the one that reduces floats."""
+_OF_UNSIGNED: dict[type[Operation], type[Operation]] = {
+    arith.MaxSIOp: arith.MaxUIOp,
+    arith.MinSIOp: arith.MinUIOp,
+}
+"""The operation that reduces integers without a sign, where it differs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """A tensor value, indexed with loops: `x[i, y * 2 + ky]` is a scalar expression.
 
-    If only the run knows how many rows there are, `shape` has the largest number, and `count` (one
-    int64) is the real one; the rows after these are undefined.
+    A scalar (shape `()`) has a value of one element: `x[()]`. If only the run knows how many rows
+    there are, `shape` has the largest number, and `count` (one int64) is the real one; the rows
+    after these are undefined.
     """
 
     value: SSAValue
@@ -92,6 +110,8 @@ class Tensor:
         if len(indices) != self.rank:
             raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
         exprs = tuple(AffineExpr.constant(i) if isinstance(i, int) else i for i in indices)
+        if not self.shape:
+            return Read(self.element_type, self.value, (1,), (AffineExpr.constant(0),))
         return Read(self.element_type, self.value, self.shape, exprs)
 
     def at(self, *indices: Scalar) -> Scalar:
@@ -145,16 +165,26 @@ class Builder:
         return self._compute(to, over, of, arith.AddfOp, init)
 
     def max(
-        self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = float("-inf")
+        self,
+        to: Indices,
+        over: Indices,
+        of: Scalar,
+        init: Tensor | float = float("-inf"),
+        nan: bool = False,
     ) -> Tensor:
-        """out[to] = the largest of init and the values over `over`."""
-        return self._compute(to, over, of, arith.MaxnumfOp, init)
+        """out[to] = the largest of init and the values. nan: whether NaN is larger."""
+        return self._compute(to, over, of, arith.MaximumfOp if nan else arith.MaxnumfOp, init)
 
     def min(
-        self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = float("inf")
+        self,
+        to: Indices,
+        over: Indices,
+        of: Scalar,
+        init: Tensor | float = float("inf"),
+        nan: bool = False,
     ) -> Tensor:
-        """out[to] = the smallest of init and the values over `over`."""
-        return self._compute(to, over, of, arith.MinnumfOp, init)
+        """out[to] = the smallest of init and the values. nan: whether NaN is smaller."""
+        return self._compute(to, over, of, arith.MinimumfOp if nan else arith.MinnumfOp, init)
 
     def product(self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = 1.0) -> Tensor:
         """out[to] = init times the product over `over`."""
@@ -172,6 +202,8 @@ class Builder:
         combine: type[Operation] | None,
         init: Tensor | float | None,
     ) -> Tensor:
+        if combine is not None and is_half(of.type):
+            return self._compute_in_single(to, over, of, combine, init)
         target = [AffineExpr.constant(i) if isinstance(i, int) else i for i in to]
         extents = list(self._extents)
         if isinstance(init, Tensor) and isinstance(init.value.owner, ConstantOp):
@@ -184,6 +216,7 @@ class Builder:
         loops_used = BodyLoops.of(sorted(used), extents, reads, target, self.doc)
         if combine is not None and is_integer(of.type):
             combine = _OF_INTEGERS[combine]
+            combine = _OF_UNSIGNED.get(combine, combine) if is_unsigned(of.type) else combine
         outs = self._outs(target, loops_used.sizes, combine, init, of.type)
         inputs = [r.tensor for r in reads]
         maps = [loops_used.map(r.at) for r in reads]
@@ -203,6 +236,24 @@ class Builder:
             inputs, outs.value, ArrayAttr(maps), ArrayAttr(kinds), Region(body), doc
         )
         return self._add(op)
+
+    def _compute_in_single(
+        self,
+        to: Indices,
+        over: Indices,
+        of: Scalar,
+        combine: type[Operation],
+        init: Tensor | float | None,
+    ) -> Tensor:
+        """The same of half precision: a result in float32 is rounded once."""
+        extents = self._extents
+        if isinstance(init, Tensor):
+            at = self.loops_of(init.shape)
+            init = self.map(at, convert(init[at], f32))
+        self._extents = extents
+        single = self._compute(to, over, convert(of, f32), combine, init)
+        at = self.loops_of(single.shape)
+        return self.map(at, convert(single[at], of.type))
 
     def _outs(
         self,
@@ -234,6 +285,19 @@ class Builder:
         value = DenseIntOrFPElementsAttr(kind, data)
         op = make(arith.ConstantOp, properties={"value": value}, result_types=[kind])
         return self._add(op)
+
+    def constant(self, values: NDArray[Any], element_type: Attribute) -> Tensor:
+        """A constant of any element type: an array of numbers; uint16 are bits of bfloat16."""
+        array = as_stored(values, element_type)
+        if element_type != ui16:
+            return self.weight(WeightAttr.typed(array))
+        held = self.weight(WeightAttr.typed(array.view(np.int16)))
+        at = self.loops_of(held.shape)
+        return self.map(at, bitcast(held[at], ui16))
+
+    def numbers(self, count: int, element_type: Attribute = i64) -> Tensor:
+        """0, 1, 2, ... as a constant. Vectors of it are read, whereas `index` gives a scalar."""
+        return self.constant(np.arange(count), element_type)
 
     def empty(self, shape: Sequence[int], element_type: Attribute = f32) -> Tensor:
         """A tensor whose contents are not read."""
@@ -302,6 +366,10 @@ class Builder:
             return x
         if prod(shape) != prod(x.shape):
             raise ValueError(f"{x.shape} has not as many elements as {tuple(shape)}")
+        if not shape:
+            return Tensor(self.reshape(x, (1,)).value, ())
+        if not x.shape:
+            return self.reshape(Tensor(x.value, (1,)), shape)
         flat = self.collapse(x, [list(range(x.rank))])
         return self.expand(flat, [list(range(len(shape)))], shape)
 

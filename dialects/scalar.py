@@ -4,31 +4,40 @@
 
 An expression is a tree of reads, constants and operations. `index_notation.Builder` writes it into
 the body of a `linalg.generic`; a node that occurs several times (the same object) is written once.
+
+The type of the operands chooses an operation. float16 and bfloat16 are computed in float32, and
+each result is rounded. `casts` converts between all types.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, nan
+from math import inf
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
-    AnyFloat,
     FloatAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     f32,
+    f64,
     i1,
-    i8,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.element import is_integer, number
+from ncc.dialects.element import (
+    bits_of,
+    greatest,
+    is_half,
+    is_integer,
+    is_unsigned,
+    number,
+    signless,
+)
 from ncc.dialects.shapes import Shape
 
 index = IndexType()
@@ -65,16 +74,27 @@ class Scalar:
         return _either(arith.MulfOp, arith.MuliOp, other, self)
 
     def __truediv__(self, other: Operand) -> Scalar:
-        return _apply(arith.DivfOp, self, other)
+        """Integers: towards zero; 0 where the divisor is 0."""
+        return _divide(self, other)
 
     def __rtruediv__(self, other: Operand) -> Scalar:
-        return _apply(arith.DivfOp, other, self)
+        return _divide(other, self)
 
     def __neg__(self) -> Scalar:
-        return _apply(arith.NegfOp, self)
+        return 0 - self if is_integer(self.type) else _apply(arith.NegfOp, self)
 
     def __and__(self, other: Operand) -> Scalar:
         return _apply(arith.AndIOp, self, other)
+
+    def __or__(self, other: Operand) -> Scalar:
+        return _apply(arith.OrIOp, self, other)
+
+    def __xor__(self, other: Operand) -> Scalar:
+        return _apply(arith.XOrIOp, self, other)
+
+    def __invert__(self) -> Scalar:
+        ones = greatest(self.type) if is_unsigned(self.type) else -1
+        return _apply(arith.XOrIOp, self, ones)
 
     def __lt__(self, other: Operand) -> Scalar:
         return _compare("lt", self, other)
@@ -144,17 +164,23 @@ def scalar(value: Operand, like: Attribute = f32) -> Scalar:
 
 _FASTMATH = (("fastmath", arith.FastMathFlagsAttr("none")),)
 _OVERFLOW = (("overflowFlags", arith.IntegerOverflowAttr("none")),)
-_WRAPPING = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
-_PLAIN = (arith.MaxSIOp, arith.MinSIOp, arith.AndIOp)
-_FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5}
-_INTEGER_PREDICATES = {"eq": 0, "lt": 2, "le": 3, "gt": 4, "ge": 5}
+_WRAPPING = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp)
+_EXACT = (arith.DivSIOp, arith.DivUIOp, arith.ShRSIOp, arith.ShRUIOp)
+_PLAIN = (
+    arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp, arith.AndIOp, arith.OrIOp,
+    arith.XOrIOp, arith.RemSIOp, arith.RemUIOp, math.AbsIOp, math.IPowIOp,
+)  # fmt: skip
+_FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13, "uno": 14}
+_INTEGER_PREDICATES = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
+_UNSIGNED = 4
+"""From the number of a predicate of integers, an order, to that of integers without a sign."""
 
 
 def flags_of(operation: type[Operation]) -> tuple[tuple[str, Attribute], ...]:
     """The properties of an arithmetic operation."""
     if operation in _WRAPPING:
         return _OVERFLOW
-    return () if operation in _PLAIN else _FASTMATH
+    return () if operation in (*_PLAIN, *_EXACT) else _FASTMATH
 
 
 def _alike(*operands: Operand) -> tuple[Scalar, ...]:
@@ -168,19 +194,34 @@ def _alike(*operands: Operand) -> tuple[Scalar, ...]:
 
 def _apply(operation: type[Operation], *operands: Operand) -> Scalar:
     given = _alike(*operands)
-    return Apply(given[0].type, operation, given, flags_of(operation))
+    kind = given[0].type
+    if is_half(kind):
+        return convert(_apply(operation, *(convert(o, f32) for o in given)), kind)
+    return Apply(kind, operation, given, flags_of(operation))
 
 
-def _either(floats: type[Operation], integers: type[Operation], *operands: Operand) -> Scalar:
+def _either(
+    floats: type[Operation],
+    integers: type[Operation],
+    *operands: Operand,
+    unsigned: type[Operation] | None = None,
+) -> Scalar:
     """The operation for floats or the one for integers, by the type of the operands."""
-    return _apply(integers if is_integer(_alike(*operands)[0].type) else floats, *operands)
+    given = _alike(*operands)
+    if not is_integer(given[0].type):
+        return _apply(floats, *given)
+    return _apply(unsigned if unsigned and is_unsigned(given[0].type) else integers, *given)
 
 
 def _compare(predicate: str, a: Operand, b: Operand) -> Scalar:
     given = _alike(a, b)
-    if is_integer(given[0].type):
-        code = IntegerAttr(_INTEGER_PREDICATES[predicate], i64)
-        return Apply(i1, arith.CmpiOp, given, (("predicate", code),))
+    kind = given[0].type
+    if is_half(kind):
+        return _compare(predicate, *(convert(o, f32) for o in given))
+    if is_integer(kind):
+        ordered = predicate not in ("eq", "ne")
+        number = _INTEGER_PREDICATES[predicate] + _UNSIGNED * (ordered and is_unsigned(kind))
+        return Apply(i1, arith.CmpiOp, given, (("predicate", IntegerAttr(number, i64)),))
     code = IntegerAttr(_FLOAT_PREDICATES[predicate], i64)
     return Apply(i1, arith.CmpfOp, given, (("predicate", code), *_FASTMATH))
 
@@ -188,6 +229,19 @@ def _compare(predicate: str, a: Operand, b: Operand) -> Scalar:
 def equal(a: Operand, b: Operand) -> Scalar:
     """a == b, false where either is NaN."""
     return _compare("eq", a, b)
+
+
+def not_equal(a: Operand, b: Operand) -> Scalar:
+    """a != b, true where either is NaN."""
+    return _compare("ne", a, b)
+
+
+def is_nan(x: Scalar) -> Scalar:
+    return constant(0, i1) if is_integer(x.type) else _compare("uno", x, x)
+
+
+def is_infinite(x: Scalar) -> Scalar:
+    return constant(0, i1) if is_integer(x.type) else equal(absolute(x), inf)
 
 
 def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:
@@ -204,12 +258,50 @@ def divisor(x: Scalar) -> Scalar:
 
 def maximum(a: Operand, b: Operand) -> Scalar:
     """The larger one; if one is NaN, the other one (C's fmax)."""
-    return _either(arith.MaxnumfOp, arith.MaxSIOp, a, b)
+    return _either(arith.MaxnumfOp, arith.MaxSIOp, a, b, unsigned=arith.MaxUIOp)
 
 
 def minimum(a: Operand, b: Operand) -> Scalar:
     """The smaller one; if one is NaN, the other one (C's fmin)."""
-    return _either(arith.MinnumfOp, arith.MinSIOp, a, b)
+    return _either(arith.MinnumfOp, arith.MinSIOp, a, b, unsigned=arith.MinUIOp)
+
+
+def nan_maximum(a: Operand, b: Operand) -> Scalar:
+    """The larger one; NaN if one is NaN (numpy's maximum)."""
+    return _either(arith.MaximumfOp, arith.MaxSIOp, a, b, unsigned=arith.MaxUIOp)
+
+
+def nan_minimum(a: Operand, b: Operand) -> Scalar:
+    """The smaller one; NaN if one is NaN (numpy's minimum)."""
+    return _either(arith.MinimumfOp, arith.MinSIOp, a, b, unsigned=arith.MinUIOp)
+
+
+def remainder(a: Operand, b: Operand) -> Scalar:
+    """The remainder of integers with the sign of the dividend; by 0, 0."""
+    x, y = _alike(a, b)
+    by = _divisor(y)
+    return _apply(arith.RemUIOp if is_unsigned(x.type) else arith.RemSIOp, x, by)
+
+
+def _divide(a: Operand, b: Operand) -> Scalar:
+    """a / b. No division of integers may trap."""
+    x, y = _alike(a, b)
+    if not is_integer(x.type):
+        return _apply(arith.DivfOp, x, y)
+    quotient = _either(arith.DivfOp, arith.DivSIOp, x, _divisor(y), unsigned=arith.DivUIOp)
+    if isinstance(y, Constant) and y.value.value.data > 0:
+        return quotient
+    if not is_unsigned(x.type):
+        quotient = select(equal(y, -1), -x, quotient)
+    return select(equal(y, 0), 0, quotient)
+
+
+def _divisor(y: Scalar) -> Scalar:
+    """A divisor of integers; 1 in place of 0, and of -1, by which the least number overflows."""
+    if isinstance(y, Constant) and y.value.value.data > 0:
+        return y
+    unit = equal(y, 0) if is_unsigned(y.type) else equal(y, 0) | equal(y, -1)
+    return select(unit, 1, y)
 
 
 def clamp(x: Operand, low: float, high: float) -> Scalar:
@@ -229,7 +321,8 @@ def clip(x: Scalar, low: float, high: float) -> Scalar:
 
 
 def absolute(x: Operand) -> Scalar:
-    return _apply(math.AbsFOp, x)
+    (value,) = _alike(x)
+    return value if is_unsigned(value.type) else _either(math.AbsFOp, math.AbsIOp, value)
 
 
 def exp(x: Operand) -> Scalar:
@@ -261,24 +354,42 @@ def cos(x: Operand) -> Scalar:
 
 
 def floor(x: Operand) -> Scalar:
-    return _apply(math.FloorOp, x)
+    return _whole(math.FloorOp, x)
 
 
 def ceil(x: Operand) -> Scalar:
-    return _apply(math.CeilOp, x)
+    return _whole(math.CeilOp, x)
 
 
 def trunc(x: Operand) -> Scalar:
-    return _apply(math.TruncOp, x)
+    return _whole(math.TruncOp, x)
 
 
 def round_even(x: Operand) -> Scalar:
-    return _apply(math.RoundEvenOp, x)
+    return _whole(math.RoundEvenOp, x)
+
+
+def _whole(operation: type[Operation], x: Operand) -> Scalar:
+    """A rounding to whole numbers, which integers are."""
+    (value,) = _alike(x)
+    return value if is_integer(value.type) else _apply(operation, value)
+
+
+def sign(x: Scalar) -> Scalar:
+    """1, -1, or x itself: a zero or NaN."""
+    negative = x if is_unsigned(x.type) else select(x < 0, -1, x)
+    return select(x > 0, 1, negative)
 
 
 def power(x: Operand, y: Operand) -> Scalar:
-    """x to the y, as C's powf."""
-    return _apply(math.PowFOp, x, y)
+    """x to the y, as C's pow; integers wrap around, and a negative power is rounded towards 0."""
+    base, exponent = _alike(x, y)
+    if not is_unsigned(base.type):
+        return _either(math.PowFOp, math.IPowIOp, base, exponent)
+    kind = signless(base.type)  # x**y = (x**(y / 2))**2 * x**(y % 2)
+    half = bitcast(_apply(arith.ShRUIOp, exponent, 1), kind)
+    root = bitcast(_apply(math.IPowIOp, bitcast(base, kind), half), base.type)
+    return root * root * select(equal(exponent & 1, 0), 1, base)
 
 
 def multiply_add(a: Operand, b: Operand, c: Operand) -> Scalar:
@@ -297,7 +408,7 @@ def unary(operation: type[Operation], x: Operand) -> Scalar:
 
 
 def binary(operation: type[Operation], x: Operand, y: Operand) -> Scalar:
-    """Any binary float operation of arith or math (`math.Atan2Op`, ...)."""
+    """Any binary operation of arith or math (`math.Atan2Op`, ...)."""
     return _apply(operation, x, y)
 
 
@@ -305,67 +416,52 @@ def convert(x: Scalar, type: Attribute) -> Scalar:
     """x as a value of another element type, in one step.
 
     A conversion to a wider type is exact. A float becomes the nearest narrower one, ties to even,
-    and an integer the nearest float. A float becomes an integer by rounding towards zero. A
-    narrower integer has the low bits.
+    and an integer the nearest float. A float becomes an integer by rounding towards zero, if that
+    is a number of the type (`casts` has all floats). A narrower integer has the low bits.
     """
     if x.type == type:
         return x
+    if isinstance(x, Constant) and isinstance(x.value, FloatAttr) and is_half(x.type):
+        return constant(x.value.value.data, type)
+    if index in (x.type, type) and i64 not in (x.type, type):
+        return convert(convert(x, i64), type)
+    by_single = is_half(x.type) and type != f64 or is_half(type) and x.type != f64
+    if by_single and f32 not in (x.type, type):
+        return convert(convert(x, f32), type)
     return Apply(type, conversion(x.type, type), (x,))
 
 
 def bitcast(x: Scalar, type: Attribute) -> Scalar:
     """The bits of x as a value of another element type of that width."""
-    return Apply(type, arith.BitcastOp, (x,))
+    return x if x.type == type else Apply(type, arith.BitcastOp, (x,))
 
 
 def conversion(source: Attribute, target: Attribute) -> type[Operation]:
     """The operation of arith for a conversion of elements."""
+    if index in (source, target):
+        return arith.IndexCastOp
     if is_integer(source) and is_integer(target):
-        return arith.ExtSIOp if _bits(target) > _bits(source) else arith.TruncIOp
+        return _of_integers(source, target)
     if is_integer(source):
-        return arith.SIToFPOp
+        return arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
     if is_integer(target):
-        return arith.FPToSIOp
-    return arith.ExtFOp if _bits(target) > _bits(source) else arith.TruncFOp
+        return arith.FPToUIOp if is_unsigned(target) else arith.FPToSIOp
+    return arith.ExtFOp if bits_of(target) > bits_of(source) else arith.TruncFOp
 
 
-_BELOW_HALF = 0.49999997
-"""The largest float32 below a half: to add it rounds up fractions from a half on."""
-
-
-def saturated_int8(x: Scalar) -> Scalar:
-    """A float as int8: rounded, halves away from zero, and limited to [-127, 127]; NaN is -127."""
-    if _never_negative(x):
-        return convert(minimum(x, 127.0) + _BELOW_HALF, i8)
-    limited = clamp(x, -127.0, 127.0)
-    return convert(limited + copy_sign(_BELOW_HALF, limited), i8)
-
-
-def _never_negative(x: Scalar) -> bool:
-    """Whether it is known to be at least zero and not NaN: a maximum with such a number, or this
-    times a positive number.
-    """
-    match x:
-        case Apply(operation=arith.MaxnumfOp, operands=operands):
-            return any(_number_of(operand) >= 0 for operand in operands)
-        case Apply(operation=arith.MulfOp, operands=(factor, by)):
-            return _never_negative(factor) and 0 < _number_of(by) < inf
-    return False
-
-
-def _number_of(x: Scalar) -> float:
-    """The number of a constant; NaN for any other value."""
-    return float(x.value.value.data) if isinstance(x, Constant) else nan
-
-
-def _bits(type: Attribute) -> int:
-    if not isinstance(type, IntegerType | AnyFloat):
-        raise TypeError(f"{type} has no width")
-    return int(type.bitwidth)
+def _of_integers(source: Attribute, target: Attribute) -> type[Operation]:
+    before, after = bits_of(source), bits_of(target)
+    if before == after:
+        return arith.BitcastOp
+    if after < before:
+        return arith.TruncIOp
+    return arith.ExtUIOp if is_unsigned(source) else arith.ExtSIOp
 
 
 def to_index(x: Scalar) -> Scalar:
     """An integer, or a non-negative float truncated, as an index."""
+    if is_integer(x.type) and (is_unsigned(x.type) or x.type == i64):
+        return Apply(index, arith.IndexCastOp, (convert(x, i64),))
     return Apply(index, arith.IndexCastOp, (convert(x, i32),))
 
 

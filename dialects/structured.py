@@ -18,13 +18,18 @@ from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.dialects.attributes import integer, integers, segments, tensor_type
-from ncc.dialects.element import element_of, number
+from ncc.dialects.element import element_of, number, signless
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import index
 from ncc.dialects.shapes import Shape
 
 PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
 REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
+
+INTERFACE = "interface"
+"""The attribute of a network with the types of inputs and outputs that code has under another
+shape: a scalar as one element, an image without its batch of 1.
+"""
 
 
 def shape_of_tensor(value: SSAValue) -> Shape:
@@ -58,9 +63,11 @@ def generic(
 
 
 def constant(value: float, element_type: Attribute) -> arith.ConstantOp:
-    """A number."""
-    properties = {"value": number(value, element_type)}
-    return make(arith.ConstantOp, properties=properties, result_types=[element_type])
+    """A number; integers have no sign."""
+    held = number(value, element_type).value.data
+    properties = {"value": number(held, signless(element_type))}
+    kind = signless(element_type)
+    return make(arith.ConstantOp, properties=properties, result_types=[kind])
 
 
 def empty(shape: Sequence[int], element_type: Attribute) -> tensor.EmptyOp:
@@ -86,7 +93,13 @@ def pad(x: SSAValue, low: Sequence[int], high: Sequence[int], value: float) -> t
     shape = [lo + n + hi for lo, n, hi in zip(low, shape_of_tensor(x), high, strict=True)]
     body = Block(arg_types=[index] * len(shape))
     element = constant(value, element_of(x))
-    body.add_ops([element, make(tensor.YieldOp, operands=[element.result])])
+    body.add_op(element)
+    held = element.result
+    if held.type != element_of(x):
+        cast = make(arith.BitcastOp, operands=[held], result_types=[element_of(x)])
+        body.add_op(cast)
+        held = cast.results[0]
+    body.add_op(make(tensor.YieldOp, operands=[held]))
     return make(
         tensor.PadOp,
         operands=[x],

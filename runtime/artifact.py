@@ -50,15 +50,20 @@ ALIGNMENT = 64
 # A dynamic output begins with a header of this many bytes, whose first 8 are the number of rows.
 DYNAMIC_HEADER = 64
 
-# Bytes of an element; uint16 holds the bits of bfloat16, which numpy has not.
+# Bytes of an element; uint16 also holds the bits of bfloat16, which numpy has not.
 DTYPES = {
     "float32": 4,
     "float16": 2,
+    "float64": 8,
     "int64": 8,
     "int32": 4,
+    "int16": 2,
     "int8": 1,
-    "uint8": 1,
+    "uint64": 8,
+    "uint32": 4,
     "uint16": 2,
+    "uint8": 1,
+    "bool": 1,
 }
 
 

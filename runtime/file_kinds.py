@@ -157,6 +157,15 @@ def is_compiled(path: str) -> bool:
         return _kind(path, file.read(HEAD), NCC) is COMPILED
 
 
+def is_onnx(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is an ONNX model, by its name or its first bytes."""
+    name = os.fspath(path)
+    if name.endswith(ONNX) or not os.path.isfile(name):
+        return name.endswith(ONNX)
+    with open(name, "rb") as file:
+        return _kind(name, file.read(HEAD), PARAM) is ONNX_MODEL
+
+
 def _kind(path: str, head: bytes, wanted: str) -> Kind | None:
     """The kind of a file; None where it is not known."""
     if not head:

@@ -23,6 +23,8 @@ from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.plan import Buffer, Plan
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.growing import GROWING, GrowingAttr
+from ncc.dialects.shapes import Shape
+from ncc.dialects.structured import INTERFACE
 from ncc.dialects.weights.sources import Inline, Weights
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import Binding
@@ -53,12 +55,19 @@ def _binding(network: FuncOp, name: str, value: SSAValue, dynamic: bool = False)
     growing = network.attributes.get(GROWING)
     kind = growing.data.get(name) if isinstance(growing, DictionaryAttr) else None
     if not isinstance(kind, TensorType) or not isinstance(kind.encoding, GrowingAttr):
-        return Binding(name, shape_of(value), dtype, dynamic)
+        return Binding(name, _shape_outside(network, name, value), dtype, dynamic)
     shape = kind.encoding.fill(kind.get_shape())
     axis = shape.index(kind.encoding.data)
     return Binding(
         name, tuple(map(int, shape)), dtype, axis=axis, counter=kind.encoding.data.counter
     )
+
+
+def _shape_outside(network: FuncOp, name: str, value: SSAValue) -> Shape:
+    """The shape of an input or output as users have it."""
+    held = network.attributes.get(INTERFACE)
+    kind = held.data.get(name) if isinstance(held, DictionaryAttr) else None
+    return kind.get_shape() if isinstance(kind, TensorType) else shape_of(value)
 
 
 def _names(network: FuncOp, which: str) -> list[str]:

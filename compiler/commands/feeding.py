@@ -24,7 +24,7 @@ from ncc.compiler.commands.arguments import (
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.runtime.draft import place_of
 from ncc.runtime.errors import InputError
-from ncc.runtime.file_kinds import HEAD, ONNX, is_compiled, other_kind
+from ncc.runtime.file_kinds import HEAD, ONNX, is_compiled, is_onnx, other_kind
 
 if TYPE_CHECKING:
     from ncc.compiler.feeds import Array
@@ -153,6 +153,13 @@ def require_names(param: str, inputs: Iterable[str], outputs: Sequence[str]) -> 
         for name in outputs:
             if name not in made:
                 raise InputError.unknown_name("output", name, made)
+    elif is_onnx(param):
+        from ncc.compiler.network_files import read_network
+        from ncc.dialects.ncnn.network import Network
+
+        known = fitting = list(
+            Network.of(read_network(param, outputs=outputs or None).module).inputs
+        )
     else:
         from ncc.compiler.read.build_module import input_names, output_names
         from ncc.compiler.read.read_network import read_graph

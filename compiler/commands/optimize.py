@@ -64,7 +64,25 @@ def print_passes(context: click.Context, told: Mapping[str, str]) -> None:
     context.exit()
 
 
-@click.command("optimize", short_help="Make a network smaller and faster, for ncnn to run.")
+class OptimizeCommand(click.Command):
+    """The command; of an .onnx it takes no IN.BIN, and FLAG may be left out."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put in what an .onnx does without."""
+        from ncc.runtime.file_kinds import ONNX
+
+        if args and args[0].endswith(ONNX):
+            args = [args[0], args[0], *args[1:]]
+            if len(args) < 5 or args[4].startswith("-"):
+                args.insert(4, "0")
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "optimize",
+    cls=OptimizeCommand,
+    short_help="Make a network smaller and faster, for ncnn to run.",
+)
 @click.argument("in_param", type=FilePath(), metavar="IN.PARAM")
 @click.argument("in_bin", type=FilePath(), metavar="IN.BIN")
 @click.argument("out_param", type=FilePath(), metavar="OUT.PARAM")
@@ -116,6 +134,9 @@ def optimize_command(
 ) -> None:
     """Make a network smaller and faster, for ncnn to run. Results change by rounding only.
 
+    \b
+    ncc optimize net.onnx net.param net.bin      converts an ONNX model to ncnn
+
     IN.BIN: null makes random weights. FLAG: 1 or 65536 stores weights as fp16, any other number
     as fp32. CUTSTART and CUTEND: the names of the first and the last layer to keep. --shape gives
     the shape of an input that the file leaves open (data=3x224x224).
@@ -128,7 +149,7 @@ def optimize_command(
     with progress(f"optimizing {in_param}"):
         report = optimize(
             in_param,
-            in_bin,
+            None if in_bin == in_param else in_bin,
             out_param,
             out_bin,
             flag in HALVES,

@@ -22,6 +22,7 @@ from ncc.compiler.commands.arguments import (
 )
 from ncc.compiler.commands.exit_codes import DIFFERS, OK
 from ncc.compiler.commands.feeding import FEEDING, Given, fed, require_onnx
+from ncc.runtime.file_kinds import is_onnx
 
 if TYPE_CHECKING:
     from ncc.compiler.verification.verify import Report
@@ -55,6 +56,7 @@ def part(text: str) -> float:
 )
 @click.option(
     "--onnx",
+    "--against",
     type=click.Path(),
     help="The .onnx that PARAM was converted from: compare results with onnxruntime, too.",
 )
@@ -81,6 +83,9 @@ def verify_command(
     If the wheel of ncnn is installed (pip install 'ncnn-compiler[verify]'), ncnn runs on the same
     inputs, and "ncnn" is its error. A layer differs, too, if ncnn disagrees with its definition.
 
+    Of an .onnx, each value of the graph is compared with that of onnxruntime, and the first that
+    differs is named.
+
     With --onnx, the last line compares the outputs with those of onnxruntime (pip install
     'ncnn-compiler[onnx]'). They differ from 2 % of the largest value on, because a conversion
     changes numbers more than a compilation does.
@@ -90,6 +95,8 @@ def verify_command(
     from ncc.compiler.verification.onnx_outputs import against_onnx, require_onnxruntime, summary
     from ncc.compiler.verification.verify import report_lines, verify
 
+    if is_onnx(param):
+        return _verify_onnx(param, bin, given, shapes, value_range, outputs, as_json, options)
     if onnx is not None:
         if options["random_weights"] is not None:
             raise click.UsageError("weights that are made up are not those of --onnx")
@@ -117,6 +124,43 @@ def verify_command(
             click.echo(line)
     differs = report.first is not None or any(row.differs for row in rows)
     return DIFFERS if differs else OK
+
+
+def _verify_onnx(
+    param: str,
+    bin: str | None,
+    given: Given,
+    shapes: Shapes,
+    value_range: Range | None,
+    outputs: bool,
+    as_json: bool,
+    options: dict[str, Any],
+) -> int:
+    """Compare an .onnx with onnxruntime."""
+    from ncc.compiler.verification.onnx_nodes import TOLERANCE, verify_onnx
+
+    if bin is not None:
+        raise click.UsageError("an .onnx has its weights: no .bin belongs to it")
+    feeds, known = fed(param, given, shapes, options["input_types"], value_range=value_range)
+    options["tolerance"] = max(options["tolerance"], TOLERANCE)
+    with progress(f"verifying {param}"):
+        report = verify_onnx(
+            param,
+            feeds=feeds,
+            input_shapes=known,
+            nodes=not outputs,
+            value_range=value_range,
+            **options,
+        )
+    first = report.first
+    if as_json:
+        values = [row.as_object(report.tolerance) for row in report.rows]
+        number = None if first is None else report.rows.index(first)
+        echo_json({"agree": first is None, "first": number, "values": values})
+    else:
+        for line in report.lines():
+            click.echo(line)
+    return OK if first is None else DIFFERS
 
 
 def verdict(report: Report, param: str) -> Iterator[str]:

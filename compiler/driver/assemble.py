@@ -19,6 +19,7 @@ from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.work import work_of
 from ncc.compiler.ncnn.input_types import input_types
 from ncc.compiler.ncnn.open_shapes import open_shapes
+from ncc.compiler.network_files import has_known_weights
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Plan
 from ncc.compiler.read.weights import stay_where_named
@@ -92,10 +93,13 @@ def _late(
 
 
 def _is_by_files_alone(compilation: Compilation) -> bool:
-    """Whether no layer is from outside, no .bin has changed meanwhile, and nothing was ignored."""
+    """Whether no layer is from outside, no weights have changed meanwhile or lie in files that the
+    key of a model does not know, and nothing was ignored.
+    """
     own = all(type(op).__module__.startswith(OWN) for op in compilation.source.walk())
     unchanged = compilation.weights_state() == compilation.read_from
-    return own and unchanged and not compilation.warnings
+    known = has_known_weights(compilation.source, compilation.param)
+    return own and unchanged and known and not compilation.warnings
 
 
 def assemble(

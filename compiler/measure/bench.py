@@ -30,8 +30,9 @@ from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burs
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
+from ncc.compiler.network_files import read_network
+from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 from ncc.compiler.options import Options
-from ncc.compiler.read.read_network import read
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -184,9 +185,10 @@ def bench(
         meter.sample()
         samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
         steps += [TimestampedRun.of(stamped, inputs) for _ in range(2)]
-    network = read(param, bin, random_weights=random_weights).module
+    network = read_network(param, bin, random_weights=random_weights).module
     unroll_batches(network, options.input_shapes)
     infer_shapes(network, options.input_shapes, options.input_types)
+    convert_to_ncnn(network)
     roofline = meter.roofline()
     weights = sum(step["weight_bytes"] for step in work)
     footprint = weights + stamped.artifact.arena_bytes

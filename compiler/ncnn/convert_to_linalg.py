@@ -18,14 +18,16 @@ Arguments are the network's inputs in the order of the file. A layer that only h
 vanishes, and so does one that no output needs; the layer's name is left in the `doc` of its linalg
 operations. A result whose rows only the run counts becomes one with room for the most there can be.
 An input or output that grows from run to run becomes a row of elements, and `growing` keeps its
-type; the run tells in one more argument what they have grown to.
+type; the run tells in one more argument what they have grown to. A scalar becomes a row of one
+element, and an input that is only read under another shape gets that, as does an output that is
+made under another: `interface` keeps their types.
 
 Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -42,6 +44,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.counted_rows import is_row_wise
@@ -52,8 +55,13 @@ from ncc.dialects.growing import GROWING, Growing, growing_axis
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.onnx.operator import ConstantOp as ConstantNode
+from ncc.dialects.onnx.plumbing import ViewOp
 from ncc.dialects.row_wise import with_header
+from ncc.dialects.structured import INTERFACE
+from ncc.dialects.weights.weight import ConstantOp
 
 
 @dataclass(frozen=True)
@@ -83,15 +91,18 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
     that was.
     """
     inputs = network.inputs
-    block = Block(arg_types=[_argument_type(value) for value in inputs.values()])
+    block = Block(arg_types=[_argument_type(_inside(value)) for value in inputs.values()])
     tensors: dict[SSAValue, Tensor] = {}
     for value, argument in zip(inputs.values(), block.args, strict=True):
-        tensors[value] = Tensor(argument, _shape(value))
+        tensors[value] = Tensor(argument, _shape(_inside(value)))
+        views = [use.operation.results[0] for use in value.uses if _inside(value) is not value]
+        tensors.update(dict.fromkeys(views, tensors[value]))
         argument.name_hint = value.name_hint
     counters = _counters(block, tensors.values())
     needed = network.needed
     for layer in network.layers:
-        if layer in needed and not isinstance(layer, InputOp):
+        known = all(result in tensors for result in layer.results)
+        if layer in needed and not known:
             builder = Builder(block, _name_of(layer), counters, threads)
             operands = [tensors[operand] for operand in layer.operands]
             try:
@@ -100,9 +111,10 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
                 raise ModelError(shape_problem(layer, error, network.source)) from error
             tensors.update(zip(layer.results, expanded, strict=True))
     results = [
-        with_header(Builder(block, name), tensors[value]).value
+        with_header(Builder(block, name), tensors[_made(value)]).value
         for name, value in network.outputs.items()
     ]
+    _erase_unread(block, results)
     block.add_op(ReturnOp(*results))
     types = FunctionType.from_lists(list(block.arg_types), [result.type for result in results])
     function = FuncOp(network.function.sym_name.data, types, Region(block))
@@ -112,11 +124,58 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
     growing = {name: v.type for name, v in named.items() if growing_axis(_shape(v)) is not None}
     if growing:
         function.attributes[GROWING] = DictionaryAttr(growing)
+    types_inside = [*block.arg_types[: len(inputs)], *(result.type for result in results)]
+    others = {
+        name: value.type
+        for (name, value), inside in zip(_named(network), types_inside, strict=True)
+        if name not in growing and _reshaped(value.type, inside)
+    }
+    if others:
+        function.attributes[INTERFACE] = DictionaryAttr(others)
     return function
+
+
+def _named(network: Network) -> list[tuple[str, SSAValue]]:
+    """Inputs, then outputs, with their names."""
+    return [*network.inputs.items(), *network.outputs.items()]
+
+
+def _reshaped(outside: Attribute, inside: Attribute) -> bool:
+    """Whether code has a value under another shape than users."""
+    if not isinstance(outside, TensorType) or DYNAMIC_INDEX in outside.get_shape():
+        return False
+    return isinstance(inside, TensorType) and outside != inside
+
+
+def _inside(value: SSAValue) -> SSAValue:
+    """What an input is for code: the view of it, where nothing else reads it."""
+    readers = [use.operation for use in value.uses]
+    views = [reader.results[0] for reader in readers if isinstance(reader, ViewOp)]
+    if not views or len(views) < len(readers) or len({view.type for view in views}) > 1:
+        return value
+    return views[0]
+
+
+def _made(value: SSAValue) -> SSAValue:
+    """What an output is for code: what a layer makes, in place of a view of it."""
+    if not isinstance(value.owner, ViewOp):
+        return value
+    made = value.owner.operands[0]
+    is_layer = isinstance(made.owner, Layer) and not isinstance(made.owner, InputOp | ConstantNode)
+    return made if is_layer and not growing_axis(_shape(made)) else value
+
+
+def _erase_unread(block: Block, results: Collection[SSAValue]) -> None:
+    """Leave out the constants that nobody reads: those that decided shapes."""
+    for op in list(block.ops):
+        if isinstance(op, ConstantOp) and not op.result.uses and op.result not in results:
+            Rewriter.erase_op(op)
 
 
 def _argument_type(value: SSAValue) -> Attribute:
     """The type of an input; one that grows is as many elements as there are, in numpy's order."""
+    if _shape(value) == ():
+        return TensorType(element_of(value), [1])
     grows = growing_axis(_shape(value)) is not None
     return TensorType(element_of(value), [DYNAMIC_INDEX]) if grows else value.type
 
@@ -145,6 +204,9 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
         expanded = layer.expand_all(builder, operands)
     except NotImplementedError as error:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
+    except NotYet as error:
+        what = f"{layer.type_name}: {error.message}"
+        raise Unsupported(what, how=error.how, layer=name, line=layer.line or None) from error
     made = _behind(builder.block, last)
     check_steps(made)
     if not layer.READS_COUNTED and any(x.count is not None for x in operands):

@@ -45,8 +45,10 @@ from ncc.dialects.ncnn.layer import (
     Shape,
     shape_of,
 )
+from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
+from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.shapes import shown
 from ncc.runtime.errors import InputError
@@ -99,7 +101,11 @@ def infer_shapes(
         if name not in network.inputs:
             raise InputError.unknown_name("input", name, network.inputs)
         least = 0 if name in emptied else 1
-        if not shape or any(extent is not None and extent < least for extent in shape):
+        blob = network.inputs[name].owner
+        is_blob = isinstance(blob, InputOp) and not blob.TYPED
+        if (is_blob and not 1 <= len(shape) <= MAX_RANK) or any(
+            extent is not None and extent < least for extent in shape
+        ):
             raise InputError(f"the shape of input {name!r} cannot be {shown(shape)}", name)
     elements = input_types(module, types)
     refused = _Inference(asked, elements, growing).run(network)
@@ -130,30 +136,29 @@ class _Inference:
 
     def run(self, network: Network) -> dict[Layer, LayerError]:
         """The layers that refuse their operands, and the reasons."""
-        refused: dict[Layer, LayerError] = {}
+        refused: dict[Layer, LayerError | Unsupported] = {}
         failed: set[SSAValue] = set()
-        needed = network.needed | {op for op in network.layers if isinstance(op, InputOp)}
         for op in network.layers:
             if isinstance(op, OpaqueOp):
                 failed.update(self._believe(op))
                 continue
-            if failed.intersection(op.operands):  # told once, where it went wrong
-                failed.update(op.results)
-                continue
             try:
+                if (folded := op.folded()) is not None:
+                    _replace(op, folded)
+                    continue
+                if failed.intersection(op.operands):  # told once, where it went wrong
+                    failed.update(op.results)
+                    continue
                 self._infer(op)
             except (LayerError, Unsupported) as error:
                 failed.update(op.results)
-                if op not in needed:
-                    continue
-                if isinstance(error, Unsupported):
-                    raise
                 refused[op] = error
+        needed = network.needed | {op for op in network.layers if isinstance(op, InputOp)}
         for op in reversed(network.layers):
             if op not in needed and failed.intersection(op.results):
                 PatternRewriter(op).erase(op)
         network.function.update_function_type()
-        return refused
+        return _told({op: error for op, error in refused.items() if op in needed})
 
     def _infer(self, op: Layer) -> None:
         if isinstance(op, InputOp):
@@ -276,6 +281,27 @@ def _infer_rows(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
         if len({shape[1:] for shape in found}) > 1:
             raise unknown_extents(op)
     return [(DYNAMIC, *shape[1:]) for shape in asked[0]]
+
+
+def _replace(op: Layer, folded: Sequence[Layer | SSAValue]) -> None:
+    """Put constants, or values that exist, in the place of a layer."""
+    constants = [one for one in folded if isinstance(one, Layer)]
+    values = [one.results[0] if isinstance(one, Layer) else one for one in folded]
+    Rewriter.replace_op(op, constants, new_results=values)
+
+
+def _told(refused: Mapping[Layer, LayerError | Unsupported]) -> dict[Layer, LayerError]:
+    """The layers that are wrong. Raises `Unsupported` where one asks for what ncc cannot do."""
+    found: dict[Layer, LayerError] = {}
+    for op, error in refused.items():
+        if isinstance(error, NotYet):
+            name = op.layer_name or op.blob_names[0]
+            what = f"{op.type_name}: {error.message}"
+            raise Unsupported(what, how=error.how, layer=name, line=op.line or None) from None
+        if isinstance(error, Unsupported):
+            raise error
+        found[op] = error
+    return found
 
 
 def _set_type(value: SSAValue, element: Attribute, shape: Shape | None) -> None:

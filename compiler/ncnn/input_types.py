@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from ncc.dialects.element import BLOB_ELEMENTS, element_of
 from ncc.dialects.ncnn.moving import wanted_by_readers
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.runtime.errors import InputError
 
 
@@ -38,8 +39,9 @@ def input_types(module: ModuleOp, asked: Mapping[str, str] | None = None) -> dic
 
 
 def _wanted(value: SSAValue) -> Attribute:
-    """The type that the readers of an input want; an input with a shape has its type already."""
+    """The type that the readers of an input want; an input may have its type already."""
     settled = element_of(value)
-    if isinstance(value.type, TensorType):
+    typed = isinstance(value.owner, InputOp) and value.owner.TYPED
+    if typed or isinstance(value.type, TensorType):
         return settled
     return wanted_by_readers(value) or settled

@@ -186,11 +186,13 @@ def _paired(onnx: PathLike, kind: str, ours: list[str], theirs: list[str]) -> di
 
 def _row(blob: str, values: Array, name: str, found: Mapping[str, Array]) -> OnnxRow:
     wanted = found[name]
-    return OnnxRow(blob, name, values.shape, wanted.shape, _difference(values, wanted))
+    return OnnxRow(blob, name, values.shape, wanted.shape, difference_of(values, wanted))
 
 
-def _difference(values: Array, wanted: Array) -> float:
-    """Shapes may differ by axes of one element."""
+def difference_of(values: Array, wanted: Array) -> float:
+    """The largest difference, as a part of the largest value that is wanted; infinite where one has
+    a number and the other has none. Shapes may differ by axes of one element.
+    """
     if _without_ones(values.shape) != _without_ones(wanted.shape):
         return float("inf")
     ours, theirs = (np.ravel(array).astype(np.float64) for array in (values, wanted))

@@ -101,6 +101,7 @@ __all__ = [
     "Tensor",
     "Weight",
     "WeightAttr",
+    "counts_of",
     "declare",
     "integer",
     "integers",
@@ -140,6 +141,9 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     READS_COUNTED: ClassVar[bool] = False
     """Whether it takes values with rows that only the run counts: shapes with `DYNAMIC` in them."""
+
+    FOLDS: ClassVar[bool] = False
+    """Whether constants in are folded to constants out where shapes are inferred."""
 
     OWN_LAYOUT: ClassVar[tuple[int, ...]] = ()
     """The results that ncnn hands out in a layout of its own kernels: only it can read them."""
@@ -288,6 +292,12 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """
         return list(shapes)
 
+    def folded(self) -> Sequence[Layer | SSAValue] | None:
+        """Constants, or values that exist, in place of the results, if operands and their shapes
+        tell these.
+        """
+        return None
+
     def tables(self, *inputs: Any) -> int:
         """How many numbers its expansion computes as tables, from shapes and params, at most."""
         return 0
@@ -408,7 +418,7 @@ def layer(name: str, *, inputs: Count = 1, outputs: Count = 1) -> Callable[[type
         ):
             homes = f"{known.__module__} and {cls.__module__}"
             raise ValueError(f"the layer type {name!r} is declared twice, by {homes}")
-        LAYERS[name] = declare(cls, name, _range(inputs), _range(outputs))
+        LAYERS[name] = declare(cls, name, counts_of(inputs), counts_of(outputs))
         return cls
 
     return register
@@ -427,7 +437,8 @@ def declare(cls: type[L], name: str, inputs: Range, outputs: Range) -> type[L]:
     return cls
 
 
-def _range(count: Count) -> Range:
+def counts_of(count: Count) -> Range:
+    """The least and the most that a count allows."""
     return (count, count) if isinstance(count, int) else count
 
 

@@ -14,6 +14,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ncc.dialects.element import element_of, is_integer
 from ncc.dialects.ncnn.layer import Layer, text_of
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.operation import ops_of
@@ -103,14 +104,22 @@ def growing_inputs(network: Network) -> set[str]:
 def settling_inputs(network: Network) -> set[str]:
     """The inputs of which the values decide shapes, to any reader of theirs, by name."""
 
-    def settles(reader: Operation | None, position: int) -> bool:
-        return isinstance(reader, Layer) and position in reader.settling()
+    settling: set[SSAValue] = set()
+    for layer in reversed(network.layers):
+        settling.update(layer.operands[position] for position in layer.settling())
+        folds = layer.FOLDS or isinstance(layer, SplitOp)
+        if folds and any(result in settling for result in layer.results):
+            settling.update(layer.operands)
+    found = {name: value for name, value in network.inputs.items() if value in settling}
+    return {name for name, value in found.items() if _is_like_a_shape(value)}
 
-    return {
-        name
-        for name, value in network.inputs.items()
-        if any(settles(*read) for read in _readers(value))
-    }
+
+def _is_like_a_shape(value: SSAValue) -> bool:
+    """Whether an input may be numbers that decide shapes, and no image."""
+    op = value.owner
+    if not isinstance(op, InputOp) or not op.TYPED:
+        return True
+    return is_integer(element_of(value)) or (op.stated is not None and len(op.stated) <= 1)
 
 
 def caches(network: Network) -> set[str]:

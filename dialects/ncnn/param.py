@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BytesAttr,
     DenseArrayBase,
     FloatAttr,
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     f32,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint, base
@@ -23,7 +25,9 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
 
 T = TypeVar("T")
-ParamValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...]
+ParamValue: TypeAlias = (
+    int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | WeightAttr
+)
 
 
 class LayerError(VerifyException):
@@ -38,6 +42,14 @@ class LayerError(VerifyException):
         self.param = param
 
 
+class NotYet(LayerError):
+    """A layer says what is right and what ncc cannot do. `how`: the way to go on, if any."""
+
+    def __init__(self, message: str, how: str | None = None) -> None:
+        super().__init__(message)
+        self.how = how
+
+
 class Param(property, Generic[T]):
     """One parameter of a layer: ncnn's id, ncnn's name (the attribute's), ncnn's default.
 
@@ -49,7 +61,7 @@ class Param(property, Generic[T]):
     def __init__(self, id: int, kind: str, default: T | str) -> None:
         super().__init__()
         self.id = id
-        self.kind = kind  # int, float, ints, floats, string
+        self.kind = kind  # one of PARAM_TYPES
         self.default = default
         self.follows = default if isinstance(default, str) and kind != "string" else None
         self.name = ""
@@ -110,6 +122,14 @@ def to_attribute(kind: str, value: ParamValue) -> Attribute:
             return DenseArrayBase.from_list(i32, cast(Sequence[int], value))
         case "floats":
             return DenseArrayBase.from_list(f32, cast(Sequence[float], value))
+        case "int64":
+            return IntegerAttr(cast(int, value), i64)
+        case "ints64":
+            return DenseArrayBase.from_list(i64, cast(Sequence[int], value))
+        case "strings":
+            return ArrayAttr(map(StringAttr, cast(Sequence[str], value)))
+        case "tensor":
+            return cast(WeightAttr, value)
         case _:
             return StringAttr(cast(str, value))
 
@@ -127,6 +147,10 @@ def from_attribute(attribute: Attribute) -> ParamValue:
         return tuple(attribute.get_values())
     if isinstance(attribute, StringAttr | BytesAttr):
         return text_of(attribute)
+    if isinstance(attribute, ArrayAttr):
+        return tuple(map(text_of, attribute))
+    if isinstance(attribute, WeightAttr):
+        return attribute
     raise LayerError(f"a parameter cannot be {attribute}")
 
 
@@ -145,6 +169,10 @@ PARAM_TYPES: Mapping[str, AttrConstraint] = {
     "ints": base(DenseArrayBase),
     "floats": base(DenseArrayBase),
     "string": base(StringAttr) | base(BytesAttr),
+    "int64": base(IntegerAttr),
+    "ints64": base(DenseArrayBase),
+    "strings": base(ArrayAttr),
+    "tensor": base(WeightAttr),
 }
 """The attribute of a parameter in the IR, by its kind."""
 

@@ -43,6 +43,9 @@ def stated_shape(w: int, h: int, d: int, c: int) -> Shape:
 class InputOp(Layer):
     """An input of the network. Its extents are a hint: the caller's array decides."""
 
+    TYPED: ClassVar[bool] = False
+    """Whether the file tells the type of the elements."""
+
     w = integer(0)
     h = integer(1)
     d = integer(11)
@@ -69,11 +72,11 @@ class InputOp(Layer):
         known = shape_of(self.results[k])
         if known is not None:
             return known
-        stated = stated_shape(self.w, self.h, self.d, self.c)
-        if min(stated) <= 0:
+        stated = self.stated
+        if stated is None or None in stated:
             blob = self.blob_names[k]
             raise LayerError(f"the shape of input '{blob}' is not known: the file does not say it")
-        return stated
+        return tuple(extent or 0 for extent in stated)
 
 
 @layer("MemoryData", inputs=0)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.shapes import Shape
-from ncc.dialects.weights.stored import Encoding, Stored
+from ncc.dialects.weights.stored import Encoding, Raw, Stored
 
 Array: TypeAlias = NDArray[Any]
 
@@ -92,7 +92,7 @@ class Derived(ABC):
         return Weights(self.shape, self)
 
 
-Source: TypeAlias = Stored | Inline | Random | Derived
+Source: TypeAlias = Stored | Raw | Inline | Random | Derived
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Weights:
     def dtype(self) -> np.dtype[Any]:
         """int8 if the file has int8, else float32; derived weights have their own type."""
         match self.source:
-            case Inline(dtype=dtype) | Random(dtype=dtype):
+            case Inline(dtype=dtype) | Random(dtype=dtype) | Raw(dtype=dtype):
                 return np.dtype("<" + dtype)
             case Stored(encoding=Encoding.INT8):
                 return np.dtype(np.int8)
@@ -150,4 +150,7 @@ class Weights:
             case Stored(path, offset, encoding) if encoding is not Encoding.CODEBOOK:
                 start = offset + encoding.bytes_of(first * prod(self.shape[1:]))
                 return Weights((end - first, *self.shape[1:]), Stored(path, start, encoding))
+            case Raw(path, offset, dtype):
+                start = offset + first * prod(self.shape[1:]) * self.dtype.itemsize
+                return Weights((end - first, *self.shape[1:]), Raw(path, start, dtype))
         return None

@@ -99,19 +99,41 @@ class Stored:
         return np.frombuffer(self._data(count), "<f2", count, self.offset)
 
     def _data(self, count: int) -> mmap.mmap:
-        """The file that so many values are looked at of.
+        """The file that so many values are looked at of."""
+        return _looked_at(self.path, self.offset, self.encoding.bytes_of(count))
 
-        Raises NccError where it does not hold them: it did when it was measured.
-        """
-        wanted = self.encoding.bytes_of(count)
-        note(Piece(self.path, self.offset, wanted))
-        changed, size = _identity(self.path)
-        if size < self.offset + wanted:
-            raise NccError(
-                f"{self.path} was cut off while it was read: it has {size} bytes, and weights up "
-                f"to byte {self.offset + wanted}"
-            )
-        return _mapped(self.path, changed, size)
+
+@dataclass(frozen=True)
+class Raw:
+    """Values in a file from a byte offset on, as memory holds them.
+
+    dtype: numpy's name of their type, without the order of bytes, which is little-endian.
+    """
+
+    path: str
+    offset: int
+    dtype: str
+
+    def read(self, count: int) -> NDArray[Any]:
+        """`count` values: a view of the mapped file."""
+        type = np.dtype("<" + self.dtype)
+        data = _looked_at(self.path, self.offset, count * type.itemsize)
+        return np.frombuffer(data, type, count, self.offset)
+
+
+def _looked_at(path: str, offset: int, wanted: int) -> mmap.mmap:
+    """The file that so many bytes are looked at of.
+
+    Raises NccError where it does not hold them: it did when it was measured.
+    """
+    note(Piece(path, offset, wanted))
+    changed, size = _identity(path)
+    if size < offset + wanted:
+        raise NccError(
+            f"{path} was cut off while it was read: it has {size} bytes, and weights up "
+            f"to byte {offset + wanted}"
+        )
+    return _mapped(path, changed, size)
 
 
 def _identity(path: str) -> tuple[int, int]:

@@ -43,7 +43,7 @@ from ncc.dialects.weights.derived import (
 )
 from ncc.dialects.weights.narrow import FixedPoint, Narrow, Scales, ShortFixedPoint
 from ncc.dialects.weights.sources import Array, Inline, Random, Source, Weights
-from ncc.dialects.weights.stored import Encoding, Stored
+from ncc.dialects.weights.stored import Encoding, Raw, Stored
 
 T = TypeVar("T")
 
@@ -71,6 +71,7 @@ class WeightAttr(Data[Weights]):
 
     ```mlir
     #ncnn.weight<[64, 3, 3, 3] stored "net.bin" 4 "fp32">
+    #ncnn.weight<[64, 3, 3, 3] raw "net.data" 4 "f8">
     #ncnn.weight<[2] inline "f4" "0000803f0000003f">
     #ncnn.weight<[64, 3, 3, 3] random 7 0 1.0 0.0>
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
@@ -93,8 +94,15 @@ class WeightAttr(Data[Weights]):
     @staticmethod
     def of(array: Array) -> WeightAttr:
         """The values of a numpy array, inline; floats become float32, int8 stays."""
-        kept = array if array.dtype == np.int8 else np.asarray(array, np.float32)
-        dtype = "i1" if kept.dtype == np.int8 else "f4"
+        return WeightAttr.typed(array if array.dtype == np.int8 else np.asarray(array, np.float32))
+
+    @staticmethod
+    def typed(array: Array) -> WeightAttr:
+        """The values of a numpy array, inline, in the type that they have there; uint16 are the
+        bits of bfloat16.
+        """
+        dtype = array.dtype.newbyteorder("<").str[1:]
+        kept = np.asarray(array, array.dtype.newbyteorder("<"))
         return WeightAttr(Weights(tuple(kept.shape), Inline(kept.tobytes(), dtype)))
 
     @property
@@ -162,6 +170,9 @@ class WeightAttr(Data[Weights]):
         if parser.parse_optional_keyword("stored"):
             path, offset = parser.parse_str_literal(), parser.parse_integer()
             return Stored(path, offset, Encoding(parser.parse_str_literal()))
+        if parser.parse_optional_keyword("raw"):
+            path, offset = parser.parse_str_literal(), parser.parse_integer()
+            return Raw(path, offset, parser.parse_str_literal())
         if parser.parse_optional_keyword("inline"):
             dtype = parser.parse_str_literal()
             return Inline(bytes.fromhex(parser.parse_str_literal()), dtype)
@@ -204,6 +215,10 @@ class WeightAttr(Data[Weights]):
                     printer.print_string_literal(path)
                     printer.print_string(f" {offset} ")
                     printer.print_string_literal(encoding.value)
+                case Raw(path, offset, dtype):
+                    printer.print_string("raw ")
+                    printer.print_string_literal(path)
+                    printer.print_string(f' {offset} "{dtype}"')
                 case Inline(data, dtype):
                     printer.print_string(f'inline "{dtype}" "{data.hex()}"')
                 case Random(seed, stream, scale, mean, dtype):

@@ -52,9 +52,7 @@ def test_options_do_not_change() -> None:
         ({"num_threads": 0}, InputError, "expected 1 or more, found 0"),
         ({"precision": "bf16"}, Unsupported, "'bf16'"),
         ({"target": "sparc"}, Unsupported, "avx2"),
-        ({"input_shapes": {"data": ()}}, InputError, "'data'"),
-        ({"input_shapes": {"data": (3, -1)}}, InputError, "1 to 4 positive extents"),
-        ({"input_shapes": {"data": (1, 2, 3, 4, 5)}}, InputError, "1 to 4 positive extents"),
+        ({"input_shapes": {"data": (3, -1)}}, InputError, "positive extents"),
         ({"opt_level": "2"}, InputError, "expected 0 to 3, found '2'"),
         ({"num_threads": 1.5}, InputError, "expected 1 or more, found 1.5"),
         ({"input_shapes": [("data", (1,))]}, InputError, "expected a dict"),
@@ -111,7 +109,7 @@ def test_every_level_says_what_it_promises() -> None:
 @pytest.mark.parametrize("shape", [224, None, "3x4", (3, "4"), (1.5,)])
 def test_what_is_no_shape_is_refused_by_name(shape: Any) -> None:
     """Not by whatever Python would say of it."""
-    with pytest.raises(InputError, match="no shape for input 'data': expected 1 to 4 positive"):
+    with pytest.raises(InputError, match="no shape for input 'data': expected positive"):
         Options.of(input_shapes={"data": shape})
 
 

@@ -4,10 +4,10 @@
     8  compiler/{measure,verification}        they run what the driver compiles
     7  compiler/feeds.py                      arrays to run on
     6  compiler/driver                        compilations: cache, workers, models of open shapes
-       compiler/explain_linalg.py             what passes over computations decide, and why
-    5  compiler/{pipeline,explain,universe}.py  all stages in order; reasons; for xdsl-opt
-    4  compiler/artifact, {passes,optimizer,summary}.py  what some stages make together
-    3  compiler/{read,ncnn,linalg,loops,llvm,write}  the stages; they meet only in the IR
+       compiler/{explain,explain_linalg}.py   what passes decide, and why
+    5  compiler/{pipeline,optimizer,...}.py    all stages in order; commands without machine code
+    4  compiler/artifact, {network_files,passes,...}.py  what some stages make together
+    3  compiler/{read,read_onnx,onnx,ncnn,...}  the stages; they meet only in the IR
     2  compiler/{cost_model,diagnostics,options,plan,stopwatch,target}.py  the notions they share
     1  dialects/                              what is true
     0  runtime/                               what happens
@@ -32,17 +32,19 @@ NOTIONS = tuple(
 DOORS = ("ncc", "ncc.__main__", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"
 STAGES = tuple(
-    f"ncc.compiler.{stage}" for stage in ("read", "ncnn", "linalg", "loops", "llvm", "write")
+    f"ncc.compiler.{stage}"
+    for stage in ("read", "read_onnx", "onnx", "ncnn", "linalg", "loops", "llvm", "write")
 )
 
 ABOVE_STAGES = {
     "artifact": 4,
     "passes": 4,
-    "optimizer": 4,
+    "network_files": 4,
+    "optimizer": 5,
     "images": 4,
-    "summary": 4,
+    "summary": 5,
     "pipeline": 5,
-    "explain": 5,
+    "explain": 6,
     "universe": 5,
     "driver": 6,
     "explain_linalg": 6,
@@ -69,7 +71,9 @@ LIBRARIES = {
     "ncc.compiler.llvm": {"numpy", "xdsl", "llvmlite"},
     "ncc.compiler.verification.oracle": {"numpy", "ncnn"},
     "ncc.compiler.verification.onnx_outputs": {"numpy", "onnxruntime"},
+    "ncc.compiler.verification.onnx_nodes": {"numpy", "onnx", "onnxruntime"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
+    "ncc.compiler.read_onnx": {"numpy", "xdsl", "onnx"},
     "ncc.compiler.images": {"numpy", "PIL"},
     "ncc.compiler.cli": {"click"},
     COMMANDS: {"numpy", "click", "rich"},

@@ -27,6 +27,7 @@ from ncc.compiler.linalg.analysis import attributes
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, linear
 from ncc.compiler.linalg.analysis.attributes import Matrix, ValidExtents
 from ncc.dialects.attributes import memoized
+from ncc.dialects.element import is_integer
 from ncc.dialects.fixed_point import held_by
 from ncc.dialects.operation import operands_of, ops_of
 
@@ -123,6 +124,8 @@ def outs_of(op: GenericOp) -> SSAValue:
 def constant_number(value: SSAValue) -> float | None:
     """The number that a value is, if it is a constant."""
     constant = value.owner
+    if isinstance(constant, arith.BitcastOp) and is_integer(constant.input.type):
+        constant = constant.input.owner  # a number without a sign
     if isinstance(constant, arith.ConstantOp) and isinstance(
         constant.value, FloatAttr | IntegerAttr
     ):

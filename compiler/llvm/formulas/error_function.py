@@ -1,21 +1,24 @@
-"""erf, as a formula over float32 lanes."""
+"""erf, as a formula over float32 and float64 lanes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
 from math import erf as exact_erf
+from math import factorial, pi, sqrt
 
 import numpy as np
 
 from ncc.compiler.llvm.formulas.approximation import Array, interpolated
 from ncc.compiler.llvm.formulas.avx512 import TABLE
-from ncc.compiler.llvm.formulas.exponential import reduced
+from ncc.compiler.llvm.formulas.exponential import exp, reduced
 from ncc.compiler.llvm.formulas.real import Lanes
 
 # Below this a polynomial in x*x, above it 1 - exp(a polynomial).
 _SPLIT = 0.9
 _WIDTH = 0.125
+_FIRST_LESS_ONE = 0.1283791670955126
+"""2 / sqrt(pi) - 1."""
 _END = (TABLE - 1) * _WIDTH
 
 
@@ -29,12 +32,18 @@ def _series(square: Array) -> Array:
     return total - 1.0
 
 
-def _log_erfc(values: Array) -> Array:
-    """log(1 - erf(x)) for x > 0, from the continued fraction of erfc."""
+def _denominator(values: Array) -> Array:
+    """exp(-x**2) / (1 - erf(x)) for x > 0, from the continued fraction of erfc."""
     fraction = np.zeros_like(values)
     for k in range(200, 0, -1):
         fraction = (k / 2.0) / (values + fraction)
-    result: Array = -values * values - np.log((values + fraction) * np.sqrt(np.pi))
+    result: Array = (values + fraction) * np.sqrt(np.pi)
+    return result
+
+
+def _log_erfc(values: Array) -> Array:
+    """log(1 - erf(x)) for x > 0."""
+    result: Array = -values * values - np.log(_denominator(values))
     return result
 
 
@@ -48,6 +57,19 @@ def _near() -> tuple[float, ...]:
 def _far() -> tuple[float, ...]:
     """log(1 - erf(x)), _SPLIT <= x <= 4."""
     return interpolated(_log_erfc, _SPLIT, 4.0, 8)
+
+
+@cache
+def _near_of_double() -> tuple[float, ...]:
+    """erf(x) / x - 1 as a function of x*x, x <= 1.5: Taylor's series."""
+    _, *rest = (2.0 / sqrt(pi) * (-1) ** k / (factorial(k) * (2 * k + 1)) for k in range(26))
+    return (_FIRST_LESS_ONE, *rest)
+
+
+@cache
+def _far_of_double() -> tuple[float, ...]:
+    """exp(x**2) * (1 - erf(x)) as a function of 1 / (x + 2) - 1/5, 1.5 <= x <= 6."""
+    return interpolated(lambda t: 1.0 / _denominator(1.0 / (t + 0.2) - 2.0), -0.076, 0.0858, 15)
 
 
 @cache
@@ -73,6 +95,8 @@ def erf(x: Lanes) -> Lanes:
     1 - exp(Q(|x|)) elsewhere. 1 from 4 on.
     """
     magnitude = abs(x)
+    if x.is_double:
+        return _erf_of_double(x)
     if x.fills_avx512:
         limited = magnitude.at_most(_END)
         pieces = limited.piecewise(_pieces(), _WIDTH)
@@ -81,3 +105,13 @@ def erf(x: Lanes) -> Lanes:
     limited = magnitude.at_most(4.0)
     far = 1.0 - reduced(limited.polynomial(_far())).exp()
     return magnitude.test("olt", _SPLIT).choose(near, far.with_sign_of(x))
+
+
+def _erf_of_double(x: Lanes) -> Lanes:
+    """x + x*P(x*x) up to 1.5, and 1 - exp(-x*x) * Q(1 / (|x| + 2)) elsewhere. 1 from 6 on."""
+    magnitude = abs(x)
+    near = x.times_plus((x * x).polynomial(_near_of_double()), x)
+    limited = magnitude.at_most(6.0)
+    place = 1.0 / (limited + 2.0) - 0.2
+    far = 1.0 - exp(-(limited * limited)) * place.polynomial(_far_of_double())
+    return magnitude.test("olt", 1.5).choose(near, far.with_sign_of(x))

@@ -1,4 +1,4 @@
-"""exp and its relatives, as formulas over float32 lanes.
+"""exp and its relatives, as formulas over float32 lanes; `double` has those of float64.
 
 The argument is reduced by a power of two, and a polynomial does the rest (W. J. Cody and W. Waite,
 Software Manual for the Elementary Functions, 1980).
@@ -12,6 +12,7 @@ from math import log as exact_log
 
 import numpy as np
 
+from ncc.compiler.llvm.formulas import double
 from ncc.compiler.llvm.formulas.approximation import interpolated
 from ncc.compiler.llvm.formulas.real import (
     MAGIC_BITS_WITH_BIAS,
@@ -75,11 +76,15 @@ def reduced(x: Lanes) -> Reduced:
 
 def exp(x: Lanes) -> Lanes:
     """exp(x) = 2**n * exp(r). Beyond the range of float32: 0 and infinity; NaN stays."""
+    if x.is_double:
+        return double.exp(x)
     return reduced(x.at_least(-104.0).at_most(89.0)).exp()
 
 
 def exp2(x: Lanes) -> Lanes:
     """2**x = 2**n * 2**r."""
+    if x.is_double:
+        return double.exp2(x)
     x = x.at_least(-151.0).at_most(129.0)
     nearest, exponent = x.rounded()
     r = x - nearest
@@ -89,6 +94,8 @@ def exp2(x: Lanes) -> Lanes:
 
 def expm1(x: Lanes) -> Lanes:
     """exp(x) - 1 = 2 * (s*(exp(r) - 1) + (s - 1/2)), s = 2**(n-1): accurate near 0."""
+    if x.is_double:
+        return double.expm1(x)
     limited = x.at_least(-20.0).at_most(89.0)
     parts = reduced(limited)
     scale = power_of_two(parts.exponent - 1)

@@ -13,8 +13,10 @@ from ncc.compiler.llvm.formulas.real import Lanes
 _MAGNITUDE, _SIGN = 0x7FFFFFFF, -0x80000000
 _INFINITY, _QUIET_NAN = 0x7F800000, 0x7E00
 
-_EXPONENTS_APART = 2.0**112
+_EXPONENTS_APART = 112 << 23
 """float16's exponents are 112 less than float32's in the same bits."""
+_SMALLEST = 2.0**-24
+"""The smallest float16."""
 
 
 def from_bfloat16(bits: Lanes) -> Lanes:
@@ -32,12 +34,14 @@ def to_bfloat16(x: Lanes) -> Lanes:
 
 
 def from_float16(bits: Lanes) -> Lanes:
-    """The magnitude in the bits of a float32, times 2**112: this normalizes subnormal numbers."""
+    """Normal numbers by their bits; subnormal ones are integers times 2**-24."""
     wide = bits.widened()
-    magnitude = (wide & 0x7FFF) << 13
-    number = (magnitude.as_float() * _EXPONENTS_APART).bits()
-    finite = (wide & 0x7C00).test("ne", 0x7C00)
-    return (finite.choose(number, magnitude | _INFINITY) | (wide & 0x8000) << 16).as_float()
+    magnitude = wide & 0x7FFF
+    small = (magnitude.to_real() * _SMALLEST).bits()
+    shifted = magnitude << 13
+    number = magnitude.test("slt", 0x400).choose(small, shifted + _EXPONENTS_APART)
+    number = magnitude.test("slt", 0x7C00).choose(number, shifted | _INFINITY)
+    return (number | (wide & 0x8000) << 16).as_float()
 
 
 def to_float16(x: Lanes) -> Lanes:
@@ -53,6 +57,18 @@ def to_float16(x: Lanes) -> Lanes:
     found = magnitude.test("sge", 0x47800000).choose(found.filled(0x7C00), found)
     found = magnitude.test("sgt", _INFINITY).choose(found.filled(_QUIET_NAN), found)
     return (found | ((bits & _SIGN) >> 16)).shortened()
+
+
+def single_to_be_rounded(x: Lanes) -> Lanes:
+    """A float64 as one of both float32 around it: the odd one, unless x is a float32.
+
+    It rounds to fewer bits as x would: no float32 that is half way between two of these is odd (S.
+    Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums, 2008).
+    """
+    nearest = x.to_single()
+    back, bits = nearest.to_double(), nearest.bits()
+    below = abs(back).test("ogt", abs(x)).choose(bits - 1, bits)
+    return back.test("one", x).choose(below | 1, bits).as_float()
 
 
 FROM_BITS: dict[str, Callable[[Lanes], Lanes]] = {"f16": from_float16, "bf16": from_bfloat16}

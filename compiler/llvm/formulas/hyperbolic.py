@@ -1,4 +1,4 @@
-"""sinh, cosh, tanh and their inverses, as formulas over float32 lanes."""
+"""sinh, cosh, tanh and their inverses, as formulas over float32 and float64 lanes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,13 @@ def cosh(x: Lanes) -> Lanes:
 
 
 def tanh(x: Lanes) -> Lanes:
-    """x + x**3 * P(x**2) near 0; elsewhere 1 - 2 / (exp(2|x|) + 1), which is 1 from 9.02 on."""
+    """x + x**3 * P(x**2) near 0; elsewhere 1 - 2 / (exp(2|x|) + 1), which is 1 from 9.02 on.
+
+    Of float64, e / (e + 2) with e = exp(2|x|) - 1.
+    """
+    if x.is_double:
+        e = expm1(abs(x).at_most(25.0) * 2.0)
+        return (e / (e + 2.0)).with_sign_of(x)
     magnitude = abs(x)
     square = x * x
     near = (square * x).times_plus(square.polynomial(_tanh_tail()), x)

@@ -1,4 +1,4 @@
-"""log and its relatives, as formulas over float32 lanes.
+"""log and its relatives, as formulas over float32 lanes; `double` has those of float64.
 
 The argument is a power of two times 1 + f, and a polynomial in f does the rest (Cody and Waite).
 """
@@ -11,6 +11,7 @@ from math import log as exact_log
 
 import numpy as np
 
+from ncc.compiler.llvm.formulas import double
 from ncc.compiler.llvm.formulas.approximation import interpolated
 from ncc.compiler.llvm.formulas.exponential import LN2, LN2_HIGH, LN2_LOW, LOG2_E
 from ncc.compiler.llvm.formulas.real import Lanes
@@ -50,6 +51,8 @@ def _ends_of_log(x: Lanes, inside: Lanes) -> Lanes:
 
 def log(x: Lanes) -> Lanes:
     """log(x) = n*ln(2) + log(1 + f)."""
+    if x.is_double:
+        return double.log(x)
     power, f = _mantissa(x)
     square = f * f
     tail = (square * f).times_plus(f.polynomial(_log_tail()), power * LN2_LOW)
@@ -59,6 +62,8 @@ def log(x: Lanes) -> Lanes:
 
 def _log_with_base(x: Lanes, natural: float, of_two: float) -> Lanes:
     """log(1 + f) / ln(base) + n * log(2, base); both factors are split into two floats."""
+    if x.is_double:
+        return double.log_with_base(x, natural)
     power, f = _mantissa(x)
     y = _log_of_fraction(f)
     high, two = (float(np.float32(number)) for number in (natural, of_two))

@@ -6,7 +6,8 @@ Each is written once for a type, at its first call, as code without branches, an
 exp, tanh and erf are within 2 units of the last place for all floats, on every target
 (docs/accuracy.md has the table). Relative errors are below 2e-7 for log and the rounding functions,
 below 3e-7 for most others, and below 5e-7 for all (a little more on targets without fused
-multiply-add). tests/compiler/llvm/formulas check these bounds.
+multiply-add). Functions of float64 are within 4 units of the last place, tan and pow within 8.
+tests/compiler/llvm/formulas check these bounds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, StringAttr, f32
+from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, IntegerType, StringAttr, f32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -67,7 +68,11 @@ FORMULAS: Mapping[str, Formula] = {
     "atan": trigonometric.atan,
     "atan2": trigonometric.atan2,
 }
-"""Functions of float32, for a scalar or any number of lanes."""
+"""Functions of float32 or float64, for a scalar or any number of lanes."""
+
+
+OF_INTEGERS: Mapping[str, Formula] = {"integer_power": power.integer_power}
+"""Functions of integers."""
 
 
 class Library:
@@ -101,10 +106,12 @@ class Library:
             single = with_lanes(f32, lanes(type))
             wide = [builder.convert(llvm.FPExtOp, argument, single) for argument in arguments]
             return builder.convert(llvm.FPTruncOp, self.call(builder, name, wide), type)
-        if element(type) != f32:
+        integers = isinstance(element(type), IntegerType)
+        formula = (OF_INTEGERS if integers else FORMULAS).get(name)
+        if formula is None:
             raise CompilerBug(f"{name} of {type}", pass_name="lower-to-llvm")
         symbol = f"ncc.{name}.{suffix(type)}"
-        self.define(symbol, lambda: self._written(symbol, FORMULAS[name], arguments))
+        self.define(symbol, lambda: self._written(symbol, formula, arguments))
         return builder.call(symbol, arguments, [type])[0]
 
     def _written(self, symbol: str, formula: Formula, like: Sequence[SSAValue]) -> llvm.FuncOp:

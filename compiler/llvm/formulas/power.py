@@ -1,13 +1,14 @@
 """pow and the cube root: float32 lanes, whose logarithm and power of two are float64.
 
 An exponent multiplies the error of a logarithm: that of float32 would be visible in a power of
-2**127.
+2**127. `double` has the power of float64. Integers are multiplied.
 """
 
 from __future__ import annotations
 
 from math import inf, nan, sqrt
 
+from ncc.compiler.llvm.formulas import double
 from ncc.compiler.llvm.formulas.exponential import LN2, LOG2_E
 from ncc.compiler.llvm.formulas.real import Lanes
 
@@ -48,6 +49,10 @@ def pow(x: Lanes, y: Lanes) -> Lanes:
 
     A negative base needs an integral exponent; if that is odd, the result is negative.
     """
+    if x.is_double:
+        integral = double.integral(y)
+        odd = integral & double.integral(y * 0.5).inverted()
+        return _with_special_cases(x, y, double.power_of_positive(abs(x), y), integral, odd)
     magnitude, exponent = abs(x), y.to_double()
     product = exponent * _double_log2(magnitude)
     product = magnitude.test("oeq", 1.0).choose(product.filled(0.0), product)
@@ -57,6 +62,11 @@ def pow(x: Lanes, y: Lanes) -> Lanes:
     half = whole * 0.5
     integral = whole.rounded()[0].test("oeq", whole)
     odd = integral & half.rounded()[0].test("one", half)
+    return _with_special_cases(x, y, result, integral, odd)
+
+
+def _with_special_cases(x: Lanes, y: Lanes, result: Lanes, integral: Lanes, odd: Lanes) -> Lanes:
+    """The power of x by that of its magnitude, and by whether y is an integer, and an odd one."""
     negative = x.filled(1.0).with_sign_of(x).test("olt", 0.0)
     result = (negative & odd).choose(-result, result)
     undefined = x.test("olt", 0.0) & x.test("ogt", -inf) & integral.inverted()
@@ -65,7 +75,31 @@ def pow(x: Lanes, y: Lanes) -> Lanes:
 
 
 def cbrt(x: Lanes) -> Lanes:
-    """The cube root, through the logarithm in float64."""
+    """The cube root, through the logarithm in float64; of float64, with a step of Newton's."""
+    if x.is_double:
+        size = abs(x)
+        root = double.exp(double.log(size) * (1.0 / 3.0))
+        square = root * root
+        root = (root - (square.times_plus(root, -size)) / (square * 3.0)).with_sign_of(x)
+        return (size.test("olt", inf) & x.test("one", 0.0)).choose(root, x)
     third = (_double_log2(abs(x)) * (1.0 / 3.0)).at_least(-300.0)
     result = _double_exp2(third.at_most(300.0)).to_single().with_sign_of(x)
     return (abs(x).test("olt", inf) & x.test("one", 0.0)).choose(result, x)
+
+
+def integer_power(x: Lanes, y: Lanes) -> Lanes:
+    """x**y of integers, by squares of x for each bit of y; the result wraps around.
+
+    A negative power is 1 or -1 of such a number, and otherwise 0.
+    """
+    bits = x.bits_of_integers
+    result, square = x.filled(1), x
+    for k in range(bits - 1):
+        taken = (y & (1 << k)).test("ne", 0)
+        result = taken.choose(result * square, result)
+        if k < bits - 2:
+            square = square * square
+    odd = (y & 1).test("ne", 0)
+    alternating = odd.choose(x, 1)
+    unit = x.test("eq", 1) | x.test("eq", -1)
+    return y.test("slt", 0).choose(unit.choose(alternating, 0), result)

@@ -12,6 +12,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import Float64Type, IntegerType, f32, f64, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.formulas import avx2, avx512
 from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.llvm.llvm_builder import LlvmBuilder, with_lanes
@@ -127,6 +128,19 @@ class Lanes:
         return self._with(avx512.within(self.builder, self.value, self._of(limit).value))
 
     @property
+    def bits_of_integers(self) -> int:
+        """How many bits an integer has."""
+        kind = element(self.value.type)
+        if not isinstance(kind, IntegerType):
+            raise CompilerBug(f"{kind} is no integer", pass_name="lower-to-llvm")
+        return int(kind.width.data)
+
+    @property
+    def is_double(self) -> bool:
+        """Whether these are float64."""
+        return isinstance(element(self.value.type), Float64Type)
+
+    @property
     def fills_avx512(self) -> bool:
         """Whether these lanes fill a register of AVX-512."""
         return avx512.holds(self.builder, self.value.type)
@@ -209,14 +223,15 @@ class Lanes:
 
         For |self| < 2**22 (float32) or 2**51 (float64).
         """
-        wide = isinstance(element(self.value.type), Float64Type)
+        wide = self.is_double
         shifted = self + (_MAGIC64 if wide else _MAGIC32)
         nearest = shifted - (_MAGIC64 if wide else _MAGIC32)
         bits = shifted.bits()
         return nearest, bits if wide else bits - _MAGIC32_BITS
 
     def times_power_of_two(self, nearest: Lanes, exponent: Lanes) -> Lanes:
-        """self * 2**n, rounded once; n is given as a float and as an integer, |n| < 253.
+        """self * 2**n, rounded once; n is given as a float and as an integer, |n| < 253 (float32)
+        or 2045 (float64).
 
         Without an instruction, in two steps, so that neither factor overflows.
         """
@@ -231,7 +246,7 @@ class Lanes:
 
     def bits(self) -> Lanes:
         """A float's bits as an integer."""
-        wide = isinstance(element(self.value.type), Float64Type)
+        wide = self.is_double
         return self._converted(llvm.BitcastOp, i64 if wide else i32)
 
     def as_float(self) -> Lanes:
@@ -247,8 +262,8 @@ class Lanes:
         return self._converted(llvm.FPTruncOp, f32)
 
     def to_real(self) -> Lanes:
-        """int32 to float32, rounded."""
-        return self._converted(llvm.SIToFPOp, f32)
+        """int32 to float32, int64 to float64, rounded."""
+        return self._converted(llvm.SIToFPOp, f64 if element(self.value.type) == i64 else f32)
 
     def widened(self) -> Lanes:
         """16 bits as an int32 that is not negative."""
@@ -268,5 +283,7 @@ class Lanes:
 
 
 def power_of_two(exponent: Lanes) -> Lanes:
-    """2**n for an integer n from -126 to 127, by its bits."""
+    """2**n for an integer n from -126 to 127 (int64: from -1022 to 1023), by its bits."""
+    if element(exponent.value.type) == i64:
+        return ((exponent + 1023) << 52).as_float()
     return ((exponent + 127) << 23).as_float()

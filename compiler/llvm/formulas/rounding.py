@@ -1,20 +1,21 @@
 """Rounding to integers without the instructions of SSE 4.1.
 
-A float32 from 2**23 on has no fraction. A smaller one is rounded to the nearest even integer by
-adding and subtracting 2**23; then this integer is corrected by one.
+A float32 from 2**23 on has no fraction (a float64 from 2**52 on). A smaller one is rounded to the
+nearest even integer by adding and subtracting this number; then the integer is corrected by one.
 """
 
 from __future__ import annotations
 
 from ncc.compiler.llvm.formulas.real import Lanes
 
-_NO_FRACTION = 8388608.0
+_NO_FRACTION, _NO_FRACTION_OF_DOUBLE = 2.0**23, 2.0**52
 
 
 def _nearest(magnitude: Lanes) -> Lanes:
     """The integer nearest to a number that is not negative; NaN stays."""
-    rounded = (magnitude + _NO_FRACTION) - _NO_FRACTION
-    return magnitude.test("olt", _NO_FRACTION).choose(rounded, magnitude)
+    end = _NO_FRACTION_OF_DOUBLE if magnitude.is_double else _NO_FRACTION
+    rounded = (magnitude + end) - end
+    return magnitude.test("olt", end).choose(rounded, magnitude)
 
 
 def round_even(x: Lanes) -> Lanes:

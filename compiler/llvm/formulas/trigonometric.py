@@ -1,13 +1,14 @@
-"""sin, cos, tan and their inverses, as formulas over float32 lanes."""
+"""sin, cos, tan and their inverses, as formulas over float32 and float64 lanes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import inf, nan, pi
 
 import numpy as np
 
+from ncc.compiler.llvm.formulas import double_angle
 from ncc.compiler.llvm.formulas.approximation import Array, interpolated
 from ncc.compiler.llvm.formulas.real import Lanes
 
@@ -43,6 +44,25 @@ def _asin_tail() -> tuple[float, ...]:
     return interpolated(_of_square(lambda t: (np.arcsin(t) - t) / t**3), 0.0, 0.25, 6)
 
 
+@cache
+def _atan_tail_of_double() -> tuple[float, ...]:
+    """The same for float64, from the series, whose terms become small soon."""
+    return interpolated(_series([(-1) ** k / (2 * k + 1) for k in range(1, 40)]), 0.0, 0.1717, 13)
+
+
+@cache
+def _asin_tail_of_double() -> tuple[float, ...]:
+    terms = [1.0]
+    for k in range(1, 50):
+        terms.append(terms[-1] * (2 * k - 1) / (2 * k))
+    series = [term / (2 * k + 1) for k, term in enumerate(terms)][1:]
+    return interpolated(_series(series), 0.0, 0.25, 14)
+
+
+def _series(coefficients: Sequence[float]) -> Callable[[Array], Array]:
+    return lambda x: np.asarray(np.polynomial.polynomial.polyval(x, coefficients), np.float64)
+
+
 def _of_square(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda square: function(np.sqrt(square))
 
@@ -69,11 +89,18 @@ def _sin_and_cos(r: Lanes) -> tuple[Lanes, Lanes]:
     return sin_r, cos_r
 
 
+def _parts(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """n, sin r and cos r with x = n*pi/2 + r."""
+    if x.is_double:
+        return double_angle.parts(x)
+    number, r = _quadrant(x)
+    return (number, *_sin_and_cos(r))
+
+
 def _wave(x: Lanes, ahead: int) -> Lanes:
     """sin(x + ahead * pi/2)."""
-    number, r = _quadrant(x)
+    number, sin_r, cos_r = _parts(x)
     number = number + ahead
-    sin_r, cos_r = _sin_and_cos(r)
     value = (number & 1).test("ne", 0).choose(cos_r, sin_r)
     return (number & 2).test("ne", 0).choose(-value, value)
 
@@ -90,8 +117,7 @@ def cos(x: Lanes) -> Lanes:
 
 def tan(x: Lanes) -> Lanes:
     """sin r / cos r, or -cos r / sin r in odd quadrants."""
-    number, r = _quadrant(x)
-    sin_r, cos_r = _sin_and_cos(r)
+    number, sin_r, cos_r = _parts(x)
     odd = (number & 1).test("ne", 0)
     return odd.choose(-cos_r, sin_r) / odd.choose(sin_r, cos_r)
 
@@ -108,7 +134,8 @@ def atan(x: Lanes) -> Lanes:
     start = large.choose(a.filled(pi / 2), middle.choose(a.filled(_QUARTER_PI), 0.0))
     t = above / below
     square = t * t
-    angle = start + (square * t).times_plus(square.polynomial(_atan_tail()), t)
+    tail = _atan_tail_of_double() if x.is_double else _atan_tail()
+    angle = start + (square * t).times_plus(square.polynomial(tail), t)
     return angle.with_sign_of(x)
 
 
@@ -130,7 +157,8 @@ def atan2(y: Lanes, x: Lanes) -> Lanes:
 def _asin_inside(t: Lanes) -> Lanes:
     """asin(t), |t| <= 1/2: t + t**3 * P(t**2)."""
     square = t * t
-    return (square * t).times_plus(square.polynomial(_asin_tail()), t)
+    tail = _asin_tail_of_double() if t.is_double else _asin_tail()
+    return (square * t).times_plus(square.polynomial(tail), t)
 
 
 def asin(x: Lanes) -> Lanes:

@@ -229,6 +229,7 @@ _MATH: dict[type[Operation], Handler] = {
     math.Log1pOp: _from_library("log1p"),
     math.PowFOp: _from_library("pow"),
     math.FPowIOp: lower_integer_power,
+    math.IPowIOp: _from_library("integer_power"),
     math.SinOp: _from_library("sin"),
     math.CosOp: _from_library("cos"),
     math.TanOp: _from_library("tan"),

@@ -6,7 +6,10 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
+    Float32Type,
+    Float64Type,
     IndexType,
+    f32,
     i16,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -31,21 +34,35 @@ def _converted(instruction: type[Operation]) -> Handler:
     return handle
 
 
-def lower_to_single(function: Function, op: arith.ExtFOp) -> None:
-    """float16 and bfloat16 to float32, exactly; by a formula if there is no instruction."""
+def lower_to_wider(function: Function, op: arith.ExtFOp) -> None:
+    """A float as a wider one, exactly: from half precision to float32, then to float64."""
     builder, value = function.builder, function.value(op.input)
-    source, target = element(value.type), machine_type(op.result.type)
+    target = machine_type(op.result.type)
+    if isinstance(element(value.type), Float16Type | BFloat16Type):
+        value = _to_single(function, value)
+    if value.type != target:
+        value = builder.convert(llvm.FPExtOp, value, target)
+    function.bind(op.result, value)
+
+
+def _to_single(function: Function, value: SSAValue) -> SSAValue:
+    """float16 and bfloat16 to float32; by a formula if there is no instruction."""
+    builder, source = function.builder, element(value.type)
     if _has_instruction(function, source):
-        return function.bind(op.result, builder.convert(llvm.FPExtOp, value, target))
+        return builder.convert(llvm.FPExtOp, value, with_lanes(f32, lanes(value.type)))
     bits = builder.convert(llvm.BitcastOp, value, with_lanes(i16, lanes(value.type)))
-    function.bind(op.result, half.FROM_BITS[source.name](Lanes(builder, bits)).value)
+    return half.FROM_BITS[source.name](Lanes(builder, bits)).value
 
 
-def lower_from_single(function: Function, op: arith.TruncFOp) -> None:
-    """float32 to the nearest float16 or bfloat16; by a formula if there is no instruction."""
+def lower_to_narrower(function: Function, op: arith.TruncFOp) -> None:
+    """A float as the nearest narrower one; by a formula if there is no instruction."""
     builder, value = function.builder, function.value(op.input)
     target = machine_type(op.result.type)
     narrow = element(target)
+    if isinstance(element(value.type), Float64Type):
+        if isinstance(narrow, Float32Type):
+            return function.bind(op.result, builder.convert(llvm.FPTruncOp, value, target))
+        value = half.single_to_be_rounded(Lanes(builder, value)).value
     vectors = _rounded_vectors(function, value, narrow)
     if _has_instruction(function, narrow) or vectors == 1:
         return function.bind(op.result, builder.convert(llvm.FPTruncOp, value, target))
@@ -100,10 +117,18 @@ def lower_index_cast(function: Function, op: arith.IndexCastOp) -> None:
     _converted(llvm.TruncOp if after < before else llvm.SExtOp)(function, op)
 
 
+def lower_bitcast(function: Function, op: arith.BitcastOp) -> None:
+    """The same bits; an integer with or without a sign is the same value."""
+    value, target = function.value(op.input), machine_type(op.result.type)
+    same = value.type == target
+    made = value if same else function.builder.convert(llvm.BitcastOp, value, target)
+    function.bind(op.result, made)
+
+
 HANDLERS: dict[type[Operation], Handler] = {
     arith.IndexCastOp: lower_index_cast,
-    arith.ExtFOp: lower_to_single,
-    arith.TruncFOp: lower_from_single,
+    arith.ExtFOp: lower_to_wider,
+    arith.TruncFOp: lower_to_narrower,
     arith.ExtSIOp: _converted(llvm.SExtOp),
     arith.ExtUIOp: lower_extend,
     arith.TruncIOp: _converted(llvm.TruncOp),
@@ -111,5 +136,5 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.UIToFPOp: _converted(UIToFPOp),
     arith.FPToSIOp: _converted(FPToSIOp),
     arith.FPToUIOp: _converted(FPToUIOp),
-    arith.BitcastOp: _converted(llvm.BitcastOp),
+    arith.BitcastOp: lower_bitcast,
 }

@@ -11,7 +11,9 @@ from xdsl.dialects.builtin import (
     IntAttr,
     IntegerType,
     MemRefType,
+    Signedness,
     VectorType,
+    i1,
     i8,
     i32,
     i64,
@@ -46,6 +48,8 @@ def machine_type(type: Attribute) -> Attribute:
         return i64
     if type in (i20, i24):
         return i32  # whose upper bits are zeros
+    if isinstance(type, IntegerType) and type.signedness.data is not Signedness.SIGNLESS:
+        return IntegerType(type.width.data)  # operations say whether there is a sign
     if isinstance(type, MemRefType):
         return POINTER
     if isinstance(type, VectorType):
@@ -57,6 +61,8 @@ def machine_type(type: Attribute) -> Attribute:
 
 def memory_type(type: Attribute) -> Attribute:
     """The type of an element of the loops level in memory; its size is the distance of elements."""
+    if type == i1:
+        return i8
     return THREE_BYTES if type == i24 else TWO_BYTES if type == i20 else machine_type(type)
 
 

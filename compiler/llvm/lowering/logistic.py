@@ -9,9 +9,10 @@ A sum, an exponential and a negation are not written if only such divisions read
 from __future__ import annotations
 
 from xdsl.dialects import arith, llvm, math, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, f32
 from xdsl.ir import Block, Operation, SSAValue
 
+from ncc.compiler.llvm.instructions import element
 from ncc.compiler.llvm.lowering.function import Function, Handler
 from ncc.dialects.operation import only_result, operands_of
 
@@ -44,8 +45,8 @@ def _logistic_argument(function: Function, value: SSAValue) -> SSAValue | None:
 
 
 def _raised(total: Operation | Block) -> math.ExpOp | None:
-    """The exponential in exp(x) + 1."""
-    if type(total) is not arith.AddfOp:
+    """The exponential in exp(x) + 1, of float32."""
+    if type(total) is not arith.AddfOp or element(only_result(total).type) != f32:
         return None
     lhs, rhs = operands_of(total)
     for raised, one in ((lhs, rhs), (rhs, lhs)):

@@ -23,7 +23,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.instructions import element, lanes
-from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, element_pointers, suffix
+from ncc.compiler.llvm.llvm_builder import (
+    POINTER,
+    LlvmBuilder,
+    element_pointers,
+    suffix,
+    with_lanes,
+)
 from ncc.compiler.llvm.lowering.addresses import AddressForm, Memory, layout
 from ncc.compiler.llvm.lowering.function import (
     PASS,
@@ -72,6 +78,8 @@ def load(builder: LlvmBuilder, pointer: SSAValue, type: Attribute) -> SSAValue:
 
 def load_from(builder: LlvmBuilder, memory: Memory, pointer: SSAValue, type: Attribute) -> SSAValue:
     """The same for elements whose type in memory differs from that of values."""
+    if element(type) == i1:
+        return truth(builder, load(builder, pointer, with_lanes(i8, lanes(type))))
     loaded = _LOADS.get(id(memory.element), load)
     return loaded(builder, pointer, type)
 
@@ -123,8 +131,21 @@ _LOADS = {id(TWO_BYTES): _load_twenty_bits, id(THREE_BYTES): _load_three_bytes}
 """How to load elements whose type in memory differs from that of values."""
 
 
+def truth(builder: LlvmBuilder, held: SSAValue) -> SSAValue:
+    """Truth values by their bytes: any byte but 0 is true."""
+    return builder.compare("ne", held, builder.constant(0, held.type))
+
+
+def held_as(builder: LlvmBuilder, value: SSAValue) -> SSAValue:
+    """A value as memory holds it: truth values are bytes."""
+    if element(value.type) != i1:
+        return value
+    return builder.convert(llvm.ZExtOp, value, with_lanes(i8, lanes(value.type)))
+
+
 def store(builder: LlvmBuilder, value: SSAValue, pointer: SSAValue) -> None:
     """A value into memory."""
+    value = held_as(builder, value)
     properties = _access(value.type)
     builder.emit(make(llvm.StoreOp, operands=[value, pointer], properties=properties))
 
@@ -195,10 +216,12 @@ def lower_gather(function: Function, op: rt.GatherOp) -> None:
     pointer = function.addresses.pointer(memory, [function.index(op.first)])
     pointers = builder.result(element_pointers(pointer, offsets, memory.element))
     mask = builder.constant(1, VectorType(i1, [lanes(type)]))
-    size = builder.constant(alignment(type), i32)
-    name = f"llvm.masked.gather.{suffix(type)}.v{lanes(type)}p0"
-    arguments = [pointers, size, mask, builder.undefined(type)]
-    function.bind(op.result, builder.intrinsic(name, arguments, type))
+    held = with_lanes(i8, lanes(type)) if element(type) == i1 else type
+    size = builder.constant(alignment(held), i32)
+    name = f"llvm.masked.gather.{suffix(held)}.v{lanes(held)}p0"
+    arguments = [pointers, size, mask, builder.undefined(held)]
+    found = builder.intrinsic(name, arguments, held)
+    function.bind(op.result, found if held is type else truth(builder, found))
 
 
 def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
@@ -206,7 +229,7 @@ def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
     type = op.memref.type
     if op.dynamic_sizes:
         raise CompilerBug(f"an alloca of {type}: its shape is not static", pass_name=PASS)
-    scalar, count = machine_type(type.element_type), integer(prod(type.get_shape()))
+    scalar, count = memory_type(type.element_type), integer(prod(type.get_shape()))
     size = make(llvm.ConstantOp, result_types=[i64], properties={"value": count})
     taken = make(
         llvm.AllocaOp,

@@ -25,7 +25,7 @@ from ncc.compiler.llvm.lowering import arithmetic
 from ncc.compiler.llvm.lowering.arithmetic import Combine
 from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.lowering.integers import chosen_by
-from ncc.compiler.llvm.lowering.memory import alignment, load_from, store
+from ncc.compiler.llvm.lowering.memory import alignment, held_as, load_from, store, truth
 from ncc.dialects.operation import make, only_result, operands_of
 
 
@@ -56,16 +56,17 @@ def lower_masked_load(function: Function, op: vector.MaskedLoadOp) -> None:
     builder = function.builder
     pointer = _address(function, op.base, op.indices)
     type = machine_type(op.result.type)
-    mask, other = function.value(op.mask), function.value(op.pass_thru)
-    name = f"llvm.masked.load.{suffix(type)}.p0"
+    mask, other = function.value(op.mask), held_as(builder, function.value(op.pass_thru))
+    name = f"llvm.masked.load.{suffix(other.type)}.p0"
     arguments = [pointer, builder.constant(alignment(type), i32), mask, other]
-    function.bind(op.result, builder.intrinsic(name, arguments, type))
+    found = builder.intrinsic(name, arguments, other.type)
+    function.bind(op.result, found if other.type == type else truth(builder, found))
 
 
 def lower_masked_store(function: Function, op: vector.MaskedStoreOp) -> None:
     """The elements whose mask is set; other memory is not touched."""
     builder = function.builder
-    value, mask = function.value(op.value_to_store), function.value(op.mask)
+    value, mask = held_as(builder, function.value(op.value_to_store)), function.value(op.mask)
     pointer = _address(function, op.base, op.indices)
     builder.run_intrinsic(
         f"llvm.masked.store.{suffix(value.type)}.p0",

@@ -16,6 +16,7 @@ from ncc.compiler.loops.emit.position import Part, Point, Position
 from ncc.compiler.loops.emit.reads import Reads, is_vector
 from ncc.compiler.loops.kernel.kernel import Access, Stage
 from ncc.compiler.loops.kernel.vector_loops import varying
+from ncc.dialects.element import is_integer
 from ncc.dialects.operation import only_result, operands_of, ops_of
 
 
@@ -86,7 +87,8 @@ class Body(Part):
         """The initial value of the result, plus a sum that began with zero."""
         if self.kernel.initial == 0.0:
             return value
-        return self.builder.binary(arith.AddfOp, self.reads.vector(self.initial(point)), value)
+        add = arith.AddiOp if is_integer(self.position.accumulated) else arith.AddfOp
+        return self.builder.binary(add, self.reads.vector(self.initial(point)), value)
 
     def _in_flight(self, stage: Stage, flight: SSAValue) -> dict[SSAValue, SSAValue]:
         """The arguments of a body that are the accumulator, or the value so far."""

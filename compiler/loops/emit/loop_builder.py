@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from math import inf
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf, vector
@@ -12,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, integers, segments
-from ncc.dialects.element import number
+from ncc.dialects.element import greatest, number, signless
 from ncc.dialects.functions import private_function
 from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
@@ -38,7 +39,7 @@ def memory_type(element: Attribute, elements: int) -> MemRefType[Attribute]:
 @cache
 def _number(text: str, type: Attribute) -> Attribute:
     """By its text: 0.0 and -0.0 would be one key."""
-    return number(float(text), type)
+    return number(int(text) if text.lstrip("-").isdigit() else float(text), type)
 
 
 @cache
@@ -83,8 +84,7 @@ class LoopBuilder:
         key = value if type is index else (repr(value), type)
         found = self._constants.get(key)
         if found is None:
-            data = _number(repr(value), type)
-            op = make(arith.ConstantOp, properties={"value": data}, result_types=[type])
+            op = self._made_constant(value, type)
             entry = self.blocks[0]
             if self._first_constant is None and entry.first_op is not None:
                 entry.insert_op_before(op, entry.first_op)
@@ -96,6 +96,13 @@ class LoopBuilder:
             found = self._constants[key] = only_result(op)
             self._depth[found] = 0
         return found
+
+    def _made_constant(self, value: float, type: Attribute) -> Operation:
+        if (held := signless(type)) != type:
+            number = self.constant(greatest(type) if value == inf else max(value, 0), held)
+            return make(arith.BitcastOp, operands=[number], result_types=[type])
+        data = _number(repr(value), type)
+        return make(arith.ConstantOp, properties={"value": data}, result_types=[type])
 
     # --- index arithmetic -------------------------------------------------------------------
 

@@ -27,18 +27,30 @@ _NEUTRAL: dict[type[Operation], float] = {
     arith.MulfOp: 1.0,
     arith.MaxnumfOp: float("-inf"),
     arith.MinnumfOp: float("inf"),
+    arith.MaximumfOp: float("-inf"),
+    arith.MinimumfOp: float("inf"),
     arith.AddiOp: 0,
     arith.MuliOp: 1,
+    arith.MaxSIOp: float("-inf"),
+    arith.MinSIOp: float("inf"),
+    arith.MaxUIOp: float("-inf"),
+    arith.MinUIOp: float("inf"),
 }
-"""The neutral element of each operation that reductions combine with."""
+"""The neutral element of each operation that reductions combine with; see `element.number`."""
 
 _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
     arith.AddfOp: vector.CombiningKindFlag.ADD,
     arith.MulfOp: vector.CombiningKindFlag.MUL,
     arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
     arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
+    arith.MaximumfOp: vector.CombiningKindFlag.MAXIMUMF,
+    arith.MinimumfOp: vector.CombiningKindFlag.MINIMUMF,
     arith.AddiOp: vector.CombiningKindFlag.ADD,
     arith.MuliOp: vector.CombiningKindFlag.MUL,
+    arith.MaxSIOp: vector.CombiningKindFlag.MAXSI,
+    arith.MinSIOp: vector.CombiningKindFlag.MINSI,
+    arith.MaxUIOp: vector.CombiningKindFlag.MAXUI,
+    arith.MinUIOp: vector.CombiningKindFlag.MINUI,
 }
 """How the same operations combine the lanes of a vector."""
 

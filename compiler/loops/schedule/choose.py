@@ -28,6 +28,7 @@ schedule; the last always does. Those before it name the condition that does not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import Kernel, Reason
@@ -44,6 +45,8 @@ from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.loops.schedule.transform import transform
 from ncc.compiler.target import Target
+from ncc.dialects.element import is_wide
+from ncc.dialects.operation import ops_of
 
 STRATEGIES: tuple[tuple[Strategy, Callable[[Kernel, Target], Schedule | Reason], str], ...] = (
     (Strategy.K_SPLIT, k_split, "weights that split k"),
@@ -75,11 +78,19 @@ cheapest one they may take.
 
 def tried(kernel: Kernel, target: Target) -> Iterator[tuple[Strategy, Schedule | Reason, str]]:
     """The results of the strategies, up to the first that fits, and what each of them wants."""
+    target = target_for(kernel, target)
     for strategy, schedule_of, wants in STRATEGIES:
         found = schedule_of(kernel, target)
         yield strategy, found, wants
         if isinstance(found, Schedule):
             return
+
+
+def target_for(kernel: Kernel, target: Target) -> Target:
+    """The target as a kernel sees it: with half of the lanes if it computes numbers of 64 bits."""
+    computed = (r.type for s in kernel.stages for op in ops_of(s.body) for r in op.results)
+    wide = any(is_wide(kind) for kind in (*kernel.element_types, *computed))
+    return replace(target, lanes=max(target.lanes // 2, 1)) if wide else target
 
 
 def choose(kernel: Kernel, target: Target) -> Schedule:
@@ -98,6 +109,7 @@ def rivals(kernel: Kernel, target: Target) -> list[Schedule]:
 
 def cheapest_of(kernel: Kernel, target: Target) -> list[Candidate]:
     """The candidates with the fewest cycles; none for a kernel whose cycles are not counted."""
+    target = target_for(kernel, target)
     found = dot.candidates(kernel, target) or contraction.candidates(kernel, target)
     found = sorted(found, key=lambda one: one.cost)
     return [one for one in found[:RIVALS] if one.cost <= NEAR * found[0].cost]

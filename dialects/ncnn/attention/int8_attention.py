@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import f32
 
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.ncnn.attention.scaled_dot_product import masked
 from ncc.dialects.ncnn.layer import Array, Builder, Tensor, WeightAttr
 from ncc.dialects.ncnn.quantization.int8 import product
@@ -22,7 +23,7 @@ from ncc.dialects.ncnn.quantization.int8_product import (
     scale_of_largest,
 )
 from ncc.dialects.ncnn.reduction.reduction import softmax, softmax_array
-from ncc.dialects.scalar import absolute, convert, saturated_int8
+from ncc.dialects.scalar import absolute, convert
 
 
 def attended_int8_array(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -157,7 +157,8 @@ def _rounded(value: ParamValue) -> ParamValue:
     if isinstance(value, float):
         return float(np.float32(value))
     if isinstance(value, tuple):
-        return tuple(float(np.float32(v)) if isinstance(v, float) else v for v in value)
+        rounded = tuple(float(np.float32(v)) if isinstance(v, float) else v for v in value)
+        return cast(ParamValue, rounded)
     return value
 
 

@@ -19,11 +19,12 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import Attribute
 
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.ncnn.axes import along_axis
 from ncc.dialects.ncnn.elementwise.activation import Activated
 from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, WeightAttr
 from ncc.dialects.ncnn.reciprocal import estimated_reciprocal
-from ncc.dialects.scalar import Scalar, convert, saturated_int8
+from ncc.dialects.scalar import Scalar, convert
 
 LAST_FLOAT_TERM = 100
 """A layer with a higher int8_scale_term makes an int8 result."""

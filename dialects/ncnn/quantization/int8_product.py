@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import f32, i8
 
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Index
 from ncc.dialects.ncnn.layer import Array, Builder, Tensor
 from ncc.dialects.ncnn.quantization.int8 import quantize_array
-from ncc.dialects.scalar import Scalar, absolute, convert, equal, saturated_int8, select
+from ncc.dialects.scalar import Scalar, absolute, convert, equal, select
 
 
 @dataclass(frozen=True)

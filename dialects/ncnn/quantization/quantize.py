@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import bf16, f16, f32, i8, i32
 from xdsl.ir import Attribute
 
 from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.element import BLOB_ELEMENTS, dtype_of
 from ncc.dialects.index_notation import Indices
 from ncc.dialects.ncnn.axes import along_axis
@@ -27,7 +28,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import quantize_array
-from ncc.dialects.scalar import Scalar, convert, saturated_int8
+from ncc.dialects.scalar import Scalar, convert
 
 
 class Scaling(Layer):

@@ -157,6 +157,9 @@ def test_unknown_names_and_shapes_are_refused() -> None:
     module = network([data(w=10)], ["data"])
     with pytest.raises(InputError, match="did you mean 'data'"):
         infer_shapes(module, {"date": (3,)})
+    for shape in ((), (1, 2, 3, 4, 5)):
+        with pytest.raises(InputError, match="the shape of input 'data' cannot be"):
+            infer_shapes(module, {"data": shape})
     with pytest.raises(InputError, match="cannot be 0"):
         infer_shapes(module, {"data": (0,)})
 

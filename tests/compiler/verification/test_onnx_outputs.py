@@ -89,9 +89,9 @@ def test_another_shape_is_said(network: Path, model: Model) -> None:
 
 def test_small_values_are_no_difference() -> None:
     """What is next to zero everywhere is compared with a least value."""
-    assert onnx_outputs._difference(np.full(3, 1e-8), np.full((1, 3), 7e-8)) < 1e-3
-    assert onnx_outputs._difference(np.full(3, 1.0), np.full(3, np.nan)) == np.inf
-    assert onnx_outputs._difference(np.full(3, np.inf), np.full(3, np.inf)) == 0
+    assert onnx_outputs.difference_of(np.full(3, 1e-8), np.full((1, 3), 7e-8)) < 1e-3
+    assert onnx_outputs.difference_of(np.full(3, 1.0), np.full(3, np.nan)) == np.inf
+    assert onnx_outputs.difference_of(np.full(3, np.inf), np.full(3, np.inf)) == 0
 
 
 def test_what_cannot_be_compared_is_an_error(network: Path, model: Model, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_without_onnxruntime_it_is_said_how_to_have_it(
     assert not rows and "pip install 'ncnn-compiler[onnx]'" in told
 
 
-def test_a_benchmark_says_the_difference(
+def test_a_benchmark_says_thedifference_of(
     network: Path, model: Model, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In a line, and as JSON; weights that are made up are not compared."""

@@ -15,8 +15,9 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.target import AVX512
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.scalar import convert, maximum, saturated_int8
+from ncc.dialects.scalar import convert, maximum
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights

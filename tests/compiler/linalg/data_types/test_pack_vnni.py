@@ -18,9 +18,10 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.data_types.pack_vnni import QUAD, PackVnni
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.target import AVX512, TARGETS, Target
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.scalar import convert, saturated_int8
+from ncc.dialects.scalar import convert
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 from tests.compiler.linalg.reasons import reasons
 from tests.structured.evaluate import evaluate

@@ -15,8 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.fusion.fusion_groups import find_groups
 from ncc.compiler.linalg.layout.hoist_elementwise import HoistElementwise
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.scalar import maximum, saturated_int8, select
+from ncc.dialects.scalar import maximum, select
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import add, every_other, relu, turned
 from tests.compiler.linalg.same_numbers import after, marked

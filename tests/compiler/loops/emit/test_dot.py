@@ -21,8 +21,9 @@ from ncc.compiler.loops.schedule.dot import window_dot
 from ncc.compiler.read.read_network import read
 from ncc.compiler.target import TARGETS, Target
 from ncc.compiler.verification.interpret import interpret
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.scalar import convert, saturated_int8
+from ncc.dialects.scalar import convert
 from ncc.dialects.weights.weight import WeightAttr
 from tests.runnable import RUNNABLE
 

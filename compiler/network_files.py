@@ -1,0 +1,84 @@
+"""Reads a network of whatever format: ncnn's .param and .bin, or an .onnx."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
+from ncc.compiler.onnx.to_blobs import to_blobs
+from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.read.plausible import StoredNumbers
+from ncc.compiler.read.read_network import read
+from ncc.dialects.ncnn.network import Network
+from ncc.dialects.shapes import OpenShape
+from ncc.dialects.weights.stored import Raw
+from ncc.dialects.weights.weight import WeightAttr
+from ncc.runtime.errors import InputError
+from ncc.runtime.file_kinds import is_onnx
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class NetworkFile:
+    """A network as its file describes it, and what `ReadResult` says besides."""
+
+    module: ModuleOp
+    warnings: tuple[str, ...] = ()
+    numbers: tuple[StoredNumbers, ...] = ()
+
+
+def weights_path(path: AnyPath) -> str:
+    """The file that has the weights of a network, by default: an .onnx has its own."""
+    return os.fspath(path) if is_onnx(path) else default_bin_path(path)
+
+
+def read_network(
+    path: AnyPath,
+    bin: AnyPath | None = None,
+    *,
+    random_weights: int | None = None,
+    outputs: Sequence[str] | None = None,
+) -> NetworkFile:
+    """The network of a .param or an .onnx; the other arguments as for `read`.
+
+    Raises InputError where an .onnx, which has its weights, is given others.
+    """
+    if not is_onnx(path):
+        found = read(path, bin, random_weights=random_weights, outputs=outputs)
+        return NetworkFile(found.module, found.warnings, found.numbers)
+    if bin is not None:
+        raise InputError("an .onnx has its weights: no .bin belongs to it")
+    if random_weights is not None:
+        raise InputError("an .onnx has its weights: none are made up")
+    from ncc.compiler.read_onnx.read_model import read_model
+
+    return NetworkFile(read_model(path, outputs))
+
+
+def read_blobs(path: AnyPath, input_shapes: Mapping[str, OpenShape] | None = None) -> ModuleOp:
+    """The network of an .onnx as ncnn layers alone, as a .param would have it.
+
+    Raises what reading and inferring shapes raise, and `Unsupported` for what no layer is.
+    """
+    from ncc.compiler.read_onnx.read_model import read_model
+
+    module = read_model(path)
+    infer_shapes(module, input_shapes)
+    convert_to_ncnn(module)
+    to_blobs(Network.of(module))
+    return module
+
+
+def has_known_weights(module: ModuleOp, path: AnyPath) -> bool:
+    """Whether no weight of an .onnx lies in another file."""
+    own = os.path.abspath(path)
+    held = (weight for op in module.walk() for weight in op.properties.values())
+    sources = (weight.data.source for weight in held if isinstance(weight, WeightAttr))
+    return all(source.path == own for source in sources if isinstance(source, Raw))

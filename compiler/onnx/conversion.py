@@ -1,0 +1,140 @@
+"""What conversions of ONNX operators to ncnn layers share.
+
+    @converts(ReluOp)
+    def relu(op: ReluOp, to: Conversion) -> SSAValue | None:
+        return to.layer(NcnnRelu, [to.blob(op.operands[0])])
+
+A blob of ncnn has no batch axis: `blob` drops a batch of 1. The pass gives the result its own shape
+again. Both are views, and a view of a view is one view, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, TypeAlias, TypeVar
+
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.dialects.element import element_of
+from ncc.dialects.ncnn.layer import Array, Layer, ParamValue, Shape, WeightAttr, shape_of
+from ncc.dialects.ncnn.movement.reshape import MAX_RANK
+from ncc.dialects.ncnn.plumbing import MemoryDataOp
+from ncc.dialects.onnx.operator import ConstantOp, Operator, constant_of
+from ncc.dialects.onnx.plumbing import ViewOp
+from ncc.dialects.weights.weight import WeightAttr as Weights
+
+Convert: TypeAlias = Callable[[Any, "Conversion"], SSAValue | None]
+"""Makes layers of an operator; None where no layer is exactly this operator."""
+
+CONVERSIONS: dict[type[Operator], Convert] = {}
+"""The conversion of each operator that has one."""
+
+ConvertT = TypeVar("ConvertT", bound=Convert)
+
+
+def converts(*kinds: type[Operator]) -> Callable[[ConvertT], ConvertT]:
+    """Register a conversion of operators. It is asked only where all values are float32."""
+
+    def register(function: ConvertT) -> ConvertT:
+        CONVERSIONS.update(dict.fromkeys(kinds, function))
+        return function
+
+    return register
+
+
+def shape(value: SSAValue) -> Shape:
+    """The shape of a value, which is inferred."""
+    found = shape_of(value)
+    if found is None:
+        raise CompilerBug("shapes are not inferred", "convert-onnx-to-ncnn")
+    return found
+
+
+def is_float(value: SSAValue) -> bool:
+    return element_of(value) == f32
+
+
+def without_batch(extents: Shape) -> Shape:
+    """The shape of a blob: without a batch of 1, and of one axis at least."""
+    if len(extents) > 1 and extents[0] == 1:
+        return extents[1:]
+    return extents or (1,)
+
+
+@dataclass
+class Conversion:
+    """The layers that take the place of one operator."""
+
+    op: Operator
+    made: list[Operation] = field(default_factory=list)
+
+    def blob(self, value: SSAValue) -> SSAValue:
+        """A value without a batch of 1."""
+        return self.view(value, without_batch(shape(value)))
+
+    def view(self, value: SSAValue, extents: Shape) -> SSAValue:
+        """A value under another shape. A constant becomes a MemoryData where a blob can be it."""
+        while isinstance(value.owner, ViewOp):
+            value = value.owner.operands[0]
+        if isinstance(value.owner, ConstantOp) and 1 <= len(extents) <= MAX_RANK:
+            return self._constant(value.owner, extents)
+        if shape(value) == extents:
+            return value
+        return self._insert(ViewOp.of(value, extents, self.op.layer_name))
+
+    def layer(
+        self,
+        cls: type[Layer],
+        operands: Sequence[SSAValue],
+        params: Mapping[str, ParamValue] | None = None,
+        weights: Mapping[str, WeightAttr] | None = None,
+    ) -> SSAValue:
+        """The result of a new layer, whose shape its rule infers."""
+        made = cls.make(operands, params, weights, name=self.op.layer_name)
+        result = self._insert(made)
+        made.check()
+        (inferred,) = made.infer_all([shape(operand) for operand in operands])
+        Rewriter.replace_value_with_new_type(result, TensorType(f32, inferred))
+        return made.results[0]
+
+    def _constant(self, op: ConstantOp, extents: Shape) -> SSAValue:
+        names = {1: "w", 2: "hw", 3: "chw", 4: "cdhw"}[len(extents)]
+        params = dict(zip(names, extents, strict=True))
+        data = reshaped(op.weight, extents)
+        made = MemoryDataOp.make([], params, {"data": data}, name=op.layer_name, shapes=[extents])
+        return self._insert(made)
+
+    def _insert(self, op: Layer) -> SSAValue:
+        Rewriter.insert_op(op, InsertPoint.before(self.op))
+        self.made.append(op)
+        return op.results[0]
+
+    def undo(self) -> None:
+        """Take back what was made."""
+        for op in reversed(self.made):
+            Rewriter.erase_op(op)
+        self.made.clear()
+
+
+def weight_of(value: SSAValue) -> WeightAttr | None:
+    """The weight of a constant; None for other values."""
+    return value.owner.weight if isinstance(value.owner, ConstantOp) else None
+
+
+def reshaped(weight: WeightAttr, extents: Shape) -> WeightAttr:
+    """The same values under another shape."""
+    data = weight.data
+    if prod(extents) != prod(data.shape):
+        raise CompilerBug(f"a weight {data.shape} cannot become {extents}")
+    return Weights(type(data)(extents, data.source))
+
+
+def number_of(value: SSAValue) -> float | None:
+    """The number of a constant of one element; None for other values."""
+    array: Array | None = constant_of(value)
+    return float(array.reshape(())) if array is not None and array.size == 1 else None

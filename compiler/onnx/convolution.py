@@ -1,0 +1,96 @@
+"""Conversions of convolutions and pools of one image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ncc.compiler.onnx.conversion import Conversion, converts, reshaped, shape, weight_of
+from ncc.dialects.ncnn.convolution.convolution import ConvolutionDepthWiseOp, ConvolutionOp
+from ncc.dialects.ncnn.convolution.convolution_nd import (
+    Convolution1DOp,
+    Convolution3DOp,
+    ConvolutionDepthWise1DOp,
+    ConvolutionDepthWise3DOp,
+)
+from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr
+from ncc.dialects.ncnn.pooling.pooling import Pooling1DOp, Pooling3DOp, PoolingOp
+from ncc.dialects.onnx.convolution import ConvOp
+from ncc.dialects.onnx.pooling import GlobalAveragePoolOp, MaxPoolOp
+from ncc.dialects.onnx.windows import Window
+
+AXES = {1: "w", 2: "hw", 3: "dhw"}
+PADS = {
+    "w": ("pad_left", "pad_right"),
+    "h": ("pad_top", "pad_bottom"),
+    "d": ("pad_front", "pad_behind"),
+}
+PLAIN: dict[int, type[Layer]] = {1: Convolution1DOp, 2: ConvolutionOp, 3: Convolution3DOp}
+GROUPED: dict[int, type[Layer]] = {
+    1: ConvolutionDepthWise1DOp,
+    2: ConvolutionDepthWiseOp,
+    3: ConvolutionDepthWise3DOp,
+}
+POOLS: dict[int, type[Layer]] = {1: Pooling1DOp, 2: PoolingOp, 3: Pooling3DOp}
+
+
+def window_params(windows: Sequence[Window], *, dilated: bool) -> dict[str, ParamValue]:
+    """The params of windows, with their names along each axis."""
+    params: dict[str, ParamValue] = {}
+    for axis, window in zip(AXES[len(windows)], windows, strict=True):
+        params[f"kernel_{axis}"], params[f"stride_{axis}"] = window.kernel, window.stride
+        if dilated:
+            params[f"dilation_{axis}"] = window.dilation
+        params.update(zip(PADS[axis], (window.low, window.high), strict=True))
+    return params
+
+
+@converts(ConvOp)
+def convolution(op: ConvOp, to: Conversion) -> SSAValue | None:
+    """A convolution of one image with filters that are constants."""
+    x, w = op.operands[0], weight_of(op.operands[1])
+    bias = weight_of(op.operands[2]) if len(op.operands) > 2 else None
+    rank = len(shape(x)) - 2
+    known = w is not None and (bias is not None) == (len(op.operands) > 2)
+    if not known or w is None or shape(x)[0] != 1 or rank not in AXES:
+        return None
+    params = window_params(op.windows(shape(x), w.shape), dilated=True)
+    params |= {
+        "num_output": w.shape[0],
+        "bias_term": int(bias is not None),
+        "weight_data_size": prod(w.shape),
+    }
+    extents = w.shape
+    if op.group > 1:
+        params["group"] = op.group
+        extents = (op.group, w.shape[0] // op.group, *w.shape[1:])
+    weights: dict[str, WeightAttr] = {"weight": reshaped(w, extents)}
+    if bias is not None:
+        weights["bias"] = bias
+    layers = GROUPED if op.group > 1 else PLAIN
+    return to.layer(layers[rank], [to.blob(x)], params, weights)
+
+
+@converts(MaxPoolOp)
+def max_pool(op: MaxPoolOp, to: Conversion) -> SSAValue | None:
+    """The maxima of windows without holes, which end inside of image and padding."""
+    x = op.operands[0]
+    windows = op.windows(shape(x))
+    dense = all(w.dilation == 1 for w in windows)
+    inside = op.counts(shape(x)) == tuple(w.count for w in windows)
+    if shape(x)[0] != 1 or len(windows) not in POOLS or not dense or not inside:
+        return None
+    params = window_params(windows, dilated=False) | {"pooling_type": 0, "pad_mode": 1}
+    return to.layer(POOLS[len(windows)], [to.blob(x)], params)
+
+
+@converts(GlobalAveragePoolOp)
+def global_average(op: GlobalAveragePoolOp, to: Conversion) -> SSAValue | None:
+    """The mean of each channel of one image."""
+    x = op.operands[0]
+    rank = len(shape(x)) - 2
+    if shape(x)[0] != 1 or rank not in POOLS:
+        return None
+    return to.layer(POOLS[rank], [to.blob(x)], {"pooling_type": 1, "global_pooling": 1})

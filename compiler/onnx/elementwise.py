@@ -1,0 +1,90 @@
+"""Conversions of operators that compute element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import SSAValue
+
+from ncc.compiler.onnx.conversion import Conversion, converts, number_of, shape
+from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp, SigmoidOp, TanHOp
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.elementwise.unary import UnaryOpOp
+from ncc.dialects.ncnn.layer import Layer, Shape
+from ncc.dialects.ncnn.movement.reshape import MAX_RANK
+from ncc.dialects.onnx import activations, binary, unary
+from ncc.dialects.onnx.operator import Operator
+
+LAYERS: Mapping[type[Operator], type[Layer]] = {
+    activations.ReluOp: ReLUOp,
+    activations.SigmoidOp: SigmoidOp,
+    unary.TanhOp: TanHOp,
+}
+"""Operators that are a layer without params."""
+
+UNARY: Mapping[type[Operator], int] = {
+    unary.AbsOp: 0,
+    unary.NegOp: 1,
+    unary.FloorOp: 2,
+    unary.CeilOp: 3,
+    unary.SqrtOp: 5,
+    unary.ExpOp: 7,
+    unary.LogOp: 8,
+    unary.SinOp: 9,
+    unary.CosOp: 10,
+    unary.TanOp: 11,
+    unary.AsinOp: 12,
+    unary.AcosOp: 13,
+    unary.AtanOp: 14,
+    unary.ReciprocalOp: 15,
+    unary.RoundOp: 18,
+}
+"""The op_type of UnaryOp."""
+
+BINARY: Mapping[type[Operator], tuple[int, int]] = {
+    binary.AddOp: (0, 0),
+    binary.SubOp: (1, 7),
+    binary.MulOp: (2, 2),
+    binary.DivOp: (3, 8),
+    binary.PowOp: (6, 9),
+}
+"""The op_type of BinaryOp, and the one with the operands swapped."""
+
+
+@converts(*LAYERS, *UNARY)
+def one_operand(op: Operator, to: Conversion) -> SSAValue | None:
+    """One operand, each element by itself: any axes will do."""
+    x = to.blob(op.operands[0])
+    if len(shape(x)) > MAX_RANK:
+        return None
+    if type(op) in LAYERS:
+        return to.layer(LAYERS[type(op)], [x])
+    return to.layer(UnaryOpOp, [x], {"op_type": UNARY[type(op)]})
+
+
+@converts(*BINARY)
+def two_operands(op: Operator, to: Conversion) -> SSAValue | None:
+    """Two operands that are broadcast: both with all axes of the result, or one a number."""
+    result, (x, y) = shape(op.results[0]), op.operands
+    kind, swapped = BINARY[type(op)]
+    for one, other, way in ((x, y, kind), (y, x, swapped)):
+        number = number_of(other)
+        if number is not None and shape(one) == result:
+            blob = to.blob(one)
+            if len(shape(blob)) > MAX_RANK:
+                return None
+            return to.layer(BinaryOpOp, [blob], {"op_type": way, "with_scalar": 1, "b": number})
+    extents = _together(shape(x), shape(y))
+    if len(extents[0]) > MAX_RANK:
+        return None
+    operands = [to.view(value, wanted) for value, wanted in zip((x, y), extents, strict=True)]
+    return to.layer(BinaryOpOp, operands, {"op_type": kind})
+
+
+def _together(x: Shape, y: Shape) -> tuple[Shape, Shape]:
+    """Two shapes with as many axes, without those in front that are 1 in both."""
+    rank = max(len(x), len(y), 1)
+    x, y = (1,) * (rank - len(x)) + x, (1,) * (rank - len(y)) + y
+    while len(x) > 1 and x[0] == y[0] == 1:
+        x, y = x[1:], y[1:]
+    return x, y

@@ -1,0 +1,86 @@
+"""The attributes of a node, as the class of its operator declares them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.read_onnx.tensors import array_of
+from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.ncnn.param import NotYet, ParamValue
+from ncc.dialects.onnx.operator import Operator
+from ncc.dialects.weights.weight import WeightAttr
+
+KINDS = {
+    1: ("float", "f"),
+    2: ("int64", "i"),
+    3: ("string", "s"),
+    4: ("tensor", "t"),
+    6: ("floats", "floats"),
+    7: ("ints64", "ints"),
+    8: ("strings", "strings"),
+}
+"""Kinds of params and fields of an AttributeProto, by ONNX's numbers of types."""
+
+OTHER_KINDS = {5: "a graph", 9: "tensors", 10: "graphs", 11: "a sparse tensor", 13: "a type"}
+
+
+def attributes_of(node: Any, cls: type[Operator]) -> dict[str, ParamValue]:
+    """The attributes of a node by name.
+
+    Raises `LayerError` where the class declares them of another kind, `NotYet` where it does not
+    declare them, or they are of a kind that no class declares.
+    """
+    found: dict[str, ParamValue] = {}
+    for attribute in node.attribute:
+        name = attribute.name
+        declared = cls.LAYER.params.get(name)
+        if attribute.type not in KINDS:
+            kind = OTHER_KINDS.get(attribute.type, "of an unknown type")
+            raise NotYet(f"{node.op_type} with the attribute {name!r}, which is {kind}")
+        kind, _ = KINDS[attribute.type]
+        if declared is None:
+            raise NotYet(f"{node.op_type} with the attribute {name!r}")
+        if declared.kind != kind:
+            raise LayerError(f"the attribute {name!r} is of the kind {kind}, not {declared.kind}")
+        found[name] = value_of(attribute)
+    return found
+
+
+def value_of(attribute: Any) -> ParamValue:
+    """The value of an attribute of one of `KINDS`."""
+    kind, field = KINDS[attribute.type]
+    held = getattr(attribute, field)
+    match kind:
+        case "string":
+            return str(held.decode(errors="replace"))
+        case "strings":
+            return tuple(text.decode(errors="replace") for text in held)
+        case "tensor":
+            return WeightAttr.typed(array_of(held))
+        case "int64":
+            return int(held)
+        case "float":
+            return float(held)
+        case _:
+            return tuple(held)
+
+
+def constant_value(node: Any, where: str) -> WeightAttr:
+    """The value of a Constant, in whichever of its attributes it stands."""
+    if len(node.attribute) != 1:
+        raise LayerError(f"it has {len(node.attribute)} attributes, not one value")
+    (attribute,) = node.attribute
+    match attribute.name:
+        case "value":
+            found = value_of(attribute)
+            if not isinstance(found, WeightAttr):
+                raise LayerError("its value is no tensor")
+            return found
+        case "value_float" | "value_floats":
+            return WeightAttr.typed(np.array(value_of(attribute), np.float32))
+        case "value_int" | "value_ints":
+            return WeightAttr.typed(np.array(value_of(attribute), np.int64))
+    raise Unsupported(f"{where} with the attribute {attribute.name!r}")

@@ -1,0 +1,23 @@
+"""The operators of the ONNX dialect: importing this fills `operator.OPERATORS`.
+
+A family is a file. The other files are what families share: `operator` says what an operator must
+say, `attribute` declares attributes, `broadcast` and `windows` are rules of several families.
+"""
+
+from ncc.dialects.onnx import activations as activations
+from ncc.dialects.onnx import binary as binary
+from ncc.dialects.onnx import casts as casts
+from ncc.dialects.onnx import control as control
+from ncc.dialects.onnx import convolution as convolution
+from ncc.dialects.onnx import gather as gather
+from ncc.dialects.onnx import linear as linear
+from ncc.dialects.onnx import movement as movement
+from ncc.dialects.onnx import normalization as normalization
+from ncc.dialects.onnx import padding as padding
+from ncc.dialects.onnx import plumbing as plumbing
+from ncc.dialects.onnx import pooling as pooling
+from ncc.dialects.onnx import reduction as reduction
+from ncc.dialects.onnx import resize as resize
+from ncc.dialects.onnx import slices as slices
+from ncc.dialects.onnx import softmax as softmax
+from ncc.dialects.onnx import unary as unary

@@ -1,0 +1,186 @@
+"""Elements at places that another operand says."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute
+
+from ncc.dialects.casts import cast
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.onnx.attribute import integer
+from ncc.dialects.onnx.operator import (
+    Array,
+    LayerError,
+    NotYet,
+    Operator,
+    Shape,
+    axis_of,
+    constant_of,
+    operator,
+)
+from ncc.dialects.scalar import Scalar, equal, maximum, minimum, select, to_index
+from ncc.dialects.shapes import shown
+
+
+def place(index: Scalar, extent: int) -> Scalar:
+    """An index, from the back where it is negative, and inside of the extent at any rate."""
+    wide = cast(index, i64)
+    positive = select(wide < 0, wide + extent, wide)
+    return to_index(minimum(maximum(positive, 0), extent - 1))
+
+
+@operator("Gather", inputs=2)
+class GatherOp(Operator):
+    """Slices of x along an axis, at the places that the indices say."""
+
+    axis = integer(0)
+
+    def infer(self, x: Shape, indices: Shape) -> Shape:
+        axis = axis_of(self.axis, len(x))
+        if not x:
+            raise LayerError("a scalar has nothing to gather")
+        known, extent = constant_of(self.operands[1]), x[axis]
+        if known is not None and any(not -extent <= index < extent for index in known.flat):
+            raise LayerError(f"an index is beyond the {x[axis]} elements of axis {axis}")
+        return (*x[:axis], *indices, *x[axis + 1 :])
+
+    def reference(self, x: Array, indices: Array) -> Array:
+        return np.take(x, indices, self.axis)
+
+    def lower(self, b: Builder, x: Tensor, indices: Tensor) -> Tensor:
+        axis = axis_of(self.axis, x.rank)
+        shape = self.infer(x.shape, indices.shape)
+        known = constant_of(self.operands[1])
+        if known is not None and known.size == 1:
+            at = int(known.reshape(())) % x.shape[axis]
+            return b.reshape(b.cut(x, axis, at, at + 1), shape)
+        loops = b.loops_of(shape)
+        before, inner = loops[:axis], loops[axis : axis + indices.rank]
+        behind = loops[axis + indices.rank :]
+        chosen = place(indices[inner], x.shape[axis])
+        return b.map(loops, x.at(*map(b.index, before), chosen, *map(b.index, behind)))
+
+
+@operator("GatherElements", since=11, inputs=2)
+class GatherElementsOp(Operator):
+    """Elements of x: of each place the axis is what the index there says."""
+
+    axis = integer(0)
+
+    def infer(self, x: Shape, indices: Shape) -> Shape:
+        axis_of(self.axis, len(x))
+        if len(x) != len(indices):
+            raise LayerError(f"indices {shown(indices)} into {shown(x)}")
+        return indices
+
+    def reference(self, x: Array, indices: Array) -> Array:
+        axis = axis_of(self.axis, x.ndim)
+        cut = tuple(slice(None) if k == axis else slice(0, n) for k, n in enumerate(indices.shape))
+        positive = np.where(indices < 0, indices + x.shape[axis], indices)
+        return np.take_along_axis(x[cut], positive, axis)
+
+    def lower(self, b: Builder, x: Tensor, indices: Tensor) -> Tensor:
+        axis = axis_of(self.axis, x.rank)
+        loops = b.loops_of(indices.shape)
+        at = [b.index(loop) for loop in loops]
+        at[axis] = place(indices[loops], x.shape[axis])
+        return b.map(loops, x.at(*at))
+
+
+@operator("GatherND", since=11, inputs=2)
+class GatherNDOp(Operator):
+    """Slices of x at the places that rows of indices say, behind axes of a batch."""
+
+    batch_dims = integer(0)
+
+    def infer(self, x: Shape, indices: Shape) -> Shape:
+        batch, depth = self.batch_dims, indices[-1] if indices else 0
+        if not 0 <= batch < max(len(indices), 1) or batch + depth > len(x):
+            raise LayerError(f"indices {shown(indices)} into {shown(x)}")
+        if x[:batch] != indices[:batch]:
+            raise LayerError(f"batches of {shown(x)} and {shown(indices)}")
+        return (*indices[:-1], *x[batch + depth :])
+
+    def reference(self, x: Array, indices: Array) -> Array:
+        batch, depth = self.batch_dims, indices.shape[-1]
+        shape = self.infer(x.shape, indices.shape)
+        flat = x.reshape(prod(x.shape[:batch]), *x.shape[batch:])
+        rows = indices.reshape(len(flat), -1, depth)
+        found = [flat[k][tuple(np.moveaxis(rows[k], -1, 0))] for k in range(len(flat))]
+        return np.stack(found).reshape(shape)
+
+    def lower(self, b: Builder, x: Tensor, indices: Tensor) -> Tensor:
+        batch, depth = self.batch_dims, indices.shape[-1]
+        outer = indices.rank - 1
+        loops = b.loops_of(self.infer(x.shape, indices.shape))
+        said = [indices[[*loops[:outer], k]] for k in range(depth)]
+        chosen = [place(index, x.shape[batch + k]) for k, index in enumerate(said)]
+        at = [*map(b.index, loops[:batch]), *chosen, *map(b.index, loops[outer:])]
+        return b.map(loops, x.at(*at))
+
+
+@operator("Range", since=11, inputs=3)
+class RangeOp(Operator):
+    """Numbers from start to before limit, delta apart."""
+
+    SETTLES = (0, 1, 2)
+
+    def numbers(self) -> Array:
+        """The numbers themselves."""
+        start, limit, delta = (self.constant(k).reshape(()) for k in self.SETTLES)
+        if delta == 0:
+            raise LayerError("a delta of 0")
+        count = max(0, int(np.ceil((limit - start) / delta)))
+        numbers = np.asarray(start + np.arange(count) * delta)
+        return np.asarray(numbers, start.dtype)
+
+    def infer(self, *others: Shape) -> Shape:
+        return self.numbers().shape
+
+    def reference(self, start: Array, limit: Array, delta: Array) -> Array:
+        return self.numbers()
+
+    def lower(self, b: Builder, *others: Tensor) -> Tensor:
+        raise NotYet("Range of numbers that only the run knows")
+
+
+@operator("OneHot", since=9, inputs=3)
+class OneHotOp(Operator):
+    """For each index a row, with one value at its place and another one elsewhere."""
+
+    SETTLES = (1,)
+
+    axis = integer(-1)
+
+    def depth(self) -> int:
+        """The length of the rows."""
+        return int(self.constant(1).reshape(()))
+
+    def infer(self, indices: Shape, depth: Shape, values: Shape) -> Shape:
+        axis = axis_of(self.axis, len(indices) + 1)
+        return (*indices[:axis], self.depth(), *indices[axis:])
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        return operands[2]
+
+    def reference(self, indices: Array, depth: Array, values: Array) -> Array:
+        axis, count = axis_of(self.axis, indices.ndim + 1), int(depth.reshape(()))
+        wide = np.asarray(indices, np.int64)
+        positive = np.where(wide < 0, wide + count, wide)
+        places = np.arange(count).reshape([-1 if k == axis else 1 for k in range(indices.ndim + 1)])
+        hit = np.expand_dims(positive, axis) == places
+        return np.asarray(np.where(hit, values[1], values[0]))
+
+    def lower(self, b: Builder, indices: Tensor, depth: Tensor, values: Tensor) -> Tensor:
+        shape = self.infer(indices.shape, (), (2,))
+        axis, count = axis_of(self.axis, len(shape)), self.depth()
+        numbers = b.numbers(count)
+        loops = b.loops_of(shape)
+        rest = [loop for k, loop in enumerate(loops) if k != axis]
+        wide = cast(indices[rest], i64)
+        positive = select(wide < 0, wide + count, wide)
+        hit = equal(numbers[loops[axis]], positive)
+        return b.map(loops, select(hit, values[1], values[0]))

@@ -1,0 +1,220 @@
+"""Operators that move elements and compute nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.onnx.attribute import integer, integers, required, tensor
+from ncc.dialects.onnx.operator import (
+    Array,
+    LayerError,
+    Operator,
+    Shape,
+    axes_of,
+    axis_of,
+    operator,
+)
+from ncc.dialects.shapes import shown
+
+
+class ViewOperator(Operator):
+    """The elements of the first operand in their order, under another shape."""
+
+    def infer(self, x: Shape, *others: Shape) -> Shape:
+        raise NotImplementedError
+
+    def reference(self, x: Array, *others: Array) -> Array:
+        return x.reshape(self.infer(x.shape, *(other.shape for other in others)))
+
+    def lower(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
+        return b.reshape(x, self.infer(x.shape, *(other.shape for other in others)))
+
+
+@operator("Reshape", since=5, inputs=2)
+class ReshapeOp(ViewOperator):
+    """x under the shape: 0 keeps an extent (unless `allowzero`), -1 is what remains."""
+
+    SETTLES = (1,)
+
+    allowzero = integer(0)
+
+    def infer(self, x: Shape, *others: Shape) -> Shape:
+        wanted = [int(extent) for extent in self.constant(1)]
+        for axis, extent in enumerate(wanted):
+            if extent == 0 and not self.allowzero:
+                if axis >= len(x):
+                    raise LayerError(f"{shown(x)} has no axis {axis} to keep")
+                wanted[axis] = x[axis]
+        if wanted.count(-1) > 1 or min(wanted, default=0) < -1:
+            raise LayerError(f"{tuple(wanted)} is no shape")
+        if -1 in wanted:
+            rest = prod(extent for extent in wanted if extent != -1)
+            if not rest or prod(x) % rest:
+                raise LayerError(f"{shown(x)} cannot become {tuple(wanted)}")
+            wanted[wanted.index(-1)] = prod(x) // rest
+        if prod(wanted) != prod(x):
+            raise LayerError(f"{shown(x)} cannot become {shown(tuple(wanted))}")
+        return tuple(wanted)
+
+
+@operator("Flatten")
+class FlattenOp(ViewOperator):
+    """A matrix: the axes before `axis`, and those from there on."""
+
+    axis = integer(1)
+
+    def infer(self, x: Shape, *others: Shape) -> Shape:
+        axis = self.axis + len(x) if self.axis < 0 else self.axis
+        if not 0 <= axis <= len(x):
+            raise LayerError(f"axis {self.axis} of a value of {len(x)} axes", "axis")
+        return (prod(x[:axis]), prod(x[axis:]))
+
+
+class _Squeeze(ViewOperator):
+    def dropped(self) -> Sequence[int] | None:
+        """The axes to leave out; None for all of extent 1."""
+        raise NotImplementedError
+
+    def infer(self, x: Shape, *others: Shape) -> Shape:
+        given = self.dropped()
+        if given is None:
+            return tuple(extent for extent in x if extent != 1)
+        axes = axes_of(given, len(x))
+        if any(x[axis] != 1 for axis in axes):
+            raise LayerError(f"{shown(x)} has other extents than 1 at the axes {axes}")
+        return tuple(extent for axis, extent in enumerate(x) if axis not in axes)
+
+
+@operator("Squeeze", since=13, inputs=(1, 2))
+class SqueezeOp(_Squeeze):
+    """x without axes of extent 1."""
+
+    SETTLES = (1,)
+
+    def dropped(self) -> Sequence[int] | None:
+        axes = self.optional(1)
+        return None if axes is None else [int(axis) for axis in axes]
+
+
+@operator("Squeeze", since=1, until=12)
+class SqueezeV1Op(_Squeeze):
+    """x without axes of extent 1."""
+
+    axes = integers()
+
+    def dropped(self) -> Sequence[int] | None:
+        return self.axes
+
+
+class _Unsqueeze(ViewOperator):
+    def added(self) -> Sequence[int]:
+        """The axes of extent 1 of the result."""
+        raise NotImplementedError
+
+    def infer(self, x: Shape, *others: Shape) -> Shape:
+        given = self.added()
+        rank = len(x) + len(given)
+        axes, rest = axes_of(given, rank), iter(x)
+        return tuple(1 if axis in axes else next(rest) for axis in range(rank))
+
+
+@operator("Unsqueeze", since=13, inputs=2)
+class UnsqueezeOp(_Unsqueeze):
+    """x with more axes, of extent 1."""
+
+    SETTLES = (1,)
+
+    def added(self) -> Sequence[int]:
+        return [int(axis) for axis in self.constant(1)]
+
+
+@operator("Unsqueeze", since=1, until=12)
+class UnsqueezeV1Op(_Unsqueeze):
+    """x with more axes, of extent 1."""
+
+    axes = integers()
+
+    def added(self) -> Sequence[int]:
+        return required(self.axes, "axes")
+
+
+@operator("Transpose")
+class TransposeOp(Operator):
+    """The axes of x in another order; by default the reverse."""
+
+    perm = integers()
+
+    def order(self, rank: int) -> tuple[int, ...]:
+        """The axis of x for each axis of the result."""
+        perm = self.perm if self.perm is not None else tuple(reversed(range(rank)))
+        if sorted(perm) != list(range(rank)):
+            raise LayerError(f"{perm} is no order of {rank} axes", "perm")
+        return perm
+
+    def infer(self, x: Shape) -> Shape:
+        return tuple(x[axis] for axis in self.order(len(x)))
+
+    def reference(self, x: Array) -> Array:
+        return x.transpose(self.order(x.ndim))
+
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
+        order = self.order(x.rank)
+        loops = b.loops_of([x.shape[axis] for axis in order])
+        return b.map(loops, x[[loops[order.index(axis)] for axis in range(x.rank)]])
+
+
+@operator("Concat", since=4, inputs=(1, None))
+class ConcatOp(Operator):
+    """The operands one after the other along an axis."""
+
+    axis = integer()
+
+    def infer(self, *xs: Shape) -> Shape:
+        axis = self.along(xs[0])
+        rest = {(*x[:axis], *x[axis + 1 :]) for x in xs if len(x) == len(xs[0])}
+        if len(rest) != 1 or any(len(x) != len(xs[0]) for x in xs):
+            raise LayerError(f"{', '.join(map(shown, xs))} differ at other axes than {axis}")
+        return (*xs[0][:axis], sum(x[axis] for x in xs), *xs[0][axis + 1 :])
+
+    def along(self, x: Shape) -> int:
+        """The axis, counted from the front."""
+        return axis_of(required(self.axis, "axis"), len(x))
+
+    def reference(self, *xs: Array) -> Array:
+        return np.concatenate(xs, self.along(xs[0].shape))
+
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
+        return b.concat(xs, self.along(xs[0].shape))
+
+
+@operator("ConstantOfShape", since=9)
+class ConstantOfShapeOp(Operator):
+    """One value everywhere; the operand is the shape."""
+
+    SETTLES = (0,)
+
+    value = tensor()
+
+    @property
+    def element(self) -> Array:
+        """The value, an array of one element."""
+        return np.zeros(1, np.float32) if self.value is None else self.value.array()
+
+    def infer(self, shape: Shape) -> Shape:
+        return tuple(int(extent) for extent in self.constant(0))
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        return f32 if self.value is None else self.value.element_type
+
+    def reference(self, shape: Array) -> Array:
+        return np.full([int(extent) for extent in shape], self.element.reshape(()))
+
+    def lower(self, b: Builder, shape: Tensor) -> Tensor:
+        element_type = self.element_types()
+        return b.full(self.infer(shape.shape), self.element.reshape(()).item(), element_type)

@@ -1,0 +1,163 @@
+"""More elements around a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.onnx.attribute import integers, real, required, string
+from ncc.dialects.onnx.operator import (
+    Array,
+    LayerError,
+    NotYet,
+    Operator,
+    Shape,
+    axes_of,
+    constant_of,
+    operator,
+)
+from ncc.dialects.shapes import shown
+
+
+class _Pad(Operator):
+    """x with more elements around it: a value, the edge, a mirror image, or x again."""
+
+    mode = string("constant")
+
+    def borders(self, x: Shape) -> list[tuple[int, int]]:
+        """The elements before and after each axis; negative ones are cut away."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        if self.mode not in ("constant", "edge", "reflect", "wrap"):
+            raise LayerError(f"mode is {self.mode!r}", "mode")
+
+    def infer(self, x: Shape, *others: Shape) -> Shape:
+        found = tuple(n + low + high for n, (low, high) in zip(x, self.borders(x), strict=True))
+        if min(found, default=0) < 0:
+            raise LayerError(f"more is cut away than {shown(x)} has")
+        return found
+
+    def sources(self, x: Shape) -> list[NDArray[np.int64]]:
+        """The element of x at each place of the result, along each axis; -1 is none of x."""
+        found = []
+        for n, (low, high) in zip(x, self.borders(x), strict=True):
+            at = np.arange(-low, n + high)
+            match self.mode:
+                case "edge":
+                    at = np.clip(at, 0, n - 1)
+                case "wrap":
+                    at = at % n
+                case "reflect":
+                    period = max(2 * (n - 1), 1)
+                    at = np.abs((at + n - 1) % period - (n - 1))
+                case _:
+                    at = np.where((at < 0) | (at >= n), -1, at)
+            found.append(at)
+        return found
+
+    def value(self) -> float | None:
+        """The value of what is added; None where only the run knows it."""
+        raise NotImplementedError
+
+    def reference(self, x: Array, *others: Array) -> Array:
+        places = self.sources(x.shape)
+        outside = np.zeros([len(at) for at in places], np.bool_)
+        for axis, at in enumerate(places):
+            outside |= np.expand_dims(at < 0, [k for k in range(len(places)) if k != axis])
+            x = (
+                np.take(x, np.maximum(at, 0), axis)
+                if x.shape[axis]
+                else np.zeros((*x.shape[:axis], len(at), *x.shape[axis + 1 :]), x.dtype)
+            )
+        return np.where(outside, self.filling(x, *others), x)
+
+    def filling(self, x: Array, *others: Array) -> Any:
+        """The value of what is added, as a scalar of numpy."""
+        return x.dtype.type(self.value() or 0)
+
+    def lower(self, b: Builder, x: Tensor, *others: Tensor | None) -> Tensor:
+        if self.mode != "constant":
+            return self._gathered(b, x)
+        borders, value = self.borders(x.shape), self.value()
+        low = [max(0, -before) for before, _ in borders]
+        kept = [n + min(0, z) - c for n, c, (_, z) in zip(x.shape, low, borders, strict=True)]
+        inside = b.slice(x, low, kept)
+        if value is None:
+            return self._around(b, inside, x.shape, others[1])
+        before, behind = zip(*(map(lambda n: max(0, n), pair) for pair in borders), strict=True)
+        return b.pad(inside, before, behind, value)
+
+    def _gathered(self, b: Builder, x: Tensor) -> Tensor:
+        places, loops = self.sources(x.shape), b.loops_of(self.infer(x.shape))
+        if any(extent == 0 for extent in x.shape):
+            raise NotYet("Pad of a value without elements")
+        at = [
+            b.index(loop) if list(place) == list(range(n)) else b.table(place)[loop]
+            for place, loop, n in zip(places, loops, x.shape, strict=True)
+        ]
+        b.loops_of(self.infer(x.shape))
+        return b.map(loops, x.at(*at))
+
+    def _around(self, b: Builder, x: Tensor, whole: Shape, value: Tensor | None) -> Tensor:
+        """x in the middle of a value that only the run knows."""
+        assert value is not None
+        shape = self.infer(whole)
+        loops = b.loops_of(shape)
+        filled = b.map(loops, value[[0] * value.rank])
+        loops = b.loops_of(x.shape)
+        before = [max(0, low) for low, _ in self.borders(whole)]
+        to = [loop + low for loop, low in zip(loops, before, strict=True)]
+        return b.map(to, x[loops], into=filled)
+
+
+def _paired(pads: Sequence[int], rank: int, axes: Sequence[int]) -> list[tuple[int, int]]:
+    """The pads of each axis; those of axes that are not named are none."""
+    if len(pads) != 2 * len(axes):
+        raise LayerError(f"pads {tuple(pads)} for {len(axes)} axes", "pads")
+    found = [(0, 0)] * rank
+    for k, axis in enumerate(axes):
+        found[axis] = int(pads[k]), int(pads[k + len(axes)])
+    return found
+
+
+@operator("Pad", since=11, inputs=(2, 4))
+class PadOp(_Pad):
+    """Pads, value and axes are operands."""
+
+    SETTLES = (1, 3)
+
+    def borders(self, x: Shape) -> list[tuple[int, int]]:
+        axes = self.optional(3)
+        named = range(len(x)) if axes is None else [int(axis) for axis in axes.reshape(-1)]
+        pads = [int(n) for n in self.constant(1).reshape(-1)]
+        return _paired(pads, len(x), axes_of(named, len(x)))
+
+    def value(self) -> float | None:
+        held = self.operand_at(2)
+        if held is None:
+            return 0
+        array = constant_of(held)
+        return None if array is None else array.reshape(()).item()
+
+    def filling(self, x: Array, *others: Array) -> Any:
+        given = others[1] if len(others) > 1 else None
+        return x.dtype.type(0) if given is None else given.reshape(())
+
+
+@operator("Pad", since=2, until=10)
+class PadV2Op(_Pad):
+    """Pads and value are attributes."""
+
+    pads = integers()
+    value_ = real(0.0)
+
+    def borders(self, x: Shape) -> list[tuple[int, int]]:
+        return _paired(required(self.pads, "pads"), len(x), range(len(x)))
+
+    def value(self) -> float | None:
+        return self.value_

@@ -1,0 +1,106 @@
+"""What operators share that compute each element from those at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.onnx.broadcast import broadcast, read
+from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
+from ncc.dialects.scalar import Scalar
+
+ArrayFunction: TypeAlias = Callable[..., Any]
+ScalarFunction: TypeAlias = Callable[..., Scalar]
+
+
+class UnaryOperator(Operator):
+    """f(x); a class says it in numpy and as a scalar expression."""
+
+    def infer(self, x: Shape) -> Shape:
+        return x
+
+    def array(self, x: Array) -> Any:
+        """f(x) in numpy."""
+        raise NotImplementedError
+
+    def scalar(self, x: Scalar) -> Scalar:
+        """f(x) of one element."""
+        raise NotImplementedError
+
+    def reference(self, x: Array) -> Array:
+        return np.asarray(self.array(x))
+
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
+        at = b.loops_of(x.shape)
+        return b.map(at, self.scalar(x[at]))
+
+
+class BinaryOperator(Operator):
+    """f(x, y) with x and y broadcast to one shape."""
+
+    def infer(self, x: Shape, y: Shape) -> Shape:
+        if len(set(map(self.element_at, self.places))) > 1:
+            raise LayerError("its operands are not of one element type")
+        return broadcast(x, y)
+
+    def array(self, x: Array, y: Array) -> Any:
+        """f(x, y) in numpy."""
+        raise NotImplementedError
+
+    def scalar(self, x: Scalar, y: Scalar) -> Scalar:
+        """f(x, y) of one element each."""
+        raise NotImplementedError
+
+    def reference(self, x: Array, y: Array) -> Array:
+        return np.asarray(self.array(x, y))
+
+    def lower(self, b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        at = b.loops_of(broadcast(x.shape, y.shape))
+        return b.map(at, self.scalar(read(x, at), read(y, at)))
+
+
+class VariadicOperator(BinaryOperator):
+    """f(f(x, y), z)..., of one operand or more."""
+
+    def infer(self, *xs: Shape) -> Shape:
+        if len(set(map(self.element_at, self.places))) > 1:
+            raise LayerError("its operands are not of one element type")
+        return broadcast(*xs)
+
+    def reference(self, *xs: Array) -> Array:
+        return np.asarray(reduce(self.array, xs))
+
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
+        at = b.loops_of(broadcast(*(x.shape for x in xs)))
+        return b.map(at, reduce(self.scalar, (read(x, at) for x in xs)))
+
+
+def unary(
+    name: str, array: ArrayFunction, scalar: ScalarFunction, doc: str, since: int = 1
+) -> type[UnaryOperator]:
+    """Declare an operator of one operand without attributes."""
+    members = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "array": lambda self, x: array(x),
+        "scalar": lambda self, x: scalar(x),
+    }
+    return operator(name, since=since)(type(f"{name}Op", (UnaryOperator,), members))
+
+
+def binary(
+    name: str, array: ArrayFunction, scalar: ScalarFunction, doc: str, since: int = 7
+) -> type[BinaryOperator]:
+    """Declare an operator of two operands without attributes."""
+    members = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "array": lambda self, x, y: array(x, y),
+        "scalar": lambda self, x, y: scalar(x, y),
+    }
+    made = type(f"{name}Op", (BinaryOperator,), members)
+    return operator(name, since=since, inputs=2)(made)

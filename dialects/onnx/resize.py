@@ -1,0 +1,248 @@
+"""Images at another size: each axis by itself, from a few elements around a place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.onnx.attribute import integer, integers, real, reals, required, string
+from ncc.dialects.onnx.operator import (
+    Array,
+    LayerError,
+    NotYet,
+    Operator,
+    Shape,
+    axes_of,
+    operator,
+)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How an axis is sampled: the elements for each place of the result, and their weights."""
+
+    places: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each place shows one element."""
+        return self.places.shape[1] == 1
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the elements stay where they are."""
+        plain = list(range(len(self.places)))
+        return self.is_plain and self.places[:, 0].tolist() == plain
+
+
+class _Resize(Operator):
+    coordinate_transformation_mode = string("half_pixel")
+    cubic_coeff_a = real(-0.75)
+    exclude_outside = integer(0)
+    extrapolation_value = real(0.0)
+    mode = string("nearest")
+    nearest_mode = string("round_prefer_floor")
+    antialias = integer(0)
+    keep_aspect_ratio_policy = string("stretch")
+
+    def check(self) -> None:
+        if self.mode not in ("nearest", "linear", "cubic"):
+            raise LayerError(f"mode is {self.mode!r}", "mode")
+        if self.antialias:
+            raise NotYet("Resize with antialias")
+        if self.coordinate_transformation_mode == "tf_crop_and_resize":
+            raise NotYet("Resize that crops (tf_crop_and_resize)")
+        if self.keep_aspect_ratio_policy != "stretch":
+            raise NotYet(f"Resize that keeps the aspect ratio ({self.keep_aspect_ratio_policy})")
+
+    def asked(self, x: Shape) -> tuple[list[int], list[float]]:
+        """The extent of each axis of the result, and its scale."""
+        raise NotImplementedError
+
+    def infer(self, x: Shape, *others: Shape) -> Shape:
+        return tuple(self.asked(x)[0])
+
+    def samplings(self, x: Shape) -> list[Sampling]:
+        """The sampling of each axis."""
+        sizes, scales = self.asked(x)
+        axes = zip(x, sizes, scales, strict=True)
+        return [self._sampling(n, out, scale) for n, out, scale in axes]
+
+    def _sampling(self, n: int, out: int, scale: float) -> Sampling:
+        at = np.arange(out, dtype=np.float64)
+        if n == out and scale == 1:
+            return Sampling(np.arange(n)[:, None], np.ones((n, 1)))
+        source = self._source(at, n, out, scale)
+        match self.mode:
+            case "nearest":
+                places = np.clip(self._nearest(source), 0, n - 1).astype(np.int64)
+                return Sampling(places[:, None], np.ones((out, 1)))
+            case "linear":
+                taps = np.array([0, 1])
+            case _:
+                taps = np.array([-1, 0, 1, 2])
+        first = np.floor(source)
+        rest = source - first
+        if self.mode == "linear":
+            weights = np.stack([1 - rest, rest], 1)
+        else:
+            weights = np.stack([self._cubic(np.abs(rest - tap)) for tap in taps], 1)
+        places = first[:, None].astype(np.int64) + taps
+        if self.exclude_outside:
+            weights = np.where((places < 0) | (places >= n), 0, weights)
+            weights = weights / weights.sum(1, keepdims=True)
+        return Sampling(np.clip(places, 0, n - 1), weights)
+
+    def _source(self, at: NDArray[np.float64], n: int, out: int, scale: float) -> Any:
+        """Where in x each place of the result is."""
+        match self.coordinate_transformation_mode:
+            case "half_pixel":
+                return (at + 0.5) / scale - 0.5
+            case "half_pixel_symmetric":
+                adjustment = out / (scale * n)
+                return n / 2 * (1 - adjustment) + (at + 0.5) / scale - 0.5
+            case "pytorch_half_pixel":
+                return (at + 0.5) / scale - 0.5 if out > 1 else np.zeros_like(at)
+            case "align_corners":
+                return at * (n - 1) / (out - 1) if out > 1 else np.zeros_like(at)
+            case "asymmetric":
+                return at / scale
+            case "tf_half_pixel_for_nn":
+                return (at + 0.5) / scale
+        raise LayerError(f"the transformation {self.coordinate_transformation_mode!r}")
+
+    def _nearest(self, source: Any) -> Any:
+        match self.nearest_mode:
+            case "round_prefer_floor":
+                return np.ceil(source - 0.5)
+            case "round_prefer_ceil":
+                return np.floor(source + 0.5)
+            case "floor":
+                return np.floor(source)
+            case "ceil":
+                return np.ceil(source)
+        raise LayerError(f"nearest_mode is {self.nearest_mode!r}", "nearest_mode")
+
+    def _cubic(self, distance: Any) -> Any:
+        a, d = self.cubic_coeff_a, distance
+        near = ((a + 2) * d - (a + 3)) * d * d + 1
+        far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+        return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+    def reference(self, x: Array, *others: Array) -> Array:
+        kind = x.dtype
+        for axis, one in enumerate(self.samplings(x.shape)):
+            if one.is_plain:
+                x = np.take(x, one.places[:, 0], axis)
+                continue
+            shape = [-1 if k == axis else 1 for k in range(x.ndim)]
+            taken = [
+                np.take(x, place, axis) * weight.reshape(shape)
+                for place, weight in zip(one.places.T, one.weights.T, strict=True)
+            ]
+            x = np.asarray(sum(taken[1:], taken[0]))
+        return x.astype(kind)
+
+    def lower(self, b: Builder, x: Tensor, *others: Tensor | None) -> Tensor:
+        for axis, one in enumerate(self.samplings(x.shape)):
+            if not one.is_identity:
+                x = self._resampled(b, x, axis, one)
+        return x
+
+    def _resampled(self, b: Builder, x: Tensor, axis: int, one: Sampling) -> Tensor:
+        shape = (*x.shape[:axis], len(one.places), *x.shape[axis + 1 :])
+        places = b.table(one.places)
+        weights = b.constant(one.weights, x.element_type) if not one.is_plain else None
+        loops = b.loops_of([*shape, one.places.shape[1]])
+        to, tap = loops[:-1], loops[-1]
+        at = [b.index(loop) for loop in to]
+        if weights is None:
+            to = b.loops_of(shape)
+            at = [b.index(loop) for loop in to]
+            at[axis] = places[to[axis], 0]
+            return b.map(to, x.at(*at))
+        at[axis] = places[to[axis], tap]
+        return b.sum(to, over=[tap], of=x.at(*at) * weights[to[axis], tap])
+
+
+@operator("Resize", since=11, inputs=(1, 4))
+class ResizeOp(_Resize):
+    """Scales or sizes are operands; of some axes, or of all."""
+
+    SETTLES = (2, 3)
+
+    axes = integers()
+
+    def asked(self, x: Shape) -> tuple[list[int], list[float]]:
+        axes = range(len(x)) if self.axes is None else axes_of(self.axes, len(x))
+        sizes, scales = list(x), [1.0] * len(x)
+        said = self.optional(2)
+        given = self.optional(3)
+        for k, axis in enumerate(axes):
+            if given is not None and given.size:
+                sizes[axis] = int(self._of(given, k, len(axes)))
+                scales[axis] = sizes[axis] / x[axis]
+            elif said is not None and said.size:
+                scales[axis] = float(self._of(said, k, len(axes)))
+                sizes[axis] = int(np.floor(x[axis] * scales[axis]))
+            else:
+                raise LayerError("neither scales nor sizes are given")
+        if min(scales) <= 0:
+            raise LayerError(f"the scales {tuple(scales)}")
+        return sizes, scales
+
+    def _of(self, values: Array, k: int, count: int) -> Any:
+        if values.size != count:
+            raise LayerError(f"{values.size} scales or sizes for {count} axes")
+        return values.reshape(-1)[k]
+
+
+class _Upsample(_Resize):
+    coordinate_transformation_mode: Any = "asymmetric"
+    nearest_mode: Any = "floor"
+    cubic_coeff_a: Any = -0.75
+    exclude_outside: Any = 0
+    extrapolation_value: Any = 0.0
+    antialias: Any = 0
+    keep_aspect_ratio_policy: Any = "stretch"
+
+    def scales_of(self) -> Sequence[float]:
+        """The scale of each axis."""
+        raise NotImplementedError
+
+    def asked(self, x: Shape) -> tuple[list[int], list[float]]:
+        scales = [float(scale) for scale in self.scales_of()]
+        if len(scales) != len(x) or min(scales) <= 0:
+            raise LayerError(f"the scales {tuple(scales)} of {len(x)} axes")
+        return [int(np.floor(n * scale)) for n, scale in zip(x, scales, strict=True)], scales
+
+
+@operator("Resize", since=10, until=10, inputs=2)
+class ResizeV10Op(_Upsample):
+    """Scales are an operand."""
+
+    SETTLES = (1,)
+
+    def scales_of(self) -> Sequence[float]:
+        return list(self.constant(1).reshape(-1))
+
+
+@operator("Upsample", since=9, inputs=2)
+class UpsampleOp(ResizeV10Op):
+    """Scales are an operand."""
+
+
+@operator("Upsample", since=7, until=8)
+class UpsampleV7Op(_Upsample):
+    """Scales are an attribute."""
+
+    scales = reals()
+
+    def scales_of(self) -> Sequence[float]:
+        return required(self.scales, "scales")

@@ -1,0 +1,62 @@
+"""Numbers as parts of a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ncc.dialects.index_notation import Builder, Indices, Tensor
+from ncc.dialects.onnx.attribute import integer
+from ncc.dialects.onnx.operator import Array, Operator, Shape, axis_of, operator
+from ncc.dialects.scalar import exp
+
+
+def softmax(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
+    """exp(x) over its sum along the axes `region`."""
+    loops = b.loops_of(x.shape)
+    kept = [loop for axis, loop in enumerate(loops) if axis not in region]
+    over = [loops[axis] for axis in region]
+    to: Indices = kept or [0]
+    largest = b.max(kept, over=over, of=x[loops])
+    b.loops_of(x.shape)
+    grown = b.map(loops, exp(x[loops] - largest[to]))
+    b.loops_of(x.shape)
+    total = b.sum(kept, over=over, of=grown[loops])
+    b.loops_of(x.shape)
+    return b.map(loops, grown[loops] / total[to])
+
+
+@operator("Softmax", since=13)
+class SoftmaxOp(Operator):
+    """exp(x) over its sum along an axis."""
+
+    axis = integer(-1)
+
+    def region(self, x: Shape) -> tuple[int, ...]:
+        """The axes along which the results are parts of 1."""
+        return (axis_of(self.axis, len(x)),)
+
+    def infer(self, x: Shape) -> Shape:
+        self.region(x)
+        return x
+
+    def reference(self, x: Array) -> Array:
+        region = self.region(x.shape)
+        grown = np.exp(x - x.max(region, keepdims=True))
+        return np.asarray(grown / grown.sum(region, keepdims=True))
+
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
+        if not x.rank:
+            return b.full((1,), 1.0, x.element_type)
+        return softmax(b, x, self.region(x.shape))
+
+
+@operator("Softmax", since=1, until=12)
+class SoftmaxV1Op(SoftmaxOp):
+    """exp(x) over its sum along all axes from one on."""
+
+    axis = integer(1)
+
+    def region(self, x: Shape) -> tuple[int, ...]:
+        return tuple(range(axis_of(self.axis, len(x)), len(x)))

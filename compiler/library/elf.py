@@ -102,6 +102,11 @@ class Unit:
         return [s.name for s in self.symbols if not s.is_local and s.section is None]
 
 
+def machine_of(image: bytes) -> int:
+    """The number of the machine of an object."""
+    return int.from_bytes(image[18:20], "little")
+
+
 def read(image: bytes) -> Unit:
     """The unit of an object that LLVM has made."""
     fields = HEADER.unpack_from(image)

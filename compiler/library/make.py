@@ -22,7 +22,7 @@ from ncc.compiler.library import elf
 from ncc.compiler.library.api import WEIGHTS_SYMBOL, api_text
 from ncc.compiler.library.ar import archive
 from ncc.compiler.library.beside import cmake_config, cpp_header, info_text
-from ncc.compiler.library.elf import Pieces, Section, Unit
+from ncc.compiler.library.elf import Pieces, Section, Unit, machine_of
 from ncc.compiler.library.header import Header
 from ncc.compiler.library.host import C_LIBRARY, host_text
 from ncc.compiler.library.layout import HEAD_BYTES, head_page
@@ -100,15 +100,8 @@ def library_files(
 
 def _members(artifact: Artifact, header: Header, info: bytes) -> Mapping[str, list[Unit]]:
     """What each member of the static library is made of."""
-    for image in artifact.objects:
-        undefined_symbols(image)  # raises for what is no object
-    kernels = [elf.read(image) for image in artifact.objects]
-    machine, symbols = MACHINES.get(kernels[0].machine), header.symbols
-    if machine is None:
-        known = ", ".join(one.name for one in MACHINES.values())
-        raise Unsupported(
-            f"a library for the target {artifact.target}", nearest=f"those of {known}"
-        )
+    kernels, symbols = _kernels(artifact), header.symbols
+    machine = MACHINES[kernels[0].machine]
     api = api_text(artifact, header.embedded, symbols)
     network = [_compiled(api, machine), *kernels]
     told = Section(elf.RODATA, elf.ALLOC, 8, [info + b"\0"])
@@ -123,6 +116,17 @@ def _members(artifact: Artifact, header: Header, info: bytes) -> Mapping[str, li
         "processor": [_compiled(processor, machine)],
         "host": [_compiled(host_text(symbols), machine)],
     }
+
+
+def _kernels(artifact: Artifact) -> list[Unit]:
+    """The code of the model, which must be that of a machine that is known."""
+    for image in artifact.objects:
+        if machine_of(image) not in MACHINES:
+            known = ", ".join(one.name for one in MACHINES.values())
+            what = f"a library for the target {artifact.target}"
+            raise Unsupported(what, nearest=f"those of {known}")
+        undefined_symbols(image)  # raises for what is no object
+    return [elf.read(image) for image in artifact.objects]
 
 
 def _compiled(text: str, machine: Machine) -> Unit:

@@ -38,6 +38,7 @@ STAGES = tuple(
 
 ABOVE_STAGES = {
     "artifact": 4,
+    "library": 4,
     "passes": 4,
     "network_files": 4,
     "optimizer": 5,

@@ -63,6 +63,8 @@ no thread is at the next barrier before this goal is reached.
 
 from __future__ import annotations
 
+from ncc.compiler.llvm.processors.find import processor_of
+from ncc.compiler.target import Target
 from ncc.runtime.threads import POOL_THREADS
 
 # Ticks of the time-stamp counter to spin before sleeping: 25-50 us at 2-4 GHz. That is longer than
@@ -77,36 +79,21 @@ _NUMBERS = {"SPIN_TICKS": SPIN_TICKS, "IDLE_TICKS": IDLE_TICKS, "POOL_THREADS": 
 """The constants that the text below names."""
 
 _WAIT = """
-define internal void @ncc.futex_wait(ptr %word, i32 %seen) nounwind noinline {
-  ; futex(word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, no timeout)
-  %r = call i64 asm sideeffect "syscall",
-    "={rax},{rax},{rdi},{rsi},{rdx},{r10},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"
-    (i64 202, ptr %word, i64 128, i32 %seen, i64 0)
-  ret void
-}
-
-define internal void @ncc.futex_wake(ptr %word) nounwind noinline {
-  ; futex(word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, everybody)
-  %r = call i64 asm sideeffect "syscall",
-    "={rax},{rax},{rdi},{rsi},{rdx},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"
-    (i64 202, ptr %word, i64 129, i64 2147483647)
-  ret void
-}
-
 ; Returns once *word >= %goal; spins for %patience ticks before it sleeps. %word + 8: sleepers.
 define internal void @ncc.wait_until(ptr %word, i64 %goal, i64 %patience) nounwind noinline {
 entry:
-  %start = call i64 @llvm.readcyclecounter()
+  %limit = call i64 @ncc.patience(i64 %patience)
+  %start = call i64 @ncc.ticks()
   br label %spin
 spin:
   %spun = load atomic i64, ptr %word acquire, align 8
   %there = icmp sge i64 %spun, %goal
   br i1 %there, label %done, label %pause
 pause:
-  call void @llvm.x86.sse2.pause()
-  %now = call i64 @llvm.readcyclecounter()
+  call void @ncc.pause()
+  %now = call i64 @ncc.ticks()
   %ticks = sub i64 %now, %start
-  %early = icmp ult i64 %ticks, %patience
+  %early = icmp ult i64 %ticks, %limit
   br i1 %early, label %spin, label %sleep
 sleep:
   %sleepers = getelementptr i8, ptr %word, i64 8
@@ -249,16 +236,11 @@ nothing:
 _ENTRIES = """
 define internal void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads) nounwind {
   %saved = alloca i32, align 4
-  %inside = alloca i32, align 4
-  call void @llvm.x86.sse.stmxcsr(ptr %saved)
-  %mode = load i32, ptr %saved, align 4
-  %flushing = or i32 %mode, 32832 ; FTZ is bit 15, DAZ is bit 6
-  store i32 %flushing, ptr %inside, align 4
-  call void @llvm.x86.sse.ldmxcsr(ptr %inside)
+  call void @ncc.flush(ptr %saved)
   %state = load ptr, ptr %buffers, align 8
   %before = load atomic i64, ptr %state acquire, align 64
   call void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) noinline
-  call void @llvm.x86.sse.ldmxcsr(ptr %saved)
+  call void @ncc.restore(ptr %saved)
   ret void
 }
 
@@ -334,23 +316,16 @@ define void @ncc_stop(ptr %pool) nounwind {
 }
 """
 
-_DECLARATIONS = """
-declare i64 @llvm.readcyclecounter()
-declare void @llvm.x86.sse2.pause()
-declare void @llvm.x86.sse.stmxcsr(ptr)
-declare void @llvm.x86.sse.ldmxcsr(ptr)
-"""
 
-
-def threads_text(declare_run: bool = True) -> str:
-    """The LLVM text of barrier, taking, pool and entries, for every x86-64 target.
+def threads_text(target: Target, declare_run: bool = True) -> str:
+    """The LLVM text of barrier, taking, pool and entries.
 
     declare_run: True for a module of its own, where `run` is an external symbol; False when the
     text is appended to the module that defines `run`. LLVM's assembly parser must be initialized
-    before, since the system calls are inline assembly.
+    before, if the system calls of the target are inline assembly.
     """
     run = "declare void @run(ptr, i64, i64, i64)\n" if declare_run else ""
-    text = run + _DECLARATIONS + _WAIT + _BARRIER + _TAKE + _ENTRIES + _POOL
+    text = run + processor_of(target).threads + _WAIT + _BARRIER + _TAKE + _ENTRIES + _POOL
     for name, number in _NUMBERS.items():
         text = text.replace(name, str(number))
     return text

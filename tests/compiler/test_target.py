@@ -110,5 +110,6 @@ def test_no_tiles(allowed: bool, tiles: bool, monkeypatch: pytest.MonkeyPatch) -
 
 def test_unknown_name_lists_the_known() -> None:
     """An unknown name is refused with the names that there are."""
-    with pytest.raises(Unsupported, match="host, amx, avx512vnni, avx512, avx2, baseline"):
-        Target.of("neon")
+    known = "host, amx, avx512vnni, avx512, avx2, baseline, neondot, neon, rvv"
+    with pytest.raises(Unsupported, match=known):
+        Target.of("altivec")

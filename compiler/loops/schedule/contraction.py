@@ -66,6 +66,7 @@ class Candidate:
             prefetch_l1=prefetched_to_l1(operands, sizes, order),
             quad=quad,
             short=operands.short,
+            signed=operands.quad is not None and operands.quad.signed,
         )
 
 

@@ -16,13 +16,16 @@ from ncc.compiler.target import Core
 class Quad:
     """The loop over the four products of a lane of a dot product.
 
-    signed   whether the broadcast operand has signs: then each vector of `stream` has one more sum
+    surplus  whether the broadcast operand has signs that the target does not take: then each vector
+             of `stream` has one more sum
     in_pairs whether the target multiplies two by two, as int16
+    signed   whether both operands have signs, and the target takes them
     """
 
     loop: int
-    signed: bool
+    surplus: bool
     in_pairs: bool
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,9 @@ class ContractionOperands:
         vector of both.
         """
         if self.quad is not None:
-            held = p * q + q * self.quad.signed
-            return held + (2 * q + 3 if self.quad.in_pairs else min(p, q) + 1 + self.quad.signed)
+            held, surplus = p * q, self.quad.surplus
+            held += q * surplus
+            return held + (2 * q + 3 if self.quad.in_pairs else min(p, q) + 1 + surplus)
         if self.short is not None and self.joined and q >= self.kernel.extents[self.short[0]]:
             return p * q - p // 2 + min(p, q) + 3
         return p * q + min(p, q) + 1

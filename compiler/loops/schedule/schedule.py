@@ -57,6 +57,7 @@ class Schedule:
              loaded together and deinterleaved, or interleaved and stored
     chunks   how many of the outermost loops are split among threads
     quad     the reduced loop of the four products of a lane of a dot product
+    signed   whether dot products take both factors with signs
     prefetch_l2, prefetch_l1
              accesses that every step of the reduction prefetches: for a later tile, and for the
              next one
@@ -83,6 +84,7 @@ class Schedule:
     prefetch_l2: tuple[Access, ...] = ()
     prefetch_l1: tuple[Access, ...] = ()
     quad: int | None = None
+    signed: bool = False
     tiles: int = 0
     flat: bool = False
     short: tuple[int, int] | None = None

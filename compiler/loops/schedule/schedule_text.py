@@ -65,6 +65,7 @@ FORMS: Mapping[str, _Form] = {
     "prefetch_l2": ACCESSES,
     "prefetch_l1": ACCESSES,
     "quad": LOOP,
+    "signed": FLAG,
     "tiles": NUMBER,
     "flat": FLAG,
     "short": LOOP_BY,

@@ -39,7 +39,8 @@ class ContractionOperands:
     points   the loops that only `broadcast` moves with, innermost first
     vectors  the loops that only `stream` moves with, without the lane
     quad     the four products of each lane; None for no dot product
-    short    as in `Schedule`
+    short, at_once
+             as in `Schedule`
     whole    elements of a vector that is not short
     """
 
@@ -54,6 +55,7 @@ class ContractionOperands:
     vectors: tuple[int, ...]
     quad: Quad | None = None
     short: tuple[int, int] | None = None
+    at_once: tuple[int, int] | None = None
 
     @cached_property
     def steps(self) -> int:
@@ -68,6 +70,14 @@ class ContractionOperands:
         if self.joined:
             return Strategy.SHARED_VECTORS
         return Strategy.CONTRACTION if self.kernel.k_split is None else Strategy.K_SPLIT
+
+    @cached_property
+    def innermost(self) -> int | None:
+        """The innermost reduced loop: `stream` walks it in the smallest steps."""
+        quad = None if self.quad is None else self.quad.loop
+        reduced = [d for d in self.kernel.reduced if d != quad]
+        stream, broadcast = self.stream.coefficients, self.broadcast.coefficients
+        return min(reduced, key=lambda d: (abs(stream[d]), abs(broadcast[d])), default=None)
 
     @property
     def joined(self) -> bool:
@@ -108,8 +118,11 @@ class ContractionOperands:
         """The registers of a tile: accumulators, all of the smaller operand, one for the other.
 
         If short vectors of two points share one, both broadcasts take a register, and so does the
-        vector of both.
+        vector of both. With several steps at once, the vectors of all points are held, and two of
+        `stream`: the next one is loaded while one is multiplied.
         """
+        if self.at_once is not None:
+            return p * q + p + 2
         if self.quad is not None:
             held, surplus = p * q, self.quad.surplus
             held += q * surplus

@@ -71,6 +71,7 @@ FORMS: Mapping[str, _Form] = {
     "short": LOOP_BY,
     "panel": LOOP,
     "span": NUMBER,
+    "at_once": LOOP_BY,
     "in_line": NUMBER,
 }
 """The fields of a schedule in the order in which they are written."""

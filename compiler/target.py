@@ -312,18 +312,6 @@ NEON_DOT = replace(
     instructions="+reserve-x18,+dotprod",
     dot=True,
 )
-RVV = Target(
-    "rvv",
-    "generic-rv64",
-    cpu.TARGETS["rvv"],
-    lanes=4,
-    registers=32,
-    fma=True,
-    instructions="+m,+a,+f,+d,+c,+v",
-    dot_signed=True,
-    triple="riscv64-unknown-linux-gnu",
-    core=CORTEX_A76,
-)
 
-TARGETS = (AMX, AVX512_VNNI, AVX512, AVX2, BASELINE, NEON_DOT, NEON, RVV)
+TARGETS = (AMX, AVX512_VNNI, AVX512, AVX2, BASELINE, NEON_DOT, NEON)
 """Widest first, those of one architecture one behind the other."""

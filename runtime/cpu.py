@@ -75,7 +75,7 @@ _AVX512_VNNI = _AVX512 | {"avx512_vnni"}
 
 # The features that code for each target may use, widest first: x86-64-v4 with matrix tiles, with
 # dot products of bytes, and alone; x86-64-v3 and x86-64 of the psABI; Armv8 with dot products of
-# bytes, and alone; RISC-V with vectors.
+# bytes, and alone.
 TARGETS: Mapping[str, frozenset[str]] = {
     "amx": _AVX512_VNNI | {"avx512_bf16", "avx512vbmi", "amx_tile", "amx_bf16"},
     "avx512vnni": _AVX512_VNNI,
@@ -84,10 +84,9 @@ TARGETS: Mapping[str, frozenset[str]] = {
     "baseline": _BASELINE,
     "neondot": frozenset({"asimd", "asimddp"}),
     "neon": frozenset({"asimd"}),
-    "rvv": frozenset({"v"}),
 }
 
-_ARCHITECTURES = {"neondot": "aarch64", "neon": "aarch64", "rvv": "riscv64"}
+_ARCHITECTURES = {"neondot": "aarch64", "neon": "aarch64"}
 
 L1_DEFAULT = 32 << 10
 L2_DEFAULT = 1 << 20

@@ -101,11 +101,11 @@ _OF_AARCH64: Mapping[int, Relocation] = {
     312: Relocation("R_AARCH64_LD64_GOT_LO12_NC", _WORD, _in_page(3), True),
 }
 
-MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
+MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64"}
 """Kinds of processors, by their numbers in ELF (e_machine)."""
 
 RELOCATIONS: Mapping[str, Mapping[int, Relocation]] = {
     "x86_64": _OF_X86_64,
     "aarch64": _OF_AARCH64,
 }
-"""The types of relocations of each kind of processor whose objects can be loaded."""
+"""The types of relocations of each kind of processor."""

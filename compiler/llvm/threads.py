@@ -1,7 +1,8 @@
 """LLVM text of the functions that threads need: taking chunks, a barrier, a pool, the entries.
 
 The text is a module of its own, or is appended to the model's. No library is called: a thread waits
-by a spin on `pause`, then by a futex system call (Linux, x86-64).
+by a spin, then by a futex system call of Linux. `compiler/llvm/processors` has the functions by
+which one kind of processor spins, sleeps and counts time. The text here is the same for all.
 
     int64_t ncc_take(void *state, int64_t begin, int64_t chunks, int64_t tid, int64_t threads)
                                                      first + (last << 32) of chunks to do
@@ -14,7 +15,8 @@ by a spin on `pause`, then by a futex system call (Linux, x86-64).
     void ncc_worker(void *pool, int64_t tid)         the whole life of thread tid > 0 of a pool
     void ncc_stop(void *pool)                        lets the workers return
 
-Every thread has FTZ and DAZ set in MXCSR while it is inside `run`, and its own setting after it.
+Every thread takes denormal numbers for zeros while it is inside `run`, and has its own mode after
+it.
 
 State (buffers[0]), aligned to 64; its maker fills it with zeros, once:
     i64 +0 before, of the run    i64 +64 done, i32 +72 sleepers
@@ -59,6 +61,32 @@ least one of the two sees the other. Different words have different lower halves
 which a thread sleeps is less than 2^31, the chunks of a run, before its goal. Only a thread that
 reaches the goal wakes others: all threads that wait on `done` at one time have the same goal, since
 no thread is at the next barrier before this goal is reached.
+
+Orders of memory. x86-64 keeps most of them anyway, ARM none that is not asked for. Each atomic
+access has the order that the two arguments above need:
+
+    done, add       seq_cst: its release half publishes the results of chunks, and what this thread
+                    has read for them; it precedes the load of `sleepers`, as a waker's change must
+    wait, spin      acquire: the results of all chunks that `done` counts
+    wait, look      seq_cst: acquire as well, and after the count of this sleeper
+    sleepers, add   seq_cst: before the look
+    sleepers, load  seq_cst: after the change of the word
+    launches, add   seq_cst: as for `done`; it publishes `buffers`, `stop` and the caller's inputs
+    launches, load  acquire: pairs with that
+    before, store   release: the addresses in the array, which the caller has written
+    before, load    acquire: addresses are read after it. They are those of this run or of a later
+                    one, and a later one begins only when all chunks of this run are counted, each
+                    after the loads of the thread that has done it
+    done, begin     acquire: another thread may have called the run before
+    share, glimpse  an old value is smaller than the present one, and the swap fails with that; a
+                    value at the end of the share is final. So no order is needed, nor harmful
+    share, swap     a read-modify-write reads the latest value: no chunk is taken twice. Results do
+                    not travel by shares, so that no order is needed here, either
+    buffers, store  release, and load acquire: the array and the `before` of its state
+    stop            release and acquire; only the launch after it makes a worker look
+
+The kernel reads the word of a futex under a lock that also a waker takes, behind a full barrier. A
+single thread (`threads` is 1) uses plain accesses for its share: nobody else has this state.
 """
 
 from __future__ import annotations

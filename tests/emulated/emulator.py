@@ -45,25 +45,29 @@ class Emulator:
 
     target: str
 
-    def command(self, script: Path, *arguments: str) -> list[str]:
-        """The command line of a Python script; the test is skipped where it cannot be run."""
-        emulator = shutil.which("qemu-aarch64")
+    def run_models(
+        self, folder: Path, runs: int, threads: Sequence[int], options: Sequence[str] = ()
+    ) -> None:
+        """Run the models of a folder. options: qemu's.
+
+        The test is skipped where that is not possible.
+        """
+        emulator, python = shutil.which("qemu-aarch64"), FOLDER / "root/usr/bin/python3"
         if emulator is None:
             pytest.skip("qemu-aarch64 is not installed")
-        python = FOLDER / "root/usr/bin/python3"
         if not python.exists():
             pytest.skip("there is no Python for aarch64: tests/emulated/install.sh gets one")
-        # What site.py does takes seconds under qemu.
-        interpreter = [str(python.resolve()), "-S", str(script), *arguments]
-        return [emulator, "-cpu", CPUS[self.target], "-L", str(FOLDER / "root"), *interpreter]
-
-    def python(self, script: Path, *arguments: str) -> str:
-        """What a Python script prints."""
-        command = self.command(script, *arguments)
-        environment = {"PYTHONPATH": str(FOLDER / "site"), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        script = Path(__file__).with_name("run_models.py")
+        # -S: what site.py does takes seconds under qemu.
+        interpreter = [str(python.resolve()), "-S", str(script), str(CHECKOUT), str(folder)]
+        done = subprocess.run(
+            [emulator, "-cpu", CPUS[self.target], "-L", str(FOLDER / "root"), *options]
+            + [*interpreter, str(runs), *map(str, threads)],
+            capture_output=True,
+            text=True,
+            env={"PYTHONPATH": str(FOLDER / "site"), "PYTHONDONTWRITEBYTECODE": "1"},
+        )
         assert done.returncode == 0, done.stderr
-        return done.stdout
 
     def run(
         self, models: Sequence[tuple[Artifact, Arrays]], folder: Path
@@ -73,7 +77,7 @@ class Emulator:
         for path, (artifact, feeds) in zip(paths, models, strict=True):
             artifact.save(path)
             np.savez(path.with_suffix(".feeds.npz"), **feeds)  # type: ignore[arg-type]
-        self.python(Path(__file__).with_name("run_models.py"), str(CHECKOUT), str(folder))
+        self.run_models(folder, 1, [1, 2])
         return [(_arrays(path, 1), _arrays(path, 2)) for path in paths]
 
 

@@ -12,8 +12,7 @@ from ncc.runtime import cpu, hardware_capabilities
     [
         ("aarch64", {16: 1 << 1, 26: 0}, "neon"),
         ("aarch64", {16: 1 << 1 | 1 << 20, 26: 0}, "neondot"),
-        ("riscv64", {16: 1 << 21}, "rvv"),
-        ("riscv64", {16: 1 << 2}, None),
+        ("aarch64", {16: 1 << 2, 26: 0}, None),
         ("s390x", {}, None),
     ],
 )

@@ -24,7 +24,15 @@ class Processor:
     dot_signed_bytes the same where %x is signed, too, with the operands %sum, %w, %x: the last one
                      may be one word of a vector
     short_vectors    whether vectors may have four bytes; otherwise such a load is one of a word
-    threads          LLVM text of the functions that `compiler/llvm/threads.py` builds on
+    threads          LLVM text of what `compiler/llvm/threads.py` builds on, for Linux:
+
+        void ncc.futex_wait(i32 *word, i32 seen)    sleep while the word is `seen`, or return
+        void ncc.futex_wake(i32 *word)              wake all that sleep on the word
+        void ncc.pause()                            tell the core that this thread spins
+        i64 ncc.ticks()                             a counter that any program may read
+        i64 ncc.patience(i64 ticks)                 its ticks while one of 2 GHz has so many
+        void ncc.flush(i32 *saved)                  denormal numbers are zeros from now on
+        void ncc.restore(i32 *saved)                the mode before
     """
 
     family: str

@@ -6,7 +6,7 @@
     6  compiler/driver                        compilations: cache, workers, models of open shapes
        compiler/{explain,explain_linalg}.py   what passes decide, and why
     5  compiler/{pipeline,optimizer,...}.py    all stages in order; commands without machine code
-    4  compiler/artifact, {network_files,passes,...}.py  what some stages make together
+    4  compiler/{artifact,library}, {network_files,passes,..}.py  what some stages make together
     3  compiler/{read,read_onnx,onnx,ncnn,...}  the stages; they meet only in the IR
     2  compiler/{cost_model,diagnostics,options,plan,stopwatch,target}.py  the notions they share
     1  dialects/                              what is true

@@ -120,10 +120,14 @@ class Builder:
 
     # --- loops and linalg operations -------------------------------------------------------------
 
-    def loops(self, names: str) -> list[AffineExpr]:
-        """`loops("o y:28 ky:3")`: the loops of the next computation, in this order."""
+    def loops(self, names: str, **sizes: int) -> list[AffineExpr]:
+        """`loops("o y:28 ky:3")`, or `loops("o y ky", y=28, ky=3)`: the loops of the next
+        computation, in this order.
+        """
         parts = [name.partition(":") for name in names.split()]
-        self._extents = [int(extent) if extent else None for _, _, extent in parts]
+        self._extents = [
+            sizes.get(name, int(extent) if extent else None) for name, _, extent in parts
+        ]
         return [AffineDimExpr(i) for i in range(len(parts))]
 
     def loops_of(self, shape: Sequence[int]) -> list[AffineExpr]:
@@ -280,7 +284,7 @@ class Builder:
 
     def pad(self, x: Tensor, low: Sequence[int], high: Sequence[int], value: float = 0.0) -> Tensor:
         """x with `low` elements before and `high` after each axis; x itself when all are zero."""
-        if not any(low) and not any(high):
+        if all(n == 0 for n in (*low, *high)):
             return x
         return self._add(structured.pad(x.value, low, high, value))
 

@@ -39,7 +39,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
-from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
     ROWS,
@@ -52,6 +52,7 @@ from ncc.compiler.linalg.rewrite.parts import (
 )
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import pad_sides
 
 BETTER = 2 / 3
 """The part of that which strips keep to, as long as they need not be too many."""

@@ -18,13 +18,12 @@ from xdsl.ir.affine import AffineMap
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
 from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.structured import PARALLEL
+from ncc.dialects.structured import PARALLEL, pad_sides
 
 
 class TiledImage:

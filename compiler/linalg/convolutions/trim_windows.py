@@ -36,7 +36,7 @@ from xdsl.ir import Block, SSAValue
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
     Span,
@@ -51,6 +51,7 @@ from ncc.compiler.linalg.rewrite.parts import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 

@@ -52,7 +52,7 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     outs_of,
     shape_of,
 )
-from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
@@ -67,7 +67,7 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import copy_of
-from ncc.dialects.structured import REDUCTION
+from ncc.dialects.structured import REDUCTION, pad_sides
 from ncc.dialects.weights.derived import Blocked, Surplus
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 

@@ -27,8 +27,9 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.linalg.analysis.attributes import TILE
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, pad_sides, unshaped
+from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, unshaped
 from ncc.compiler.linalg.rewrite.parts import loop_along, reach
+from ncc.dialects.structured import offsets_of, pad_sides
 
 Sizes: TypeAlias = Mapping[SSAValue, int]
 """The number of elements of each value that an iteration makes, along the axis that is tiled."""
@@ -113,7 +114,7 @@ class TileChain:
                 return _along_reshape(op, self.along[op.src])
             case tensor.ExtractSliceOp():
                 along = self.along[op.source]
-                return None if op.static_offsets.get_values()[along.axis] else along
+                return None if offsets_of(op)[along.axis] else along
             case tensor.PadOp():
                 along = self.along[op.source]
                 return None if any(side[along.axis] for side in pad_sides(op)) else along

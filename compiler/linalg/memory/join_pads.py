@@ -17,9 +17,10 @@ from xdsl.dialects import tensor
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.insert import erase_dead, move_before, replace_op, tensor_of
 from ncc.dialects.index_notation import Builder
+from ncc.dialects.structured import pad_sides
 
 
 def join_pads(block: Block) -> None:

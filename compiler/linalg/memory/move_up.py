@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import TensorType
 from ncc.compiler.linalg.memory.add_in_place import taken_over
 from ncc.compiler.linalg.memory.alive import touches
 from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Loop, Subview, halos_of, touched
+from ncc.dialects.attributes import extents_of
 
 Shared: TypeAlias = Mapping[Buffer, tuple[Buffer, int]]
 """Buffers in the memory of another buffer: the distance between their beginnings, in bytes."""
@@ -77,7 +78,7 @@ def _may_share(call: Call) -> bool:
     given, made = *call.function.function_type.inputs, *call.function.function_type.outputs
     if not isinstance(given, TensorType) or given != made:
         return False
-    return _are_apart(old, new, given.get_shape())
+    return _are_apart(old, new, extents_of(given))
 
 
 def _are_apart(one: Subview, other: Subview, shape: Sequence[int]) -> bool:

@@ -29,7 +29,7 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import callee_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import contiguous, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
@@ -53,8 +53,10 @@ from ncc.compiler.plan import (
     touched,
 )
 from ncc.compiler.target import AVX512
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import ops_of
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.tiled import TiledLoopOp
 from ncc.runtime.artifact import ALIGNMENT
 
@@ -153,7 +155,7 @@ def _scratch(function: func.FuncOp, most_on_stack: int) -> tuple[Subview | None,
     subviews: list[Subview | None] = []
     arguments = op.body.block.args[len(op.inputs) + len(op.results) :]
     for argument, kind in zip(arguments, op.scratch, strict=False):
-        shape = kind.get_shape()
+        shape = extents_of(kind)
         buffer = Buffer(Kind.ARENA, prod(shape), element_bytes(kind.element_type), 0, argument)
         is_large = op.iterations is None and buffer.bytes > most_on_stack
         subviews.append(Subview(buffer, 0, contiguous(shape)) if is_large else None)

@@ -28,6 +28,7 @@ from ncc.compiler.loops.kernel.padding_lanes import padding_lanes
 from ncc.compiler.loops.kernel.products import product_of
 from ncc.compiler.plan import Call, Subview
 from ncc.compiler.target import Target
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import i24, number
 from ncc.dialects.operation import ops_of
 
@@ -290,7 +291,7 @@ class _Reader:
         subview = self.subviews[-1]
         argument = len(self.subviews) - 1
         store = Access(argument, 0, subview.strides)
-        return constant_kernel(kind.get_shape(), fill_number(fill), store, self.element_types)
+        return constant_kernel(extents_of(kind), fill_number(fill), store, self.element_types)
 
 
 def constant_kernel(

@@ -30,10 +30,9 @@ def cells_of(windows: Sequence[Window]) -> int:
 def pool(b: Builder, x: Tensor, windows: Sequence[Window], kind: int) -> Tensor:
     """The largest or the sum of each window of a padded (channels, *space)."""
     count = len(windows)
-    sizes = output_sizes(windows, x.shape[1:])
-    names = ["c", *(f"y{k}:{n}" for k, n in enumerate(sizes))]
-    names += [f"u{k}:{window.kernel}" for k, window in enumerate(windows)]
-    c, *loops = b.loops(" ".join(names))
+    sizes = {f"y{k}": n for k, n in enumerate(output_sizes(windows, x.shape[1:]))}
+    sizes |= {f"u{k}": window.kernel for k, window in enumerate(windows)}
+    c, *loops = b.loops(" ".join(["c", *sizes]), **sizes)
     ys, us = loops[:count], loops[count:]
     places = [y * w.stride + u for y, u, w in zip(ys, us, windows, strict=True)]
     cell = x[[c, *places]]

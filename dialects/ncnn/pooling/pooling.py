@@ -240,8 +240,8 @@ class PoolingLayer(Layer):
         cells = [b.table(part.cells()) for part in parts]
         shares = [b.table(part.shares()) for part in parts]
         count = len(parts)
-        names = [f"c:{x.shape[0]}", *(f"y{k}" for k in range(count))]
-        c, *loops = b.loops(" ".join([*names, *(f"u{k}" for k in range(count))]))
+        names = ["c", *(f"y{k}" for k in range(count)), *(f"u{k}" for k in range(count))]
+        c, *loops = b.loops(" ".join(names), c=x.shape[0])
         ys, us = loops[:count], loops[count:]
         places = [table[y, u] for table, y, u in zip(cells, ys, us, strict=True)]
         cell = x.at(b.index(c), *places)

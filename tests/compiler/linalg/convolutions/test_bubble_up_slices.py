@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides
+from ncc.dialects.structured import pad_sides
 from ncc.compiler.linalg.convolutions.bubble_up_slices import BubbleUpSlices
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.compiled import compiled

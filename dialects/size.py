@@ -1,0 +1,235 @@
+"""Extents that a compilation leaves open: integers that depend on the shapes of the inputs.
+
+    h = Size.symbol("h", hint=224)
+    (h - 3) // 2 + 1                  is (h - 1) // 2, and 111 as a number
+
+A `Size` is an integer that knows its expression (`size_form.py`). As a number it is the value for
+the hint: the size of an input that decisions are taken for. Arithmetic gives sizes again, and a
+number where the sizes cancel. Two sizes are equal if their expressions are; no number equals one.
+
+Whoever compares a size decides for all inputs. Where that is not certain, the answer is the one
+for the hint, and `assuming` notes it: what is made then is right for those inputs only for which
+all that was assumed is true. A decision about costs takes hints: `hint(size) > 1000`.
+
+Python's own functions see the number (`range`, `numpy`): whatever is made by them is for the hint
+alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Self
+
+from ncc.dialects.size_form import ZERO, Extremum, Form, Symbol, least
+
+
+class Size(int):
+    """An integer that depends on the shapes of the inputs."""
+
+    form: Form
+
+    @staticmethod
+    def of(form: Form) -> int:
+        """The integer of a form: a number where it is constant."""
+        if form.constant is not None:
+            return form.constant
+        size = int.__new__(Size, form.hint)
+        size.form = form
+        return size
+
+    @staticmethod
+    def symbol(name: str, hint: int, least: int = 1, most: int | None = None) -> int:
+        """An extent of an input."""
+        return Size.of(Form.atom(Symbol(name, hint, least, most)))
+
+    def __add__(self, other: int) -> int:
+        return Size.of(self.form.plus(form_of(other)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: int) -> int:
+        return Size.of(self.form.plus(form_of(other), -1))
+
+    def __rsub__(self, other: int) -> int:
+        return Size.of(form_of(other).plus(self.form, -1))
+
+    def __neg__(self) -> int:
+        return Size.of(ZERO.plus(self.form, -1))
+
+    def __mul__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
+        return Size.of(self.form.times(form_of(other)))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: int) -> int:
+        return Size.of(self.form.over(form_of(other)))
+
+    def __rfloordiv__(self, other: int) -> int:
+        return Size.of(form_of(other).over(self.form))
+
+    def __mod__(self, other: int) -> int:
+        return self - self // other * other
+
+    def __rmod__(self, other: int) -> int:
+        return other - other // self * self
+
+    def __divmod__(self, other: int) -> tuple[int, int]:
+        return self // other, self % other
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.form == other.form
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.form)
+
+    def __lt__(self, other: int) -> bool:
+        return _is_below(self, other)
+
+    def __le__(self, other: int) -> bool:
+        return not _is_below(other, self)
+
+    def __gt__(self, other: int) -> bool:
+        return _is_below(other, self)
+
+    def __ge__(self, other: int) -> bool:
+        return not _is_below(self, other)
+
+    def __bool__(self) -> bool:
+        return not is_equal(self, 0)
+
+    def __repr__(self) -> str:
+        return f"[{self.form}]"
+
+    __str__ = __repr__
+
+    def __format__(self, specification: str) -> str:
+        return str(self)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Size.of, (self.form,)
+
+
+def form_of(value: int) -> Form:
+    """The expression of a size, or of a number."""
+    return value.form if isinstance(value, Size) else Form.number(int(value))
+
+
+def hint(value: int) -> int:
+    """The number for the hint, for decisions about what costs less."""
+    return int.__int__(value)
+
+
+def is_open(*values: int) -> bool:
+    """Whether some of these are sizes."""
+    return any(isinstance(value, Size) for value in values)
+
+
+def smallest(*values: int) -> int:
+    """The least of some numbers, for all inputs."""
+    return _extremum("min", values)
+
+
+def largest(*values: int) -> int:
+    """The largest of some numbers, for all inputs."""
+    return _extremum("max", values)
+
+
+def _extremum(name: str, values: tuple[int, ...]) -> int:
+    """Without those that another one is never beyond."""
+    forms = list(dict.fromkeys(map(form_of, values)))
+    sign = 1 if name == "max" else -1
+    kept: list[Form] = []
+    for place, form in enumerate(forms):
+        others = [*kept, *forms[place + 1 :]]
+        if not any(_never_below(other.plus(form, -1), sign) for other in others):
+            kept.append(form)
+    return Size.of(kept[0] if len(kept) == 1 else Form.atom(Extremum(name, tuple(kept))))
+
+
+def _never_below(difference: Form, sign: int) -> bool:
+    low = least(difference if sign > 0 else ZERO.plus(difference, -1))
+    return low is not None and low >= 0
+
+
+# --- what is assumed ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What was taken for granted: that a form is 0, is not 0, or is not negative."""
+
+    form: Form
+    relation: str
+
+    def holds(self, value: int) -> bool:
+        """Whether it holds where the form has this value."""
+        return {"==": value == 0, "!=": value != 0, ">=": value >= 0}[self.relation]
+
+    def __str__(self) -> str:
+        return f"{self.form} {self.relation} 0"
+
+
+_assumed: ContextVar[dict[Assumption, None] | None] = ContextVar("assumed", default=None)
+
+
+@contextmanager
+def assuming() -> Iterator[dict[Assumption, None]]:
+    """All that comparisons of sizes inside of the block take for granted, in order."""
+    found: dict[Assumption, None] = {}
+    token = _assumed.set(found)
+    try:
+        yield found
+    finally:
+        _assumed.reset(token)
+
+
+def _assume(form: Form, relation: str) -> None:
+    found = _assumed.get()
+    if found is not None:
+        found.setdefault(Assumption(form, relation))
+
+
+def _is_below(a: int, b: int) -> bool:
+    """Whether a < b."""
+    difference = form_of(b).plus(form_of(a), -1)
+    low = least(difference)
+    if low is not None and low > 0:
+        return True
+    back = ZERO.plus(difference, -1)
+    low = least(back)
+    if low is not None and low >= 0:
+        return False
+    found = difference.hint > 0
+    _assume(difference.plus(Form.number(1), -1) if found else back, ">=")
+    return found
+
+
+def is_equal(a: int, b: int) -> bool:
+    """Whether two numbers are equal: where sizes are compared, by what they are for the hint.
+
+    (`==` asks whether they are the same expression.)
+    """
+    difference = form_of(a).plus(form_of(b), -1)
+    if difference.constant is not None:
+        return difference.constant == 0
+    for one in (difference, ZERO.plus(difference, -1)):
+        low = least(one)
+        if low is not None and low > 0:
+            return False
+    found = difference.hint == 0
+    _assume(difference, "==" if found else "!=")
+    return found

@@ -21,8 +21,10 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.emit.emitter import write
+from ncc.compiler.loops.emit.open_loops import needs_of
 from ncc.compiler.loops.emit.position import kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.own_sizes import OwnSizes, has_sizes
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
 from ncc.compiler.loops.launch.barriers import Barriers, barriers_within
@@ -196,7 +198,7 @@ class _Family:
     @cached_property
     def unit(self) -> Unit:
         """The kernel for all of them, once all have been taken in."""
-        kernel, schedule = self.kernel, self.schedule
+        kernel, schedule = OwnSizes().of((self.kernel, self.schedule))
         text = f"{kernel.signature_text} {stable_text(schedule)}"
         name = f"{_kind(kernel)}_{digest(text)[:12]}"
 
@@ -339,7 +341,11 @@ class _NetworkWriter:
         schedule = handed_out_along(kernel, schedule or choose(kernel, self.target), along)
         if self.sharing:
             schedule = with_lane_parted(kernel, schedule)
-        outermost = free_outermost(kernel, schedule)
+        for extent, tile in needs_of(kernel, schedule):
+            if extent < tile:
+                raise CompilerBug(f"a tile of {tile} in a loop of {extent}")
+        is_sized = has_sizes((kernel, schedule))
+        outermost = None if is_sized else free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:
             extents[outermost] = 1
@@ -382,15 +388,20 @@ class _NetworkWriter:
         if len(unit.types) != len(due.subviews):
             raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
         reach, chunks, numbers = unit.types, unit.chunks, tuple[int, ...]()
+        sizes: tuple[int, ...] = ()
         if isinstance(due.made_by, _Family):
             (generic_op,) = due.computations
             reach = tuple(kernel_types(generic_op))
             chunks = chunk_count(generic_op, due.made_by.schedule)
+            own = OwnSizes()
+            own.of((generic_op, due.made_by.schedule))
+            sizes = tuple(own.values)
         elif due.fills is not None:
             reach, chunks, numbers = (due.fills.reach,), due.fills.chunks, due.fills.numbers
         arguments = tuple(map(self._argument, due.subviews, unit.types, reach))
         step = Step(unit.name, due.layers, chunks, due.subviews, due.computations)
-        return Launch(unit.name, chunks, arguments, numbers, due.steps is not None), step
+        is_told = due.steps is not None
+        return Launch(unit.name, chunks, arguments, numbers, is_told, sizes=sizes), step
 
     def _argument(
         self, subview: Subview, type: MemRefType[Attribute], reach: MemRefType[Attribute]

@@ -21,7 +21,6 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.emit.emitter import write
-from ncc.compiler.loops.emit.open_loops import needs_of
 from ncc.compiler.loops.emit.position import kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import OwnSizes, has_sizes
@@ -45,6 +44,7 @@ from ncc.compiler.loops.launch.entry import (
 from ncc.compiler.loops.launch.fills import Fills
 from ncc.compiler.loops.launch.halos import boxes
 from ncc.compiler.loops.launch.locality import Sharing, handed_out_along
+from ncc.compiler.loops.schedule.any_size import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.choose import choose, named
 from ncc.compiler.loops.schedule.chunks import chunk_count, free_outermost
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
@@ -326,26 +326,25 @@ class _NetworkWriter:
         self.due.append(_Due(self.codes[text], tuple(call.subviews), call.layers, steps=steps))
 
     def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
-        outermost = self.sharing.outermost(kernel, subviews) if self.sharing else None
+        hinted = for_the_hint(kernel)
+        outermost = self.sharing.outermost(hinted, subviews) if self.sharing else None
         key = kernel.signature_text, outermost
         if key not in self.family_of:
-            self.family_of[key] = self._family(kernel, outermost)
+            self.family_of[key] = self._family(kernel, hinted, outermost)
         family = self.family_of[key]
         if self.sharing:
-            self.sharing.note(kernel, subviews, family.schedule)
+            self.sharing.note(hinted, subviews, family.schedule)
         self.due.append(_Due(family, tuple(subviews), layers, (kernel,)))
 
-    def _family(self, kernel: Kernel, along: int | None) -> _Family:
+    def _family(self, kernel: Kernel, hinted: Kernel, along: int | None) -> _Family:
+        """hinted: the kernel for which a schedule is chosen."""
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
-        schedule = named(kernel, self.target, text) if text is not None else None
-        schedule = handed_out_along(kernel, schedule or choose(kernel, self.target), along)
+        schedule = named(hinted, self.target, text) if text is not None else None
+        schedule = handed_out_along(hinted, schedule or choose(hinted, self.target), along)
         if self.sharing:
-            schedule = with_lane_parted(kernel, schedule)
-        for extent, tile in needs_of(kernel, schedule):
-            if extent < tile:
-                raise CompilerBug(f"a tile of {tile} in a loop of {extent}")
-        is_sized = has_sizes((kernel, schedule))
-        outermost = None if is_sized else free_outermost(kernel, schedule)
+            schedule = with_lane_parted(hinted, schedule)
+        schedule = for_any_size(kernel, schedule)
+        outermost = None if has_sizes(kernel) else free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:
             extents[outermost] = 1

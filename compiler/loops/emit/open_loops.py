@@ -3,28 +3,25 @@
     for i = 0 to n step 14:  tile of 14 at min(i, n - 14)
 
 The last tile overlaps the one before it, and stores the same values again: one body, no remainder.
-A kernel that adds to its result, or reads what it stores, must not do so. It has smaller tiles
-behind the whole ones:
+Where an extent is smaller than a tile, each loop of the kind goes point by point. A kernel that
+adds to its result, or reads what it stores, must not store twice: it has smaller tiles behind the
+whole ones.
 
     for i = 0 to n // 8 * 8 step 8:  tile of 8
     for i = .. step 4, 2, 1
-
-Needs: as many iterations as a tile has, where tiles overlap (`needs_of` names what must hold).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.loop_builder import index
-from ncc.compiler.loops.emit.position import Part
-from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.schedule.schedule import Schedule
+from ncc.compiler.loops.emit.position import Part, Position
 from ncc.dialects.size import is_open
 
 Index: TypeAlias = SSAValue | int
@@ -32,41 +29,61 @@ Tile: TypeAlias = tuple[int, int]
 """The lanes of a vector, and the points along a loop."""
 
 
-def can_store_again(kernel: Kernel) -> bool:
-    """Whether a point may be computed twice: it reads nothing that it stores, as a sum that goes
-    on with its result does, or an operand that is added in place.
-    """
-    goes_on = kernel.accumulates and kernel.initial is None
-    stored = [access.coefficients for access in kernel.stores()]
-    reads = [access.coefficients for stage in kernel.stages for access in stage.reads]
-    return not goes_on and not any(read in stored for read in reads)
-
-
-def needs_of(kernel: Kernel, schedule: Schedule) -> Iterator[tuple[int, int]]:
-    """The extents of loops that the run tells, and how large they have to be for their tiles."""
-    if not can_store_again(kernel):
-        return
-    for loop in kernel.parallel:
-        extent = kernel.extents[loop]
-        tile = schedule.points(loop) * (schedule.vector if loop == schedule.lane else 1)
-        if is_open(extent) and tile > 1:
-            yield extent, tile
-
-
 class OpenLoops(Part):
     """Such loops of a kernel."""
 
+    def __init__(self, position: Position) -> None:
+        super().__init__(position)
+        self.point_by_point = False
+
     @cached_property
     def can_store_again(self) -> bool:
-        return can_store_again(self.kernel)
+        """Whether a point may be computed twice: it reads nothing that it stores, as a sum that
+        goes on with its result does, or an operand that is added in place.
+        """
+        kernel = self.kernel
+        goes_on = kernel.accumulates and kernel.initial is None
+        stored = [access.coefficients for access in kernel.stores()]
+        reads = [access.coefficients for stage in kernel.stages for access in stage.reads]
+        return not goes_on and not any(read in stored for read in reads)
+
+    def whole_or_points(self, write: Callable[[], None]) -> None:
+        """The code for extents that tiles fit into, and the same point by point for smaller ones."""
+        needed = list(self._needed()) if self.can_store_again else []
+        if not needed:
+            write()
+            return
+        fits = [self.builder.less(self.builder.constant(tile - 1), n) for n, tile in needed]
+        both = reduce(partial(self.builder.binary, arith.AndIOp), fits)
+        self.builder.branch(both, write, lambda: self._in_points(write))
+
+    def _needed(self) -> Iterator[tuple[int, int]]:
+        """The extents that the run tells, with what a tile takes of them."""
+        for loop in self.kernel.parallel:
+            tile = self.schedule.points(loop)
+            tile *= self.schedule.vector if loop == self.schedule.lane else 1
+            if is_open(self.kernel.extents[loop]) and tile > 1:
+                yield self.kernel.extents[loop], tile
+
+    def _in_points(self, write: Callable[[], None]) -> None:
+        """A vector goes along the lane, and where it is transposed, along one more loop."""
+        saved, lanes, loops = dict(self.state.sizes), self.state.lanes, self.kernel.extents
+        along = (self.schedule.lane, self.schedule.transpose)
+        if any(loop is not None and is_open(loops[loop]) for loop in along):
+            self.state.lanes = 1
+        self.state.sizes |= {d: 1 for d in self.kernel.parallel if is_open(loops[d])}
+        self.point_by_point = True
+        write()
+        self.point_by_point = False
+        self.state.sizes, self.state.lanes = saved, lanes
 
     def chunk(self, loop: int, number: SSAValue, body: Callable[[], None]) -> None:
         """The tile of a loop that a chunk has, by its number."""
-        size, extent = self.state.sizes[loop], self.kernel.extents[loop]
+        size, extent = self.schedule.points(loop), self.kernel.extents[loop]
         first = self.builder.local(self.builder.linear([(number, size)], 0))
         if size == 1:
             self.position.with_loop(loop, first, 1, body)
-        elif self.can_store_again:
+        elif self.can_store_again and not self.point_by_point:
             self.position.with_loop(loop, self.builder.limited(first, extent - size), size, body)
         else:
             behind = self.builder.linear([(number, size)], size)
@@ -75,7 +92,7 @@ class OpenLoops(Part):
     def along(self, loop: int, first: Index, end: Index, body: Callable[[], None]) -> None:
         """The tiles of a loop from one index to another."""
         whole, *smaller = self._tiles(loop)
-        if self.can_store_again:
+        if self.can_store_again and not self.point_by_point:
             self._overlapping(loop, first, end, whole, body)
             return
         for lanes, points in (whole, *smaller):

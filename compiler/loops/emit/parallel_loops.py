@@ -30,7 +30,11 @@ class ParallelLoops(Part):
     def chunks(self, body: Callable[[], None]) -> None:
         """The chunks that the last two arguments of the function name."""
         first, last = self.entry.args[-2:]
-        self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk, body))
+
+        def write() -> None:
+            self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk, body))
+
+        self.open.whole_or_points(write)
 
     def _chunk(self, chunk: SSAValue, body: Callable[[], None]) -> Sequence[SSAValue]:
         if self.schedule.span:
@@ -46,7 +50,7 @@ class ParallelLoops(Part):
             body()
             return
         loop = loops.pop()
-        size = self.state.sizes[loop]
+        size = self.schedule.points(loop)
         extent = self.kernel.extents[loop]
         trips = -(-extent // size)
         number = self.builder.remainder(rest, trips) if loops else self.builder.local(rest)

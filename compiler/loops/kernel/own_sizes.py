@@ -9,8 +9,9 @@ what it needs of these numbers; a launch tells it the values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from xdsl.ir import Attribute, Block, SSAValue
@@ -29,29 +30,32 @@ class OwnSizes:
 
     def of(self, value: T) -> T:
         """The same kernel or schedule, or any part of it, with the kernel's own sizes."""
-        changed: Any = self._changed(value)
-        return changed  # type: ignore[no-any-return]
-
-    def _changed(self, value: Any) -> Any:
-        match value:
-            case Size():
-                return self._own(value)
-            case tuple():
-                return tuple(map(self._changed, value))
-            case Mapping():
-                return {key: self._changed(held) for key, held in value.items()}
-            case Attribute() | Block() | SSAValue():
-                return value
-            case _ if is_dataclass(value) and not isinstance(value, type):
-                held = {part.name: getattr(value, part.name) for part in fields(value)}
-                return replace(value, **{name: self._changed(part) for name, part in held.items()})
-        return value
+        return changed(value, self._own)
 
     def _own(self, size: Size) -> int:
         if size not in self.numbered:
             self.values.append(size)
         number = self.numbered.setdefault(size, len(self.values) - 1)
         return Size.symbol(f"n{number}", hint(size), least=0)
+
+
+def changed(value: T, change: Callable[[Size], int]) -> T:
+    """A kernel, or a part of one, with its sizes changed."""
+    part_of = partial(changed, change=change)
+    found: Any = value
+    match value:
+        case Size():
+            found = change(value)
+        case tuple():
+            found = tuple(map(part_of, value))
+        case Mapping():
+            found = {key: part_of(held) for key, held in value.items()}
+        case Attribute() | Block() | SSAValue():
+            pass
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            held = {part.name: getattr(value, part.name) for part in fields(value)}
+            found = replace(value, **{name: part_of(part) for name, part in held.items()})
+    return found  # type: ignore[no-any-return]
 
 
 def has_sizes(value: object) -> bool:

@@ -44,6 +44,7 @@ from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.loops.schedule.transform import transform
 from ncc.compiler.target import Target
+from ncc.dialects.size import by_hint
 
 STRATEGIES: tuple[tuple[Strategy, Callable[[Kernel, Target], Schedule | Reason], str], ...] = (
     (Strategy.K_SPLIT, k_split, "weights that split k"),
@@ -76,7 +77,8 @@ cheapest one they may take.
 def tried(kernel: Kernel, target: Target) -> Iterator[tuple[Strategy, Schedule | Reason, str]]:
     """The results of the strategies, up to the first that fits, and what each of them wants."""
     for strategy, schedule_of, wants in STRATEGIES:
-        found = schedule_of(kernel, target)
+        with by_hint():
+            found = schedule_of(kernel, target)
         yield strategy, found, wants
         if isinstance(found, Schedule):
             return
@@ -96,6 +98,7 @@ def rivals(kernel: Kernel, target: Target) -> list[Schedule]:
     return near if chosen in near else [chosen]
 
 
+@by_hint()
 def cheapest_of(kernel: Kernel, target: Target) -> list[Candidate]:
     """The candidates with the fewest cycles; none for a kernel whose cycles are not counted."""
     found = dot.candidates(kernel, target) or contraction.candidates(kernel, target)

@@ -20,6 +20,7 @@ from math import ceil, gcd, prod
 
 from ncc.compiler.loops.schedule.operands import ContractionOperands
 from ncc.compiler.target import Core
+from ncc.dialects.size import hint
 
 L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
 """The vectors of a tile stay in L1, or in L2, until they are read again if they fill at most this
@@ -100,11 +101,12 @@ class TileCost:
         self._points = operands.points[:2]
         self._others = (*operands.vectors[:1], lane)
         self._short = None if operands.short is None else operands.short[0]
-        self._extents = {d: kernel.extents[d] for d in (*self._points, *self._others)}
+        extents = [hint(extent) for extent in kernel.extents]
+        self._extents = {d: extents[d] for d in (*self._points, *self._others)}
         if operands.vectors:
-            self._extents[operands.vectors[0]] = operands.blocks
-        self._trips = prod(kernel.extents[d] for d in kernel.parallel if d not in self._extents)
-        self._extents[lane] = -(-kernel.extents[lane] // operands.vector)
+            self._extents[operands.vectors[0]] = hint(operands.blocks)
+        self._trips = prod(extents[d] for d in kernel.parallel if d not in self._extents)
+        self._extents[lane] = -(-extents[lane] // operands.vector)
         self._cycles = cache(partial(_tile_cycles, operands))
         self._shares = cache(self._read_shares)
 
@@ -161,7 +163,7 @@ def _conflicts(operands: ContractionOperands, p: int) -> bool:
     """Whether the lines of p points need more ways of a set of L1 than their share."""
     if not operands.points:
         return False
-    distance = 4 * abs(operands.broadcast.coefficients[operands.points[0]])
+    distance = 4 * abs(hint(operands.broadcast.coefficients[operands.points[0]]))
     return p * gcd(distance, L1_WAY) > L1_SHARE * operands.core.l1_bytes
 
 
@@ -174,9 +176,10 @@ def _tile_cycles(
     Without loops over points, each vector is read once. If the lane is the only loop over vectors,
     all of them are read for each tile of points.
     """
-    core, held = operands.core, 4 * operands.steps
+    core, steps = operands.core, hint(operands.steps)
+    held = 4 * steps
     again = operands.points and operands.vectors
-    held *= q * operands.vector if again else operands.all_vectors
+    held *= q * operands.vector if again else hint(operands.all_vectors)
     point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
     vectors = _whole_vectors(operands, q, short)
     reads = point * p + _vector_cycles(core, held, lines) * vectors
@@ -188,7 +191,7 @@ def _tile_cycles(
         taken += UNLIKE * p
     products = max(taken, LATENCY) / core.multiply_adds
     crowd = CROWD * max(0, p * vectors - core.sums)
-    return TileCycles(operands.steps, reads, products, others, STORE * p * vectors, crowd)
+    return TileCycles(steps, reads, products, others, STORE * p * vectors, crowd)
 
 
 def _whole_vectors(operands: ContractionOperands, q: int, short: bool) -> float:

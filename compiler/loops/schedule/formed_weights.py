@@ -50,7 +50,7 @@ class Formed:
         inputs = [d for d in kernel.reduced if weights[d] and read[d]]
         points = [d for d in kernel.parallel if read[d] and not weights[d]]
         points = [d for d in points if d not in (loops.row, loops.column)]
-        several = [d for d in points if kernel.extents[d] > 1]
+        several = [d for d in points if kernel.extents[d] != 1]
         if len(outputs) != 2 or len(inputs) != 2 or len(points) < 2 or len(several) > 2:
             return "its channels are not in blocks"
         lane, blocks = sorted(outputs, key=weights.__getitem__)

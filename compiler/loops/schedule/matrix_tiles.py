@@ -35,6 +35,7 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import FLAT, Target, tile_cycles, tile_rows
 from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import hint, is_never_below
 
 MOST_ITERATIONS = 8
 """The most groups of points that share the prefetches of weights."""
@@ -240,13 +241,15 @@ def pitch_of(found: Bf16Contraction) -> int:
 
 def _cut(kernel: Kernel, found: Bf16Contraction) -> tuple[bool, int, int]:
     """Whether tiles are flat, their rows, and how many there are."""
-    *outer, extent = (kernel.extents[d] for d in found.points)
+    *outer, extent = (hint(kernel.extents[d]) for d in found.points)
     rows = tile_rows(extent, tile.ROWS)
     count = prod(outer) * -(-extent // rows)
     strides = [found.high.coefficients[d] for d in found.points[-2:]]
-    if len(strides) < 2 or strides[0] % strides[1] or pitch_of(found) < extent:
+    if len(strides) < 2 or strides[0] % strides[1] != 0:
         return False, rows, count
-    whole = pitch_of(found) * (outer[-1] - 1) + extent
+    if not is_never_below(pitch_of(found), kernel.extents[found.points[-1]]):
+        return False, rows, count
+    whole = hint(pitch_of(found)) * (outer[-1] - 1) + extent
     flat_rows = tile_rows(whole, tile.ROWS)
     flat_count = prod(outer[:-1]) * -(-whole // flat_rows)
     if _pairs_cycles(flat_count, flat_rows) > FLAT * _pairs_cycles(count, rows):

@@ -22,6 +22,7 @@ from typing import TypeAlias
 from ncc.compiler.loops.kernel.kernel import LINE, Access
 from ncc.compiler.loops.schedule.cycles import L2_SHARE
 from ncc.compiler.loops.schedule.operands import ContractionOperands, elements_of
+from ncc.dialects.size import hint
 
 PER_STREAM = LINE // 2
 """Elements of one stream of lines that a step prefetches. A larger share has several streams, since
@@ -69,7 +70,7 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     count, panel = sizes.get(loop, 1), stream.coefficients[loop]
     if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
         return ()
-    trips = {d: -(-kernel.extents[d] // sizes.get(d, 1)) for d in inside}
+    trips = {d: -(-hint(kernel.extents[d]) // sizes.get(d, 1)) for d in inside}
     length = operands.steps * step
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))

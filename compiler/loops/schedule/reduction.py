@@ -17,6 +17,7 @@ from ncc.compiler.loops.schedule.schedule import (
     vector_of,
 )
 from ncc.compiler.target import Target
+from ncc.dialects.size import hint, is_open
 
 MAX_UNROLLED = 9
 """The most taps of a window that is unrolled, so that neighbouring points share loads."""
@@ -62,7 +63,7 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
     summed = [d for d in sorted(kernel.reduced) if d != quad]
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     taps = prod(kernel.extents[d] for d in summed)
-    unroll = frozenset(summed) if taps <= MAX_UNROLLED else _row(kernel, summed)
+    unroll = frozenset(summed) if _are_few(taps, MAX_UNROLLED) else _row(kernel, summed)
     vector = vector_of(kernel.extents[lane], target)
     if others:
         tile = _tile(kernel, others, unroll, target)
@@ -98,7 +99,7 @@ def _tile(
     if kernel.bf16_split is not None and kernel.bf16_split.pairs in loops[:-1]:
         tile.insert(0, (kernel.bf16_split.pairs, 2))
     elif unroll and around and not one_row and _overlap(kernel, loops[-2]):
-        tile.insert(0, (loops[-2], min(kernel.extents[loops[-2]], 2)))
+        tile.insert(0, (loops[-2], min(hint(kernel.extents[loops[-2]]), 2)))
     return tuple((loop, n) for loop, n in tile if n > 1)
 
 
@@ -119,7 +120,13 @@ def _overlap(kernel: Kernel, rows: int) -> bool:
 def _row(kernel: Kernel, summed: Sequence[int]) -> frozenset[int]:
     """The loop over a row of a window, if it is unrolled."""
     last = summed[-1]
-    return frozenset({last}) if kernel.extents[last] <= MAX_UNROLLED_ROW else frozenset()
+    is_short = _are_few(kernel.extents[last], MAX_UNROLLED_ROW)
+    return frozenset({last}) if is_short else frozenset()
+
+
+def _are_few(taps: int, most: int) -> bool:
+    """Whether so many taps can be unrolled: not if inputs decide how many there are."""
+    return not is_open(taps) and taps <= most
 
 
 def rows(kernel: Kernel, target: Target) -> Schedule | Reason:
@@ -186,6 +193,6 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | Reason:
         (),
         order,
         reduced,
-        kernel.reduced if taps <= MAX_UNROLLED else frozenset(),
+        kernel.reduced if _are_few(taps, MAX_UNROLLED) else frozenset(),
         chunks=chunks_of(kernel, order[:-1], {}),
     )

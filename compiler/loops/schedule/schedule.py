@@ -12,6 +12,7 @@ from math import prod
 
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.target import Target
+from ncc.dialects.size import by_hint, hint, is_open, largest
 
 
 class Strategy(Enum):
@@ -122,13 +123,14 @@ def short_of(kernel: Kernel, lane: int, shortest: int) -> tuple[int, int] | None
     """
     for outer, inner, true in kernel.valid_extents:
         left_out = (kernel.extents[outer] * kernel.extents[inner] - true) // shortest * shortest
-        if inner == lane and left_out:
+        if inner == lane and not is_open(left_out) and left_out:
             return outer, kernel.extents[lane] - left_out
     return None
 
 
 def tile_of(extent: int, most: int) -> int:
     """A tile of at most `most` points: the largest divisor, unless it is too small."""
+    extent = hint(extent)
     best = max(n for n in range(1, min(extent, most) + 1) if extent % n == 0)
     return best if 2 * best >= min(extent, most) else min(extent, most)
 
@@ -154,6 +156,7 @@ def chunks_of(
     return count
 
 
+@by_hint()
 def with_lane_parted(kernel: Kernel, schedule: Schedule) -> Schedule:
     """The schedule with parts of the lane as chunks, if all loops around the lane make fewer than
     half of the chunks that are wanted.
@@ -166,11 +169,12 @@ def with_lane_parted(kernel: Kernel, schedule: Schedule) -> Schedule:
     forms = (schedule.interleave, schedule.short, kernel.matrices, kernel.lanes)
     if any(form is not None for form in forms) or schedule.tiles or kernel.clipped:
         return schedule
-    chunks = prod(-(-kernel.extents[d] // schedule.points(d)) for d in around)
+    extents = [hint(extent) for extent in kernel.extents]
+    chunks = prod(-(-extents[d] // schedule.points(d)) for d in around)
     if 2 * chunks >= CHUNKS_WANTED:
         return schedule
     tile = schedule.vector * schedule.points(lane)
-    tiles, steps = kernel.extents[lane] // tile, prod(kernel.extents) // chunks
+    tiles, steps = extents[lane] // tile, prod(extents) // chunks
     parts = min(-(-CHUNKS_WANTED // chunks), steps // LEAST_PART, tiles)
     return replace(schedule, span=-(-tiles // parts) * tile) if parts > 1 else schedule
 
@@ -180,4 +184,4 @@ def parts_of_lane(kernel: Kernel, schedule: Schedule) -> int:
     if schedule.lane is None or not schedule.span:
         return 1
     tile = schedule.vector * schedule.points(schedule.lane)
-    return -(-(kernel.extents[schedule.lane] // tile * tile) // schedule.span)
+    return largest(-(-(kernel.extents[schedule.lane] // tile * tile) // schedule.span), 1)

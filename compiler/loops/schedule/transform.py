@@ -13,6 +13,7 @@ from ncc.compiler.loops.schedule.schedule import (
     vector_of,
 )
 from ncc.compiler.target import Target
+from ncc.dialects.size import hint
 
 
 def transform(kernel: Kernel, target: Target) -> Schedule | Reason:
@@ -28,7 +29,7 @@ def transform(kernel: Kernel, target: Target) -> Schedule | Reason:
     loops = TransformLoops.of(kernel)
     beside = () if kernel.bf16_split is None else ((kernel.bf16_split.pairs, 2),)
     most = 2 if beside else max(2, (target.registers - 4) // kernel.extents[loops.across])
-    rows = min(most, kernel.extents[loops.row])
+    rows = min(most, hint(kernel.extents[loops.row]))
     tile = ((loops.row, rows), (loops.column, kernel.extents[loops.column]), *beside)
     others = [d for d in kernel.parallel if d not in (loops.row, loops.column)]
     lanes = [d for d in others if loops.data.coefficients[d] == 1 and can_be_lane(kernel, d)]

@@ -17,6 +17,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block
 
+from ncc.compiler.barriers import Phased, in_phases
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit import code
@@ -26,7 +27,6 @@ from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import OwnSizes, has_sizes
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
-from ncc.compiler.loops.launch.barriers import Barriers, barriers_within
 from ncc.compiler.loops.launch.entry import (
     Argument,
     Barrier,
@@ -255,13 +255,12 @@ class _NetworkWriter:
         self.families: dict[str, _Family] = {}
         self.family_of: dict[tuple[str, int | None], _Family] = {}
         self.due: list[_Due | _DueLoop | Barrier] = []
-        self.barriers = Barriers()
         self.units: dict[str, Unit] = {}
         self.loops = 0
 
     def write(self) -> NetworkLoops:
-        for step in self.plan.steps:
-            self._step(step)
+        for phased in in_phases(self.plan.steps):
+            self._step(phased)
         script: list[Launch | LoopLaunch | Barrier] = []
         steps: list[Step] = []
         for due in self.due:
@@ -278,17 +277,13 @@ class _NetworkWriter:
             tuple(steps),
         )
 
-    def _step(self, step: AnyStep) -> None:
+    def _step(self, phased: Phased) -> None:
         """A step, behind a barrier if it depends on a step since the last one."""
-        if isinstance(step, Loop) and step.count == 1:
-            for call in step.iteration(0):
-                self._step(call)
-            return
-        inside = barriers_within(step) if isinstance(step, Loop) else frozenset[int]()
-        if self.barriers.stands_before(step, inside):
+        step = phased.step
+        if phased.waits:
             self.due.append(Barrier())
         if isinstance(step, Loop):
-            self._loop(step, inside)
+            self._loop(step, phased.inside)
         elif isinstance(step, Halo):
             self._frame(step)
         else:

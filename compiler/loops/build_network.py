@@ -50,7 +50,7 @@ from ncc.compiler.loops.schedule.chunks import chunk_count, free_outermost
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.loops.schedule.schedule import Schedule, with_lane_parted
 from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel
-from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Loop, Plan, Subview
+from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.dialects.functions import module_of
@@ -224,6 +224,10 @@ class _Due:
     """The boxes of a border, if that is what is filled: the launch tells them to the kernel."""
     steps: int | None = None
     """How often it is launched, one time after the other, where its code has steps."""
+    chunks: int | None = None
+    """In how many chunks its code is handed out; None where the unit knows."""
+    sizes: tuple[int, ...] = ()
+    """The values of the own sizes of its code."""
 
 
 @dataclass(frozen=True)
@@ -312,13 +316,16 @@ class _NetworkWriter:
         if text not in self.codes:
             name = f"code_{digest(text)[:12]}"
             function = code.outlined(call, name, self.target)
-            types = tuple(code.memrefs(function))
+            types = tuple(code.memrefs(function))[: len(call.subviews)]
             target, chunks = self.target, code.chunks(call)
             self.codes[text] = Unit(
                 name, text, types, chunks, lambda: code.outlined(call, name, target)
             )
         steps = code.steps(call)
-        self.due.append(_Due(self.codes[text], tuple(call.subviews), call.layers, steps=steps))
+        unit, subviews, sizes = self.codes[text], tuple(call.subviews), code.sizes(call)
+        chunks = code.chunks(call)
+        due = _Due(unit, subviews, call.layers, steps=steps, chunks=chunks, sizes=sizes)
+        self.due.append(due)
 
     def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
         hinted = for_the_hint(kernel)
@@ -382,7 +389,8 @@ class _NetworkWriter:
         if len(unit.types) != len(due.subviews):
             raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
         reach, chunks, numbers = unit.types, unit.chunks, tuple[int, ...]()
-        sizes: tuple[int, ...] = ()
+        sizes = due.sizes
+        chunks = unit.chunks if due.chunks is None else due.chunks
         if isinstance(due.made_by, _Family):
             (generic_op,) = due.computations
             reach = tuple(kernel_types(generic_op))

@@ -60,7 +60,7 @@ from ncc.compiler.plan import (
 from ncc.compiler.target import AVX512
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import ops_of
-from ncc.dialects.size import hint, is_open, largest, is_never_below, smallest
+from ncc.dialects.size import hint, is_open, largest, smallest
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.tiled import TiledLoopOp
 from ncc.runtime.artifact import ALIGNMENT

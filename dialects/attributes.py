@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     NoneAttr,
     StringAttr,
     SymbolRefAttr,
@@ -131,9 +132,9 @@ def filled(numbers: Sequence[int], sizes: Attribute | None) -> list[int]:
     return [number_of(next(left)) if n == DYNAMIC_INDEX else n for n in numbers]
 
 
-def extents_of(kind: TensorType[Attribute]) -> tuple[int, ...]:
+def extents_of(kind: TensorType[Attribute] | MemRefType[Attribute]) -> tuple[int, ...]:
     """The shape of a tensor type; -1 is an extent that only the run knows."""
-    if not isinstance(kind.encoding, ArrayAttr):
+    if isinstance(kind, MemRefType) or not isinstance(kind.encoding, ArrayAttr):
         return kind.get_shape()
     return tuple(filled(kind.get_shape(), kind.encoding))
 

@@ -16,6 +16,7 @@ In a kernel, operations that other dialects lack:
 
     %r = rt.dot_bytes %sum, %x, %w : vector<64xi8> into vector<16xi32>
     %v = rt.gather %x[%i, %offsets] : memref<99xf32>, vector<16xi32> -> vector<16xf32>
+    %n = rt.size {size = #rt.size<"h@224 * w@256">} : index
 
 Operations for computations that are loops from the start are in `code.py`.
 """
@@ -55,7 +56,7 @@ from xdsl.irdl import (
 from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ncc.dialects.attributes import integer, integers, symbol
+from ncc.dialects.attributes import SizeAttr, integer, integers, symbol
 from ncc.dialects.code import CODE
 
 I64Attr = IntegerAttr.constr(type=i64)
@@ -298,6 +299,20 @@ class GatherOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SizeOp(IRDLOperation):
+    """A number that depends on the shapes of the network's inputs, in the body of a computation."""
+
+    name = "rt.size"
+
+    size = prop_def(SizeAttr)
+    result = result_def(IndexType)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `:` type($result)"
+
+
+@irdl_op_definition
 class DotBytesOp(IRDLOperation):
     """Each lane of int32, plus four exact products of unsigned and signed bytes.
 
@@ -328,4 +343,7 @@ class DotBytesOp(IRDLOperation):
             raise VerifyException(f"{self.x.type} has not four bytes a lane of {self.sum.type}")
 
 
-RT = Dialect("rt", [BufferOp, LaunchOp, BarrierOp, EndOp, PrefetchOp, GatherOp, DotBytesOp, *CODE])
+_ENTRY = (BufferOp, LaunchOp, BarrierOp, EndOp)
+_KERNEL = (PrefetchOp, GatherOp, SizeOp, DotBytesOp)
+
+RT = Dialect("rt", [*_ENTRY, *_KERNEL, *CODE])

@@ -28,8 +28,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ncc.dialects.attributes import SizeAttr
 from ncc.dialects.element import is_integer, number
+from ncc.dialects.rt import SizeOp
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import Size
 
 index = IndexType()
 
@@ -367,6 +370,14 @@ def _bits(type: Attribute) -> int:
 def to_index(x: Scalar) -> Scalar:
     """An integer, or a non-negative float truncated, as an index."""
     return Apply(index, arith.IndexCastOp, (convert(x, i32),))
+
+
+def number_of_size(size: int, type: Attribute = f32) -> Scalar:
+    """An extent, or what was computed of some, as a number: a constant unless it is a size."""
+    if not isinstance(size, Size):
+        return constant(size, type)
+    value = Apply(index, SizeOp, (), (("size", SizeAttr(size)),))
+    return convert(Apply(i32, arith.IndexCastOp, (value,)), type)
 
 
 def sigmoid(x: Scalar) -> Scalar:

@@ -9,7 +9,8 @@ number where the sizes cancel. Two sizes are equal if their expressions are; no 
 
 Whoever compares a size decides for all inputs. Where that is not certain, the answer is the one
 for the hint, and `assuming` notes it: what is made then is right for those inputs only for which
-all that was assumed is true. A decision about costs takes hints: `hint(size) > 1000`.
+all that was assumed is true. A decision about costs takes hints, and assumes nothing: `by_hint` is
+for a function that takes some, `hint(size)` for a number.
 
 Python's own functions see the number (`range`, `numpy`): whatever is made by them is for the hint
 alone.
@@ -21,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Self
 
 from ncc.dialects.size_form import ZERO, Extremum, Form, Symbol, least
@@ -90,16 +92,16 @@ class Size(int):
     def __hash__(self) -> int:
         return hash(self.form)
 
-    def __lt__(self, other: int) -> bool:
+    def __lt__(self, other: float) -> bool:
         return _is_below(self, other)
 
-    def __le__(self, other: int) -> bool:
+    def __le__(self, other: float) -> bool:
         return not _is_below(other, self)
 
-    def __gt__(self, other: int) -> bool:
+    def __gt__(self, other: float) -> bool:
         return _is_below(other, self)
 
-    def __ge__(self, other: int) -> bool:
+    def __ge__(self, other: float) -> bool:
         return not _is_below(self, other)
 
     def __bool__(self) -> bool:
@@ -140,12 +142,12 @@ def is_open(*values: int) -> bool:
 
 def smallest(*values: int) -> int:
     """The least of some numbers, for all inputs."""
-    return _extremum("min", values)
+    return _extremum("min", values) if is_open(*values) else min(values)
 
 
 def largest(*values: int) -> int:
     """The largest of some numbers, for all inputs."""
-    return _extremum("max", values)
+    return _extremum("max", values) if is_open(*values) else max(values)
 
 
 def _extremum(name: str, values: tuple[int, ...]) -> int:
@@ -184,6 +186,7 @@ class Assumption:
 
 
 _assumed: ContextVar[dict[Assumption, None] | None] = ContextVar("assumed", default=None)
+_is_guessing: ContextVar[bool] = ContextVar("is_guessing", default=False)
 
 
 @contextmanager
@@ -197,14 +200,31 @@ def assuming() -> Iterator[dict[Assumption, None]]:
         _assumed.reset(token)
 
 
+@contextmanager
+def by_hint() -> Iterator[None]:
+    """Inside of the block, or of a function with this decorator, comparisons answer for the hint
+    and assume nothing: its decisions are right for all inputs, and good for some.
+
+    (`==` asks there, too, whether sizes are the same expression.)
+    """
+    token = _is_guessing.set(True)
+    try:
+        yield
+    finally:
+        _is_guessing.reset(token)
+
+
 def _assume(form: Form, relation: str) -> None:
     found = _assumed.get()
     if found is not None:
         found.setdefault(Assumption(form, relation))
 
 
-def _is_below(a: int, b: int) -> bool:
-    """Whether a < b."""
+def _is_below(a: float, b: float) -> bool:
+    """Whether a < b, where one of them is a size."""
+    a, b = floor(a) if isinstance(a, float) else a, ceil(b) if isinstance(b, float) else b
+    if _is_guessing.get():
+        return hint(a) < hint(b)
     difference = form_of(b).plus(form_of(a), -1)
     low = least(difference)
     if low is not None and low > 0:
@@ -218,11 +238,21 @@ def _is_below(a: int, b: int) -> bool:
     return found
 
 
+def is_never_below(a: int, b: int) -> bool:
+    """Whether a >= b for all inputs, as far as that can be proved."""
+    if not is_open(a, b):
+        return a >= b
+    low = least(form_of(a).plus(form_of(b), -1))
+    return low is not None and low >= 0
+
+
 def is_equal(a: int, b: int) -> bool:
     """Whether two numbers are equal: where sizes are compared, by what they are for the hint.
 
     (`==` asks whether they are the same expression.)
     """
+    if _is_guessing.get():
+        return hint(a) == hint(b)
     difference = form_of(a).plus(form_of(b), -1)
     if difference.constant is not None:
         return difference.constant == 0

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import prod
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
@@ -163,7 +163,7 @@ def expand(
 
 @lru_cache(maxsize=1024)
 def _reassociation(groups: tuple[tuple[int, ...], ...]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    return ArrayAttr([ArrayAttr([integer(axis) for axis in group]) for group in groups])
+    return ArrayAttr([ArrayAttr([IntegerAttr(axis, i64) for axis in group]) for group in groups])
 
 
 def extract_slice(x: SSAValue, begin: Sequence[int], size: Sequence[int]) -> tensor.ExtractSliceOp:

@@ -17,15 +17,16 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block
 
+from ncc.compiler.barriers import Phased, in_phases
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.emit.position import kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.own_sizes import OwnSizes, has_sizes
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
-from ncc.compiler.loops.launch.barriers import Barriers, barriers_within
 from ncc.compiler.loops.launch.entry import (
     Argument,
     Barrier,
@@ -43,6 +44,7 @@ from ncc.compiler.loops.launch.entry import (
 from ncc.compiler.loops.launch.fills import Fills
 from ncc.compiler.loops.launch.halos import boxes
 from ncc.compiler.loops.launch.locality import Sharing, handed_out_along
+from ncc.compiler.loops.schedule.any_size import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.choose import choose, named
 from ncc.compiler.loops.schedule.chunks import chunk_count, free_outermost
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
@@ -196,7 +198,7 @@ class _Family:
     @cached_property
     def unit(self) -> Unit:
         """The kernel for all of them, once all have been taken in."""
-        kernel, schedule = self.kernel, self.schedule
+        kernel, schedule = OwnSizes().of((self.kernel, self.schedule))
         text = f"{kernel.signature_text} {stable_text(schedule)}"
         name = f"{_kind(kernel)}_{digest(text)[:12]}"
 
@@ -253,13 +255,12 @@ class _NetworkWriter:
         self.families: dict[str, _Family] = {}
         self.family_of: dict[tuple[str, int | None], _Family] = {}
         self.due: list[_Due | _DueLoop | Barrier] = []
-        self.barriers = Barriers()
         self.units: dict[str, Unit] = {}
         self.loops = 0
 
     def write(self) -> NetworkLoops:
-        for step in self.plan.steps:
-            self._step(step)
+        for phased in in_phases(self.plan.steps):
+            self._step(phased)
         script: list[Launch | LoopLaunch | Barrier] = []
         steps: list[Step] = []
         for due in self.due:
@@ -276,17 +277,13 @@ class _NetworkWriter:
             tuple(steps),
         )
 
-    def _step(self, step: AnyStep) -> None:
+    def _step(self, phased: Phased) -> None:
         """A step, behind a barrier if it depends on a step since the last one."""
-        if isinstance(step, Loop) and step.count == 1:
-            for call in step.iteration(0):
-                self._step(call)
-            return
-        inside = barriers_within(step) if isinstance(step, Loop) else frozenset[int]()
-        if self.barriers.stands_before(step, inside):
+        step = phased.step
+        if phased.waits:
             self.due.append(Barrier())
         if isinstance(step, Loop):
-            self._loop(step, inside)
+            self._loop(step, phased.inside)
         elif isinstance(step, Halo):
             self._frame(step)
         else:
@@ -324,22 +321,25 @@ class _NetworkWriter:
         self.due.append(_Due(self.codes[text], tuple(call.subviews), call.layers, steps=steps))
 
     def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
-        outermost = self.sharing.outermost(kernel, subviews) if self.sharing else None
+        hinted = for_the_hint(kernel)
+        outermost = self.sharing.outermost(hinted, subviews) if self.sharing else None
         key = kernel.signature_text, outermost
         if key not in self.family_of:
-            self.family_of[key] = self._family(kernel, outermost)
+            self.family_of[key] = self._family(kernel, hinted, outermost)
         family = self.family_of[key]
         if self.sharing:
-            self.sharing.note(kernel, subviews, family.schedule)
+            self.sharing.note(hinted, subviews, family.schedule)
         self.due.append(_Due(family, tuple(subviews), layers, (kernel,)))
 
-    def _family(self, kernel: Kernel, along: int | None) -> _Family:
+    def _family(self, kernel: Kernel, hinted: Kernel, along: int | None) -> _Family:
+        """hinted: the kernel for which a schedule is chosen."""
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
-        schedule = named(kernel, self.target, text) if text is not None else None
-        schedule = handed_out_along(kernel, schedule or choose(kernel, self.target), along)
+        schedule = named(hinted, self.target, text) if text is not None else None
+        schedule = handed_out_along(hinted, schedule or choose(hinted, self.target), along)
         if self.sharing:
-            schedule = with_lane_parted(kernel, schedule)
-        outermost = free_outermost(kernel, schedule)
+            schedule = with_lane_parted(hinted, schedule)
+        schedule = for_any_size(kernel, schedule)
+        outermost = None if has_sizes(kernel) else free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:
             extents[outermost] = 1
@@ -382,15 +382,20 @@ class _NetworkWriter:
         if len(unit.types) != len(due.subviews):
             raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
         reach, chunks, numbers = unit.types, unit.chunks, tuple[int, ...]()
+        sizes: tuple[int, ...] = ()
         if isinstance(due.made_by, _Family):
             (generic_op,) = due.computations
             reach = tuple(kernel_types(generic_op))
             chunks = chunk_count(generic_op, due.made_by.schedule)
+            own = OwnSizes()
+            own.of((generic_op, due.made_by.schedule))
+            sizes = tuple(own.values)
         elif due.fills is not None:
             reach, chunks, numbers = (due.fills.reach,), due.fills.chunks, due.fills.numbers
         arguments = tuple(map(self._argument, due.subviews, unit.types, reach))
         step = Step(unit.name, due.layers, chunks, due.subviews, due.computations)
-        return Launch(unit.name, chunks, arguments, numbers, due.steps is not None), step
+        is_told = due.steps is not None
+        return Launch(unit.name, chunks, arguments, numbers, is_told, sizes=sizes), step
 
     def _argument(
         self, subview: Subview, type: MemRefType[Attribute], reach: MemRefType[Attribute]

@@ -52,6 +52,7 @@ from ncc.compiler.linalg.rewrite.parts import (
 )
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import hint, is_open
 from ncc.dialects.structured import pad_sides
 
 BETTER = 2 / 3
@@ -118,7 +119,7 @@ class Chain:
         The most that leave some of the room. Strips of equal height come first: they have the most
         kernels in common.
         """
-        height = shape_of(self.last.results[0])[ROWS]
+        height = hint(shape_of(self.last.results[0])[ROWS])
         counts = range(2, min(most, height // 2) + 1)
         by_evenness = sorted(counts, key=lambda n: height % n != 0)
         bytes = {-(-height // n): self._bytes(self.last, -(-height // n)) for n in by_evenness}
@@ -133,7 +134,7 @@ class Chain:
             if source in self.computations and isinstance(source, GenericOp):
                 first, last = span(access, linalg_op, ROWS, 0, rows)
                 if not linalg_op.is_pointwise:
-                    total += _memory(access.value, last - first)
+                    total += hint(_memory(access.value, last - first))
                 total += self._bytes(source, last - first)
         return total
 
@@ -158,7 +159,7 @@ def chains(block: Block, target: Target) -> Iterator[Chain]:
             longer = Chain([*chain.computations, *mine.computations])
             if len(longer.computations) > MOST_COMPUTATIONS:
                 continue
-            kept = _memory(access.value, shape_of(access.value)[ROWS]) >= large
+            kept = hint(_memory(access.value, shape_of(access.value)[ROWS])) >= large
             if linalg_op.is_pointwise or (kept and longer.pays(target)):
                 mine.computations = longer.computations
                 del ending_with[chain.last]
@@ -173,8 +174,10 @@ def view_moves(access: TensorAccess, linalg_op: LinalgOp) -> bool:
 
 
 def _by_rows(op: GenericOp) -> bool:
-    """Whether each row of the result depends on a window of rows of the operands."""
-    return is_image(LinalgOp(op), moves_by_rows)
+    """Whether each row of the result depends on a window of rows of the operands, and the number
+    of rows is known: strips are not a loop.
+    """
+    return not is_open(*shape_of(op.results[0])) and is_image(LinalgOp(op), moves_by_rows)
 
 
 def moves_by_rows(access: TensorAccess, linalg_op: LinalgOp) -> bool:

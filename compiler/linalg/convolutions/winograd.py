@@ -148,8 +148,8 @@ def transformed(
         tiles = [t, u]
         data = x[(i, *z, t * step + k, u * across + m)]
     else:
-        names = f"i p q {slices} t:{rows} e:{down_phases} u:{columns} f:{phases} k m"
-        i, p, q, *z, t, e, u, f, k, m = b.loops(names)
+        names = f"i p q {slices} t e u f k m"
+        i, p, q, *z, t, e, u, f, k, m = b.loops(names, t=rows, e=down_phases, u=columns, f=phases)
         tiles = [t, e, u, f]
         row, column = t * step + k, u * across + m
         data = x[(i, *z, row * down_phases + e, column * phases + f)]

@@ -45,6 +45,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.parts import loop_along, reach, start
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import is_open, smallest
 from ncc.dialects.structured import offsets_of, pad_sides
 from ncc.dialects.tiled import TiledLoopOp, Window, YieldOp
 
@@ -93,6 +94,11 @@ def _pieces(b: Builder, chain: TileChain) -> Iterator[Mapping[SSAValue, Tensor]]
     """The results of the loop, then of each iteration behind it."""
     steps = {value: chain.along[value].step for value in chain.results}
     count = chain.whole()
+    if is_open(count):
+        yield _loop(b, chain, count, steps)
+        rest = {v: shape_of(v)[chain.along[v].axis] - count * step for v, step in steps.items()}
+        yield _Iteration(chain, b, count, rest, partial(_window, b, count)).run()
+        return
     number = count if count > 1 else 0
     if count > 1:
         yield _loop(b, chain, count, steps)
@@ -213,5 +219,5 @@ class _Iteration:
             if outer == loop_along(linalg_op, along.axis):
                 within = linalg_op.extents[inner]
                 before = self.number * along.step * within
-                valid = min(valid - before, self.sizes[linalg_op.op.results[0]] * within)
+                valid = smallest(valid - before, self.sizes[linalg_op.op.results[0]] * within)
             yield outer, inner, valid

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.body import PointPart
 from ncc.compiler.loops.emit.position import Part, Point
+from ncc.dialects.size import is_open
 
 Step: TypeAlias = Callable[[list[SSAValue]], list[SSAValue]]
 """The accumulators after one step."""
@@ -75,7 +76,7 @@ class Sums(Part):
         self, loop: int, first: int, trips: int, values: list[SSAValue], inner: Step
     ) -> list[SSAValue]:
         """One of them, unrolled if the schedule says so."""
-        if trips > 1 and loop not in self.schedule.unroll:
+        if is_open(trips) or (trips > 1 and loop not in self.schedule.unroll):
             return self.position.iterations(loop, first, first + trips, values, inner)
         for i in range(first, first + trips):
             self.state.bases[loop] = i

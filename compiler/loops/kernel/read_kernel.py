@@ -22,7 +22,15 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.loops.kernel.k_split import k_split
-from ncc.compiler.loops.kernel.kernel import Access, Bf16Split, Captured, GatherTable, Kernel, Stage
+from ncc.compiler.loops.kernel.kernel import (
+    Access,
+    Bf16Split,
+    Captured,
+    GatherTable,
+    Kernel,
+    Stage,
+    size_ops,
+)
 from ncc.compiler.loops.kernel.normal_form import normalised
 from ncc.compiler.loops.kernel.padding_lanes import padding_lanes
 from ncc.compiler.loops.kernel.products import product_of
@@ -45,6 +53,7 @@ def kernel_of(call: Call, target: Target | None = None) -> Kernel:
     """
     reader = _Reader(call)
     kernel = reader.read()
+    kernel = replace(kernel, body_sizes=tuple(op.size.data for op in size_ops(kernel.stages)))
     if target is not None and kernel.reduced and kernel.accumulates:
         kernel = replace(
             kernel, valid_extents=(*kernel.valid_extents, *reader.padding_lanes(kernel, target))

@@ -102,7 +102,7 @@ class Launch:
     """All threads run a kernel on chunks until all are taken.
 
     numbers: what it is told besides. is_told_iteration: whether it is told that of its loop as
-    well. at_once: chunks that count as one.
+    well. at_once: chunks that count as one. sizes: the values of the kernel's own sizes.
     """
 
     kernel: str
@@ -111,6 +111,7 @@ class Launch:
     numbers: tuple[int, ...] = ()
     is_told_iteration: bool = False
     at_once: int = 1
+    sizes: tuple[int, ...] = ()
 
     @property
     def told(self) -> int:

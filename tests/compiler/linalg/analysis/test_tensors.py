@@ -10,8 +10,8 @@ from xdsl.ir import Block
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant, pad_value, weights_of
-from ncc.dialects.structured import pad_sides
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 

@@ -83,7 +83,7 @@ class Model:
         self._fixed = None
         if artifact.sizes is None:
             self._fixed = Sized(artifact.arena_bytes, (None,) * len(self.outputs))
-        self._sized: dict[Shapes, Sized] = {}
+        self._known: dict[Shapes, Sized | str] = {}
         self._dynamic = [binding for binding in self.outputs if binding.dynamic]
         # Contexts that no call is using. pop and append of a list are atomic: no lock is needed
         # that a fork could leave locked.
@@ -144,22 +144,25 @@ class Model:
         results = self._run(feeds)
         return {name: results[name] for name in wanted}
 
-    def sized(self, shapes: Shapes) -> Sized | str:
+    def is_for(self, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+        """Whether the code is right for inputs of these shapes."""
+        found = tuple(shapes[binding.name] for binding in self.inputs)
+        admitted = (b.admits(shape) for b, shape in zip(self.inputs, found, strict=True))
+        return all(admitted) and isinstance(self._sized(found), Sized)
+
+    def _sized(self, shapes: Shapes) -> Sized | str:
         """What a run with inputs of these shapes needs; or why the code is not for them.
 
         Where shapes are open, that is computed, and kept for the last sets of shapes.
         """
         if self._fixed is not None:
             return self._fixed
-        found = self._sized.get(shapes)
-        if found is None and self.artifact.sizes is not None:
-            answer = self.artifact.sizes.at(shapes)
-            if isinstance(answer, str):
-                return answer
-            if len(self._sized) >= MOST_SIZES:
-                self._sized.clear()
-            found = self._sized[shapes] = answer
-        assert found is not None
+        found = self._known.get(shapes)
+        if found is None:
+            assert self.artifact.sizes is not None
+            if len(self._known) >= MOST_SIZES:
+                self._known.clear()
+            found = self._known[shapes] = self.artifact.sizes.at(shapes)
         return found
 
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
@@ -185,7 +188,7 @@ class Model:
 
     def _sized_of(self, arrays: Sequence[Array]) -> Sized:
         """What a run with these arrays needs. Raises InputError where the code is not for them."""
-        sized = self.sized(tuple(array.shape for array in arrays))
+        sized = self._sized(tuple(array.shape for array in arrays))
         if isinstance(sized, Sized):
             return sized
         open_ones = [(b, array) for b, array in zip(self.inputs, arrays, strict=True) if b.is_open]

@@ -31,17 +31,18 @@ def symbols_of(inputs: Iterable[Sequence[int]]) -> dict[Symbol, tuple[int, int]]
     found: dict[Symbol, tuple[int, int]] = {}
     for place, shape in enumerate(inputs):
         for axis, extent in enumerate(shape):
-            if isinstance(extent, Size):
-                found.setdefault(symbol_of(extent), (place, axis))
+            symbol = symbol_in(extent)
+            if symbol is not None:
+                found.setdefault(symbol, (place, axis))
     return found
 
 
-def symbol_of(extent: Size) -> Symbol:
-    """The symbol that an extent of an input is."""
-    match extent.form.terms:
-        case [((Symbol() as symbol,), 1)]:
+def symbol_in(extent: int) -> Symbol | None:
+    """The symbol that an open extent of an input is."""
+    match form_of(extent).terms:
+        case (((Symbol() as symbol,), 1),):
             return symbol
-    raise CompilerBug(f"an extent of an input is {extent}")
+    return None
 
 
 def sizes_of(

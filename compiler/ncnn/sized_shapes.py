@@ -61,8 +61,7 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
             continue
         if name in emptied or settling or waiting & growing:
             raise Unsupported(
-                f"open input {name!r} beside inputs that grow, or whose values decide "
-                "shapes",
+                f"open input {name!r} beside inputs that grow, or whose values decide shapes",
                 nearest="a compilation for each shape",
             )
         ranges = options.ranges.get(name, (ANY,) * len(shape))

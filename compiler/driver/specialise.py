@@ -397,7 +397,7 @@ def are_open(inputs: Iterable[OpenBinding]) -> bool:
 
 def require_shapes(bindings: Iterable[Binding]) -> None:
     """Raise the InputError that names all bindings with an open shape, and two ways to say one."""
-    unknown = [b for b in bindings if isinstance(b, OpenBinding) and b.is_open]
+    unknown = [binding for binding in bindings if binding.is_open]
     if not unknown:
         return
     first = unknown[0]

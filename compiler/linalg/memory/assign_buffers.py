@@ -165,7 +165,7 @@ class Placement:
 
     def _is_clip(self, op: Operation) -> bool:
         """Whether op keeps just the box that the kernels behind it write."""
-        if not isinstance(op, tensor.ExtractSliceOp) or any(offsets_of(op)):
+        if not isinstance(op, tensor.ExtractSliceOp) or any(n != 0 for n in offsets_of(op)):
             return False
         return self._is_clipped(op.source)
 
@@ -265,8 +265,7 @@ class Placement:
         if isinstance(op, ConstantOp | arith.ConstantOp):
             return self._root(value, Kind.CONSTANT)
         if isinstance(op, tensor.ExtractSliceOp) and not self._is_clip(op):
-            begin = [int(n) for n in offsets_of(op)]
-            return self._subview(op.source).moved(begin)
+            return self._subview(op.source).moved(offsets_of(op))
         if isinstance(op, RESHAPES):
             subview = self._forward(op)
             if subview is None:

@@ -25,6 +25,7 @@ from ncc.compiler.linalg.memory.add_in_place import taken_over
 from ncc.compiler.linalg.memory.alive import touches
 from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Loop, Subview, halos_of, touched
 from ncc.dialects.attributes import extents_of
+from ncc.dialects.size import is_never_below
 
 Shared: TypeAlias = Mapping[Buffer, tuple[Buffer, int]]
 """Buffers in the memory of another buffer: the distance between their beginnings, in bytes."""
@@ -82,11 +83,15 @@ def _may_share(call: Call) -> bool:
 
 
 def _are_apart(one: Subview, other: Subview, shape: Sequence[int]) -> bool:
-    """Whether two boxes of that shape have no element in common, because of one axis."""
-    distance, outer = abs(one.offset - other.offset), None
+    """Whether it is certain that two boxes of that shape have no element in common, because of one
+    axis.
+    """
+    begin, end = one.offset, other.offset
+    distance, outer = end - begin if is_never_below(end, begin) else begin - end, None
     for extent, stride in zip(shape, one.strides, strict=True):
         cells, rest = divmod(distance, stride)
-        if not rest and cells >= extent and (outer is None or (cells + extent) * stride <= outer):
+        whole = rest == 0 and is_never_below(cells, extent)
+        if whole and (outer is None or is_never_below(outer, (cells + extent) * stride)):
             return True
         outer = stride
     return False

@@ -156,4 +156,5 @@ def _takes_none(value: SSAValue) -> bool:
 
 
 def _bytes(value: SSAValue) -> int:
+    """For the hint, if it depends on the inputs: rooms are about costs."""
     return hint(element_bytes(element_of(value)) * elements_of(shape_of(value)))

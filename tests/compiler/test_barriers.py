@@ -12,7 +12,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
-from ncc.compiler.loops.launch.barriers import Barriers, Touched, barriers_within
+from ncc.compiler.barriers import Barriers, Touched, barriers_within
 from ncc.compiler.plan import Buffer, Call, Kind, Loop, Subview
 from tests.compiler.loops.rolled import moving
 

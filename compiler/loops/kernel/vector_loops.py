@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.kernel.kernel import Kernel, Stage
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import hint, is_open
 
 LARGEST_OFFSET = 2**31 - 1
 """The largest offset of an element that is gathered, in int32."""
@@ -84,7 +85,9 @@ def interleaved_loops(kernel: Kernel) -> tuple[int, int] | None:
 def _interleaves(kernel: Kernel, lane: int, members: int) -> bool:
     """Whether some accesses have just the elements of one loop between neighbours of the other."""
     count = kernel.extents[members]
-    if not 2 <= count <= MOST_INTERLEAVED or kernel.extents[lane] <= count:
+    if is_open(count) or not 2 <= count <= MOST_INTERLEAVED:
+        return False
+    if hint(kernel.extents[lane]) <= count:
         return False
     if not kernel.store.coefficients[lane]:  # as for every reduced loop
         return False

@@ -39,10 +39,14 @@ Weights: TypeAlias = "bytes | bytearray | memoryview | mmap.mmap | np.ndarray[An
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
 FORMAT = "ncc"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
-# The buffers of a run, by number: state of the threads, arena, weights, then inputs, then outputs.
-STATE_BUFFER, ARENA_BUFFER, WEIGHTS_BUFFER, FIRST_BUFFER = range(4)
+# The buffers of a run, by number: state of the threads, arena, weights, numbers that depend on the
+# shapes of the inputs, then inputs, then outputs.
+STATE_BUFFER, ARENA_BUFFER, WEIGHTS_BUFFER, NUMBERS_BUFFER, FIRST_BUFFER = range(5)
+
+# The word of the numbers (int64) behind the one in which compiled code notes which run it is.
+FIRST_NUMBER = 1
 
 # Of buffers, and of every value in the arena and the weights: a cache line, an AVX-512 register.
 ALIGNMENT = 64

@@ -3,7 +3,7 @@
 A kernel is named after what it computes, so that equal kernels of all networks have one name. Its
 loops are written when they are asked for: whoever holds its machine code already need not ask.
 
-Where threads have to wait for each other, `barriers.py` says.
+Where threads have to wait for each other, `compiler/barriers.py` says.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.emit.emitter import write
-from ncc.compiler.loops.emit.position import kernel_types
+from ncc.compiler.loops.emit.position import kernel_reaches, kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import OwnSizes, has_sizes
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
-from ncc.compiler.loops.launch.entry import (
+from ncc.compiler.loops.launch.entry import write_loops, write_run
+from ncc.compiler.loops.launch.fills import Fills
+from ncc.compiler.loops.launch.halos import boxes
+from ncc.compiler.loops.launch.locality import Sharing, handed_out_along
+from ncc.compiler.loops.launch.numbers import Number
+from ncc.compiler.loops.launch.script import (
     Argument,
     Barrier,
     Launch,
@@ -35,15 +40,12 @@ from ncc.compiler.loops.launch.entry import (
     Script,
     Timestamps,
     bytes_of,
+    chunks_of,
     declarations,
     promise_separate,
     separate_arguments,
-    write_loops,
-    write_run,
+    table_of,
 )
-from ncc.compiler.loops.launch.fills import Fills
-from ncc.compiler.loops.launch.halos import boxes
-from ncc.compiler.loops.launch.locality import Sharing, handed_out_along
 from ncc.compiler.loops.schedule.any_size import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.choose import choose, named
 from ncc.compiler.loops.schedule.chunks import chunk_count, free_outermost
@@ -52,7 +54,7 @@ from ncc.compiler.loops.schedule.schedule import Schedule, with_lane_parted
 from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.compiler.target import Target
-from ncc.dialects.element import element_of
+from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.functions import module_of
 from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
 
@@ -129,6 +131,16 @@ class NetworkLoops:
     script: Script
     steps: tuple[Step, ...]
     timestamps: Timestamps | None = None
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """What depends on the shapes of the inputs: the run tells it to the entry point."""
+        return tuple(table_of(self.script).numbers)
+
+    @property
+    def chunks(self) -> int:
+        """How many times threads can take some in a run: fewer than `rt.MOST_CHUNKS`."""
+        return chunks_of(self.script)
 
     def module(self) -> ModuleOp:
         """All of it as one module."""
@@ -388,26 +400,26 @@ class _NetworkWriter:
         self.units[unit.name] = unit
         if len(unit.types) != len(due.subviews):
             raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
-        reach, chunks, numbers = unit.types, unit.chunks, tuple[int, ...]()
-        sizes = due.sizes
+        reaches, numbers, sizes = list(map(bytes_of, unit.types)), tuple[int, ...](), due.sizes
         chunks = unit.chunks if due.chunks is None else due.chunks
         if isinstance(due.made_by, _Family):
             (generic_op,) = due.computations
-            reach = tuple(kernel_types(generic_op))
+            elements = map(dtype_of, generic_op.element_types)
+            reached = zip(kernel_reaches(generic_op), elements, strict=True)
+            reaches = [count * dtype.itemsize for count, dtype in reached]
             chunks = chunk_count(generic_op, due.made_by.schedule)
             own = OwnSizes()
             own.of((generic_op, due.made_by.schedule))
             sizes = tuple(own.values)
         elif due.fills is not None:
-            reach, chunks, numbers = (due.fills.reach,), due.fills.chunks, due.fills.numbers
-        arguments = tuple(map(self._argument, due.subviews, unit.types, reach))
+            reaches, chunks, numbers = [due.fills.reach], due.fills.chunks, due.fills.numbers
+        arguments = tuple(map(self._argument, due.subviews, unit.types, reaches))
         step = Step(unit.name, due.layers, chunks, due.subviews, due.computations)
         is_told = due.steps is not None
         return Launch(unit.name, chunks, arguments, numbers, is_told, sizes=sizes), step
 
-    def _argument(
-        self, subview: Subview, type: MemRefType[Attribute], reach: MemRefType[Attribute]
-    ) -> Argument:
+    def _argument(self, subview: Subview, type: MemRefType[Attribute], reach: int) -> Argument:
+        """reach: how many bytes of it are touched."""
         buffer = subview.buffer
         number = {
             Kind.ARENA: ARENA_BUFFER,
@@ -417,7 +429,7 @@ class _NetworkWriter:
         }[buffer.kind]
         offset = buffer.byte_offset + subview.offset * buffer.element_bytes
         further = subview.further * buffer.element_bytes
-        return Argument(number, offset, type, bytes_of(reach), by_iteration=further)
+        return Argument(number, offset, type, reach, by_iteration=further, part=buffer.part)
 
     def _frame(self, halo: Halo) -> None:
         """One constant in every box of the border, by one kernel."""

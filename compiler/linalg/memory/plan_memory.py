@@ -222,11 +222,11 @@ def _lay_out(
         if smaller < size:
             offsets, size, first_of = apart, smaller, {buffer: buffer for buffer in alive}
     is_laid_out = not is_open(*(buffer.bytes for buffer in alive))
-    numbers = {first: number for number, first in enumerate(dict.fromkeys(first_of.values()))}
+    numbers = {buffer: number for number, buffer in enumerate(dict.fromkeys(first_of.values()))}
     for buffer in alive:
-        first = first_of[buffer]
-        buffer.byte_offset = offsets[first] if is_laid_out else 0
-        buffer.part = None if is_laid_out else numbers[first]
+        beginning = first_of[buffer]
+        buffer.byte_offset = offsets[beginning] if is_laid_out else 0
+        buffer.part = None if is_laid_out else numbers[beginning]
     for buffer, (whole, begin) in within.items():
         buffer.byte_offset = whole.byte_offset + begin
         buffer.part = whole.part

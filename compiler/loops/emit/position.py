@@ -46,8 +46,8 @@ class State:
         return found
 
 
-def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
-    """The memrefs of a kernel's arguments: up to the last element that it accesses."""
+def kernel_reaches(kernel: Kernel) -> list[int]:
+    """How many elements of its arguments a kernel reaches: up to the last that it accesses."""
     sizes = [1] * len(kernel.element_types)
     for access in kernel.accesses():
         reach = zip(access.coefficients, kernel.extents, strict=True)
@@ -57,7 +57,12 @@ def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
         if held is not None and access is held.store:
             size += held.distance + (-held.back if kernel.unpaired is None else held.to_odd)
         sizes[access.argument] = largest(sizes[access.argument], size)
-    reaches = [DYNAMIC_INDEX if is_open(size) else size for size in sizes]
+    return sizes
+
+
+def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
+    """The memrefs of a kernel's arguments, so far as it reaches."""
+    reaches = [DYNAMIC_INDEX if is_open(size) else size for size in kernel_reaches(kernel)]
     return [memory_type(t, n) for t, n in zip(kernel.element_types, reaches, strict=True)]
 
 

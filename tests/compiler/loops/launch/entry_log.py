@@ -16,14 +16,14 @@ from xdsl.interpreter import (
 )
 from xdsl.interpreters import arith, func, scf
 
-from ncc.compiler.loops.launch.entry import (
+from ncc.compiler.loops.launch.entry import write_run
+from ncc.compiler.loops.launch.script import (
     Argument,
     Barrier,
     Launch,
     LoopLaunch,
     Script,
     declarations,
-    write_run,
 )
 from ncc.dialects import rt
 from ncc.dialects.functions import module_of

@@ -11,7 +11,8 @@ from hypothesis.strategies import integers
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, f32
 
-from ncc.compiler.loops.launch.entry import (
+from ncc.compiler.loops.launch.entry import write_loops, write_run
+from ncc.compiler.loops.launch.script import (
     Argument,
     Barrier,
     Launch,
@@ -23,8 +24,6 @@ from ncc.compiler.loops.launch.entry import (
     launches_of,
     promise_separate,
     separate_arguments,
-    write_loops,
-    write_run,
 )
 from ncc.dialects import rt
 from tests.compiler.loops.launch.entry_log import EARLIER, events, unrolled

@@ -132,6 +132,11 @@ def filled(numbers: Sequence[int], sizes: Attribute | None) -> list[int]:
     return [number_of(next(left)) if n == DYNAMIC_INDEX else n for n in numbers]
 
 
+def memref_type(element: Attribute, shape: Sequence[int]) -> MemRefType[Attribute]:
+    """The type of contiguous memory; an extent that depends on the inputs is left out."""
+    return MemRefType(element, known(shape))
+
+
 def extents_of(kind: TensorType[Attribute] | MemRefType[Attribute]) -> tuple[int, ...]:
     """The shape of a tensor type; -1 is an extent that only the run knows."""
     if isinstance(kind, MemRefType) or not isinstance(kind.encoding, ArrayAttr):

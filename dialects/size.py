@@ -48,14 +48,20 @@ class Size(int):
         return Size.of(Form.atom(Symbol(name, hint, least, most)))
 
     def __add__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size.of(self.form.plus(form_of(other)))
 
     __radd__ = __add__
 
     def __sub__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size.of(self.form.plus(form_of(other), -1))
 
     def __rsub__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size.of(form_of(other).plus(self.form, -1))
 
     def __neg__(self) -> int:
@@ -69,15 +75,23 @@ class Size(int):
     __rmul__ = __mul__
 
     def __floordiv__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size.of(self.form.over(form_of(other)))
 
     def __rfloordiv__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
         return Size.of(form_of(other).over(self.form))
 
     def __mod__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
         return self - self // other * other
 
     def __rmod__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
         return other - other // self * self
 
     def __divmod__(self, other: int) -> tuple[int, int]:

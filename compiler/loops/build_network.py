@@ -236,6 +236,10 @@ class _Due:
     """The boxes of a border, if that is what is filled: the launch tells them to the kernel."""
     steps: int | None = None
     """How often it is launched, one time after the other, where its code has steps."""
+    chunks: int | None = None
+    """In how many chunks its code is handed out; None where the unit knows."""
+    sizes: tuple[int, ...] = ()
+    """The values of the own sizes of its code."""
 
 
 @dataclass(frozen=True)
@@ -324,13 +328,16 @@ class _NetworkWriter:
         if text not in self.codes:
             name = f"code_{digest(text)[:12]}"
             function = code.outlined(call, name, self.target)
-            types = tuple(code.memrefs(function))
+            types = tuple(code.memrefs(function))[: len(call.subviews)]
             target, chunks = self.target, code.chunks(call)
             self.codes[text] = Unit(
                 name, text, types, chunks, lambda: code.outlined(call, name, target)
             )
         steps = code.steps(call)
-        self.due.append(_Due(self.codes[text], tuple(call.subviews), call.layers, steps=steps))
+        unit, subviews, sizes = self.codes[text], tuple(call.subviews), code.sizes(call)
+        chunks = code.chunks(call)
+        due = _Due(unit, subviews, call.layers, steps=steps, chunks=chunks, sizes=sizes)
+        self.due.append(due)
 
     def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
         hinted = for_the_hint(kernel)
@@ -393,8 +400,8 @@ class _NetworkWriter:
         self.units[unit.name] = unit
         if len(unit.types) != len(due.subviews):
             raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
-        reaches, chunks, numbers = list(map(bytes_of, unit.types)), unit.chunks, tuple[int, ...]()
-        sizes: tuple[int, ...] = ()
+        reaches, numbers, sizes = list(map(bytes_of, unit.types)), tuple[int, ...](), due.sizes
+        chunks = unit.chunks if due.chunks is None else due.chunks
         if isinstance(due.made_by, _Family):
             (generic_op,) = due.computations
             elements = map(dtype_of, generic_op.element_types)

@@ -48,7 +48,7 @@ class OpenLoops(Part):
         return not goes_on and not any(read in stored for read in reads)
 
     def whole_or_points(self, write: Callable[[], None]) -> None:
-        """The code for extents that tiles fit into, and the same point by point for smaller ones."""
+        """The code for extents that tiles fit into, and point by point for smaller ones."""
         needed = list(self._needed()) if self.can_store_again else []
         if not needed:
             write()

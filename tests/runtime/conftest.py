@@ -32,7 +32,7 @@ define internal ptr @buffer(ptr %buffers, i64 %number) {
 define internal void @add(ptr %buffers, i64 %i, i64 %tid) {
   %arena = call ptr @buffer(ptr %buffers, i64 1)
   %weights = call ptr @buffer(ptr %buffers, i64 2)
-  %x = call ptr @buffer(ptr %buffers, i64 3)
+  %x = call ptr @buffer(ptr %buffers, i64 4)
   %shift = load float, ptr %weights
   %x.i = getelementptr float, ptr %x, i64 %i
   %a.i = getelementptr float, ptr %arena, i64 %i
@@ -44,7 +44,7 @@ define internal void @add(ptr %buffers, i64 %i, i64 %tid) {
 
 define internal void @turn(ptr %buffers, i64 %j, i64 %tid) {
   %arena = call ptr @buffer(ptr %buffers, i64 1)
-  %y = call ptr @buffer(ptr %buffers, i64 4)
+  %y = call ptr @buffer(ptr %buffers, i64 5)
   %from = sub i64 11, %j
   %a.j = getelementptr float, ptr %arena, i64 %from
   %y.j = getelementptr float, ptr %y, i64 %j
@@ -56,8 +56,8 @@ define internal void @turn(ptr %buffers, i64 %j, i64 %tid) {
 
 define internal void @list(ptr %buffers, i64 %i, i64 %tid) {
 entry:
-  %x = call ptr @buffer(ptr %buffers, i64 3)
-  %rows = call ptr @buffer(ptr %buffers, i64 5)
+  %x = call ptr @buffer(ptr %buffers, i64 4)
+  %rows = call ptr @buffer(ptr %buffers, i64 6)
   br label %scan
 scan:
   %k = phi i64 [0, %entry], [%k.next, %scan.end]

@@ -2,7 +2,7 @@
 
     func.func @run(%buffers: !llvm.ptr, %thread: index, %threads: index, %before: index) {
       %none = arith.constant 0 : index
-      %x = rt.buffer %buffers[3] : memref<150528xf32>
+      %x = rt.buffer %buffers[4] : memref<150528xf32>
       %did = rt.launch 56 of @contraction_8d04ab2c91f3(%x, %w, %y) after 0, %none,
                %buffers, %thread, %threads, %before : (...)
       rt.barrier %did until 56, %buffers, %threads, %before

@@ -15,6 +15,7 @@ from llvmlite import binding
 
 from ncc.compiler.llvm.threads import threads_text
 from ncc.runtime import cpu
+from ncc.runtime.artifact import FIRST_BUFFER
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
@@ -256,7 +257,7 @@ class Stage:
         self.state = Memory(state_bytes(16))
         self.cells = Memory(8192)
         self.pools: list[Memory] = []
-        self.pointers = (ctypes.c_void_p * 2)(self.state.address, self.cells.address)
+        self.pointers = (ctypes.c_void_p * FIRST_BUFFER)(self.state.address, self.cells.address)
         self.buffers = ctypes.addressof(self.pointers)
 
     def call(self, name: str, *arguments: int) -> None:

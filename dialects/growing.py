@@ -89,5 +89,5 @@ def blob_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]
     grows = [n for n in shape if isinstance(n, Growing)]
     known = [DYNAMIC_INDEX if n == DYNAMIC or n in grows else n for n in shape]
     if not grows:
-        return tensor_type(element, shape)
+        return tensor_type(element, known)
     return TensorType(element, known, *map(GrowingAttr, grows))

@@ -47,6 +47,7 @@ from ncc.dialects.scalar import (
     scalar,
 )
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import is_equal
 from ncc.dialects.structured import PARALLEL, REDUCTION, shape_of_tensor
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
@@ -139,7 +140,7 @@ class Builder:
         """out[to] = of. Elements of `into` that `to` does not reach stay (for strided results)."""
         return self._compute(to, (), scalar(of), None, into)
 
-    def scaled(self, x: Tensor, factor: float) -> Tensor:
+    def scaled(self, x: Tensor, factor: Operand) -> Tensor:
         """x times a number."""
         at = self.loops_of(x.shape)
         return self.map(at, x[at] * factor)
@@ -304,9 +305,9 @@ class Builder:
         """The same elements in the same order under another shape."""
         if tuple(shape) == x.shape:
             return x
-        if prod(shape) != prod(x.shape):
+        if not is_equal(prod(shape), prod(x.shape)):
             raise ValueError(f"{x.shape} has not as many elements as {tuple(shape)}")
-        flat = self.collapse(x, [list(range(x.rank))])
+        flat = self.named(self.collapse(x, [list(range(x.rank))]), [prod(shape)])
         return self.expand(flat, [list(range(len(shape)))], shape)
 
     def slice(self, x: Tensor, begin: Sequence[int], size: Sequence[int]) -> Tensor:
@@ -314,6 +315,10 @@ class Builder:
         if tuple(size) == x.shape:
             return x
         return self._add(structured.extract_slice(x.value, begin, size))
+
+    def named(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """x, of which the extents are assumed to be those of a shape, under these expressions."""
+        return self.slice(x, [0] * x.rank, shape)
 
     def cut(self, x: Tensor, axis: int, begin: int, end: int) -> Tensor:
         """The elements [begin, end) of x along an axis."""

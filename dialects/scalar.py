@@ -380,6 +380,11 @@ def number_of_size(size: int, type: Attribute = f32) -> Scalar:
     return convert(Apply(i32, arith.IndexCastOp, (value,)), type)
 
 
+def over_size(value: float, size: int) -> Operand:
+    """A number over an extent: a constant unless that is a size."""
+    return value / number_of_size(size) if isinstance(size, Size) else value / size
+
+
 def sigmoid(x: Scalar) -> Scalar:
     """1 / (1 + exp(-x))."""
     return 1.0 / (exp(-x) + 1.0)

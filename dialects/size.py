@@ -18,7 +18,7 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -139,6 +139,10 @@ class Size(int):
         return Size.of, (self.form,)
 
 
+class NeedsNumbers(NotImplementedError):
+    """What is asked for cannot be done with sizes: it needs the extents as numbers."""
+
+
 def form_of(value: int) -> Form:
     """The expression of a size, or of a number."""
     return value.form if isinstance(value, Size) else Form.number(int(value))
@@ -204,14 +208,20 @@ _is_guessing: ContextVar[bool] = ContextVar("is_guessing", default=False)
 
 
 @contextmanager
-def assuming() -> Iterator[dict[Assumption, None]]:
-    """All that comparisons of sizes inside of the block take for granted, in order."""
+def assuming(kept: bool = True) -> Iterator[dict[Assumption, None]]:
+    """All that comparisons of sizes inside of the block take for granted, in order.
+
+    kept: whether a block around this one assumes it, too.
+    """
     found: dict[Assumption, None] = {}
     token = _assumed.set(found)
     try:
         yield found
     finally:
         _assumed.reset(token)
+        around = _assumed.get()
+        if kept and around is not None:
+            around.update(found)
 
 
 @contextmanager
@@ -252,6 +262,14 @@ def _is_below(a: float, b: float) -> bool:
     return found
 
 
+def most_of(value: int) -> int | None:
+    """A number that a size is never above; None if none is found."""
+    if not is_open(value):
+        return value
+    low = least(ZERO.plus(form_of(value), -1))
+    return None if low is None else floor(-low)
+
+
 def is_never_below(a: int, b: int) -> bool:
     """Whether a >= b for all inputs, as far as that can be proved."""
     if not is_open(a, b):
@@ -260,11 +278,18 @@ def is_never_below(a: int, b: int) -> bool:
     return low is not None and low >= 0
 
 
+def are_equal(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two shapes are equal, by the same rule."""
+    return len(one) == len(other) and all(map(is_equal, one, other))
+
+
 def is_equal(a: int, b: int) -> bool:
     """Whether two numbers are equal: where sizes are compared, by what they are for the hint.
 
     (`==` asks whether they are the same expression.)
     """
+    if not is_open(a, b):
+        return a == b
     if _is_guessing.get():
         return hint(a) == hint(b)
     difference = form_of(a).plus(form_of(b), -1)

@@ -400,8 +400,9 @@ class _NetworkWriter:
         self.units[unit.name] = unit
         if len(unit.types) != len(due.subviews):
             raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
-        reaches, numbers, sizes = list(map(bytes_of, unit.types)), tuple[int, ...](), due.sizes
+        reaches, numbers = list(map(bytes_of, unit.types)), tuple[int, ...]()
         chunks = unit.chunks if due.chunks is None else due.chunks
+        sizes = due.sizes
         if isinstance(due.made_by, _Family):
             (generic_op,) = due.computations
             elements = map(dtype_of, generic_op.element_types)

@@ -44,6 +44,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
+from ncc.compiler.ncnn.any_size import check_any_size
 from ncc.compiler.ncnn.counted_rows import is_row_wise
 from ncc.compiler.ncnn.shape_problems import shape_problem, unknown_extents
 from ncc.compiler.ncnn.sizes import TooLarge, check_sizes, check_steps
@@ -54,6 +55,7 @@ from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.row_wise import with_header
+from ncc.dialects.size import assuming
 
 
 @dataclass(frozen=True)
@@ -142,10 +144,12 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
     last = builder.block.last_op
     check_sizes(layer, [x.shape for x in operands], ())
     try:
-        expanded = layer.expand_all(builder, operands)
+        with assuming() as assumed:
+            expanded = layer.expand_all(builder, operands)
+        made = _behind(builder.block, last)
+        check_any_size(layer, made, operands, builder.threads, assumed)
     except NotImplementedError as error:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
-    made = _behind(builder.block, last)
     check_steps(made)
     if not layer.READS_COUNTED and any(x.count is not None for x in operands):
         if not is_row_wise(layer, made, operands, expanded):

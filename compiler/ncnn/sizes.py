@@ -42,7 +42,7 @@ def check_sizes(op: Layer, inputs: Sequence[Shape], results: Iterable[Shape]) ->
     for shape in results:
         _check(shape, "the result")
     numbers = op.tables(*inputs)
-    if hint(numbers) > FEW and numbers * BYTES * PART > memory_limit.at_hand():
+    if hint(numbers) > FEW and hint(numbers) * BYTES * PART > memory_limit.at_hand():
         raise TooLarge(f"no memory holds its tables, which would be of {numbers} numbers")
 
 

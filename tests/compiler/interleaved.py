@@ -84,7 +84,7 @@ class Run:
             begin = at(subview.offset + number * subview.further, self.extents)
             if loop is not None and subview.buffer in loop.own:
                 begin += thread * at(subview.buffer.elements // loop.threads, self.extents)
-            end = begin + at(*subview.strides, self.extents)
+            end = begin + at(subview.strides[0], self.extents)
             mark = self.marks if position >= len(call.operands) else None
             yield Access(subview.buffer, begin, end, mark)
 

@@ -12,6 +12,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     FloatAttr,
     UnitAttr,
     f32,
@@ -64,6 +65,8 @@ def _list(held: Attribute) -> ArrayAttr[Attribute]:
 
 
 def _numbers(held: Attribute) -> tuple[int, ...]:
+    if not isinstance(held, DenseArrayBase):
+        raise CompilerBug(f"{held} is no list of numbers")
     return tuple(values_of(held))
 
 

@@ -26,6 +26,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
+from ncc.dialects.size import is_open
 from ncc.dialects.structured import pad_sides
 
 
@@ -75,6 +76,8 @@ class _Windows:
             return "its windows are no axes of the image and of the weights"
         axes: dict[int, Window] = {}
         for axis, one in windows.items():
+            if is_open(shape[axis], linalg_op.extents[one.image]):
+                continue
             last = one.stride * (linalg_op.extents[one.image] - 1)
             all_seen = last <= low[axis] and low[axis] + shape[axis] <= one.taps
             if one.dilation == 1 and all_seen and shape[axis] < one.taps:

@@ -16,6 +16,7 @@ from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import largest, smallest
 from ncc.dialects.structured import pad_sides
 
 ROWS, COLUMNS = 1, 2
@@ -181,5 +182,5 @@ def inside_pad(first: int, last: int, before: int, extent: int) -> tuple[int, in
     many of the padding lie before and after them. before, extent: the low padding, and the extent
     of the source.
     """
-    begin, end = max(0, first - before), min(extent, last - before)
+    begin, end = largest(0, first - before), smallest(extent, last - before)
     return begin, end, begin - (first - before), (last - before) - end

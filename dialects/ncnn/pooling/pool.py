@@ -9,6 +9,7 @@ import numpy as np
 
 from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Tensor
 from ncc.dialects.ncnn.window import Window, output_sizes
+from ncc.dialects.scalar import over_size
 
 LOWEST = float(np.finfo(np.float32).min)
 """The padding value of a maximum over a window."""
@@ -52,4 +53,4 @@ def pool_all(b: Builder, x: Tensor, kind: int) -> Tensor:
     if kind == MAXIMUM:
         return b.max((c,), over=space, of=x[[c, *space]])
     total = b.sum((c,), over=space, of=x[[c, *space]])
-    return b.scaled(total, 1 / prod(x.shape[1:]))
+    return b.scaled(total, over_size(1, prod(x.shape[1:])))

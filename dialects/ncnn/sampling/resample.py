@@ -12,6 +12,7 @@ input: these rows are computed once, and the second axis reads them as vectors.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.sampling.sampling import cubic_kernel
 from ncc.dialects.scalar import Scalar
+from ncc.dialects.size import NeedsNumbers, is_open
 
 NONE, NEAREST, BILINEAR, BICUBIC = range(4)
 
@@ -56,8 +58,13 @@ class WindowDomain:
 
     @property
     def repeats(self) -> int:
-        """How often the nearest pixels repeat each pixel; 0 where they do not so evenly."""
+        """How often the nearest pixels repeat each pixel; 0 where they do not so evenly.
+
+        With sizes, where a power of two says so: then ratios are exact.
+        """
         times = self.out // self.n
+        if is_open(self.n, self.out):
+            return times if not is_open(times) and times.bit_count() == 1 else 0
         return times if np.array_equal(self.nearest(), np.arange(self.out) // max(times, 1)) else 0
 
     def _places(self) -> NDArray[np.float64]:
@@ -101,6 +108,9 @@ def resample_array(x: Array, axis: int, sweep: WindowDomain, resize_type: int) -
     taken = [np.take(x, c, axis) * w.reshape(shape) for c, w in zip(cells, weights, strict=True)]
     return np.asarray(sum(taken[1:], taken[0]))
 
+
+EXACT = 1 << 24
+"""Up to here, all whole numbers are float32."""
 
 LARGEST_SCALE = 2.0**31
 """An extent is an int32, and times this still a finite float32."""
@@ -162,8 +172,7 @@ class InterpOp(Layer):
             return other["h"], other["w"]
         if not self.by_scale:
             return self.output_height, self.output_width
-        scaled = np.float32(own["h"]) * np.float32(self.height_scale)
-        return int(scaled), int(np.float32(own["w"]) * np.float32(self.width_scale))
+        return _scaled(own["h"], self.height_scale), _scaled(own["w"], self.width_scale)
 
     def stays(self, *xs: Shape) -> bool:
         """Whether the first input has the size already, and no bicubic scale of its own."""
@@ -200,7 +209,10 @@ class InterpOp(Layer):
         """A cell and a weight for each tap of each place."""
         if len(xs[0]) == 1 or self.stays(*xs):
             return 0
-        return sum(2 * TAPS[self.resize_type] * sweep.out for sweep in self._sweeps(*xs).values())
+        sweeps = self._sweeps(*xs).values()
+        if self.resize_type == NEAREST and is_open(*xs[0]) and all(s.repeats for s in sweeps):
+            return 0
+        return sum(2 * TAPS[self.resize_type] * sweep.out for sweep in sweeps)
 
     def reference(self, *xs: Array) -> Array:
         x, shapes = xs[0], [x.shape for x in xs]
@@ -229,6 +241,16 @@ class InterpOp(Layer):
         if self.resize_type == NEAREST:
             return _expand_nearest(b, x, shape, sweeps)
         return _expand_taps(b, x, shape, sweeps, self.resize_type)
+
+
+def _scaled(extent: int, scale: float) -> int:
+    """The extent times the scale in float32, rounded down."""
+    if not is_open(extent):
+        return int(np.float32(extent) * np.float32(scale))
+    share = Fraction(float(np.float32(scale)))
+    if extent * share.numerator > EXACT:
+        raise NeedsNumbers(f"a scale of {scale} rounds, so that it needs a number to scale")
+    return extent * share.numerator // share.denominator
 
 
 def _image(x: Shape) -> Shape:

@@ -194,10 +194,9 @@ def _elements(kernel: Kernel, argument: int) -> tuple[int, int] | None:
 
 
 def _reach(kernel: Kernel, access: Access) -> int:
-    """The elements of an access: at most its points, and those from first to last."""
-    walked = [
-        (e, abs(c)) for e, c in zip(kernel.extents, access.coefficients, strict=True) if c != 0
-    ]
-    elements = prod(e for e, _ in walked) * prod(kernel.extents[d] for d in access.table_loops)
-    between = 1 + sum((e - 1) * c for e, c in walked) + access.table_reach
-    return min(hint(elements), hint(between))
+    """The elements of an access, for the hint: at most its points, and those from first to last."""
+    extents = list(map(hint, kernel.extents))
+    coefficients = map(hint, access.coefficients)
+    walked = [(e, abs(c)) for e, c in zip(extents, coefficients, strict=True) if c]
+    elements = prod(e for e, _ in walked) * prod(extents[d] for d in access.table_loops)
+    return min(elements, 1 + sum((e - 1) * c for e, c in walked) + hint(access.table_reach))

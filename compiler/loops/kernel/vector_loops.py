@@ -89,7 +89,7 @@ def _interleaves(kernel: Kernel, lane: int, members: int) -> bool:
         return False
     if hint(kernel.extents[lane]) <= count:
         return False
-    if not kernel.store.coefficients[lane]:  # as for every reduced loop
+    if kernel.store.coefficients[lane] == 0:  # as for every reduced loop
         return False
     apart = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
     return bool(apart) and all(

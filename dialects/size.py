@@ -5,7 +5,8 @@
 
 A `Size` is an integer that knows its expression (`size_form.py`). As a number it is the value for
 the hint: the size of an input that decisions are taken for. Arithmetic gives sizes again, and a
-number where the sizes cancel. Two sizes are equal if their expressions are; no number equals one.
+number where the sizes cancel. Two sizes are equal if their expressions are; no number equals one,
+so that each is true, as numbers but 0 are.
 
 Whoever compares a size decides for all inputs. Where that is not certain, the answer is the one
 for the hint, and `assuming` notes it: what is made then is right for those inputs only for which
@@ -119,7 +120,7 @@ class Size(int):
         return not _is_below(self, other)
 
     def __bool__(self) -> bool:
-        return not is_equal(self, 0)
+        return hint(self) != 0 if _is_guessing.get() else True
 
     def __repr__(self) -> str:
         return f"[{self.form}]"

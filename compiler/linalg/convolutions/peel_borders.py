@@ -165,8 +165,6 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
         prod(linalg_op.extents[d] for d in linalg_op.reduced if d in along_row), target.costs
     ):
         return "bf16x3 copies rows of its windows, with their border"
-    if not all(no_window_is_border(data, linalg_op, axis) for axis in (ROWS, COLUMNS)):
-        return "some of its windows see the border alone"
     rows, columns = (_inside(data, linalg_op, pad, axis) for axis in (ROWS, COLUMNS))
     if rows is None or columns is None:
         return "its inputs decide how many rows, or columns, read the border"
@@ -174,6 +172,8 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
     shares = ((last - first, n) for (first, last), n in zip(inside, whole, strict=True))
     if any(2 * hint(own) < hint(n) for own, n in shares):
         return "less than half of a row or a column reads no border"
+    if not all(no_window_is_border(data, linalg_op, axis) for axis in (ROWS, COLUMNS)):
+        return "some of its windows see the border alone"
     if any(last <= first for first, last in inside):  # for other sizes than the hint
         return "all of a row or a column may read the border"
     if all(last - first == n for (first, last), n in zip(inside, whole, strict=True)):
@@ -199,7 +199,7 @@ def _inside(data: TensorAccess, linalg_op: LinalgOp, pad: tensor.PadOp, axis: in
     reach = span(data, linalg_op, axis, 0, 1)[1]
     first = -(-low // step)
     last = (low + own - reach) // step + 1
-    if is_open(extent, last):
-        behind = most_of(extent - last)
-        return None if behind is None else (first, extent - max(behind, 0))
+    if is_open(extent, first, last):
+        before, behind = most_of(first), most_of(extent - last)
+        return None if before is None or behind is None else (before, extent - max(behind, 0))
     return min(first, extent), max(0, min(last, extent))

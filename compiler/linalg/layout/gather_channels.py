@@ -107,7 +107,7 @@ def _shuffled(op: tensor.CollapseShapeOp, most: int) -> _Gather | str | None:
         return "it moves rows or columns, too"
     axes = range(len(groups[0]), len(move.shape))
     same = [
-        not form.constant and form.loops() == ({axis} if move.shape[axis] > 1 else set())
+        not form.constant and form.loops() == ({axis} if move.shape[axis] != 1 else set())
         for form, axis in zip(rest, axes, strict=True)
     ]
     outer = set(range(len(groups[0])))

@@ -103,7 +103,7 @@ def view_can_pack(op: Operation, axes: PackedAxes) -> bool:
             rank = len(shape_of(op.result))
             return rank >= 3 and (not has_gaps(op, axes) or is_gathered(op.result, axes))
         case tensor.ExtractSliceOp():
-            begin, size = int(offsets_of(op)[0]), shape_of(op.result)[0]
+            begin, size = offsets_of(op)[0], shape_of(op.result)[0]
             ends = begin + size == shape_of(op.source)[0]
             rank = len(shape_of(op.result))
             return rank >= 3 and begin % BLOCK == 0 and (ends or size % BLOCK == 0)

@@ -174,7 +174,7 @@ def no_window_is_border(access: TensorAccess, linalg_op: LinalgOp, axis: int) ->
     if not isinstance(pad, tensor.PadOp):
         return True
     reach = span(access, linalg_op, axis, 0, 1)[1]
-    return max(side[axis] for side in pad_sides(pad)) < reach
+    return all(side[axis] < reach for side in pad_sides(pad))
 
 
 def inside_pad(first: int, last: int, before: int, extent: int) -> tuple[int, int, int, int]:

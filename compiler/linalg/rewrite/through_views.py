@@ -62,7 +62,7 @@ def same_view(
         case tensor.ConcatOp():
             return b.concat(operands, at[op.dim.value.data])
         case tensor.ExtractSliceOp():
-            begin = [int(n) for n in offsets_of(op)]
+            begin = offsets_of(op)
             begin[0] //= block
             size = list(x.shape)
             for axis, extent in enumerate(shape_of(op.result)):

@@ -85,9 +85,9 @@ def interleaved_loops(kernel: Kernel) -> tuple[int, int] | None:
 def _interleaves(kernel: Kernel, lane: int, members: int) -> bool:
     """Whether some accesses have just the elements of one loop between neighbours of the other."""
     count = kernel.extents[members]
-    if is_open(count) or not 2 <= count <= MOST_INTERLEAVED:
+    if is_open(count):
         return False
-    if hint(kernel.extents[lane]) <= count:
+    if not 2 <= count <= MOST_INTERLEAVED or hint(kernel.extents[lane]) <= count:
         return False
     if kernel.store.coefficients[lane] == 0:  # as for every reduced loop
         return False

@@ -12,12 +12,11 @@ input: these rows are computed once, and the second axis reads them as vectors.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.dialects.ncnn.axes import extents
+from ncc.dialects.ncnn.axes import extents, scaled_extent
 from ncc.dialects.ncnn.checks import check_optimization
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
@@ -34,7 +33,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.sampling.sampling import cubic_kernel
 from ncc.dialects.scalar import Scalar
-from ncc.dialects.size import NeedsNumbers, is_open
+from ncc.dialects.size import is_open
 
 NONE, NEAREST, BILINEAR, BICUBIC = range(4)
 
@@ -109,9 +108,6 @@ def resample_array(x: Array, axis: int, sweep: WindowDomain, resize_type: int) -
     return np.asarray(sum(taken[1:], taken[0]))
 
 
-EXACT = 1 << 24
-"""Up to here, all whole numbers are float32."""
-
 LARGEST_SCALE = 2.0**31
 """An extent is an int32, and times this still a finite float32."""
 
@@ -172,7 +168,7 @@ class InterpOp(Layer):
             return other["h"], other["w"]
         if not self.by_scale:
             return self.output_height, self.output_width
-        return _scaled(own["h"], self.height_scale), _scaled(own["w"], self.width_scale)
+        return scaled_extent(own["h"], self.height_scale), scaled_extent(own["w"], self.width_scale)
 
     def stays(self, *xs: Shape) -> bool:
         """Whether the first input has the size already, and no bicubic scale of its own."""
@@ -241,16 +237,6 @@ class InterpOp(Layer):
         if self.resize_type == NEAREST:
             return _expand_nearest(b, x, shape, sweeps)
         return _expand_taps(b, x, shape, sweeps, self.resize_type)
-
-
-def _scaled(extent: int, scale: float) -> int:
-    """The extent times the scale in float32, rounded down."""
-    if not is_open(extent):
-        return int(np.float32(extent) * np.float32(scale))
-    share = Fraction(float(np.float32(scale)))
-    if extent * share.numerator > EXACT:
-        raise NeedsNumbers(f"a scale of {scale} rounds, so that it needs a number to scale")
-    return extent * share.numerator // share.denominator
 
 
 def _image(x: Shape) -> Shape:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
-from typing import TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.target import Target
 from ncc.dialects.shapes import OpenShape
 from ncc.runtime.errors import InputError
+from ncc.runtime.extents import ANY, Range, Shape
 
 OPT_LEVELS = {
     0: "no rewrite at all, every layer a kernel of its own",
@@ -32,8 +33,11 @@ class Options:
     """The choices of one compilation, checked.
 
     input_shapes: shapes in numpy order by blob name, for inputs whose shape the file leaves open
-    or that shall have another one; None stands for an extent that is settled later. input_types:
-    element types by blob name, for inputs that have others than the layers want that read it.
+    or that shall have another one; None stands for an extent that is settled later. ranges: the
+    least and the most of each extent, by blob name, where it is open and has limits. hints: the
+    shapes for which the costs of open ones are compared, by blob name. ahead: whether code for all
+    shapes is made before any call. input_types: element types by blob name, for inputs that have
+    others than the layers want that read it.
     outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
     make weights up from, instead of a .bin file. timestamps: one more output tells when each step
     was done. tuned: use the schedules that `ncc tune` has kept for this machine.
@@ -44,6 +48,9 @@ class Options:
     target: Target = field(default_factory=lambda: Target.of("host", tiles=False))
     precision: str = "fp32"
     input_shapes: Mapping[str, OpenShape] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
+    hints: Mapping[str, Shape] = field(default_factory=dict)
+    ahead: bool = False
     input_types: Mapping[str, str] = field(default_factory=dict)
     outputs: tuple[str, ...] | None = None
     random_weights: int | None = None
@@ -66,6 +73,8 @@ class Options:
             raise Unsupported(f"precision {self.precision!r}", nearest=", ".join(PRECISIONS))
         for name, shape in _by_name("input_shapes", self.input_shapes).items():
             _require_shape(name, _asked(name, shape))
+        for name, ranges in _by_name("ranges", self.ranges).items():
+            _require_ranges(name, ranges)
         _require_types(_by_name("input_types", self.input_types))
         if self.outputs is not None and names_of("outputs", self.outputs) != self.outputs:
             wanted = "a tuple (Options.of takes any sequence)"
@@ -74,6 +83,7 @@ class Options:
             seed_of("random_weights", self.random_weights)
         flag_of("timestamps", self.timestamps)
         flag_of("tuned", self.tuned)
+        flag_of("ahead", self.ahead)
 
     @staticmethod
     def of(
@@ -82,12 +92,13 @@ class Options:
         num_threads: int = 1,
         target: str = "host",
         precision: str = "fp32",
-        input_shapes: Mapping[str, Iterable[int | None]] | None = None,
+        input_shapes: Mapping[str, Iterable[int | None | Range]] | None = None,
         input_types: Mapping[str, str] | None = None,
         outputs: Iterable[str] | None = None,
         random_weights: int | None = None,
         timestamps: bool = False,
         tuned: bool = True,
+        ahead: bool = False,
     ) -> Options:
         """Options as a caller writes them: the target by name, shapes and names in any sequence.
 
@@ -101,6 +112,8 @@ class Options:
             target=Target.of(target, tiles=level >= TILES_LEVEL),
             precision=precision,
             input_shapes=shapes_by_name(input_shapes),
+            ranges=ranges_by_name(input_shapes),
+            ahead=ahead,
             input_types={} if input_types is None else _by_name("input_types", input_types),
             outputs=None if outputs is None else names_of("outputs", outputs),
             random_weights=seed,
@@ -175,8 +188,12 @@ def _by_name(what: str, given: Mapping[str, V]) -> dict[str, V]:
     return dict(given)
 
 
-def shapes_by_name(given: Mapping[str, Iterable[int | None]] | None) -> dict[str, OpenShape]:
-    """Shapes of inputs as a caller may write them: a tuple, a list, numpy's integers."""
+def shapes_by_name(
+    given: Mapping[str, Iterable[int | None | Range]] | None,
+) -> dict[str, OpenShape]:
+    """Shapes of inputs as a caller may write them: a tuple, a list, numpy's integers. An extent
+    that has a range is open.
+    """
     by_name = {} if given is None else _by_name("input_shapes", given)
     shapes = {name: _asked(name, shape) for name, shape in by_name.items()}
     for name, shape in shapes.items():
@@ -184,9 +201,50 @@ def shapes_by_name(given: Mapping[str, Iterable[int | None]] | None) -> dict[str
     return shapes
 
 
-def _asked(name: str, shape: Iterable[int | None]) -> OpenShape:
+def ranges_by_name(
+    given: Mapping[str, Iterable[int | None | Range]] | None,
+) -> dict[str, tuple[Range, ...]]:
+    """The ranges of the extents of those of these shapes that have some."""
+    shapes = {} if given is None else {name: tuple(shape) for name, shape in given.items()}
+    return {
+        name: tuple(_range(name, extent) if _is_range(extent) else ANY for extent in shape)
+        for name, shape in shapes.items()
+        if any(map(_is_range, shape))
+    }
+
+
+def _is_range(extent: object) -> TypeGuard[tuple[Any, ...] | list[Any]]:
+    return isinstance(extent, tuple | list)
+
+
+def _range(name: str, extent: Sequence[Any]) -> Range:
+    """A range as a caller may write it."""
     try:
-        return tuple(None if extent is None else index(extent) for extent in shape)
+        least, most = extent
+        found = index(least), None if most is None else index(most)
+    except (TypeError, ValueError):
+        raise _no_range(name, extent) from None
+    _require_ranges(name, [found])
+    return found
+
+
+def _require_ranges(name: str, ranges: Iterable[Range]) -> None:
+    for least, most in ranges:
+        if least < 1 or (most is not None and most < least):
+            raise _no_range(name, (least, most))
+
+
+def _no_range(name: str, found: object) -> InputError:
+    wanted = "the least and the most extent"
+    return InputError(f"no range for an extent of input {name!r}", name, wanted, repr(found))
+
+
+def _asked(name: str, shape: Iterable[int | None | Range]) -> OpenShape:
+    try:
+        return tuple(
+            None if extent is None or _is_range(extent) else index(extent)  # type: ignore[arg-type]
+            for extent in shape
+        )
     except TypeError:
         raise _no_shape(name, shape) from None
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -37,6 +37,7 @@ from ncc.compiler.ncnn.feed import feed
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
+from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, without_settled
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import read_network, weights_path
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
@@ -46,6 +47,8 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.ncnn.layer import Array, Shape
+from ncc.dialects.shapes import OpenShape
+from ncc.dialects.size import assuming
 from ncc.runtime.errors import InputError
 from ncc.runtime.paths import path_of
 
@@ -60,6 +63,7 @@ Stage: TypeAlias = ModuleOp | KernelsText | str | bytes
 """What a level shows of itself."""
 
 NO_SCHEDULES: Schedules = MappingProxyType({})
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def stages(
@@ -152,16 +156,22 @@ class Compilation:
             return None
         return found.st_mtime_ns, found.st_size
 
-    def at(self, shapes: Mapping[str, Shape], values: Mapping[str, Array]) -> Compilation:
+    def at(
+        self,
+        shapes: Mapping[str, OpenShape],
+        values: Mapping[str, Array] = NOTHING,
+        hints: Mapping[str, Shape] = NOTHING,
+    ) -> Compilation:
         """The same network for other shapes of its inputs; its files are not read again.
 
-        values: of the inputs that decide shapes by them.
+        values: of the inputs that decide shapes by them. hints: the shapes for which the costs of
+        open ones are compared.
 
         Raises InputError where the .bin, from which weights are packed, is not what it was.
         """
         settled = [name for name, array in values.items() if array.dtype == "int32"]
         types = {**self.options.input_types, **dict.fromkeys(settled, "int32")}
-        options = replace(self.options, input_shapes=shapes, input_types=types)
+        options = replace(self.options, input_shapes=shapes, hints=hints, input_types=types)
         other = Compilation(
             self.param, self.bin, options, schedules=self.schedules, stopwatch=self.stopwatch
         )
@@ -183,15 +193,22 @@ class Compilation:
             self.look(name, module)
 
     def network(self) -> ModuleOp:
-        """The ncnn level with shapes; canonicalized from -O1 on, optimized from -O2 on."""
+        """The ncnn level with shapes; canonicalized from -O1 on, optimized from -O2 on.
+
+        Extents that nobody says are sizes.
+        """
         options = self.options
         module = self.source.clone()
         if self.look is not None:
             self.look("read", module)
+        shapes = options.input_shapes if self.values else sized_shapes(module, options)
+        if has_sizes(shapes):
+            with self.timing("infer shapes"), assuming() as assumed:
+                self._infer(module.clone(), shapes)
+            shapes = without_settled(shapes, assumed)
         with self.changing(module, "infer shapes"):
             settle(module, self.values)
-            unroll_batches(module, options.input_shapes)
-            infer_shapes(module, options.input_shapes, options.input_types)
+            self._infer(module, shapes)
         if options.opt_level >= 1:
             with self.changing(module, "convert onnx to ncnn"):
                 convert_to_ncnn(module)
@@ -201,6 +218,10 @@ class Compilation:
             with self.changing(module, "optimize"):
                 optimize_module(module)
         return module
+
+    def _infer(self, module: ModuleOp, shapes: Mapping[str, OpenShape]) -> None:
+        unroll_batches(module, shapes)
+        infer_shapes(module, shapes, self.options.input_types)
 
     def structured(self, module: ModuleOp) -> ModuleOp:
         """The linalg level: linalg.generic on tensors, outlined into groups."""

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.dialects.size import is_open
 
 
 class Kind(Enum):
@@ -42,7 +43,8 @@ class Buffer:
     """Memory of its own: `elements` values of `element_bytes` bytes.
 
     `number` is the position among the inputs, outputs or constants; `byte_offset` is where the
-    buffer starts in the arena, the packed weights or the output.
+    buffer starts in the arena, the packed weights or the output. `part`: the part of the arena that
+    it starts in, and its offset counts from, where each run lays out the arena.
     """
 
     kind: Kind
@@ -51,6 +53,7 @@ class Buffer:
     number: int
     value: SSAValue
     byte_offset: int = 0
+    part: int | None = None
 
     @property
     def bytes(self) -> int:
@@ -181,8 +184,25 @@ AnyStep: TypeAlias = Step | Loop
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of the arena: bytes that are in use from the first of some phases to the last.
+
+    Phases are the stretches of a run between barriers, in order. Parts that are in use in the same
+    phase are kept apart; others may meet.
+    """
+
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
 class Plan:
-    """The steps of one run, and the memory of its values."""
+    """The steps of one run, and the memory of its values.
+
+    arena: its parts, if the sizes of some of them depend on the inputs. Then each run lays them
+    out, and `arena_bytes` is 0.
+    """
 
     steps: tuple[AnyStep, ...]
     subviews: dict[SSAValue, Subview]
@@ -190,14 +210,18 @@ class Plan:
     arena_bytes: int
     constant_bytes: int
     outputs: tuple[Buffer, ...]
+    arena: tuple[Part, ...] = ()
 
     def unrolled(self) -> Plan:
-        """The same with the calls of all iterations in place of each loop."""
+        """The same with the calls of all iterations in place of each loop, where it is known how
+        many there are.
+        """
         return replace(self, steps=tuple(chain(*map(_unrolled, self.steps))))
 
 
-def _unrolled(step: AnyStep) -> Iterable[Step]:
-    if not isinstance(step, Loop):
+def _unrolled(step: AnyStep) -> Iterable[AnyStep]:
+    """The calls of all iterations; a loop itself where only the run knows how many there are."""
+    if not isinstance(step, Loop) or is_open(step.count):
         return [step]
     return chain(*map(step.iteration, range(step.count)))
 

@@ -7,17 +7,27 @@ from functools import lru_cache, wraps
 from typing import TypeVar
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
     BytesAttr,
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
+    MemRefType,
+    NoneAttr,
     StringAttr,
     SymbolRefAttr,
     TensorType,
     i32,
     i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from ncc.dialects.size import Size, is_open
+from ncc.dialects.size_text import size_of_text, text_of_size
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 ResultT = TypeVar("ResultT")
@@ -42,9 +52,9 @@ def memoized(function: Callable[[AttributeT], ResultT]) -> Callable[[AttributeT]
 
 
 @lru_cache(maxsize=1024)
-def integer(value: int) -> IntegerAttr[IntegerType]:
-    """A number as i64."""
-    return IntegerAttr(value, i64)
+def integer(value: int) -> IntegerAttr[IntegerType] | SizeAttr:
+    """A number as i64, or as a size."""
+    return SizeAttr(value) if isinstance(value, Size) else IntegerAttr(value, i64)
 
 
 @lru_cache(maxsize=1024)
@@ -59,8 +69,10 @@ def symbol(name: str) -> SymbolRefAttr:
     return SymbolRefAttr(name)
 
 
-def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
-    """A list of i64."""
+def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType] | ArrayAttr[Attribute]:
+    """A list of i64; with sizes among them, a list of attributes."""
+    if is_open(*values):
+        return ArrayAttr([integer(value) for value in values])
     return _integers(tuple(values))
 
 
@@ -70,8 +82,74 @@ def segments(*sizes: int) -> DenseArrayBase[IntegerType]:
     return _array(i32, sizes)
 
 
-def values_of(array: DenseArrayBase[IntegerType]) -> Sequence[int]:
+@irdl_attr_definition
+class SizeAttr(Data[Size]):
+    """A number that depends on the inputs: `#rt.size<"(h@224 + 1) // 2">`.
+
+    The number behind each extent is its hint; `h@224:3:1024` has its range as well.
+    """
+
+    name = "rt.size"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Size:
+        with parser.in_angle_brackets():
+            size = size_of_text(parser.parse_str_literal())
+        if not isinstance(size, Size):
+            parser.raise_error("a number that no input decides is no size")
+        return size
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(text_of_size(self.data))
+
+
+def number_of(attribute: Attribute) -> int:
+    """The number of an attribute that `integer` made."""
+    if isinstance(attribute, SizeAttr):
+        return attribute.data
+    if not isinstance(attribute, IntegerAttr):
+        raise TypeError(f"{attribute} is no integer")
+    return attribute.value.data
+
+
+def known(values: Sequence[int]) -> Sequence[int]:
+    """The numbers as MLIR's operations hold them: with `DYNAMIC_INDEX` in place of sizes."""
+    return [DYNAMIC_INDEX if isinstance(value, Size) else value for value in values]
+
+
+def sizes_among(*values: int) -> ArrayAttr[SizeAttr] | None:
+    """The sizes among some numbers, in order; None if there are none."""
+    sizes = [SizeAttr(value) for value in values if isinstance(value, Size)]
+    return ArrayAttr(sizes) if sizes else None
+
+
+def filled(numbers: Sequence[int], sizes: Attribute | None) -> list[int]:
+    """The numbers with sizes where `known` left them out."""
+    if not isinstance(sizes, ArrayAttr):
+        return list(numbers)
+    left = iter(sizes.data)
+    return [number_of(next(left)) if n == DYNAMIC_INDEX else n for n in numbers]
+
+
+def memref_type(element: Attribute, shape: Sequence[int]) -> MemRefType[Attribute]:
+    """The type of contiguous memory; an extent that depends on the inputs is left out."""
+    return MemRefType(element, known(shape))
+
+
+def extents_of(kind: TensorType[Attribute] | MemRefType[Attribute]) -> tuple[int, ...]:
+    """The shape of a tensor type; -1 is an extent that only the run knows."""
+    if isinstance(kind, MemRefType) or not isinstance(kind.encoding, ArrayAttr):
+        return kind.get_shape()
+    return tuple(filled(kind.get_shape(), kind.encoding))
+
+
+def values_of(array: Attribute) -> Sequence[int]:
     """The numbers of a list: those that it was made of here, or else those of its bytes."""
+    if isinstance(array, ArrayAttr):
+        return tuple(map(number_of, array.data))
+    if not isinstance(array, DenseArrayBase):
+        raise TypeError(f"{array} is no list of numbers")
     held: Sequence[int] | None = vars(array).get(_VALUES)
     return array.get_values() if held is None else held
 
@@ -96,4 +174,5 @@ def _array(kind: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[Integer
 
 @lru_cache(maxsize=1024)
 def _tensor_type(element: Attribute, shape: tuple[int, ...]) -> TensorType[Attribute]:
-    return TensorType(element, shape)
+    sizes = sizes_among(*shape)
+    return TensorType(element, known(shape), NoneAttr() if sizes is None else sizes)

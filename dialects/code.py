@@ -35,6 +35,7 @@ from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,
     VarConstraint,
+    base,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -55,6 +56,8 @@ from xdsl.traits import (
     Pure,
 )
 from xdsl.utils.exceptions import VerifyException
+
+from ncc.dialects.attributes import SizeAttr, extents_of, integer, memref_type
 
 I64Attr = IntegerAttr.constr(type=i64)
 
@@ -80,8 +83,8 @@ class CodeOp(IRDLOperation):
     inputs = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     scratch = opt_prop_def(ArrayAttr[MemRefType])
-    iterations = opt_prop_def(I64Attr)
-    steps = opt_prop_def(I64Attr)
+    iterations = opt_prop_def(I64Attr | base(SizeAttr))
+    steps = opt_prop_def(I64Attr | base(SizeAttr))
     body = region_def("single_block")
 
     traits = traits_def(Pure(), IsolatedFromAbove())
@@ -100,7 +103,7 @@ class CodeOp(IRDLOperation):
         if body is None:
             shaped = [value.type for value in values] + list(result_types)
             memrefs = [
-                MemRefType(type.get_element_type(), type.get_shape())
+                memref_type(type.get_element_type(), extents_of(type))
                 for type in shaped
                 if isinstance(type, TensorType)
             ]
@@ -110,9 +113,9 @@ class CodeOp(IRDLOperation):
         if scratch:
             properties["scratch"] = ArrayAttr(scratch)
         if iterations is not None:
-            properties["iterations"] = IntegerAttr(iterations, i64)
+            properties["iterations"] = integer(iterations)
         if steps is not None:
-            properties["steps"] = IntegerAttr(steps, i64)
+            properties["steps"] = integer(steps)
         super().__init__(
             operands=[values], result_types=[result_types], properties=properties, regions=[body]
         )
@@ -127,12 +130,12 @@ class CodeOp(IRDLOperation):
     def _verify_numbers(self, arguments: list[Attribute]) -> None:
         """The indices of step and iteration are last; they are taken off the arguments."""
         if self.iterations is not None:
-            if self.iterations.value.data < 1:
+            if _is_none(self.iterations):
                 raise VerifyException("rt.code: it has one iteration or more")
             if not arguments or not isinstance(arguments.pop(), IndexType):
                 raise VerifyException("rt.code: the index of the iteration is its last argument")
         if self.steps is not None:
-            if self.iterations is None or self.steps.value.data < 1:
+            if self.iterations is None or _is_none(self.steps):
                 raise VerifyException("rt.code: one step or more, of some iterations")
             if not arguments or not isinstance(arguments.pop(), IndexType):
                 raise VerifyException(
@@ -172,9 +175,9 @@ class CodeOp(IRDLOperation):
             printer.print_string(" scratch ")
             printer.print_attribute(self.scratch)
         if self.steps is not None:
-            printer.print_string(f" steps {self.steps.value.data}")
+            _print_number(printer, " steps ", self.steps)
         if self.iterations is not None:
-            printer.print_string(f" iterations {self.iterations.value.data}")
+            _print_number(printer, " iterations ", self.iterations)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body)
@@ -192,7 +195,9 @@ class CodeOp(IRDLOperation):
             properties["scratch"] = parser.parse_attribute()
         for name in ("steps", "iterations"):
             if parser.parse_optional_keyword(name):
-                properties[name] = IntegerAttr(parser.parse_integer(), i64)
+                number = parser.parse_optional_integer()
+                found = parser.parse_attribute() if number is None else integer(number)
+                properties[name] = found
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
         parser.parse_punctuation(":")
@@ -206,6 +211,19 @@ class CodeOp(IRDLOperation):
             attributes=attributes.data if attributes is not None else {},
             regions=[body],
         )
+
+
+def _is_none(number: Attribute) -> bool:
+    """Whether a number is known, and below one."""
+    return isinstance(number, IntegerAttr) and number.value.data < 1
+
+
+def _print_number(printer: Printer, text: str, number: Attribute) -> None:
+    printer.print_string(text)
+    if isinstance(number, IntegerAttr):
+        printer.print_string(str(number.value.data))
+    else:
+        printer.print_attribute(number)
 
 
 @irdl_op_definition

@@ -37,6 +37,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
+from ncc.dialects.size import Size
 
 DType: TypeAlias = "np.dtype[Any]"
 
@@ -182,6 +183,8 @@ def number(value: float, element: Attribute) -> FloatAttr | IntegerAttr:
     """A number as the attribute of an `arith.constant` of that type: of floats the nearest one,
     beyond all of them an infinity; an infinity of integers is the least or the greatest.
     """
+    if isinstance(value, Size):
+        raise TypeError(f"{value} is no number, for all inputs")
     if isinstance(element, IntegerType | IndexType):
         if value in (-inf, inf):
             value = least(element) if value < 0 else greatest(element)

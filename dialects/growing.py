@@ -13,6 +13,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ncc.dialects.attributes import tensor_type
 from ncc.dialects.shapes import DYNAMIC
 
 GROWING = "growing"
@@ -87,4 +88,6 @@ def blob_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]
     """The type of a value; an extent of `DYNAMIC`, or one that grows, only the run knows."""
     grows = [n for n in shape if isinstance(n, Growing)]
     known = [DYNAMIC_INDEX if n == DYNAMIC or n in grows else n for n in shape]
+    if not grows:
+        return tensor_type(element, known)
     return TensorType(element, known, *map(GrowingAttr, grows))

@@ -57,6 +57,7 @@ from ncc.dialects.scalar import (
     scalar,
 )
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import is_equal
 from ncc.dialects.structured import PARALLEL, REDUCTION, shape_of_tensor
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
@@ -140,10 +141,14 @@ class Builder:
 
     # --- loops and linalg operations -------------------------------------------------------------
 
-    def loops(self, names: str) -> list[AffineExpr]:
-        """`loops("o y:28 ky:3")`: the loops of the next computation, in this order."""
+    def loops(self, names: str, **sizes: int) -> list[AffineExpr]:
+        """`loops("o y:28 ky:3")`, or `loops("o y ky", y=28, ky=3)`: the loops of the next
+        computation, in this order.
+        """
         parts = [name.partition(":") for name in names.split()]
-        self._extents = [int(extent) if extent else None for _, _, extent in parts]
+        self._extents = [
+            sizes.get(name, int(extent) if extent else None) for name, _, extent in parts
+        ]
         return [AffineDimExpr(i) for i in range(len(parts))]
 
     def loops_of(self, shape: Sequence[int]) -> list[AffineExpr]:
@@ -155,7 +160,7 @@ class Builder:
         """out[to] = of. Elements of `into` that `to` does not reach stay (for strided results)."""
         return self._compute(to, (), scalar(of), None, into)
 
-    def scaled(self, x: Tensor, factor: float) -> Tensor:
+    def scaled(self, x: Tensor, factor: Operand) -> Tensor:
         """x times a number."""
         at = self.loops_of(x.shape)
         return self.map(at, x[at] * factor)
@@ -344,7 +349,7 @@ class Builder:
 
     def pad(self, x: Tensor, low: Sequence[int], high: Sequence[int], value: float = 0.0) -> Tensor:
         """x with `low` elements before and `high` after each axis; x itself when all are zero."""
-        if not any(low) and not any(high):
+        if all(n == 0 for n in (*low, *high)):
             return x
         return self._add(structured.pad(x.value, low, high, value))
 
@@ -364,13 +369,13 @@ class Builder:
         """The same elements in the same order under another shape."""
         if tuple(shape) == x.shape:
             return x
-        if prod(shape) != prod(x.shape):
+        if not is_equal(prod(shape), prod(x.shape)):
             raise ValueError(f"{x.shape} has not as many elements as {tuple(shape)}")
         if not shape:
             return Tensor(self.reshape(x, (1,)).value, ())
         if not x.shape:
             return self.reshape(Tensor(x.value, (1,)), shape)
-        flat = self.collapse(x, [list(range(x.rank))])
+        flat = self.named(self.collapse(x, [list(range(x.rank))]), [prod(shape)])
         return self.expand(flat, [list(range(len(shape)))], shape)
 
     def slice(self, x: Tensor, begin: Sequence[int], size: Sequence[int]) -> Tensor:
@@ -378,6 +383,10 @@ class Builder:
         if tuple(size) == x.shape:
             return x
         return self._add(structured.extract_slice(x.value, begin, size))
+
+    def named(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """x, of which the extents are assumed to be those of a shape, under these expressions."""
+        return self.slice(x, [0] * x.rank, shape)
 
     def cut(self, x: Tensor, axis: int, begin: int, end: int) -> Tensor:
         """The elements [begin, end) of x along an axis."""

@@ -20,8 +20,10 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.statements import Code
+from ncc.dialects.structured import pad_sides
 
 
 def share_a_count(tensors: Sequence[Tensor]) -> bool:
@@ -77,8 +79,9 @@ class _Walk:
                 entries, rest = divmod(self.entries[op.src], _inside(op, op.result))
                 if rest:
                     return False
-            case tensor.PadOp() if not op.static_low.get_values()[0]:
-                if not op.static_high.get_values()[0]:
+            case tensor.PadOp():
+                low, high = pad_sides(op)
+                if not low[0] and not high[0]:
                     entries = self.entries[op.source]
             case tensor.ExtractSliceOp() if _shape(op.source)[0] == _shape(op.result)[0]:
                 entries = self.entries[op.source]
@@ -137,4 +140,4 @@ def _loop(expr: AffineExpr, extent: int) -> int | None:
 def _shape(value: SSAValue) -> tuple[int, ...]:
     if not isinstance(value.type, TensorType):
         raise TypeError(f"{value.type} is no tensor")
-    return tuple(value.type.get_shape())
+    return extents_of(value.type)

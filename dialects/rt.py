@@ -10,12 +10,14 @@ Between the network's entry point and the runtime:
 
 Threads count time in chunks: those of all earlier runs (`before`), plus those of earlier launches
 of this run, a constant in the entry point. In a loop, `before` counts earlier iterations, too, and
-the constant is that of the first iteration.
+the constant is that of the first iteration. Chunks whose number only the run knows count in
+`before`, as soon as they are launched.
 
 In a kernel, operations that other dialects lack:
 
     %r = rt.dot_bytes %sum, %x, %w : vector<64xi8> into vector<16xi32>
     %v = rt.gather %x[%i, %offsets] : memref<99xf32>, vector<16xi32> -> vector<16xf32>
+    %n = rt.size {size = #rt.size<"h@224 * w@256">} : index
 
 Operations for computations that are loops from the start are in `code.py`.
 """
@@ -39,6 +41,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
@@ -55,7 +58,7 @@ from xdsl.irdl import (
 from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ncc.dialects.attributes import integer, integers, symbol
+from ncc.dialects.attributes import SizeAttr, integer, integers, segments, symbol
 from ncc.dialects.code import CODE
 
 I64Attr = IntegerAttr.constr(type=i64)
@@ -70,7 +73,8 @@ class BufferOp(IRDLOperation):
     `further` bytes, if only the run knows them.
 
     `buffers` is the first argument of the entry point: 0 is the threads' state, 1 the arena,
-    2 the packed weights, then the inputs and the outputs in order.
+    2 the packed weights, 3 the numbers of the run (`compiler/loops/launch/numbers.py`), then the
+    inputs and the outputs in order.
     """
 
     name = "rt.buffer"
@@ -129,6 +133,12 @@ class LaunchOp(IRDLOperation):
     results must not depend on it. The state is `buffers[0]`. A single thread takes all chunks at
     once. With `by`, so many chunks count as one, and the last of these has the remainder.
 
+        rt.launch 0 told(%chunks) of @k(..)         rt.launch 0 told(%units, %by, %chunks) of @k(..)
+
+    Where only the run knows the number of chunks, it is an operand. So are, with `by`, how many
+    units threads take, and the chunks of one. They are in no `after` of later launches: these
+    count them in `before`.
+
     `done` counts the chunks that the thread has done: those before this launch, `did`, and its own
     here. `timestamp` is a buffer of i64, and the index in it that gets the time after every call; a
     launch without a kernel does only that.
@@ -141,6 +151,7 @@ class LaunchOp(IRDLOperation):
     at_once = opt_prop_def(I64Attr)
     after = prop_def(I64Attr)
     timestamp = opt_prop_def(DenseArrayBase.constr(i64))
+    told = var_operand_def(IndexType())
     arguments = var_operand_def(base(MemRefType) | base(LLVMPointerType) | base(IndexType))
     did = operand_def(IndexType())
     buffers = operand_def(LLVMPointerType())
@@ -149,11 +160,11 @@ class LaunchOp(IRDLOperation):
     before = operand_def(IndexType())
     done = result_def(IndexType())
 
-    irdl_options = (ParsePropInAttrDict(),)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (
-        "$chunks (`by` $at_once^)? (`of` $callee^ `(` $arguments `)`)? `after` $after `,` $did `,` "
-        "$buffers `,` $thread `,` $threads `,` $before (`timestamp` $timestamp^)? attr-dict `:` "
-        "`(` type($arguments) `)`"
+        "$chunks (`told` `(` $told^ `)`)? (`by` $at_once^)? (`of` $callee^ `(` $arguments `)`)? "
+        "`after` $after `,` $did `,` $buffers `,` $thread `,` $threads `,` $before "
+        "(`timestamp` $timestamp^)? attr-dict `:` `(` type($arguments) `)`"
     )
 
     def __init__(
@@ -166,27 +177,33 @@ class LaunchOp(IRDLOperation):
         thread: Sequence[SSAValue],
         timestamp: tuple[int, int] | None = None,
         at_once: int = 1,
+        told: Sequence[SSAValue] = (),
     ) -> None:
         """thread: the arguments of the entry point: buffers, thread, threads, before."""
         properties: dict[str, Attribute] = {"chunks": integer(chunks), "after": integer(after)}
+        properties["operandSegmentSizes"] = segments(len(told), len(arguments), 1, 1, 1, 1, 1)
         if callee is not None:
             properties["callee"] = symbol(callee)
         if at_once > 1:
             properties["at_once"] = integer(at_once)
         if timestamp is not None:
             properties["timestamp"] = integers(timestamp)
-        operands = [*arguments, did, *thread]
+        operands = [*told, *arguments, did, *thread]
         Operation.__init__(
             self, operands=operands, properties=properties, result_types=[IndexType()]
         )
 
     @property
     def counted(self) -> int:
-        """How many units threads take: chunks, or several of them with `by`."""
+        """How many units threads take: chunks, or several of them with `by`; 0 if it is told."""
         at_once = 1 if self.at_once is None else self.at_once.value.data
         return -(-int(self.chunks.value.data) // int(at_once))
 
     def verify_(self) -> None:
+        if len(self.told) not in (0, 1, 3):
+            raise VerifyException("rt.launch: a run tells chunks, or units, their size, and chunks")
+        if self.told and (self.chunks.value.data or self.at_once is not None):
+            raise VerifyException("rt.launch: chunks are told or known, not both")
         if self.at_once is not None and self.at_once.value.data < 1:
             raise VerifyException("rt.launch: a chunk at least is taken at once")
         chunks, after = self.counted, self.after.value.data
@@ -298,6 +315,20 @@ class GatherOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SizeOp(IRDLOperation):
+    """A number that depends on the shapes of the network's inputs, in the body of a computation."""
+
+    name = "rt.size"
+
+    size = prop_def(SizeAttr)
+    result = result_def(IndexType)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `:` type($result)"
+
+
+@irdl_op_definition
 class DotBytesOp(IRDLOperation):
     """Each lane of int32, plus four exact products of unsigned and signed bytes.
 
@@ -332,4 +363,7 @@ class DotBytesOp(IRDLOperation):
             raise VerifyException(f"{self.x.type} has not four bytes a lane of {self.sum.type}")
 
 
-RT = Dialect("rt", [BufferOp, LaunchOp, BarrierOp, EndOp, PrefetchOp, GatherOp, DotBytesOp, *CODE])
+_ENTRY = (BufferOp, LaunchOp, BarrierOp, EndOp)
+_KERNEL = (PrefetchOp, GatherOp, SizeOp, DotBytesOp)
+
+RT = Dialect("rt", [*_ENTRY, *_KERNEL, *CODE])

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ncc.dialects.attributes import SizeAttr
 from ncc.dialects.element import (
     bits_of,
     greatest,
@@ -38,7 +39,9 @@ from ncc.dialects.element import (
     number,
     signless,
 )
+from ncc.dialects.rt import SizeOp
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import Size
 
 index = IndexType()
 
@@ -154,6 +157,8 @@ class Apply(Scalar):
 
 def constant(value: float, type: Attribute = f32) -> Scalar:
     """A number as an expression: float32 unless `type` is another element type or index."""
+    if isinstance(value, Size):
+        return number_of_size(value, type)
     return Constant(type, number(value, type))
 
 
@@ -463,6 +468,21 @@ def to_index(x: Scalar) -> Scalar:
     if is_integer(x.type) and (is_unsigned(x.type) or x.type == i64):
         return Apply(index, arith.IndexCastOp, (convert(x, i64),))
     return Apply(index, arith.IndexCastOp, (convert(x, i32),))
+
+
+def number_of_size(size: int, type: Attribute = f32) -> Scalar:
+    """An extent, or what was computed of some, as a number: a constant unless it is a size."""
+    if not isinstance(size, Size):
+        return constant(size, type)
+    value = Apply(index, SizeOp, (), (("size", SizeAttr(size)),))
+    if type == index:
+        return value
+    return convert(Apply(i32, arith.IndexCastOp, (value,)), type)
+
+
+def over_size(value: float, size: int) -> Operand:
+    """A number over an extent: a constant unless that is a size."""
+    return value / number_of_size(size) if isinstance(size, Size) else value / size
 
 
 def sigmoid(x: Scalar) -> Scalar:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from ncc.runtime.extents import OPEN, Range
+
 Shape: TypeAlias = tuple[int, ...]
 OpenShape: TypeAlias = tuple[int | None, ...]
 """A shape of which None stands for an extent that is not settled yet."""
 
-DYNAMIC = -1
+AskedShape: TypeAlias = tuple[int | None | Range, ...]
+"""A shape as a caller asks for it: an open extent may have a range."""
+
+DYNAMIC = OPEN
 """An extent that only the run knows: the rows of a detection."""
 
 

@@ -25,18 +25,20 @@ from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import (
     IndexType,
     MemRefType,
-    TensorType,
     f32,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ncc.dialects.attributes import SizeAttr, memref_type, tensor_type
 from ncc.dialects.code import CodeOp, DotOp, LanesOp, ReduceOp, ReduceReturnOp, YieldOp
 from ncc.dialects.element import number
 from ncc.dialects.index_notation import Tensor
+from ncc.dialects.rt import SizeOp
 from ncc.dialects.scalar import conversion
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import Size
 
 index = IndexType()
 
@@ -212,7 +214,7 @@ class Code:
         self.results = [self._argument(shape, element) for shape, element in results]
 
     def _argument(self, shape: Shape, element: Attribute) -> MemoryView:
-        kind = MemRefType(element, list(shape))
+        kind = memref_type(element, shape)
         numbers = (self._iteration is not None) + (self._step is not None)
         position = len(self._body.args) - numbers
         return MemoryView(self, self._body.insert_arg(kind, position), shape, element)
@@ -230,7 +232,7 @@ class Code:
     def operation(self) -> CodeOp:
         """The whole as an operation; nothing may be written afterwards."""
         self._body.add_op(YieldOp())
-        kinds = [TensorType(element, list(shape)) for shape, element in self._results]
+        kinds = [tensor_type(element, shape) for shape, element in self._results]
         values = [x.value for x in self._operands]
         body = Region(self._body)
         return CodeOp(values, kinds, body, self._scratch, self._iterations, self._steps)
@@ -240,7 +242,7 @@ class Code:
     def scratch(self, shape: Shape, element: Attribute = f32) -> MemoryView:
         """Scratch memory, undefined at first."""
         memory = self._argument(shape, element)
-        self._scratch.append(MemRefType(element, list(shape)))
+        self._scratch.append(memref_type(element, shape))
         return memory
 
     def private(self, shape: Shape, element: Attribute = f32) -> MemoryView:
@@ -249,7 +251,7 @@ class Code:
             return self.scratch(shape, element)
         whole = (self._iterations, *shape)
         position = len(self._operands) + len(self._results)
-        memory = self._body.insert_arg(MemRefType(element, list(whole)), position)
+        memory = self._body.insert_arg(memref_type(element, whole), position)
         self._results.append((whole, element))
         return MemoryView(self, memory, whole, element).part(self.iteration)
 
@@ -341,6 +343,8 @@ class Code:
         """A value; a number becomes a constant of the type `like`."""
         if isinstance(operand, Value):
             return operand
+        if isinstance(operand, Size):
+            return self._size(operand, like)
         constant = number(operand, like)
         key = (self.block, constant)
         if key not in self._constants:
@@ -348,6 +352,15 @@ class Code:
             op = arith.ConstantOp.create(properties=properties, result_types=[constant.type])
             self._constants[key] = self.emit(op)
         return self._constants[key]
+
+    def _size(self, size: Size, like: Attribute) -> Value:
+        """A number that depends on the inputs, as an index or a float32."""
+        key = (self.block, SizeAttr(size))
+        if key not in self._constants:
+            op = SizeOp.create(properties={"size": SizeAttr(size)}, result_types=[index])
+            self._constants[key] = self.emit(op)
+        found = self._constants[key]
+        return found if like == index else self.to_float(found)
 
     def whole(self, number: int) -> Value:
         """A constant index."""

@@ -11,13 +11,23 @@ from functools import lru_cache
 from math import prod
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ncc.dialects.attributes import integer, integers, segments, tensor_type
+from ncc.dialects.attributes import (
+    extents_of,
+    filled,
+    integer,
+    integers,
+    known,
+    segments,
+    sizes_among,
+    tensor_type,
+    values_of,
+)
 from ncc.dialects.element import element_of, number, signless
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import index
@@ -36,7 +46,7 @@ def shape_of_tensor(value: SSAValue) -> Shape:
     """The shape of a value that is a tensor."""
     if not isinstance(value.type, TensorType):
         raise TypeError(f"{value.type} is no tensor")
-    return tuple(value.type.get_shape())
+    return tuple(extents_of(value.type))
 
 
 def generic(
@@ -104,13 +114,37 @@ def pad(x: SSAValue, low: Sequence[int], high: Sequence[int], value: float) -> t
         tensor.PadOp,
         operands=[x],
         properties={
-            "static_low": integers(low),
-            "static_high": integers(high),
+            "static_low": integers(known(low)),
+            "static_high": integers(known(high)),
             "operandSegmentSizes": segments(1, 0, 0),
         },
+        attributes=_open(*low, *high),
         regions=[Region(body)],
         result_types=[tensor_type(element_of(x), shape)],
     )
+
+
+def pad_sides(op: tensor.PadOp) -> tuple[list[int], list[int]]:
+    """How many elements a pad adds at the start and at the end of each axis."""
+    low, high = values_of(op.static_low), values_of(op.static_high)
+    both = filled([*low, *high], op.attributes.get(SIZES))
+    return both[: len(low)], both[len(low) :]
+
+
+def offsets_of(op: tensor.ExtractSliceOp) -> list[int]:
+    """Where a slice begins along each axis."""
+    return filled(values_of(op.static_offsets), op.attributes.get(SIZES))
+
+
+SIZES = "sizes"
+"""The attribute of an operation of MLIR that has the numbers which inputs decide, in place of
+operands.
+"""
+
+
+def _open(*numbers: int) -> dict[str, Attribute]:
+    sizes = sizes_among(*numbers)
+    return {} if sizes is None else {SIZES: sizes}
 
 
 def collapse(x: SSAValue, groups: Sequence[Sequence[int]]) -> tensor.CollapseShapeOp:
@@ -134,7 +168,7 @@ def expand(
         operands=[x],
         properties={
             "reassociation": _reassociation(tuple(map(tuple, groups))),
-            "static_output_shape": integers(shape),
+            "static_output_shape": integers(known(shape)),
         },
         result_types=[tensor_type(element_of(x), shape)],
     )
@@ -142,7 +176,7 @@ def expand(
 
 @lru_cache(maxsize=1024)
 def _reassociation(groups: tuple[tuple[int, ...], ...]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    return ArrayAttr([ArrayAttr([integer(axis) for axis in group]) for group in groups])
+    return ArrayAttr([ArrayAttr([IntegerAttr(axis, i64) for axis in group]) for group in groups])
 
 
 def extract_slice(x: SSAValue, begin: Sequence[int], size: Sequence[int]) -> tensor.ExtractSliceOp:
@@ -151,11 +185,12 @@ def extract_slice(x: SSAValue, begin: Sequence[int], size: Sequence[int]) -> ten
         tensor.ExtractSliceOp,
         operands=[x],
         properties={
-            "static_offsets": integers(begin),
-            "static_sizes": integers(size),
+            "static_offsets": integers(known(begin)),
+            "static_sizes": integers(known(size)),
             "static_strides": integers([1] * len(size)),
             "operandSegmentSizes": segments(1, 0, 0, 0),
         },
+        attributes=_open(*begin),
         result_types=[tensor_type(element_of(x), size)],
     )
 

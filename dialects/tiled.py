@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
+    base,
     irdl_op_definition,
     lazy_traits_def,
     prop_def,
@@ -32,9 +33,10 @@ from xdsl.irdl import (
 from xdsl.traits import HasParent, IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ncc.dialects.attributes import integer, integers, tensor_type
+from ncc.dialects.attributes import SizeAttr, integer, integers, number_of, tensor_type, values_of
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import operands_of
+from ncc.dialects.size import by_hint, is_open
 from ncc.dialects.structured import shape_of_tensor
 
 I64Attr = IntegerAttr.constr(type=i64)
@@ -79,9 +81,9 @@ class TiledLoopOp(IRDLOperation):
     name = "tiled.loop"
 
     operands_ = var_operand_def(TensorType)
-    count = prop_def(I64Attr)
+    count = prop_def(I64Attr | base(SizeAttr))
     axes = prop_def(DenseArrayBase.constr(i64))
-    steps = prop_def(DenseArrayBase.constr(i64))
+    steps = prop_def(DenseArrayBase.constr(i64) | base(ArrayAttr))
     result_axes = prop_def(DenseArrayBase.constr(i64))
     body = region_def("single_block")
     results_ = var_result_def(TensorType)
@@ -108,12 +110,12 @@ class TiledLoopOp(IRDLOperation):
     @property
     def times(self) -> int:
         """The number of iterations."""
-        return self.count.value.data
+        return number_of(self.count)
 
     @property
     def windows(self) -> list[Window]:
         """The windows that the arguments of the body are."""
-        numbers = zip(self.axes.get_values(), self.steps.get_values(), strict=True)
+        numbers = zip(values_of(self.axes), values_of(self.steps), strict=True)
         return [
             Window(value, axis, step, shape_of_tensor(argument)[axis])
             for value, argument, (axis, step) in zip(
@@ -127,12 +129,13 @@ class TiledLoopOp(IRDLOperation):
         last = self.body.block.last_op
         return () if last is None else operands_of(last)
 
+    @by_hint()
     def verify_(self) -> None:
         count, block = self.times, self.body.block
-        if count < 1:
+        if count < 1 and not is_open(count):  # inputs may be too small for one
             raise VerifyException("tiled.loop: there is one iteration at least")
-        axes = self.axes.get_values()
-        if not len(self.operands) == len(block.args) == len(axes) == len(self.steps.get_values()):
+        axes, steps = values_of(self.axes), values_of(self.steps)
+        if not len(self.operands) == len(block.args) == len(axes) == len(steps):
             raise VerifyException("tiled.loop: each operand has an argument, an axis and a step")
         for value, argument, axis in zip(self.operands, block.args, axes, strict=True):
             _check_axis(axis, value)
@@ -160,7 +163,7 @@ def _check_axis(axis: int, value: SSAValue) -> None:
 
 
 def _check_parts(op: TiledLoopOp) -> None:
-    axes = op.result_axes.get_values()
+    axes = values_of(op.result_axes)
     if not len(op.results) == len(op.parts) == len(axes):
         raise VerifyException("tiled.loop: each result has a part and an axis")
     for result, part, axis in zip(op.results, op.parts, axes, strict=True):

@@ -3,6 +3,7 @@
 A .ncc file is a zip archive without compression, so that any zip tool can list its content:
 
     manifest.json   format version, bindings, sizes, CPU features, tables, info
+    sizes.json      where shapes are open: what they decide (`sizes.py`)
     code/0.o ...    relocatable objects
     weights         the packed weights, at a file offset that is a multiple of 4096
 
@@ -28,9 +29,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ncc.runtime import cpu
 from ncc.runtime.archive import Archive, Chunks, write_archive
 from ncc.runtime.errors import ArtifactError
+from ncc.runtime.extents import ANY, OPEN, Range, is_within, shown_range
 from ncc.runtime.file_kinds import HEAD, MANIFEST, NCC, other_kind
 from ncc.runtime.manifest import MOST_BYTES, Fields
 from ncc.runtime.paths import path_of
+from ncc.runtime.sizes import Sizes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,11 +41,16 @@ if TYPE_CHECKING:
 Weights: TypeAlias = "bytes | bytearray | memoryview | mmap.mmap | np.ndarray[Any, Any]"
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
+SIZES = "sizes.json"
 FORMAT = "ncc"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
-# The buffers of a run, by number: state of the threads, arena, weights, then inputs, then outputs.
-STATE_BUFFER, ARENA_BUFFER, WEIGHTS_BUFFER, FIRST_BUFFER = range(4)
+# The buffers of a run, by number: state of the threads, arena, weights, numbers that depend on the
+# shapes of the inputs, then inputs, then outputs.
+STATE_BUFFER, ARENA_BUFFER, WEIGHTS_BUFFER, NUMBERS_BUFFER, FIRST_BUFFER = range(5)
+
+# The word of the numbers (int64) behind the one in which compiled code notes which run it is.
+FIRST_NUMBER = 1
 
 # Of buffers, and of every value in the arena and the weights: a cache line, an AVX-512 register.
 ALIGNMENT = 64
@@ -74,6 +82,8 @@ class Binding:
     A dynamic output has as many rows (axis 0) as the run finds; shape[0] is the most there can be.
     Where `axis` is not negative, the extent there grows from run to run: it is as much more than
     the shape says as `counter` of the run counts, which the inputs tell.
+    An extent of -1 is open: each call decides it. ranges: for each axis the least and the most that
+    code is for, None being no limit; empty where nothing is said.
     """
 
     name: str
@@ -82,6 +92,12 @@ class Binding:
     dynamic: bool = False
     axis: int = field(default=-1, repr=False)
     counter: int = field(default=-1, repr=False)
+    ranges: tuple[Range, ...] = field(default=(), repr=False)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls decide an extent."""
+        return OPEN in self.shape
 
     @property
     def nbytes(self) -> int:
@@ -93,8 +109,13 @@ class Binding:
 
     @property
     def extents(self) -> str:
-        """The shape as it is shown: 3x224x224, or 8x?x64 where it grows."""
-        shown = list(map(str, self.shape))
+        """The shape as it is shown: 3x224x224, 3x?x64..1024 where it is open, 8x?x64 where it
+        grows.
+        """
+        shown = ["?" if extent == OPEN else str(extent) for extent in self.shape]
+        for axis, range in enumerate(self.ranges):
+            if self.shape[axis] == OPEN:
+                shown[axis] = shown_range(range)
         if self.axis >= 0:
             shown[self.axis] = f"?+{shown[self.axis]}".removesuffix("+0")
         return "x".join(shown) if shown else "scalar"
@@ -116,7 +137,15 @@ class Binding:
 
     def admits(self, shape: tuple[int, ...]) -> bool:
         """Whether arrays of this shape can be fed."""
-        return shape == self.shape or self.count(shape) is not None
+        if not self.is_open:
+            return shape == self.shape or self.count(shape) is not None
+        if len(shape) != len(self.shape):
+            return False
+        ranges = self.ranges or (ANY,) * len(shape)
+        return all(
+            found == extent if extent != OPEN else is_within(found, range)
+            for found, extent, range in zip(shape, self.shape, ranges, strict=True)
+        )
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype} {self.extents}{' rows' * self.dynamic}"
@@ -155,7 +184,8 @@ class Artifact:
     needs, named as in /proc/cpuinfo; target: their name. info: model name, optimization level,
     kernel table, version of ncc ...: anything JSON can say. threads: the number of threads that the
     arena was planned for: the default, and the maximum, of a session. tables: parts of the weights
-    that the code uses as indices.
+    that the code uses as indices. sizes: what the shapes of a call decide, if they are open; the
+    size of the arena is one of these, then.
     """
 
     objects: tuple[bytes, ...]
@@ -168,6 +198,7 @@ class Artifact:
     info: Mapping[str, Any] = field(default_factory=dict)
     threads: int = 1
     tables: tuple[Table, ...] = ()
+    sizes: Sizes | None = None
 
     def require_cpu(self) -> None:
         """Raise ArtifactError when this CPU lacks what the code was compiled for."""
@@ -206,10 +237,14 @@ class Artifact:
             "inputs": [vars(binding) for binding in self.inputs],
             "outputs": [vars(binding) for binding in self.outputs],
             "tables": [vars(table) for table in self.tables],
+            "is_open": self.sizes is not None,
             "info": dict(self.info),
         }
         text = json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False).encode()
         entries: dict[str, Chunks] = {MANIFEST: [memoryview(text)]}
+        if self.sizes is not None:
+            sizes = json.dumps(self.sizes.as_json(), separators=(",", ":")).encode()
+            entries[SIZES] = [memoryview(sizes)]
         for number, code in enumerate(self.objects):
             entries[f"code/{number}.o"] = [memoryview(code)]
         entries["weights"] = weights
@@ -252,11 +287,7 @@ def _require_kind(path: str) -> None:
 
 def _read(archive: Archive, verify_weights: bool) -> Artifact:
     """The artifact in an archive; the manifest is checked field by field."""
-    try:
-        manifest = json.loads(bytes(archive.entry(MANIFEST)))
-    except (ValueError, RecursionError) as error:
-        raise archive.broken(f"{MANIFEST} cannot be read: {error}") from error
-    fields = Fields(manifest, archive.broken)
+    fields = _fields(archive, MANIFEST)
     if fields.text("format") != FORMAT:
         raise archive.broken("its manifest is that of another program")
     version = fields.number("version")
@@ -276,6 +307,9 @@ def _read(archive: Archive, verify_weights: bool) -> Artifact:
     outputs = tuple(map(_binding, fields.objects("outputs")))
     if {binding.counter for binding in (*inputs, *outputs)} - {-1} != set(range(counters(inputs))):
         raise archive.broken("its inputs do not tell what its outputs grow by")
+    sizes = _sizes(archive, inputs, outputs) if fields.flag("is_open") else None
+    if sizes is None and any(binding.is_open for binding in (*inputs, *outputs)):
+        raise archive.broken("it does not tell what open shapes decide")
     return Artifact(
         objects=tuple(
             bytes(archive.entry(f"code/{number}.o")) for number in range(fields.number("objects"))
@@ -289,7 +323,28 @@ def _read(archive: Archive, verify_weights: bool) -> Artifact:
         info=fields.mapping("info"),
         threads=fields.number("threads", 1),
         tables=tables,
+        sizes=sizes,
     )
+
+
+def _fields(archive: Archive, name: str) -> Fields:
+    """An entry that holds an object of JSON."""
+    try:
+        read = json.loads(bytes(archive.entry(name)))
+    except (ValueError, RecursionError) as error:
+        raise archive.broken(f"{name} cannot be read: {error}") from error
+    return Fields(read, archive.broken)
+
+
+def _sizes(archive: Archive, inputs: Sequence[Binding], outputs: Sequence[Binding]) -> Sizes:
+    """What shapes decide, which tells every extent that is open."""
+    sizes = Sizes.read(
+        _fields(archive, SIZES), [len(b.shape) for b in inputs], [len(b.shape) for b in outputs]
+    )
+    told = {(extent.input, extent.axis) for extent in sizes.program.extents}
+    if any(inputs[place].shape[axis] != OPEN for place, axis in told):
+        raise archive.broken("its sizes depend on an extent that is not open")
+    return sizes
 
 
 def _table(fields: Fields) -> Table:
@@ -297,15 +352,30 @@ def _table(fields: Fields) -> Table:
 
 
 def _binding(fields: Fields) -> Binding:
-    shape, dtype = fields.numbers("shape"), fields.text("dtype")
+    shape, dtype = fields.integers("shape"), fields.text("dtype")
     if dtype not in DTYPES:
         raise fields.broken(f"dtype {dtype!r} in the manifest is unknown")
+    if any(extent < OPEN for extent in shape):
+        raise fields.broken("shape in the manifest is out of range")
     axis, counter = fields.number("axis", -1), fields.number("counter", -1)
-    binding = Binding(fields.text("name"), shape, dtype, fields.flag("dynamic"), axis, counter)
+    ranges = tuple(_range(row, fields) for row in fields.rows("ranges", 2))
+    binding = Binding(
+        fields.text("name"), shape, dtype, fields.flag("dynamic"), axis, counter, ranges
+    )
     odd = (binding.dynamic and not shape) or axis >= len(shape) or (axis < 0) != (counter < 0)
-    if binding.nbytes >= MOST_BYTES or odd:
+    odd |= len(ranges) not in (0, len(shape)) or (axis >= 0 and binding.is_open)
+    if abs(binding.nbytes) >= MOST_BYTES or odd:
         raise fields.broken(f"the shape of {binding.name!r} in the manifest is impossible")
     return binding
+
+
+def _range(row: list[object], fields: Fields) -> Range:
+    match row:
+        case [int() as least, int() | None as most] if (
+            0 <= least <= (least if most is None else most)
+        ):
+            return least, most
+    raise fields.broken("a range in the manifest is none")
 
 
 def as_bytes(weights: Weights) -> memoryview:

@@ -49,6 +49,20 @@ class Fields:
             raise self.broken(f"{name} in the manifest is out of range")
         return tuple(values)
 
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers of either sign."""
+        values = self._list(name, int, "numbers")
+        if not all(-MOST_BYTES < value < MOST_BYTES for value in values):
+            raise self.broken(f"{name} in the manifest is out of range")
+        return tuple(values)
+
+    def rows(self, name: str, width: int | None) -> list[list[Any]]:
+        """A list of lists, of so many values each."""
+        rows: list[list[Any]] = self._list(name, list, "lists")
+        if width is not None and any(len(row) != width for row in rows):
+            raise self.broken(f"{name} in the manifest has not {width} values in each row")
+        return rows
+
     def text(self, name: str) -> str:
         """A text."""
         value: str = self._get(name, str, "a text")
@@ -67,6 +81,10 @@ class Fields:
         """An object with any content."""
         value: Mapping[str, Any] = self._get(name, dict, "an object")
         return value
+
+    def fields(self, name: str) -> Fields:
+        """An object with fields."""
+        return Fields(self._values.get(name), self.broken)
 
     def objects(self, name: str) -> list[Fields]:
         """A list of objects."""

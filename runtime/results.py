@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ncc.runtime.artifact import ALIGNMENT, DYNAMIC_HEADER, Binding
+from ncc.runtime.extents import Shape
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -75,23 +76,31 @@ class Results:
     """
 
     def __init__(self, binding: Binding) -> None:
-        self._binding, self._size = binding, binding.nbytes
+        self._binding, self._size = binding, 0 if binding.is_open else binding.nbytes
         self._header = DYNAMIC_HEADER * binding.dynamic
         self._typestr = np.dtype(binding.dtype).str
         self._free: deque[_Block] = deque(maxlen=MOST_KEPT)
         """Free blocks."""
 
-    def make(self, counted: Mapping[int, int] = MappingProxyType({})) -> tuple[Array, int]:
+    def make(
+        self, counted: Mapping[int, int] = MappingProxyType({}), shape: Shape | None = None
+    ) -> tuple[Array, int]:
         """An array that nobody else has, of anything, and the address of its buffer.
+
+        counted: by the counters of what grows. shape: of an output whose shape is open.
 
         The buffer is aligned to ALIGNMENT; that of a dynamic output begins DYNAMIC_HEADER bytes
         before the array.
         """
-        shape, size, spare = self._binding.shape, self._size, 0
+        size, spare = self._size, 0
         if self._binding.axis >= 0:
             shape = self._binding.grown(counted)
             size = replace(self._binding, shape=shape).nbytes
             spare = size // SPARE
+        elif shape is not None:
+            size = replace(self._binding, shape=shape).nbytes
+        else:
+            shape = self._binding.shape
         block = self._block(size, spare)
         interface = {
             "version": 3,

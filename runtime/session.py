@@ -14,11 +14,8 @@ import numpy as np
 from ncc.runtime import cpu
 from ncc.runtime.artifact import (
     ALIGNMENT,
-    ARENA_BUFFER,
     DYNAMIC_HEADER,
     FIRST_BUFFER,
-    STATE_BUFFER,
-    WEIGHTS_BUFFER,
     Artifact,
     Binding,
     PathLike,
@@ -26,12 +23,13 @@ from ncc.runtime.artifact import (
     counters,
     extents,
 )
+from ncc.runtime.context import Context, Places
 from ncc.runtime.errors import ArtifactError, InputError, NccError
 from ncc.runtime.forms import Form, other_forms
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
-from ncc.runtime.results import Array, Results, address_of
-from ncc.runtime.threads import Team, state_bytes
+from ncc.runtime.results import Array, address_of
+from ncc.runtime.sizes import Sized
 
 
 class SupportsArray(Protocol):
@@ -41,37 +39,10 @@ class SupportsArray(Protocol):
 
 
 ArrayLike: TypeAlias = "Array | SupportsArray | memoryview"
+Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 
-
-class _Context:
-    """The private data of one run: arena, table of buffers, results, and threads."""
-
-    def __init__(
-        self,
-        code: MachineCode,
-        threads: int,
-        arena_bytes: int,
-        weights: int,
-        inputs: int,
-        outputs: Sequence[Binding],
-    ) -> None:
-        """weights: their address; inputs: how many there are, what counts rows among them."""
-        state = Memory(state_bytes(threads))
-        self._arena = Memory(arena_bytes)
-        self.results = [
-            (slot, binding.name, Results(binding))
-            for slot, binding in enumerate(outputs, FIRST_BUFFER + inputs)
-        ]
-        self.table = (ctypes.c_void_p * (FIRST_BUFFER + inputs + len(outputs)))()
-        self.table[STATE_BUFFER] = state.address
-        self.table[ARENA_BUFFER] = self._arena.address
-        self.table[WEIGHTS_BUFFER] = weights
-        self._table_address = ctypes.addressof(self.table)
-        self.team = Team(code, threads, (state, self.table))
-
-    def run(self) -> None:
-        """One run with the buffers that the table names."""
-        self.team.run(self._table_address)
+MOST_SIZES = 256
+"""Sets of shapes that a model of open shapes keeps what it has computed for."""
 
 
 class Model:
@@ -106,10 +77,17 @@ class Model:
         self._name_all()
         self._fed = [(binding, np.dtype(binding.dtype)) for binding in self.inputs]
         self._counters = counters(self.inputs)
+        self._places = Places(
+            self._weights.ctypes.data, len(self.inputs) + bool(self._counters), len(self.outputs)
+        )
+        self._fixed = None
+        if artifact.sizes is None:
+            self._fixed = Sized(artifact.arena_bytes, (None,) * len(self.outputs))
+        self._known: dict[Shapes, Sized | str] = {}
         self._dynamic = [binding for binding in self.outputs if binding.dynamic]
         # Contexts that no call is using. pop and append of a list are atomic: no lock is needed
         # that a fork could leave locked.
-        self._free: list[_Context] = []
+        self._free: list[Context] = []
         self._closed = False
 
     def _name_all(self) -> None:
@@ -166,47 +144,73 @@ class Model:
         results = self._run(feeds)
         return {name: results[name] for name in wanted}
 
+    def is_for(self, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+        """Whether the code is right for inputs of these shapes."""
+        found = tuple(shapes[binding.name] for binding in self.inputs)
+        admitted = (b.admits(shape) for b, shape in zip(self.inputs, found, strict=True))
+        return all(admitted) and isinstance(self._sized(found), Sized)
+
+    def _sized(self, shapes: Shapes) -> Sized | str:
+        """What a run with inputs of these shapes needs; or why the code is not for them.
+
+        Where shapes are open, that is computed, and kept for the last sets of shapes.
+        """
+        if self._fixed is not None:
+            return self._fixed
+        found = self._known.get(shapes)
+        if found is None:
+            assert self.artifact.sizes is not None
+            if len(self._known) >= MOST_SIZES:
+                self._known.clear()
+            found = self._known[shapes] = self.artifact.sizes.at(shapes)
+        return found
+
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
         counted: dict[int, int] = {}
         arrays = [_checked(feeds, binding, dtype, counted) for binding, dtype in self._fed]
-        context = self._take()
-        table = context.table
+        sized = self._fixed or self._sized_of(arrays)
+        context = self._take(sized)
+        table = context.table(sized)
+        buffers = table.buffers
         for slot, array in enumerate(arrays, FIRST_BUFFER):
-            table[slot] = address_of(array)
+            buffers[slot] = address_of(array)
         if self._counters:
             told = (ctypes.c_int64 * self._counters)(*(counted[k] for k in range(self._counters)))
-            table[FIRST_BUFFER + len(arrays)] = ctypes.addressof(told)
+            buffers[FIRST_BUFFER + len(arrays)] = ctypes.addressof(told)
         results = {}
-        for slot, name, memory in context.results:
-            results[name], table[slot] = memory.make(counted)
-        context.run()
+        for (slot, name, memory), shape in zip(context.results, sized.outputs, strict=True):
+            results[name], buffers[slot] = memory.make(counted, shape)
+        context.run(table)
         self._give_back(context)
         for binding in self._dynamic:
             results[binding.name] = _found_rows(results[binding.name], binding)
         return results
 
-    def _take(self) -> _Context:
+    def _sized_of(self, arrays: Sequence[Array]) -> Sized:
+        """What a run with these arrays needs. Raises InputError where the code is not for them."""
+        sized = self._sized(tuple(array.shape for array in arrays))
+        if isinstance(sized, Sized):
+            return sized
+        open_ones = [(b, array) for b, array in zip(self.inputs, arrays, strict=True) if b.is_open]
+        told = ", ".join(f"{b.name!r} of {extents(array.shape)}" for b, array in open_ones)
+        raise InputError(
+            f"the code is not for input {told}, where {sized} does not hold: compile the network "
+            "for this shape as well"
+        )
+
+    def _take(self, sized: Sized) -> Context:
         """A free context; a new one if there is none."""
         while not self._closed:
             try:
                 context = self._free.pop()
             except IndexError:
-                return self._new_context()
-            if not context.team.lost:
+                return Context(self._code, self.num_threads, self._places, self.outputs)
+            if context.has_room(sized):
                 return context
+            context.team.dissolve()
         raise NccError("the model is closed")
 
-    def _new_context(self) -> _Context:
-        return _Context(
-            self._code,
-            self.num_threads,
-            self.artifact.arena_bytes,
-            self._weights.ctypes.data,
-            len(self.inputs) + bool(self._counters),
-            self.outputs,
-        )
-
-    def _give_back(self, context: _Context) -> None:
+    def _give_back(self, context: Context) -> None:
         self._free.append(context)
         if self._closed:
             self.close()
@@ -300,6 +304,8 @@ def _checked(
         shape = array.shape if told is not None else shape
         if told is not None and counted.setdefault(binding.counter, told) != told:
             raise disagreement(binding, array, counted)
+    elif binding.is_open and binding.admits(array.shape):
+        shape = array.shape
     if array.dtype != dtype or array.shape != shape:
         raise misfit(binding, array)
     if array.flags.c_contiguous and array.flags.aligned:
@@ -365,10 +371,10 @@ def as_array(value: object, binding: Binding) -> Array:
 def _found_rows(array: Array, binding: Binding) -> Array:
     """The rows that a run has found, of the array that has room for the most."""
     header = ctypes.c_int64.from_address(array.ctypes.data - DYNAMIC_HEADER)
-    if not 0 <= header.value <= binding.shape[0]:
+    if not 0 <= header.value <= len(array):
         raise ArtifactError(
             f"the code found {header.value} rows for output {binding.name!r}, which has room for "
-            f"{binding.shape[0]}: this is a bug of ncc, please report it"
+            f"{len(array)}: this is a bug of ncc, please report it"
         )
     return array[: header.value].copy()
 

@@ -71,7 +71,9 @@ def model_of(module: ModuleOp, level: int, target: str, threads: int = 1) -> Mod
     planned = plan(module, threads, options.target.core.l2_bytes, options.target.costs)
     inputs, outputs = bindings(module, planned)
     loops = build(planned, options.target, len(inputs), threads=threads)
-    text = emit_llvm(lower(loops.module(), options.target), options.target, threads_text(False))
+    text = emit_llvm(
+        lower(loops.module(), options.target), options.target, threads_text(options.target, False)
+    )
     weights = constants(planned)
     return Model(
         Artifact(

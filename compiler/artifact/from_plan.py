@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -17,17 +18,21 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.artifact.constants import Constants
+from ncc.compiler.artifact.sizes import symbol_in
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.plan import Buffer, Plan
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.growing import GROWING, GrowingAttr
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import Size, is_open
 from ncc.dialects.structured import INTERFACE
 from ncc.dialects.weights.sources import Inline, Weights
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import Binding
+from ncc.runtime.extents import ANY, OPEN, Range
 
 TIMESTAMPS = "time stamps"
 """The output that tells when each thread was done with each step: no blob can have such a name."""
@@ -55,7 +60,8 @@ def _binding(network: FuncOp, name: str, value: SSAValue, dynamic: bool = False)
     growing = network.attributes.get(GROWING)
     kind = growing.data.get(name) if isinstance(growing, DictionaryAttr) else None
     if not isinstance(kind, TensorType) or not isinstance(kind.encoding, GrowingAttr):
-        return Binding(name, _shape_outside(network, name, value), dtype, dynamic)
+        shape = _shape_outside(network, name, value)
+        return _open_binding(Binding(name, shape, dtype, dynamic))
     shape = kind.encoding.fill(kind.get_shape())
     axis = shape.index(kind.encoding.data)
     return Binding(
@@ -67,7 +73,33 @@ def _shape_outside(network: FuncOp, name: str, value: SSAValue) -> Shape:
     """The shape of an input or output as users have it."""
     held = network.attributes.get(INTERFACE)
     kind = held.data.get(name) if isinstance(held, DictionaryAttr) else None
-    return kind.get_shape() if isinstance(kind, TensorType) else shape_of(value)
+    return extents_of(kind) if isinstance(kind, TensorType) else shape_of(value)
+
+
+def _open_binding(binding: Binding) -> Binding:
+    """The binding with open extents in place of sizes, and the ranges of those of an input."""
+    shape = binding.shape
+    if not is_open(*shape):
+        return binding
+    ranges = tuple(map(_range, shape))
+    extents = tuple(OPEN if isinstance(extent, Size) else extent for extent in shape)
+    limited = any(range != ANY for range in ranges)
+    return replace(binding, shape=extents, ranges=ranges if limited else ())
+
+
+def _range(extent: int) -> Range:
+    """What an extent can be, if it is one of an input."""
+    symbol = symbol_in(extent)
+    return ANY if symbol is None else (symbol.least, symbol.most)
+
+
+def shapes(module: ModuleOp) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """The shapes of the inputs and of the outputs of a network, with sizes."""
+    network = network_of(module)
+    returned = network.body.block.last_op
+    values: Sequence[SSAValue] = returned.operands if returned is not None else ()
+    inputs = network.body.block.args[: len(_names(network, "inputs"))]
+    return list(map(shape_of, inputs)), list(map(shape_of, values))
 
 
 def _names(network: FuncOp, which: str) -> list[str]:

@@ -13,24 +13,35 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from ncc.dialects.shapes import OpenShape
+from ncc.dialects.shapes import AskedShape, OpenShape
 from ncc.runtime.draft import draft_of
+from ncc.runtime.extents import Range as ExtentRange
 
 if TYPE_CHECKING:
     from ncc.runtime.artifact import Binding
 
 Decorator: TypeAlias = Callable[[Any], Any]
 Shapes: TypeAlias = tuple[tuple[str, OpenShape], ...]
+AskedShapes: TypeAlias = tuple[tuple[str, AskedShape], ...]
 Range: TypeAlias = tuple[float, float]
 
 
 def named_shape(text: str) -> tuple[str, OpenShape]:
     """data=3x224x224, or data=3x?x? where extents are open"""
+    name, shape = asked_shape(text)
+    known = tuple(extent for extent in shape if not isinstance(extent, tuple))
+    if len(known) < len(shape):
+        raise click.BadParameter(f"{text!r} has ranges, which `ncc compile` alone takes")
+    return name, known
+
+
+def asked_shape(text: str) -> tuple[str, AskedShape]:
+    """data=3x?x?, or data=3x64..1024x? where an open extent has a least and a most"""
     name, _, shape = text.rpartition("=")
     if not name or not is_shape(shape):
         slip = _slip(name, shape)
         raise click.BadParameter(f"{text!r} is not of the form data=3x224x224{slip}")
-    return name, tuple(None if extent == "?" else int(extent) for extent in shape.split("x"))
+    return name, tuple(map(_extent, shape.split("x")))
 
 
 def is_shape(text: str) -> bool:
@@ -49,7 +60,21 @@ def _slip(name: str, shape: str) -> str:
 
 
 def _is_extent(text: str) -> bool:
-    return text == "?" or (text.isascii() and text.isdigit() and int(text) > 0)
+    least, dots, most = text.partition("..")
+    if not dots:
+        return text == "?" or _is_positive(text)
+    return _is_positive(least) and (not most or (_is_positive(most) and int(least) <= int(most)))
+
+
+def _is_positive(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text) > 0
+
+
+def _extent(text: str) -> int | None | ExtentRange:
+    least, dots, most = text.partition("..")
+    if dots:
+        return int(least), int(most) if most else None
+    return None if text == "?" else int(text)
 
 
 def named_type(text: str) -> tuple[str, str]:

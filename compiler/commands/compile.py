@@ -12,11 +12,12 @@ from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
     PARAM,
-    SHAPES,
+    AskedShapes,
     FilePath,
-    Shapes,
+    asked_shape,
     files,
     named_blob,
+    once,
     progress,
     refuse_to_replace,
     signature,
@@ -53,7 +54,17 @@ from ncc.runtime.draft import place_of
     metavar="FOLDER",
     help="Write the IR after every pass that changed it, and nothing else.",
 )
-@SHAPES
+@click.option(
+    "--shape",
+    "--input",
+    "shapes",
+    type=asked_shape,
+    multiple=True,
+    callback=once,
+    metavar="NAME=SHAPE",
+    help="The shape of an input that the file leaves open, or another shape: data=3x224x224. With "
+    "data=3x?x? the code runs at every size, with data=3x64..1024x? at those in the range.",
+)
 @click.option(
     "--output",
     "outputs",
@@ -74,7 +85,7 @@ def compile_command(
     out: str | None,
     emit: tuple[str, ...] | None,
     dump: str | None,
-    shapes: Shapes,
+    shapes: AskedShapes,
     outputs: tuple[str, ...],
     timing: bool,
     name: str | None,
@@ -94,7 +105,7 @@ def compile_command(
     from ncc.compiler.stopwatch import Stopwatch
 
     refuse_to_replace(files(param, bin), [out])
-    options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
+    options |= {"input_shapes": dict(shapes), "outputs": outputs or None, "ahead": True}
     if dump is not None:
         if out is not None or emit is not None:
             raise click.UsageError("--dump writes nothing else: leave out -o and --emit")

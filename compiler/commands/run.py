@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,14 +23,18 @@ from ncc.compiler.commands.arguments import (
     named_blob,
     progress,
     refuse_to_replace,
+    signature,
     write,
 )
 from ncc.compiler.commands.feeding import FEEDING, Given, fed, named_file
+from ncc.dialects.shapes import OpenShape, shown
+from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_compiled
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ncc.runtime.artifact import Binding
     from ncc.runtime.session import Model
 
 
@@ -79,6 +84,7 @@ def run_command(
     )
     if is_compiled(param):
         model = loaded(param, bin, shapes, options)
+        require_open(model, shapes)
     else:
         from ncc.compiler.driver import compile as front
         from ncc.compiler.driver.specialise import callable_now
@@ -87,7 +93,7 @@ def run_command(
             model = callable_now(
                 front.compile(param, bin, input_shapes=known, outputs=names, **options)
             )
-    missing = [binding for binding in model.inputs if binding.name not in feeds]
+    missing = [sized(b, known.get(b.name)) for b in model.inputs if b.name not in feeds]
     made_up = [binding.name for binding in missing]
     values = model.run({**random_feeds(missing, seed, value_range), **feeds}, names)
     if as_json:
@@ -103,15 +109,36 @@ def run_command(
 
 
 def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str, Any]) -> Model:
-    """The model in a .ncc file. Only the number of threads is still open."""
+    """The model in a .ncc file. Only the number of threads is still open, and maybe shapes."""
     from ncc.runtime.session import Model
 
     settled = ("opt_level", "target", "input_types", "random_weights")
-    if bin is not None or shapes or chosen(settled):
-        raise click.UsageError(
-            f"{path} is compiled: weights, shapes, types, -O and target are settled"
-        )
+    if bin is not None or chosen(settled):
+        raise click.UsageError(f"{path} is compiled: weights, types, -O and target are settled")
     return Model.load(path, options["num_threads"] if chosen(["num_threads"]) else None)
+
+
+def require_open(model: Model, shapes: Shapes) -> None:
+    """Raise if a shape is said for an input of a compiled file that has one, or is none."""
+    bindings = {binding.name: binding for binding in model.inputs}
+    for name, shape in shapes:
+        if name not in bindings:
+            raise InputError.unknown_name("input", name, bindings)
+        if not bindings[name].is_open or None in shape:
+            raise click.UsageError(f"--shape {name}={shown(shape)}: {signature(bindings[name])}")
+
+
+def sized(binding: Binding, shape: OpenShape | None) -> Binding:
+    """An input with the shape that is said for it, if its own is open."""
+    if shape is None or not binding.is_open:
+        return binding
+    settled = tuple(extent for extent in shape if extent is not None)
+    if not binding.admits(settled):
+        name = binding.name
+        raise InputError(
+            f"the shape for input {name!r} does not fit", name, binding.extents, shown(shape)
+        )
+    return replace(binding, shape=settled)
 
 
 def told_of_random(names: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from ncc.compiler.commands.arguments import (
     signature,
 )
 from ncc.compiler.commands.exit_codes import OK, WRONG
+from ncc.runtime.extents import OPEN
 from ncc.runtime.file_kinds import is_compiled
 
 if TYPE_CHECKING:
@@ -106,18 +107,20 @@ def compiled_object(artifact: Artifact) -> dict[str, Any]:
         "outputs": [_binding(binding) for binding in artifact.outputs],
         "code_bytes": sum(map(len, artifact.objects)),
         "weight_bytes": as_bytes(artifact.weights).nbytes,
-        "arena_bytes": artifact.arena_bytes,
+        "arena_bytes": None if artifact.sizes is not None else artifact.arena_bytes,
         "steps": [{"kernel": name, "layers": layers} for name, layers in steps],
     }
 
 
 def _binding(binding: Binding) -> dict[str, Any]:
-    """A binding as JSON. An extent that grows from run to run is null. dynamic: the number of rows
-    is the most that there can be.
+    """A binding as JSON. An extent that is open, or grows from run to run, is null. dynamic: the
+    number of rows is the most that there can be. ranges: the least and the most of each extent,
+    where some are limited.
     """
-    shape = [None if axis == binding.axis else n for axis, n in enumerate(binding.shape)]
+    unknown = [n == OPEN or axis == binding.axis for axis, n in enumerate(binding.shape)]
+    shape = [None if open else n for open, n in zip(unknown, binding.shape, strict=True)]
     told = {"name": binding.name, "type": binding.dtype, "shape": shape}
-    return {**told, "dynamic": binding.dynamic}
+    return {**told, "dynamic": binding.dynamic, "ranges": binding.ranges or None}
 
 
 def compiled_lines(artifact: Artifact) -> Iterator[str]:
@@ -129,10 +132,10 @@ def compiled_lines(artifact: Artifact) -> Iterator[str]:
     yield f"{model} at -O{known} for {artifact.target}, at most {threads}"
     yield from (f"input   {signature(binding)}" for binding in artifact.inputs)
     yield from (f"output  {signature(binding)}" for binding in artifact.outputs)
-    yield (
-        f"code {told['code_bytes']:,} bytes, weights {told['weight_bytes']:,} bytes, "
-        f"{artifact.arena_bytes:,} bytes more for each run at a time"
-    )
+    more = f"{artifact.arena_bytes:,} bytes more for each run at a time"
+    if artifact.sizes is not None:
+        more = "more for each run at a time, as its shapes need"
+    yield (f"code {told['code_bytes']:,} bytes, weights {told['weight_bytes']:,} bytes, {more}")
     steps = told["steps"]
     width = max((len(step["kernel"]) for step in steps), default=0)
     for step in steps:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from os import fspath
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.artifact.from_plan import TIMESTAMPS, bindings, constants
+from ncc.compiler.artifact.from_plan import TIMESTAMPS, bindings, constants, shapes
+from ncc.compiler.artifact.sizes import sizes_of
 from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.manifest import Made, Manifest
+from ncc.compiler.driver.models import Entry
 from ncc.compiler.driver.objects import Objects
 from ncc.compiler.driver.python_settings import PYTHON
 from ncc.compiler.driver.specialise import LateModel, OpenBinding, are_open
@@ -25,8 +28,11 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
-from ncc.dialects.weights.stored import noting
+from ncc.dialects.shapes import OpenShape, Shape
+from ncc.dialects.size import Assumption, assuming, is_open
+from ncc.dialects.weights.stored import Piece, noting
 from ncc.runtime.artifact import Artifact, Binding, Weights
+from ncc.runtime.sizes import Sizes
 
 OWN = ("ncc.", "xdsl.")
 """Where the operations of a network are declared if none of its layers is from outside."""
@@ -35,15 +41,17 @@ OWN = ("ncc.", "xdsl.")
 def compiled(
     compilation: Compilation, cache: Cache | None, with_workers: bool, pack_up_to: float
 ) -> Made | LateModel:
-    """The model of a network; where a shape is open, one that is compiled when it is called.
+    """The model of a network; where a shape is open, one that is compiled when it is called, unless
+    code for all shapes is wanted ahead.
 
     with_workers: whether forks of this process make code. pack_up_to: bytes of weights that are
     packed meanwhile.
     """
     with noting() as pieces:
         inputs = open_inputs(compilation)
-        if are_open(inputs):
-            return _late(compilation, inputs, cache)
+        is_ahead = compilation.options.ahead and not any(map(OpenBinding.needs_a_call, inputs))
+        if are_open(inputs) and not is_ahead:
+            return _late(compilation, inputs, cache, pieces)
         weights: list[Weights] = []
 
         def pack(manifest: Manifest) -> None:
@@ -74,22 +82,54 @@ def open_inputs(compilation: Compilation) -> list[OpenBinding]:
             growing=name in growing,
             is_cache=name in emptied,
             settles=name in settling,
+            ranges=options.ranges.get(name, ()),
         )
         for name, shape in known.items()
     ]
 
 
 def _late(
-    compilation: Compilation, inputs: Sequence[OpenBinding], cache: Cache | None
+    compilation: Compilation,
+    inputs: Sequence[OpenBinding],
+    cache: Cache | None,
+    pieces: Iterable[Piece],
 ) -> LateModel:
+    """pieces: of the .bin, that were read with the network."""
     stay_where_named(compilation.source)
+    kept = OpenVersions(compilation, cache, tuple(pieces))
     return LateModel(
         lambda shapes, values: artifact_of(compilation.at(shapes, values), cache),
+        kept.artifact,
         inputs,
         Network.of(compilation.source).output_names,
         target=compilation.options.target.name,
         num_threads=compilation.options.num_threads,
     )
+
+
+@dataclass(frozen=True)
+class OpenVersions:
+    """Code for all shapes of the inputs: one version for each hint, which the cache keeps."""
+
+    compilation: Compilation
+    cache: Cache | None
+    pieces: tuple[Piece, ...]
+
+    def artifact(self, shapes: Mapping[str, OpenShape], hints: Mapping[str, Shape]) -> Artifact:
+        """The version for shapes that are open, with the costs of the hints."""
+        compilation = self.compilation.at(shapes, hints=hints)
+        place = Entry.of(self.cache, compilation.param, compilation.bin, compilation.options)
+        entry = place if _is_by_files_alone(self.compilation) else None
+        kept = entry.artifact() if entry is not None else None
+        if kept is not None:
+            return kept
+        with noting() as pieces:
+            manifest = assemble(compilation, self.cache)
+        artifact = manifest.artifact()
+        if entry is not None and compilation.weights_state() == compilation.read_from:
+            looked = manifest.looking_at({*self.pieces, *pieces}, compilation.numbers)
+            entry.keep(looked, artifact)
+        return artifact
 
 
 def _is_by_files_alone(compilation: Compilation) -> bool:
@@ -114,11 +154,13 @@ def assemble(
     before this process makes it.
     """
     with PYTHON.tuned():
-        module, planned = compilation.planned
-        loops = compilation.loops(module, planned)
+        with assuming() as assumed:
+            module, planned = compilation.planned
+            loops = compilation.loops(module, planned)
         objects = Objects(loops, compilation.options.target, cache, compilation.stopwatch)
         with objects.made_by_workers() if with_workers else nullcontext():
             manifest = _described(compilation, module, planned, loops, objects.keys)
+            manifest = manifest.with_sizes(_sizes(module, planned, loops, assumed))
             meanwhile(manifest)
             return manifest.with_code(objects.all())
 
@@ -126,6 +168,16 @@ def assemble(
 def artifact_of(compilation: Compilation, cache: Cache | None = None) -> Artifact:
     """The compiled model, ready to be run or saved; this process makes it."""
     return assemble(compilation, cache).artifact()
+
+
+def _sizes(
+    module: ModuleOp, planned: Plan, loops: NetworkLoops, assumed: Iterable[Assumption]
+) -> Sizes | None:
+    """What the shapes of a call decide, if some are open."""
+    inputs, outputs = shapes(module)
+    if not any(is_open(*shape) for shape in inputs):
+        return None
+    return sizes_of(inputs, outputs, planned, loops, assumed)
 
 
 def _described(

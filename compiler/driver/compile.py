@@ -23,6 +23,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.errors import NccError, needing_packages
+from ncc.runtime.extents import Range
 from ncc.runtime.paths import path_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def compile(
     *,
     opt_level: int = 2,
     num_threads: int = 1,
-    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
+    input_shapes: Mapping[str, Sequence[int | None | Range]] | None = None,
     input_types: Mapping[str, str] | None = None,
     outputs: Sequence[str] | None = None,
     target: str = "host",
@@ -49,8 +50,9 @@ def compile(
 
     bin: by default the .bin beside the .param. opt_level: 0 to 3. num_threads: the most that a
     run uses. input_shapes: shapes in numpy order by blob name, `{"data": (3, 224, 224)}`, where
-    the file leaves them open or others are wanted; None in them leaves an extent open. A blob that
-    a layer makes is fed instead if its shape is given here. input_types:
+    the file leaves them open or others are wanted; None in them leaves an extent open, and so does
+    (64, 1024), which says the least and the most that it can be. A blob that a layer makes is fed
+    instead if its shape is given here. input_types:
     element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
     that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
     "amx", "avx512vnni", "avx512", "avx2" or "baseline". precision: "fp32", the only one so far.
@@ -60,7 +62,7 @@ def compile(
     A separate process compiles, unless this process has imported the compiler already.
 
     Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
-    when it is first called with arrays of some shapes, and kept for them.
+    when it is first called, for all shapes if that is possible, else for those of each call.
 
     Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
     InputError for options out of range and for what is no path, NccError where a package or memory
@@ -103,7 +105,9 @@ def compile_file(
 
     This process belongs to ncc: forks of it make machine code, one for each core.
 
-    Raises InputError for a shape that is still open, and as `compile` does.
+    options.ahead: whether the code is for all shapes, if some are open.
+
+    Raises InputError for a shape that has to be said, and as `compile` does.
     """
     request = _Request(param, bin, options, stopwatch)
     with stopwatch.timing("look for the model"):

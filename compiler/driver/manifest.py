@@ -24,6 +24,7 @@ from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.read.plausible import StoredNumbers, faults
 from ncc.dialects.weights.stored import Piece
 from ncc.runtime.artifact import Artifact, PathLike, Weights
+from ncc.runtime.sizes import Sizes
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,10 @@ class Manifest:
     def with_code(self, objects: tuple[bytes, ...]) -> Manifest:
         """The manifest with code, or with none, as it is kept."""
         return replace(self, model=replace(self.model, objects=objects))
+
+    def with_sizes(self, sizes: Sizes | None) -> Manifest:
+        """The manifest of a model with open shapes."""
+        return replace(self, model=replace(self.model, sizes=sizes))
 
     def artifact(self, weights: Weights | None = None) -> Artifact:
         """The model, with its weights packed; or these."""

@@ -1,17 +1,22 @@
-"""A model with open shapes: compiles at the first call with some shapes, and keeps the code.
+"""A model with open shapes: compiles at the first call, and runs at all later sizes.
 
     model = ncc.compile("net.param", input_shapes={"data": (3, None, None)})
-    model(x)                                      # compiles for the shape of x
-    model(y)                                      # runs at once where y has that shape
-    model.compiled({"data": (3, 224, 224)})       # the model for one shape: to warm up, to save
+    model(x)                                      # compiles, and compares costs for the shape of x
+    model(y)                                      # runs at once, whatever the size of y
+    model.compiled({"data": (3, 224, 224)})       # the model for one shape alone
 
-If the values of an input decide shapes (the box of a Crop), each new array is a compilation.
+The code of the first call is right for all shapes that meet what the compiler assumed: that an
+image is larger than a window, say. For other shapes another *version* is compiled in the same way,
+and kept.
 
-ncc reads the files once, when the model is made. A new shape costs all later stages, but most of
-its kernels may come from the cache.
+Some networks cannot be compiled for all shapes: `reason` says why. Then each shape is a compilation
+of its own. If the values of an input decide shapes (the box of a Crop), each new array is one.
+
+ncc reads the files once, when the model is made. Most kernels of a compilation may come from the
+cache, which also keeps versions.
 
 The model with open shapes is a `Model` whose `run` first finds, or compiles, the model for the
-shapes at hand. The runtime, which cannot compile, does not know about open shapes.
+shapes at hand. The runtime cannot compile.
 """
 
 from __future__ import annotations
@@ -19,18 +24,19 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ncc.compiler.diagnostics import ModelError
+from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.options import shapes_by_name
 from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, Binding, PathLike, as_bytes
 from ncc.runtime.errors import InputError, NccError
+from ncc.runtime.extents import Range, is_within
 from ncc.runtime.results import Array
 from ncc.runtime.session import ArrayLike, Model, as_array, misfit
 
@@ -71,6 +77,7 @@ class OpenBinding(Binding):
         growing: bool = False,
         is_cache: bool = False,
         settles: bool = False,
+        ranges: tuple[Range, ...] = (),
     ) -> OpenBinding:
         """None stands for what is not known. growing: whether an input that is open grows."""
         extents = tuple(DYNAMIC if extent is None else extent for extent in shape or ())
@@ -79,6 +86,7 @@ class OpenBinding(Binding):
             name,
             extents,
             dtype,
+            ranges=ranges,
             ranked=shape is not None,
             grows=grows,
             is_cache=is_cache,
@@ -90,45 +98,60 @@ class OpenBinding(Binding):
         """Whether something about the shape is not known, and must be."""
         return not self.grows and (not self.ranked or DYNAMIC in self.shape)
 
+    def needs_a_call(self) -> bool:
+        """Whether no code can be made before a call: even the rank is open, or values decide."""
+        return self.settles or (self.is_open and not self.ranked)
+
     @property
     def extents(self) -> str:
-        return shown(self.shape) if self.ranked else "?"
+        return super().extents if self.ranked else "?"
 
     def admits(self, shape: Shape) -> bool:
         """Whether arrays of this shape can be fed."""
         if not self.ranked:
             return True
-        pairs = zip(shape, self.shape, strict=False)
-        return len(shape) == len(self.shape) and all(n == e or e == DYNAMIC for n, e in pairs)
+        least = 0 if self.is_cache else 1
+        ranges = self.ranges or ((least, None),) * len(self.shape)
+        return len(shape) == len(self.shape) and all(
+            found == extent if extent != DYNAMIC else is_within(found, range)
+            for found, extent, range in zip(shape, self.shape, ranges, strict=True)
+        )
 
 
 class LateModel(Model):
-    """A `Model` that is compiled for every set of input shapes that it is called with.
+    """A `Model` that is compiled when it is called.
 
-    It can be called from several threads: two calls with one new shape compile once, calls with
-    other shapes do not wait. `inputs` show what is known of the shapes, with -1 for an open extent.
+    It can be called from several threads: calls that no version is for compile one after the other,
+    all others do not wait. `inputs` show what is known of the shapes, with -1 for an open extent.
 
     compile: gives the artifact for shapes of all inputs but those that grow, in which calls may
     differ that run the same code, and for the values of those that decide shapes.
+    compile_open: gives the artifact for shapes with None for open extents, and the shapes for which
+    costs are compared; raises Unsupported or ModelError where there is none.
     """
 
     def __init__(
         self,
         compile: Callable[[Shapes, Arrays], Artifact],
+        compile_open: Callable[[Mapping[str, OpenShape], Shapes], Artifact],
         inputs: Iterable[OpenBinding],
         outputs: Iterable[str],
         *,
         target: str,
         num_threads: int,
     ) -> None:
-        self._compile = compile
+        self._compile, self._compile_open = compile, compile_open
         self._open = tuple(inputs)
         self.inputs = self._open
         self.outputs = tuple(OpenBinding.of(name, None) for name in outputs)
         self._name_all()
         self.num_threads = min(num_threads, cpu.cores())
         self.target = target
+        self.reason: str | None = None
+        if any(binding.settles for binding in self._open):
+            self.reason = "the values of an input decide shapes"
         self._kept = _Kept(MOST_KEPT)
+        self._versions = _Versions()
         self._closed = False
 
     def compiled(self, input_shapes: Mapping[str, Sequence[int]] | None = None) -> Model:
@@ -162,9 +185,9 @@ class LateModel(Model):
         return self._model(shapes, {})
 
     def save(self, path: PathLike, input_shapes: Mapping[str, Sequence[int]] | None = None) -> None:
-        """Write the model for these shapes to a .ncc file: such a file holds code for one set.
+        """Write the model for these shapes to a .ncc file.
 
-        Raises what `compiled` does.
+        Raises what `compiled` does. `ncc compile` writes a file for all shapes.
         """
         self.compiled(input_shapes).save(path)
 
@@ -172,8 +195,9 @@ class LateModel(Model):
         asked = [b for b in self._open if b.name in feeds or not b.grows]
         arrays = {binding.name: _fed(feeds, binding) for binding in asked}
         values = {b.name: arrays[b.name] for b in asked if b.settles}
+        shapes = {name: array.shape for name, array in arrays.items()}
         try:
-            model = self._model({name: a.shape for name, a in arrays.items()}, values)
+            model = self._version(shapes) or self._model(shapes, values)
         except ModelError as error:
             wrong = _misfed(error, arrays, asked)
             if wrong is None:
@@ -181,7 +205,41 @@ class LateModel(Model):
             raise wrong from error
         return model._run(arrays)
 
+    def _version(self, shapes: Shapes) -> Model | None:
+        """The version for shapes, compiled where there is none; None where there can be none."""
+        if self._closed:
+            raise NccError("the model is closed")
+        versions = self._versions = self._versions.of_this_process()
+        found = versions.find(shapes)
+        if found is None and self.reason is None:
+            with versions.lock:
+                found = versions.find(shapes)  # another call may have made it
+                if found is None and self.reason is None:
+                    found = self._made_open(shapes, versions)
+        if self._closed:  # while this one was made
+            self.close()
+        return found
+
+    def _made_open(self, shapes: Shapes, versions: _Versions) -> Model | None:
+        """A new version, which compares costs for these shapes. `reason` says why there is none."""
+        error: ModelError | Unsupported | None = None
+        for open_shapes in _candidates(self._open, shapes):
+            try:
+                artifact = self._compile_open(open_shapes, shapes)
+            except (ModelError, Unsupported) as found:
+                error = found
+                continue
+            model = Model(sharing_weights(artifact, [*versions.models, *self._kept.models()]))
+            versions.add(model)
+            return model
+        # Where shapes do not fit the layers, the compilation for them says so.
+        settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
+        self._model(settled, {})
+        self.reason = str(error)
+        return None
+
     def _model(self, shapes: Shapes, values: Arrays) -> Model:
+        """The model for one set of shapes alone."""
         if self._closed:
             raise NccError("the model is closed")
         settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
@@ -194,7 +252,8 @@ class LateModel(Model):
 
     def _made(self, shapes: Shapes, values: Arrays, kept: _Kept) -> Model:
         """The model for shapes; weights that are packed as for others are in memory once."""
-        return Model(sharing_weights(self._compile(shapes, values), kept.models()))
+        others = [*kept.models(), *self._versions.models]
+        return Model(sharing_weights(self._compile(shapes, values), others))
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(
@@ -205,14 +264,74 @@ class LateModel(Model):
     def close(self) -> None:
         """Give back arenas and threads; calls that are running finish first, later ones fail."""
         self._closed = True
-        for model in self._kept.models():
+        for model in (*self._versions.models, *self._kept.models()):
             model.close()
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
         outputs = ", ".join(map(str, self.outputs))
-        kept = len(self._kept.models())
-        return f"<LateModel {inputs} -> {outputs}, {self.target}, compiled for {kept} shapes>"
+        made = f"{len(self._versions.models)} versions for all shapes"
+        if self.reason is not None:
+            made = f"compiled for {len(self._kept.models())} shapes, since {self.reason}"
+        return f"<LateModel {inputs} -> {outputs}, {self.target}, {made}>"
+
+
+class _Versions:
+    """The versions for all shapes, in the order in which they were made.
+
+    A call finds the first that is right for its shapes. At most MOST_KEPT are kept; the one that
+    was used least recently goes first.
+    """
+
+    def __init__(self, models: Iterable[Model] = ()) -> None:
+        self.models = list(models)
+        self.lock = threading.Lock()
+        """Who makes a version holds it."""
+        self._process = os.getpid()
+        self._used: list[Model] = []
+
+    def of_this_process(self) -> _Versions:
+        """This one; in the child of a fork another, whose lock nobody holds that is gone."""
+        return self if self._process == os.getpid() else _Versions(self.models)
+
+    def find(self, shapes: Shapes) -> Model | None:
+        """The version for these shapes."""
+        for model in self.models:
+            if model.is_for(shapes):
+                if self._used[-1:] != [model]:
+                    self._used = [other for other in self._used if other is not model] + [model]
+                return model
+        return None
+
+    def add(self, model: Model) -> None:
+        """Keep one more."""
+        kept = self._used[-MOST_KEPT + 1 :]
+        self.models = [*(old for old in self.models if old in kept), model]
+
+
+_CLOSED = (), (1,), (0,)
+"""The axes of a matrix that are as in the call: none; its columns; its rows."""
+
+
+def _candidates(bindings: Sequence[OpenBinding], shapes: Shapes) -> Iterator[dict[str, OpenShape]]:
+    """The shapes that a version may be for, with None for open extents, the most open ones first.
+
+    Where not even a rank is said, an image has the channels of the call. Of a matrix, layers may
+    want the rows or the columns to be as many as weights have.
+    """
+    fed = [binding for binding in bindings if not binding.grows]
+    are_images = all(binding.ranked or len(shapes[binding.name]) > 2 for binding in fed)
+    for closed in _CLOSED[:1] if are_images else _CLOSED:
+        found = {binding.name: _opened(binding, shapes[binding.name], closed) for binding in fed}
+        if any(None in shape for shape in found.values()):
+            yield found
+
+
+def _opened(binding: OpenBinding, shape: Shape, closed: Sequence[int]) -> OpenShape:
+    if binding.ranked:
+        return tuple(None if extent == DYNAMIC else extent for extent in binding.shape)
+    kept = (0,) if len(shape) > 2 else closed
+    return tuple(extent if axis in kept else None for axis, extent in enumerate(shape))
 
 
 class _Kept:
@@ -278,7 +397,7 @@ def are_open(inputs: Iterable[OpenBinding]) -> bool:
 
 def require_shapes(bindings: Iterable[Binding]) -> None:
     """Raise the InputError that names all bindings with an open shape, and two ways to say one."""
-    unknown = [b for b in bindings if isinstance(b, OpenBinding) and b.is_open]
+    unknown = [binding for binding in bindings if binding.is_open]
     if not unknown:
         return
     first = unknown[0]

@@ -18,6 +18,8 @@ which one kind of processor spins, sleeps and counts time. The text here is the 
 Every thread takes denormal numbers for zeros while it is inside `run`, and has its own mode after
 it.
 
+Numbers (buffers[3]), if the network has numbers that depend on the shapes of its inputs:
+    i64 +0 before, of the run that they are for; the rest is only read (ncc.compiler.loops.launch)
 State (buffers[0]), aligned to 64; its maker fills it with zeros, once:
     i64 +0 before, of the run    i64 +64 done, i32 +72 sleepers
     i64 +128 + 64 tid: the word of a thread's share, up to which it is taken
@@ -46,7 +48,13 @@ runs. Its `before` is that of some run. If this run is over, all words are past 
 `done` is past every `until`, so the thread walks through to the end and writes nothing. Else it
 takes part. It reads `before` once, before the addresses in `buffers`. If it takes a chunk, the run
 was not over at that time, so these were the addresses of this run. A late thread reads only the
-code, the state and the array of buffers, which live as long as the workers of their pool.
+code, the state, the array of buffers and the numbers, which live as long as the workers of their
+pool.
+
+A late thread does not mix the numbers of two runs. Their first word is set to `before` of the run,
+between two runs, and before that run begins. A thread goes on only if it finds its own `before`
+there: then these are the numbers of its run. The other words of these numbers never change: shapes
+that differ have numbers elsewhere.
 
 Chunks see what other chunks stored. A thread adds to `done` after the stores of its chunks
 (release). A thread that leaves a barrier has read a sum that contains these chunks (acquire). The
@@ -93,6 +101,7 @@ from __future__ import annotations
 
 from ncc.compiler.llvm.processors.find import processor_of
 from ncc.compiler.target import Target
+from ncc.runtime.artifact import NUMBERS_BUFFER
 from ncc.runtime.threads import POOL_THREADS
 
 # Ticks of the time-stamp counter to spin before sleeping: 25-50 us at 2-4 GHz. That is longer than
@@ -103,7 +112,12 @@ SPIN_TICKS = 100_000
 # wake takes longer than the kernels of a small network.
 IDLE_TICKS = 1_000_000
 
-_NUMBERS = {"SPIN_TICKS": SPIN_TICKS, "IDLE_TICKS": IDLE_TICKS, "POOL_THREADS": POOL_THREADS}
+_NUMBERS = {
+    "SPIN_TICKS": SPIN_TICKS,
+    "IDLE_TICKS": IDLE_TICKS,
+    "POOL_THREADS": POOL_THREADS,
+    "NUMBERS_AT": 8 * NUMBERS_BUFFER,
+}
 """The constants that the text below names."""
 
 _WAIT = """
@@ -274,9 +288,18 @@ define internal void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads) nou
 
 ; A run begins where the one before it ended: all its chunks are done.
 define internal void @ncc.begin(ptr %buffers) nounwind {
+entry:
   %state = load ptr, ptr %buffers, align 8
   %done = getelementptr i8, ptr %state, i64 64
   %now = load atomic i64, ptr %done acquire, align 64
+  %numbers.at = getelementptr i8, ptr %buffers, i64 NUMBERS_AT
+  %numbers = load ptr, ptr %numbers.at, align 8
+  %none = icmp eq ptr %numbers, null
+  br i1 %none, label %begin, label %tell
+tell:
+  store atomic i64 %now, ptr %numbers release, align 8
+  br label %begin
+begin:
   store atomic i64 %now, ptr %state release, align 64
   ret void
 }

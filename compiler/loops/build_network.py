@@ -3,7 +3,7 @@
 A kernel is named after what it computes, so that equal kernels of all networks have one name. Its
 loops are written when they are asked for: whoever holds its machine code already need not ask.
 
-Where threads have to wait for each other, `barriers.py` says.
+Where threads have to wait for each other, `compiler/barriers.py` says.
 """
 
 from __future__ import annotations
@@ -17,16 +17,22 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block
 
+from ncc.compiler.barriers import Phased, in_phases
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.emit.emitter import write
-from ncc.compiler.loops.emit.position import kernel_types
+from ncc.compiler.loops.emit.position import kernel_reaches, kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.own_sizes import OwnSizes, has_sizes
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
-from ncc.compiler.loops.launch.barriers import Barriers, barriers_within
-from ncc.compiler.loops.launch.entry import (
+from ncc.compiler.loops.launch.entry import write_loops, write_run
+from ncc.compiler.loops.launch.fills import Fills
+from ncc.compiler.loops.launch.halos import boxes
+from ncc.compiler.loops.launch.locality import Sharing, handed_out_along
+from ncc.compiler.loops.launch.numbers import Number
+from ncc.compiler.loops.launch.script import (
     Argument,
     Barrier,
     Launch,
@@ -34,23 +40,21 @@ from ncc.compiler.loops.launch.entry import (
     Script,
     Timestamps,
     bytes_of,
+    chunks_of,
     declarations,
     promise_separate,
     separate_arguments,
-    write_loops,
-    write_run,
+    table_of,
 )
-from ncc.compiler.loops.launch.fills import Fills
-from ncc.compiler.loops.launch.halos import boxes
-from ncc.compiler.loops.launch.locality import Sharing, handed_out_along
+from ncc.compiler.loops.schedule.any_size import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.choose import choose, named
 from ncc.compiler.loops.schedule.chunks import chunk_count, free_outermost
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.loops.schedule.schedule import Schedule, with_lane_parted
 from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel
-from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Loop, Plan, Subview
+from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.compiler.target import Target
-from ncc.dialects.element import element_of
+from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.functions import module_of
 from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
 
@@ -128,6 +132,16 @@ class NetworkLoops:
     steps: tuple[Step, ...]
     timestamps: Timestamps | None = None
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """What depends on the shapes of the inputs: the run tells it to the entry point."""
+        return tuple(table_of(self.script).numbers)
+
+    @property
+    def chunks(self) -> int:
+        """How many times threads can take some in a run: fewer than `rt.MOST_CHUNKS`."""
+        return chunks_of(self.script)
+
     def module(self) -> ModuleOp:
         """All of it as one module."""
         return module_of([*(unit.function() for unit in self.units), *self._entry()])
@@ -196,7 +210,7 @@ class _Family:
     @cached_property
     def unit(self) -> Unit:
         """The kernel for all of them, once all have been taken in."""
-        kernel, schedule = self.kernel, self.schedule
+        kernel, schedule = OwnSizes().of((self.kernel, self.schedule))
         text = f"{kernel.signature_text} {stable_text(schedule)}"
         name = f"{_kind(kernel)}_{digest(text)[:12]}"
 
@@ -222,6 +236,10 @@ class _Due:
     """The boxes of a border, if that is what is filled: the launch tells them to the kernel."""
     steps: int | None = None
     """How often it is launched, one time after the other, where its code has steps."""
+    chunks: int | None = None
+    """In how many chunks its code is handed out; None where the unit knows."""
+    sizes: tuple[int, ...] = ()
+    """The values of the own sizes of its code."""
 
 
 @dataclass(frozen=True)
@@ -253,13 +271,12 @@ class _NetworkWriter:
         self.families: dict[str, _Family] = {}
         self.family_of: dict[tuple[str, int | None], _Family] = {}
         self.due: list[_Due | _DueLoop | Barrier] = []
-        self.barriers = Barriers()
         self.units: dict[str, Unit] = {}
         self.loops = 0
 
     def write(self) -> NetworkLoops:
-        for step in self.plan.steps:
-            self._step(step)
+        for phased in in_phases(self.plan.steps):
+            self._step(phased)
         script: list[Launch | LoopLaunch | Barrier] = []
         steps: list[Step] = []
         for due in self.due:
@@ -276,17 +293,13 @@ class _NetworkWriter:
             tuple(steps),
         )
 
-    def _step(self, step: AnyStep) -> None:
+    def _step(self, phased: Phased) -> None:
         """A step, behind a barrier if it depends on a step since the last one."""
-        if isinstance(step, Loop) and step.count == 1:
-            for call in step.iteration(0):
-                self._step(call)
-            return
-        inside = barriers_within(step) if isinstance(step, Loop) else frozenset[int]()
-        if self.barriers.stands_before(step, inside):
+        step = phased.step
+        if phased.waits:
             self.due.append(Barrier())
         if isinstance(step, Loop):
-            self._loop(step, inside)
+            self._loop(step, phased.inside)
         elif isinstance(step, Halo):
             self._frame(step)
         else:
@@ -315,31 +328,37 @@ class _NetworkWriter:
         if text not in self.codes:
             name = f"code_{digest(text)[:12]}"
             function = code.outlined(call, name, self.target)
-            types = tuple(code.memrefs(function))
+            types = tuple(code.memrefs(function))[: len(call.subviews)]
             target, chunks = self.target, code.chunks(call)
             self.codes[text] = Unit(
                 name, text, types, chunks, lambda: code.outlined(call, name, target)
             )
         steps = code.steps(call)
-        self.due.append(_Due(self.codes[text], tuple(call.subviews), call.layers, steps=steps))
+        unit, subviews, sizes = self.codes[text], tuple(call.subviews), code.sizes(call)
+        chunks = code.chunks(call)
+        due = _Due(unit, subviews, call.layers, steps=steps, chunks=chunks, sizes=sizes)
+        self.due.append(due)
 
     def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
-        outermost = self.sharing.outermost(kernel, subviews) if self.sharing else None
+        hinted = for_the_hint(kernel)
+        outermost = self.sharing.outermost(hinted, subviews) if self.sharing else None
         key = kernel.signature_text, outermost
         if key not in self.family_of:
-            self.family_of[key] = self._family(kernel, outermost)
+            self.family_of[key] = self._family(kernel, hinted, outermost)
         family = self.family_of[key]
         if self.sharing:
-            self.sharing.note(kernel, subviews, family.schedule)
+            self.sharing.note(hinted, subviews, family.schedule)
         self.due.append(_Due(family, tuple(subviews), layers, (kernel,)))
 
-    def _family(self, kernel: Kernel, along: int | None) -> _Family:
+    def _family(self, kernel: Kernel, hinted: Kernel, along: int | None) -> _Family:
+        """hinted: the kernel for which a schedule is chosen."""
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
-        schedule = named(kernel, self.target, text) if text is not None else None
-        schedule = handed_out_along(kernel, schedule or choose(kernel, self.target), along)
+        schedule = named(hinted, self.target, text) if text is not None else None
+        schedule = handed_out_along(hinted, schedule or choose(hinted, self.target), along)
         if self.sharing:
-            schedule = with_lane_parted(kernel, schedule)
-        outermost = free_outermost(kernel, schedule)
+            schedule = with_lane_parted(hinted, schedule)
+        schedule = for_any_size(kernel, schedule)
+        outermost = None if has_sizes(kernel) else free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:
             extents[outermost] = 1
@@ -381,20 +400,27 @@ class _NetworkWriter:
         self.units[unit.name] = unit
         if len(unit.types) != len(due.subviews):
             raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
-        reach, chunks, numbers = unit.types, unit.chunks, tuple[int, ...]()
+        reaches, numbers = list(map(bytes_of, unit.types)), tuple[int, ...]()
+        chunks = unit.chunks if due.chunks is None else due.chunks
+        sizes = due.sizes
         if isinstance(due.made_by, _Family):
             (generic_op,) = due.computations
-            reach = tuple(kernel_types(generic_op))
+            elements = map(dtype_of, generic_op.element_types)
+            reached = zip(kernel_reaches(generic_op), elements, strict=True)
+            reaches = [count * dtype.itemsize for count, dtype in reached]
             chunks = chunk_count(generic_op, due.made_by.schedule)
+            own = OwnSizes()
+            own.of((generic_op, due.made_by.schedule))
+            sizes = tuple(own.values)
         elif due.fills is not None:
-            reach, chunks, numbers = (due.fills.reach,), due.fills.chunks, due.fills.numbers
-        arguments = tuple(map(self._argument, due.subviews, unit.types, reach))
+            reaches, chunks, numbers = [due.fills.reach], due.fills.chunks, due.fills.numbers
+        arguments = tuple(map(self._argument, due.subviews, unit.types, reaches))
         step = Step(unit.name, due.layers, chunks, due.subviews, due.computations)
-        return Launch(unit.name, chunks, arguments, numbers, due.steps is not None), step
+        is_told = due.steps is not None
+        return Launch(unit.name, chunks, arguments, numbers, is_told, sizes=sizes), step
 
-    def _argument(
-        self, subview: Subview, type: MemRefType[Attribute], reach: MemRefType[Attribute]
-    ) -> Argument:
+    def _argument(self, subview: Subview, type: MemRefType[Attribute], reach: int) -> Argument:
+        """reach: how many bytes of it are touched."""
         buffer = subview.buffer
         number = {
             Kind.ARENA: ARENA_BUFFER,
@@ -404,7 +430,7 @@ class _NetworkWriter:
         }[buffer.kind]
         offset = buffer.byte_offset + subview.offset * buffer.element_bytes
         further = subview.further * buffer.element_bytes
-        return Argument(number, offset, type, bytes_of(reach), by_iteration=further)
+        return Argument(number, offset, type, reach, by_iteration=further, part=buffer.part)
 
     def _frame(self, halo: Halo) -> None:
         """One constant in every box of the border, by one kernel."""

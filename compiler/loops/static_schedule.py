@@ -7,6 +7,8 @@ Each time, the thread calls the kernel, which has work to do before its first ch
 word that other threads have read. In a step of some microseconds this costs more than an uneven
 share. If the thread of a share does not come, others still take the share.
 
+Where chunks depend on the shapes of the inputs, a thread takes no more at once than for the hint.
+
 In a long step a thread takes half of the rest of its share each time, so that others find work if
 it is late. To let one thread do all of a short step would be slower still: then the cache of one
 core would have all operands of the next step.
@@ -17,8 +19,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ncc.compiler.loops.build_network import NetworkLoops, Step
-from ncc.compiler.loops.launch.entry import Barrier, Launch, LoopLaunch
+from ncc.compiler.loops.launch.script import Barrier, Launch, LoopLaunch
 from ncc.compiler.loops.work import work_of
+from ncc.dialects.size import hint, largest, smallest
 
 SHORT = 16.0
 """The most estimated microseconds of one thread in a short step."""
@@ -59,7 +62,8 @@ def _at_once(launch: Launch, step: Step, threads: int) -> Launch:
     microseconds = _estimated(step)
     if microseconds is None or microseconds > SHORT:
         return launch
-    return replace(launch, at_once=max(1, -(-launch.chunks // threads)))
+    share = -(-launch.chunks // threads)
+    return replace(launch, at_once=largest(1, smallest(share, hint(share))))
 
 
 def _estimated(step: Step) -> float | None:

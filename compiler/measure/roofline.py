@@ -27,7 +27,8 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, memory_type, vector_type
-from ncc.compiler.loops.launch.entry import Argument, Launch, bytes_of, write_run
+from ncc.compiler.loops.launch.entry import write_run
+from ncc.compiler.loops.launch.script import Argument, Launch, bytes_of
 from ncc.compiler.measure.timing import timed
 from ncc.compiler.target import Target
 from ncc.dialects import rt, tile

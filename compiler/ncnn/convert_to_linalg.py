@@ -47,6 +47,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
+from ncc.compiler.ncnn.any_size import check_any_size
 from ncc.compiler.ncnn.counted_rows import is_row_wise
 from ncc.compiler.ncnn.shape_problems import shape_problem, unknown_extents
 from ncc.compiler.ncnn.sizes import TooLarge, check_sizes, check_steps
@@ -60,6 +61,7 @@ from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.onnx.operator import ConstantOp as ConstantNode
 from ncc.dialects.onnx.plumbing import ViewOp
 from ncc.dialects.row_wise import with_header
+from ncc.dialects.size import assuming
 from ncc.dialects.structured import INTERFACE
 from ncc.dialects.weights.weight import ConstantOp
 
@@ -201,13 +203,15 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
     last = builder.block.last_op
     check_sizes(layer, [x.shape for x in operands], ())
     try:
-        expanded = layer.expand_all(builder, operands)
+        with assuming() as assumed:
+            expanded = layer.expand_all(builder, operands)
+        made = _behind(builder.block, last)
+        check_any_size(layer, made, operands, builder.threads, assumed)
     except NotImplementedError as error:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
     except NotYet as error:
         what = f"{layer.type_name}: {error.message}"
         raise Unsupported(what, how=error.how, layer=name, line=layer.line or None) from error
-    made = _behind(builder.block, last)
     check_steps(made)
     if not layer.READS_COUNTED and any(x.count is not None for x in operands):
         if not is_row_wise(layer, made, operands, expanded):

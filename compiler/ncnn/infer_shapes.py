@@ -51,6 +51,7 @@ from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import NeedsNumbers
 from ncc.runtime.errors import InputError
 
 ROWS = (1009, 2003)
@@ -247,6 +248,8 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     given = [tuple(DYNAMIC if n == DYNAMIC_INDEX else n for n in shape) for shape in shapes]
     try:
         inferred = op.infer_all(given)
+    except NeedsNumbers as error:
+        raise Unsupported(str(error), layer=op.layer_name, line=op.line or None) from error
     except NotImplementedError as error:
         raise LayerError(str(error)) from error
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:

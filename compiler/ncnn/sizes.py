@@ -13,9 +13,11 @@ from math import prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation
 
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer, LayerError, Shape
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import hint
 from ncc.runtime import memory_limit
 
 MOST_ELEMENTS = 1 << 45
@@ -40,7 +42,7 @@ def check_sizes(op: Layer, inputs: Sequence[Shape], results: Iterable[Shape]) ->
     for shape in results:
         _check(shape, "the result")
     numbers = op.tables(*inputs)
-    if numbers > FEW and numbers * BYTES * PART > memory_limit.at_hand():
+    if hint(numbers) > FEW and hint(numbers) * BYTES * PART > memory_limit.at_hand():
         raise TooLarge(f"no memory holds its tables, which would be of {numbers} numbers")
 
 
@@ -55,7 +57,7 @@ def largest_step(op: Layer, operands: Sequence[TensorType]) -> int:
 
     Raises NotImplementedError where it has no expansion, and what `check_sizes` does.
     """
-    inputs = [operand.get_shape() for operand in operands]
+    inputs = [extents_of(operand) for operand in operands]
     check_sizes(op, inputs, ())
     block = Block(arg_types=operands)
     tensors = [Tensor(*both) for both in zip(block.args, inputs, strict=True)]
@@ -68,9 +70,9 @@ def _shapes(operations: Iterable[Operation]) -> Iterator[Shape]:
     for op in operations:
         for result in op.results:
             if isinstance(kind := result.type, TensorType):
-                yield kind.get_shape()
+                yield extents_of(kind)
 
 
 def _check(shape: Shape, what: str) -> None:
-    if prod(shape) > MOST_ELEMENTS:
+    if hint(prod(shape)) > MOST_ELEMENTS:
         raise TooLarge(f"no memory holds {what}, which would be {shown(shape)}")

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
+from ncc.dialects.size import NeedsNumbers, is_open
+
+EXACT = 1 << 24
+"""Up to here, all whole numbers are float32."""
 
 EXTENT_NAMES = {1: ("w",), 2: ("h", "w"), 3: ("c", "h", "w"), 4: ("c", "d", "h", "w")}
 """ncnn's name of each axis, in numpy order, by rank."""
@@ -40,3 +47,13 @@ def extents(shape: Shape) -> dict[str, int]:
     named = {"w": 1, "h": 1, "d": 1, "c": 1}
     named.update(zip(EXTENT_NAMES[len(shape)], shape, strict=True))
     return named
+
+
+def scaled_extent(extent: int, scale: float) -> int:
+    """The extent times the scale in float32, rounded down."""
+    if not is_open(extent):
+        return int(np.float32(extent) * np.float32(scale))
+    share = Fraction(float(np.float32(scale)))
+    if extent * share.numerator > EXACT:
+        raise NeedsNumbers(f"a scale of {scale} rounds, so that it needs a number to scale")
+    return extent * share.numerator // share.denominator

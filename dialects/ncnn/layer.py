@@ -66,6 +66,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import name_of
 from ncc.dialects.growing import GrowingAttr
 from ncc.dialects.index_notation import Builder, Tensor
@@ -448,4 +449,4 @@ def shape_of(value: SSAValue) -> Shape | None:
     if not isinstance(kind, TensorType):
         return None
     growing = kind.encoding
-    return growing.fill(kind.get_shape()) if isinstance(growing, GrowingAttr) else kind.get_shape()
+    return growing.fill(kind.get_shape()) if isinstance(growing, GrowingAttr) else extents_of(kind)

@@ -173,7 +173,7 @@ class SpectrogramOp(FourierLayer):
         frequencies, frames, *parts = self.infer(x.shape)
         matrix = b.table(self.matrix.reshape(2 * frequencies, self.n_fft))
         signal = self._expand_padding(b, x)
-        t, o, k = b.loops(f"t:{frames} o k")
+        t, o, k = b.loops("t o k", t=frames)
         spectra = b.sum((t, o), over=(k,), of=signal[t * self.hoplen + k] * matrix[o, k])
         if parts:
             both = b.expand(spectra, [[0], [1, 2]], (frames, 2, frequencies))
@@ -318,7 +318,7 @@ class InverseSpectrogramOp(FourierLayer):
     def _expand_frames(self, b: Builder, x: Tensor, matrix: Tensor) -> Tensor:
         """The hops of each frame: (frames, components, overlap, hoplen)."""
         frames = x.shape[1]
-        loops: list[AffineExpr] = b.loops(f"t:{frames} o f c")
+        loops: list[AffineExpr] = b.loops("t o f c", t=frames)
         t, o, f, c = loops
         rows = b.sum((t, o), over=(f, c), of=x[f, t, c] * matrix[o, f, c])
         overlap = matrix.shape[0] // (self.components * self.hoplen)

@@ -32,7 +32,7 @@ class Sampling:
     @property
     def is_plain(self) -> bool:
         """Whether each place shows one element."""
-        return self.places.shape[1] == 1
+        return bool(self.places.shape[1] == 1)
 
     @property
     def is_identity(self) -> bool:

@@ -46,9 +46,10 @@ def test_what_is_kept_changes_no_attribute() -> None:
 
 def test_numbers_have_the_type_that_their_array_is_asked_for() -> None:
     """Lists are i64, segments i32, also where the numbers are equal."""
-    assert integers([1, 0]).elt_type == i64
-    assert segments(1, 0).elt_type == i32
-    assert integers([1, 0]).get_values() == segments(1, 0).get_values() == (1, 0)
+    long, short = integers([1, 0]), segments(1, 0)
+    assert isinstance(long, DenseArrayBase)
+    assert (long.elt_type, short.elt_type) == (i64, i32)
+    assert long.get_values() == short.get_values() == (1, 0)
 
 
 def test_the_numbers_of_a_list() -> None:
@@ -57,4 +58,5 @@ def test_the_numbers_of_a_list() -> None:
     others = DenseArrayBase.from_list(i32, numbers)
     assert segments(*numbers) == others
     for made in (integers(numbers), segments(*numbers), others):
+        assert isinstance(made, DenseArrayBase)
         assert tuple(values_of(made)) == tuple(made.get_values()) == numbers

@@ -27,7 +27,7 @@ import pytest
 
 NOTIONS = tuple(
     f"ncc.compiler.{n}"
-    for n in ("cost_model", "diagnostics", "options", "plan", "stopwatch", "target")
+    for n in ("barriers", "cost_model", "diagnostics", "options", "plan", "stopwatch", "target")
 )
 DOORS = ("ncc", "ncc.__main__", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"

@@ -19,6 +19,7 @@ import pytest
 
 from ncc.runtime import session
 from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.context import Context, Table
 from ncc.runtime.errors import ArtifactError, InputError, NccError
 from ncc.runtime.results import Results
 from ncc.runtime.session import Model
@@ -267,8 +268,8 @@ def single(reverse: Artifact, assemble: Any, threads_object: bytes) -> Artifact:
     text = """
     define void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) {
     entry:
-      %x.at = getelementptr ptr, ptr %buffers, i64 3
-      %y.at = getelementptr ptr, ptr %buffers, i64 4
+      %x.at = getelementptr ptr, ptr %buffers, i64 4
+      %y.at = getelementptr ptr, ptr %buffers, i64 5
       %x = load ptr, ptr %x.at
       %y = load ptr, ptr %y.at
       %v = load <12 x float>, ptr %x, align 4
@@ -375,15 +376,15 @@ def test_a_model_that_is_closed_meanwhile_finishes_its_call(
     reverse: Artifact, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the call held is given back then, and a later one is refused."""
-    run = session._Context.run
+    run = Context.run
     model = Model(reverse, 3)
 
-    def closed_meanwhile(context: session._Context) -> None:
+    def closed_meanwhile(context: Context, table: Table) -> None:
         model.close()
         assert len(workers()) == 2
-        run(context)
+        run(context, table)
 
-    monkeypatch.setattr(session._Context, "run", closed_meanwhile)
+    monkeypatch.setattr(Context, "run", closed_meanwhile)
     np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
     assert not model._free
     assert not workers()
@@ -395,15 +396,15 @@ def test_an_interrupted_call_takes_along_what_it_held(
     reverse: Artifact, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its arena and its threads are forgotten with it, and the next call has others."""
-    run = session._Context.run
+    run = Context.run
 
-    def interrupted(context: session._Context) -> None:
-        run(context)
+    def interrupted(context: Context, table: Table) -> None:
+        run(context, table)
         raise KeyboardInterrupt
 
     with Model(reverse, 3) as model:
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(session._Context, "run", interrupted)
+            patch.setattr(Context, "run", interrupted)
             model.run({"data": X})
         assert not model._free
         assert not workers()

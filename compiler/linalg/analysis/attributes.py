@@ -14,16 +14,14 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     FloatAttr,
-    IntegerAttr,
     UnitAttr,
     f32,
-    i64,
 )
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Operation
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.dialects.attributes import integers
+from ncc.dialects.attributes import integer, integers, values_of
 
 T = TypeVar("T")
 
@@ -69,16 +67,16 @@ def _list(held: Attribute) -> ArrayAttr[Attribute]:
 def _numbers(held: Attribute) -> tuple[int, ...]:
     if not isinstance(held, DenseArrayBase):
         raise CompilerBug(f"{held} is no list of numbers")
-    return tuple(held.get_values())
+    return tuple(values_of(held))
 
 
 def _extents(held: Attribute) -> ValidExtents:
-    rows = [[n.value.data for n in _list(row) if isinstance(n, IntegerAttr)] for row in _list(held)]
+    rows = [values_of(row) for row in _list(held)]
     return tuple((outer, inner, valid) for outer, inner, valid in rows)
 
 
 def _extents_attribute(rows: ValidExtents) -> Attribute:
-    return ArrayAttr([ArrayAttr([IntegerAttr(n, i64) for n in row]) for row in rows])
+    return ArrayAttr([ArrayAttr([integer(n) for n in row]) for row in rows])
 
 
 def _matrix(held: Attribute) -> Matrix:

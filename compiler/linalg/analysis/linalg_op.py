@@ -26,7 +26,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis import attributes
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, linear
 from ncc.compiler.linalg.analysis.attributes import Matrix, ValidExtents
-from ncc.dialects.attributes import memoized
+from ncc.dialects.attributes import extents_of, memoized
 from ncc.dialects.element import is_integer
 from ncc.dialects.fixed_point import held_by
 from ncc.dialects.operation import operands_of, ops_of
@@ -112,7 +112,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 def _shape(kind: Attribute) -> tuple[int, ...]:
     if not isinstance(kind, TensorType):
         raise CompilerBug(f"{kind} is no ranked tensor")
-    return kind.get_shape()
+    return extents_of(kind)
 
 
 def outs_of(op: GenericOp) -> SSAValue:

@@ -44,11 +44,6 @@ def weights_of(value: SSAValue) -> Weights:
     return Weights(shape_of(value), owner.value.data.source)
 
 
-def pad_sides(op: tensor.PadOp) -> tuple[list[int], list[int]]:
-    """How many elements a pad adds at the start and at the end of each axis."""
-    return list(op.static_low.get_values()), list(op.static_high.get_values())
-
-
 def pad_value(op: tensor.PadOp) -> float:
     """The constant in the border of a pad."""
     last = op.region.block.last_op

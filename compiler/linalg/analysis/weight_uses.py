@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.target import Core
+from ncc.dialects.size import hint
 
 
 def is_large(weights: SSAValue, core: Core) -> bool:
@@ -18,12 +19,12 @@ def is_large(weights: SSAValue, core: Core) -> bool:
 
 def points_with(weights: TensorAccess, linalg_op: LinalgOp) -> int:
     """How often a linalg operation uses each element of an operand."""
-    return prod(n for d, n in enumerate(linalg_op.extents) if not weights.uses(d))
+    return prod(hint(n) for d, n in enumerate(linalg_op.extents) if not weights.uses(d))
 
 
 def points_of(data: TensorAccess, linalg_op: LinalgOp) -> int:
     """How many elements of a result read different parts of an operand."""
-    return prod(linalg_op.extents[d] for d in linalg_op.parallel if data.uses(d))
+    return prod(hint(linalg_op.extents[d]) for d in linalg_op.parallel if data.uses(d))
 
 
 def positions_with(weights: SSAValue) -> int:

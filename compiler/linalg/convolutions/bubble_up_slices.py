@@ -21,7 +21,6 @@ from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.analysis.uses import producer_of
 from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import erase_dead, replace_op, tensor_of
@@ -39,6 +38,7 @@ from ncc.compiler.linalg.rewrite.parts import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import ops_of
+from ncc.dialects.structured import offsets_of, pad_sides
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _Sliced:
         if not op.results[0].has_one_use():
             return "the slice is not its only reader"
         slice = slices[0]
-        begin, size = slice.static_offsets.get_values(), shape_of(slice.result)
+        begin, size = offsets_of(slice), shape_of(slice.result)
         if any(step != 1 for step in slice.static_strides.get_values()):
             return "the slice has a stride"
         if size[0] != shape_of(slice.source)[0]:

@@ -45,6 +45,7 @@ from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import hint, is_open
 from ncc.dialects.weights.weight import ConstantOp
 
 
@@ -154,7 +155,8 @@ class _Rewrite:
             other._join(self)
         tiling, together = self.tiling, (self, *others)
         size = self._chunk_size(room, sum(one.tiling.outputs for one in together))
-        chunk = (tiling.along, size) if size < tiling.length else None
+        several = is_open(tiling.length) or size < tiling.length
+        chunk = (tiling.along, size) if several else None
         tiles = tiling.rows, tiling.columns
         reach = [
             n * step + more
@@ -172,7 +174,7 @@ class _Rewrite:
         given = self.tiling.target.costs.given_tiles
         if given is None or given.rows is None:
             return chunk_size(replace(self.tiling, outputs=outputs), self.threads, room)
-        return min(given.rows, self.tiling.length)
+        return min(given.rows, hint(self.tiling.length))
 
     def _constants(self) -> TransformConstants:
         weights = weights_of(self.convolution.weights)
@@ -204,7 +206,7 @@ class _Rewrite:
     def _tiled(self, v: Tensor, constants: TransformConstants) -> Tensor:
         """The tiles, made of V, with the followers of the convolution."""
         keep, covered = (self.tiling.height, self.tiling.width), self.tiles.covered
-        if any(n % d for n, d in zip(keep, self.plane.dilations, strict=True)):
+        if any(n % d != 0 for n, d in zip(keep, self.plane.dilations, strict=True)):
             keep = covered
         init = self.convolution.init
         start = init if isinstance(init, float) else self.tiles.by_channel(self.builder, init)

@@ -48,6 +48,9 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> in
     Where these take more than there is room for, chunks that do not are taken, or those that
     take the least, if runs hardly notice.
     """
+    along, tiling = tiling.along, tiling.by_hint()
+    if tiling.along != along:
+        return 1  # one row of tiles for the hint, and several for other sizes
     sizes = _sizes(tiling.length)
     whole = _shares(tiling, sizes, threads) if threads > 1 else {}
     shares = min(threads, MOST_SHARES)

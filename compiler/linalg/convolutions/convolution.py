@@ -36,6 +36,7 @@ from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.bf16_values import STEP
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
+from ncc.dialects.size import hint
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Convolution:
     @property
     def costs(self) -> Costs:
         """The algorithms that competed."""
-        t = self.tiling
+        t = self.tiling.by_hint()
         sizes = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
         return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves)
 
@@ -116,9 +117,10 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     if init is None:
         return "its sums start from other values than a bias"
     *_, height, width = shape_of(op.results[0])
+    extents = hint(height), hint(width)
     count = prod(groups)
-    sizes = count * outputs, inputs, height, width, target, count, depth, dilation, axes
-    halved = halves and inputs >= STEP and height * width >= target.costs.fewest_bf16_points
+    sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
+    halved = halves and inputs >= STEP and prod(extents) >= target.costs.fewest_bf16_points
     tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved)
     if tiling is None:
         costs = costs_of(*sizes, taps, stride, halved)
@@ -126,6 +128,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
             shape = " x ".join(str(one.taps) for one in found.windows)
             return f"Winograd has no tiles for a window of {shape} at a stride of {stride}"
         return f"Winograd is not worth it; {costs}"
+    tiling = replace(tiling, height=height, width=width)
     return Convolution(op, x.value, w.value, init, tiling, halved)
 
 

@@ -231,9 +231,9 @@ def _convolution(
     else:
         bias = b.weight(WeightAttr(Taken(weights_of(layer.start), origins).weights))
         start = b.spread(bias, shape, axis=0)
-    names = [f"c:{len(origins)}", *(f"y{k}:{count}" for k, count in enumerate(extents))]
-    names += [f"i:{x.shape[0]}", *(f"u{k}:{axis.window}" for k, axis in enumerate(wide))]
-    c, *rest = b.loops(" ".join(names))
+    sizes = {"c": len(origins), **{f"y{k}": count for k, count in enumerate(extents)}}
+    sizes |= {"i": x.shape[0], **{f"u{k}": axis.window for k, axis in enumerate(wide)}}
+    c, *rest = b.loops(" ".join(sizes), **sizes)
     ys, i, us = rest[: len(extents)], rest[len(extents)], rest[len(extents) + 1 :]
     taken = iter(us)
     index = [y + next(taken) if axis.window > 1 else y for y, axis in zip(ys, axes, strict=True)]

@@ -18,13 +18,13 @@ from xdsl.ir.affine import AffineMap
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
 from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.structured import PARALLEL
+from ncc.dialects.size import is_never_below
+from ncc.dialects.structured import PARALLEL, pad_sides
 
 
 class TiledImage:
@@ -124,7 +124,7 @@ class Followers:
             if isinstance(pad, tensor.PadOp) and pad.is_before_in_block(before):
                 low, _ = pad_sides(pad)
                 room = [n - k for n, k in zip(shape_of(pad.result), low, strict=True)]
-                if room[-2] >= self.tiles.covered[0] and room[-1] >= self.tiles.covered[1]:
+                if all(map(is_never_below, room[-2:], self.tiles.covered)):
                     return pad.result, low
         return (value, begin) if _is_free(value) else None
 

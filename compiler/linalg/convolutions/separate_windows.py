@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     generic_of,
@@ -37,6 +37,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import pad_sides
 
 _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
     arith.AddfOp: Builder.sum,

@@ -25,7 +25,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.analysis.tensors import pad_value, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import (
     cycles_of,
     plain_cycles,
@@ -36,6 +36,7 @@ from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_o
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.derived import Unstrided
 from ncc.dialects.weights.weight import WeightAttr
 

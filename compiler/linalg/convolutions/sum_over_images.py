@@ -23,9 +23,11 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
+from ncc.dialects.size import is_open
+from ncc.dialects.structured import pad_sides
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class _Windows:
             return "its windows are no axes of the image and of the weights"
         axes: dict[int, Window] = {}
         for axis, one in windows.items():
+            if is_open(shape[axis], linalg_op.extents[one.image]):
+                continue
             last = one.stride * (linalg_op.extents[one.image] - 1)
             all_seen = last <= low[axis] and low[axis] + shape[axis] <= one.taps
             if one.dilation == 1 and all_seen and shape[axis] < one.taps:

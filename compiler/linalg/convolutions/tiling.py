@@ -13,7 +13,7 @@ channels did, M would be smaller; but it would read so many streams that it lose
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot, prod
 
@@ -28,6 +28,7 @@ from ncc.compiler.linalg.data_types.product_cycles import (
     points_on_tiles,
 )
 from ncc.compiler.target import Core, Target
+from ncc.dialects.size import hint, is_open
 
 DOWN, ACROSS = range(2)
 """How chunks of tiles lie: one below the other, or side by side."""
@@ -77,6 +78,12 @@ class Tiling:
     axes: tuple[bool, bool] = BOTH
     formed: bool = False
     halves: bool = False
+
+    def by_hint(self) -> Tiling:
+        """The tiles of the image that decisions are taken for."""
+        if not is_open(self.height, self.width):
+            return self
+        return replace(self, height=hint(self.height), width=hint(self.width))
 
     @cached_property
     def plane(self) -> Plane:

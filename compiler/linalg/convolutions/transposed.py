@@ -25,11 +25,12 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.element import element_of
+from ncc.dialects.structured import pad_sides
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from xdsl.ir import Block, SSAValue
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
     Span,
@@ -51,6 +51,8 @@ from ncc.compiler.linalg.rewrite.parts import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import by_hint, is_equal, is_open
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -113,6 +115,8 @@ class _Axis:
         edges = sorted({0, count, *(min(max(0, -(-side // step)), count) for side in sides)})
         runs: list[_Run] = []
         for p, end in pairwise(edges):
+            if is_equal(p, end):
+                continue
             first = max(0, -((step * p - low) // dilation))
             last = min(taps, (extent - 1 + low - step * p) // dilation + 1)
             seen = (first, last) if first < last else BLIND
@@ -219,9 +223,17 @@ class _Trimming:
             return "its windows are no axes of the image and of the weights"
         fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
         sizes = shape_of(op.results[0])[1:]
-        cut = _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)), costs)
+        with by_hint():
+            cut = _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)), costs)
         if cut is None:
             return "its windows see too little border for parts to pay"
+        if is_open(*sizes, *extents):
+            # As above, with what this assumes: where the parts begin, and in which order.
+            axes = tuple(map(_Axis.of, windows, sizes, fronts, extents))
+            with by_hint():
+                cut = _cheapest(axes, costs) or axes
+            if is_open(*(tap for axis in axes for run in axis.runs for tap in run.taps)):
+                return "its inputs decide which taps see the border"
         operations = (op, *following(op))
         if not _products(cut) and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
             # A fill is no value in memory, as later sums need one.

@@ -144,12 +144,12 @@ def transformed(
     )
     slices = "z" if x.rank == 4 else ""
     if plane.dilations == (1, 1):
-        i, p, q, *z, t, u, k, m = b.loops(f"i p q {slices} t:{rows} u:{columns} k m")
+        i, p, q, *z, t, u, k, m = b.loops(f"i p q {slices} t u k m", t=rows, u=columns)
         tiles = [t, u]
         data = x[(i, *z, t * step + k, u * across + m)]
     else:
-        names = f"i p q {slices} t:{rows} e:{down_phases} u:{columns} f:{phases} k m"
-        i, p, q, *z, t, e, u, f, k, m = b.loops(names)
+        names = f"i p q {slices} t e u f k m"
+        i, p, q, *z, t, e, u, f, k, m = b.loops(names, t=rows, e=down_phases, u=columns, f=phases)
         tiles = [t, e, u, f]
         row, column = t * step + k, u * across + m
         data = x[(i, *z, row * down_phases + e, column * phases + f)]
@@ -253,12 +253,12 @@ def _summed(
             for tiles, form, phases in zip(v.shape[-2:], plane.forms, plane.dilations, strict=True)
         ],
     )
-    slices, taps = (f"z:{depth.slices}", f"d:{depth.taps}") if depth else ("", "")
-    parts = f"n:{plane.parts}" if plane.parts > 1 else ""
-    names = f"{'g' if grouped else ''} o p:{window} q:{wide} {slices} t:{rows} u:{columns} i"
-    loops = f"{names} {taps} {parts}".split()
-    letters = [name[0] for name in loops]
-    at = dict(zip(letters, b.loops(" ".join(loops)), strict=True))
+    sizes = {"p": window, "q": wide, "t": rows, "u": columns}
+    sizes |= {"z": depth.slices, "d": depth.taps} if depth else {}
+    sizes |= {"n": plane.parts} if plane.parts > 1 else {}
+    slices, taps, parts = "z" if depth else "", "d" if depth else "", "n" * (plane.parts > 1)
+    letters = f"{'g' if grouped else ''} o p q {slices} t u i {taps} {parts}".split()
+    at = dict(zip(letters, b.loops(" ".join(letters), **sizes), strict=True))
 
     def in_part(loop: str, form: Form, step: int) -> AffineExpr:
         return at["n"] * step + at[loop] if form.parts > 1 else at[loop]

@@ -26,11 +26,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from ncc.compiler.linalg.analysis.attributes import HALVES
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import groups_of, pad_value
 from ncc.compiler.linalg.rewrite.insert import generic_of, move_after, tensor_of
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, bitcast, convert, equal, select
+from ncc.dialects.structured import pad_sides
 
 STEP = 32
 """Numbers of a row of a tile, over which one instruction sums."""

@@ -53,7 +53,7 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     outs_of,
     shape_of,
 )
-from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
@@ -68,7 +68,8 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import copy_of
-from ncc.dialects.structured import REDUCTION
+from ncc.dialects.size import hint
+from ncc.dialects.structured import REDUCTION, pad_sides
 from ncc.dialects.weights.derived import Blocked, Surplus
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
@@ -269,6 +270,5 @@ def _has_points(linalg_op: LinalgOp, found: Split) -> bool:
     sum, for the signs, costs nothing.
     """
     data, weights = linalg_op.reads[found.data], linalg_op.reads[found.weights]
-    return any(
-        data.uses(d) and not weights.uses(d) for d in linalg_op.parallel if linalg_op.extents[d] > 1
-    )
+    several = [d for d in linalg_op.parallel if hint(linalg_op.extents[d]) > 1]
+    return any(data.uses(d) and not weights.uses(d) for d in several)

@@ -24,10 +24,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_value
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import operands_of
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.tiled import TiledLoopOp, YieldOp
 from ncc.dialects.weights.weight import ConstantOp
 

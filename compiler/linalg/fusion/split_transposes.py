@@ -30,6 +30,7 @@ from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
+from ncc.dialects.size import hint, is_open
 
 MOST_INTERLEAVED = 8
 """The most channels that a kernel interleaves, or takes apart, in registers."""
@@ -78,15 +79,16 @@ class _Split:
         if move is None or not may_be_rebuilt(op) or element_of(move.source) != f32:
             return None
         source = _axes(move)
-        result = [axis for axis, extent in enumerate(move.shape) if extent > 1]
+        result = [axis for axis, extent in enumerate(move.shape) if extent != 1]
         if source is None or len(result) < 3:
             return None
         for whole, last in ((result, source[-1]), (source, result[-1])):
             *rest, channels = whole
             square = {rest[-1], last}
-            few = move.shape[channels] <= MOST_INTERLEAVED and move.shape[channels] < lanes
+            count = move.shape[channels]
+            few = not is_open(count) and count <= MOST_INTERLEAVED and count < lanes
             apart = len(square) == 2 and channels not in square
-            if few and apart and all(move.shape[axis] >= lanes for axis in square):
+            if few and apart and all(hint(move.shape[axis]) >= lanes for axis in square):
                 return _Split(op, move, (channels, *rest))
         return "it does not carry a few channels past rows that fill vectors"
 
@@ -106,9 +108,9 @@ def _axes(move: Move) -> list[int] | None:
     pairs = [
         (form.bare, extent)
         for form, extent in zip(move.index, shape_of(move.source), strict=True)
-        if extent > 1
+        if extent != 1
     ]
     axes = [axis for axis, _ in pairs if axis is not None]
     whole = all(axis is not None and move.shape[axis] == extent for axis, extent in pairs)
-    every = sorted(axes) == [axis for axis, extent in enumerate(move.shape) if extent > 1]
+    every = sorted(axes) == [axis for axis, extent in enumerate(move.shape) if extent != 1]
     return axes if whole and every else None

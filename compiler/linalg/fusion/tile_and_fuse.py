@@ -33,7 +33,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import TILE, VALID_EXTENTS
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
-from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import groups_of, pad_value
 from ncc.compiler.linalg.fusion.tile_chain import Along, Sizes, TileChain
 from ncc.compiler.linalg.rewrite.insert import (
     erase_dead,
@@ -45,6 +45,8 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.parts import loop_along, reach, start
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import is_open, smallest
+from ncc.dialects.structured import offsets_of, pad_sides
 from ncc.dialects.tiled import TiledLoopOp, Window, YieldOp
 
 WindowOf: TypeAlias = Callable[[Window], SSAValue]
@@ -92,6 +94,11 @@ def _pieces(b: Builder, chain: TileChain) -> Iterator[Mapping[SSAValue, Tensor]]
     """The results of the loop, then of each iteration behind it."""
     steps = {value: chain.along[value].step for value in chain.results}
     count = chain.whole()
+    if is_open(count):
+        yield _loop(b, chain, count, steps)
+        rest = {v: shape_of(v)[chain.along[v].axis] - count * step for v, step in steps.items()}
+        yield _Iteration(chain, b, count, rest, partial(_window, b, count)).run()
+        return
     number = count if count > 1 else 0
     if count > 1:
         yield _loop(b, chain, count, steps)
@@ -167,7 +174,7 @@ class _Iteration:
             case tensor.ExpandShapeOp():
                 return b.expand(self.made[op.src], groups_of(op), shape)
             case tensor.ExtractSliceOp():
-                begin = list(op.static_offsets.get_values())
+                begin = list(offsets_of(op))
                 return b.slice(self.made[op.source], begin, shape)
             case tensor.PadOp():
                 return b.pad(self.made[op.source], *pad_sides(op), pad_value(op))
@@ -212,5 +219,5 @@ class _Iteration:
             if outer == loop_along(linalg_op, along.axis):
                 within = linalg_op.extents[inner]
                 before = self.number * along.step * within
-                valid = min(valid - before, self.sizes[linalg_op.op.results[0]] * within)
+                valid = smallest(valid - before, self.sizes[linalg_op.op.results[0]] * within)
             yield outer, inner, valid

@@ -27,8 +27,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.linalg.analysis.attributes import TILE
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, pad_sides, unshaped
+from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, unshaped
 from ncc.compiler.linalg.rewrite.parts import loop_along, reach
+from ncc.dialects.size import is_open, largest, smallest
+from ncc.dialects.structured import offsets_of, pad_sides
 
 Sizes: TypeAlias = Mapping[SSAValue, int]
 """The number of elements of each value that an iteration makes, along the axis that is tiled."""
@@ -113,7 +115,7 @@ class TileChain:
                 return _along_reshape(op, self.along[op.src])
             case tensor.ExtractSliceOp():
                 along = self.along[op.source]
-                return None if op.static_offsets.get_values()[along.axis] else along
+                return None if offsets_of(op)[along.axis] else along
             case tensor.PadOp():
                 along = self.along[op.source]
                 return None if any(side[along.axis] for side in pad_sides(op)) else along
@@ -181,7 +183,7 @@ class TileChain:
 
         def needs(value: SSAValue, size: int) -> None:
             if value in self.along:
-                found[value] = max(size, found.get(value, 0))
+                found[value] = largest(size, found.get(value, 0))
 
         for op in reversed(self.ops):
             (result,) = op.results
@@ -208,16 +210,18 @@ class TileChain:
 
     def whole(self) -> int:
         """The number of equal iterations: they read nothing beyond the end of a value, and all that
-        they make is valid.
+        they make is valid. If inputs decide it, a row at least stays behind them.
         """
         steps = {value: self.along[value].step for value in self.results}
-        count = min(shape_of(v)[self.along[v].axis] // step for v, step in steps.items())
+        extents = {value: shape_of(value)[self.along[value].axis] for value in steps}
+        behind = 1 if is_open(*extents.values()) else 0
+        counts = [(extents[value] - behind) // step for value, step in steps.items()]
         for value, size in self.sizes(steps).items():
             along = self.along[value]
-            count = min(count, (shape_of(value)[along.axis] - size) // along.step + 1)
+            counts.append((shape_of(value)[along.axis] - size) // along.step + 1)
             for valid, inside in self._valid(value):
-                count = min(count, valid // (along.step * inside))
-        return max(count, 0)
+                counts.append((valid - behind) // (along.step * inside))
+        return largest(smallest(*counts), 0)
 
     def _valid(self, value: SSAValue) -> Iterator[tuple[int, int]]:
         """Valid extents along the axis of a value: the number of valid elements, and how many lie

@@ -13,10 +13,11 @@ from xdsl.ir import Operation
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import select
+from ncc.dialects.structured import pad_sides
 
 
 def pack(b: Builder, x: Tensor, axis: int) -> Tensor:

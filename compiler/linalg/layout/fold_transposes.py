@@ -78,7 +78,7 @@ class Move:
     def to(shape: Sequence[int], source: SSAValue, index: Sequence[AffineForm]) -> Move:
         """A move without axes of extent 1 in its forms: their index is always 0."""
         forms = tuple(
-            AffineForm.of({d: c for d, c in form.terms if shape[d] > 1}, form.constant)
+            AffineForm.of({d: c for d, c in form.terms if shape[d] != 1}, form.constant)
             for form in index
         )
         return Move(source, forms, tuple(shape))

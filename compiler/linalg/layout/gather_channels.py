@@ -42,6 +42,7 @@ from ncc.compiler.linalg.rewrite.pattern import Choice
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import offsets_of
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def _shuffled(op: tensor.CollapseShapeOp, most: int) -> _Gather | str | None:
         return "it moves rows or columns, too"
     axes = range(len(groups[0]), len(move.shape))
     same = [
-        not form.constant and form.loops() == ({axis} if move.shape[axis] > 1 else set())
+        not form.constant and form.loops() == ({axis} if move.shape[axis] != 1 else set())
         for form, axis in zip(rest, axes, strict=True)
     ]
     outer = set(range(len(groups[0])))
@@ -140,7 +141,7 @@ def _sliced(op: Operation, found: dict[SSAValue, _Gather]) -> _Gather | None:
     if not isinstance(op, tensor.ExtractSliceOp) or op.source not in found:
         return None
     whole, shape = found[op.source], shape_of(op.result)
-    begin, *rest = op.static_offsets.get_values()
+    begin, *rest = offsets_of(op)
     if any(rest) or shape[1:] != shape_of(op.source)[1:]:
         return None
     return _Gather(whole.source, whole.channels[begin : begin + shape[0]], whole.doc)

@@ -17,8 +17,10 @@ from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.layout.packed_axes import follows
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, takes_all
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import by_hint
 
 
+@by_hint()
 def costs_of(linalg_op: LinalgOp, packing: Packing, model: CostModel) -> tuple[float, float]:
     """Cost of a packed and of a plain computation beyond what both have, in bytes."""
     extent = linalg_op.extents[packing.lane]

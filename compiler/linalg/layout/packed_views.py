@@ -12,8 +12,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides
+from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
+from ncc.dialects.structured import offsets_of, pad_sides
 
 
 def has_gaps(op: Operation, axes: PackedAxes) -> bool:
@@ -102,7 +103,7 @@ def view_can_pack(op: Operation, axes: PackedAxes) -> bool:
             rank = len(shape_of(op.result))
             return rank >= 3 and (not has_gaps(op, axes) or is_gathered(op.result, axes))
         case tensor.ExtractSliceOp():
-            begin, size = int(op.static_offsets.get_values()[0]), shape_of(op.result)[0]
+            begin, size = offsets_of(op)[0], shape_of(op.result)[0]
             ends = begin + size == shape_of(op.source)[0]
             rank = len(shape_of(op.result))
             return rank >= 3 and begin % BLOCK == 0 and (ends or size % BLOCK == 0)

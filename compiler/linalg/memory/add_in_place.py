@@ -34,6 +34,7 @@ from ncc.compiler.plan import (
     touched,
 )
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import hint
 from ncc.runtime.artifact import ALIGNMENT
 
 MOST_BESIDE = 1 / 8
@@ -121,8 +122,8 @@ def _lies_as(one: Subview, other: Subview) -> bool:
         and (one.buffer.elements, one.buffer.element_bytes)
         == (other.buffer.elements, other.buffer.element_bytes)
         and (one.strides, one.further) == (other.strides, other.further)
-        and not rest
-        and abs(further) * ALIGNMENT <= one.buffer.bytes * MOST_BESIDE
+        and rest == 0
+        and abs(hint(further)) * ALIGNMENT <= hint(one.buffer.bytes) * MOST_BESIDE
     )
 
 

@@ -36,12 +36,14 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import SEPARABLE, VALID_EXTENTS
 from ncc.compiler.linalg.analysis.generics import callee_of, with_bodies
 from ncc.compiler.linalg.analysis.linalg_op import contiguous, outs_of, shape_of
-from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, pad_sides
+from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of
 from ncc.compiler.linalg.memory.copying import copying
 from ncc.compiler.plan import Buffer, Kind, Subview, elements_of
+from ncc.dialects.attributes import values_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.operation import ops_of
+from ncc.dialects.structured import offsets_of, pad_sides
 from ncc.dialects.tiled import TiledLoopOp, YieldOp
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import DYNAMIC_HEADER
@@ -163,7 +165,7 @@ class Placement:
 
     def _is_clip(self, op: Operation) -> bool:
         """Whether op keeps just the box that the kernels behind it write."""
-        if not isinstance(op, tensor.ExtractSliceOp) or any(op.static_offsets.get_values()):
+        if not isinstance(op, tensor.ExtractSliceOp) or any(n != 0 for n in offsets_of(op)):
             return False
         return self._is_clipped(op.source)
 
@@ -263,8 +265,7 @@ class Placement:
         if isinstance(op, ConstantOp | arith.ConstantOp):
             return self._root(value, Kind.CONSTANT)
         if isinstance(op, tensor.ExtractSliceOp) and not self._is_clip(op):
-            begin = [int(n) for n in op.static_offsets.get_values()]
-            return self._subview(op.source).moved(begin)
+            return self._subview(op.source).moved(offsets_of(op))
         if isinstance(op, RESHAPES):
             subview = self._forward(op)
             if subview is None:
@@ -321,7 +322,7 @@ class Placement:
             return self._root(value, Kind.OUTPUT, position)
         whole = self._subview(_made_of(op, position))
         if isinstance(op, YieldOp):
-            axis = _loop_of(op).result_axes.get_values()[position]
+            axis = values_of(_loop_of(op).result_axes)[position]
             return replace(whole, further=shape_of(value)[axis] * whole.strides[axis])
         if isinstance(op, tensor.ExtractSliceOp):
             return whole

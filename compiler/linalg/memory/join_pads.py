@@ -17,9 +17,11 @@ from xdsl.dialects import tensor
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.insert import erase_dead, move_before, replace_op, tensor_of
 from ncc.dialects.index_notation import Builder
+from ncc.dialects.size import largest
+from ncc.dialects.structured import pad_sides
 
 
 def join_pads(block: Block) -> None:
@@ -39,7 +41,7 @@ def _join(pads: Sequence[tensor.PadOp]) -> None:
     """One pad in front of the first, as wide as the widest on each side, and slices of it."""
     first, b = pads[0], Builder(Block())
     lows, highs = zip(*map(pad_sides, pads), strict=True)
-    low, high = ([max(one) for one in zip(*sides, strict=True)] for sides in (lows, highs))
+    low, high = ([largest(*one) for one in zip(*sides, strict=True)] for sides in (lows, highs))
     whole = b.pad(tensor_of(first.source), low, high, pad_value(first))
     move_before(b, first)
     for op, before in zip(pads, lows, strict=True):

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ncc.compiler.plan import Buffer, Call, Kind, Loop
+from ncc.dialects.size import hint
 from ncc.runtime.artifact import ALIGNMENT
 
 FEWEST_ITERATIONS = 2
@@ -32,6 +33,7 @@ def share_of(count: int, threads: int) -> float | None:
 
     None if there are too few iterations, or if the shares are too unequal.
     """
+    count = hint(count)
     if count < FEWEST_ITERATIONS * threads:
         return None
     share = -(-count // threads) * threads / count
@@ -40,7 +42,7 @@ def share_of(count: int, threads: int) -> float | None:
 
 def stays(weights: int, handed_on: int, cache: int) -> bool:
     """Whether weights and the values between calls stay in a second level of so many bytes."""
-    return weights + handed_on <= STAYS * cache
+    return hint(weights) + hint(handed_on) <= STAYS * cache
 
 
 def loop_of(calls: Sequence[Call], count: int, threads: int, cache: int) -> Loop:

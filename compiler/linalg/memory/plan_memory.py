@@ -9,6 +9,9 @@ buffers that are alive at the same time.
 Successive buffers with the same size and the same halos share an offset, if the arena need not
 grow: each thread writes where it wrote before, and a halo that is still there is not written again.
 
+If sizes of buffers depend on the inputs, each run lays out the arena. The plan says what shares an
+offset, a part of the arena, and in which phases each part is in use.
+
 Needs: an outlined network (`form-fusion-groups`).
 """
 
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import merge
 from math import prod
@@ -25,11 +28,12 @@ from typing import TypeAlias
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
+from ncc.compiler.barriers import in_phases
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import callee_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import contiguous, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.memory.add_in_place import Shared, add_in_place
 from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
@@ -47,6 +51,7 @@ from ncc.compiler.plan import (
     Halo,
     Kind,
     Loop,
+    Part,
     Plan,
     Subview,
     halos_of,
@@ -55,6 +60,8 @@ from ncc.compiler.plan import (
 from ncc.compiler.target import AVX512
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import hint, is_open, largest, smallest
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.tiled import TiledLoopOp
 from ncc.runtime.artifact import ALIGNMENT
 
@@ -94,14 +101,10 @@ def plan(
     outputs = tuple(placement.subviews[value].buffer for value in returned.operands)
     near = costs.near_steps if threads == 1 else costs.near_steps_of_threads
     size = _lay_out(steps, memory, borders, near, costs)
-    return Plan(
-        tuple(without_standing_halos(steps, borders)),
-        placement.subviews,
-        tuple(constants),
-        size,
-        position,
-        outputs,
-    )
+    steps = list(without_standing_halos(steps, borders))
+    arena = tuple(parts_of(steps, threads)) if size is None else ()
+    subviews = placement.subviews
+    return Plan(tuple(steps), subviews, tuple(constants), size or 0, position, outputs, arena)
 
 
 class _Steps:
@@ -192,8 +195,10 @@ def _rounded(count: int) -> int:
 
 def _lay_out(
     steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near: int, costs: CostModel
-) -> int:
+) -> int | None:
     """Give every buffer of the arena its offset; returns the arena's size in bytes.
+
+    If sizes depend on the inputs, buffers get their parts of the arena, and None is returned.
 
     memory: buffers that take over the memory of another one. near: steps between buffers that share
     an offset.
@@ -207,7 +212,7 @@ def _lay_out(
                 buffer, _ = within.get(touching, (touching, 0))
                 first, _ = alive.get(buffer, (time, time))
                 alive[buffer] = (first, time)
-    lives = ((first, last, _rounded(buffer.bytes)) for buffer, (first, last) in alive.items())
+    lives = ((first, last, _takes(buffer)) for buffer, (first, last) in alive.items())
     bytes_at = alive_at(lives, len(steps))
     least = max(bytes_at, default=0)  # no arena is smaller
     first_of, together = _sharing(alive, borders, bytes_at, near)
@@ -216,11 +221,36 @@ def _lay_out(
         apart, smaller = _least_offsets(alive, least, costs)
         if smaller < size:
             offsets, size, first_of = apart, smaller, {buffer: buffer for buffer in alive}
+    is_laid_out = not is_open(*(buffer.bytes for buffer in alive))
+    numbers = {buffer: number for number, buffer in enumerate(dict.fromkeys(first_of.values()))}
     for buffer in alive:
-        buffer.byte_offset = offsets[first_of[buffer]]
+        beginning = first_of[buffer]
+        buffer.byte_offset = offsets[beginning] if is_laid_out else 0
+        buffer.part = None if is_laid_out else numbers[beginning]
     for buffer, (whole, begin) in within.items():
         buffer.byte_offset = whole.byte_offset + begin
-    return size
+        buffer.part = whole.part
+    return size if is_laid_out else None
+
+
+def parts_of(steps: Iterable[AnyStep], threads: int) -> Iterator[Part]:
+    """The parts of the arena that steps use, in order, and their phases."""
+    sizes: dict[int, dict[int, None]] = defaultdict(dict)
+    phases: dict[int, tuple[int, int]] = {}
+    for phased in in_phases(steps, threads):
+        reads, writes = touched(phased.step)
+        for buffer in (*reads, *writes):
+            if buffer.part is not None:
+                sizes[buffer.part][buffer.byte_offset + buffer.bytes] = None
+                first, _ = phases.get(buffer.part, (phased.first, 0))
+                phases[buffer.part] = first, phased.last
+    for number in range(len(sizes)):
+        yield Part(largest(*sizes[number]), *phases[number])
+
+
+def _takes(buffer: Buffer) -> int:
+    """The bytes that a buffer takes of the arena; for the hint, if they depend on the inputs."""
+    return hint(_rounded(buffer.bytes))
 
 
 def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:
@@ -230,8 +260,8 @@ def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:
         sharing.setdefault(first, {first: 0})[buffer] = begin
     found: dict[Buffer, tuple[Buffer, int]] = {}
     for first, begins in sharing.items():
-        low = min(begins.values())
-        size = max(begin + buffer.bytes for buffer, begin in begins.items()) - low
+        low = smallest(*begins.values())
+        size = largest(*(begin + buffer.bytes for buffer, begin in begins.items())) - low
         whole = first if size == first.bytes else Buffer(Kind.ARENA, size, 1, 0, first.value)
         found |= {buffer: (whole, begin - low) for buffer, begin in begins.items()}
     return found
@@ -250,8 +280,8 @@ def _sharing(
     together: dict[Buffer, _Lifetime] = {}
     latest: dict[tuple[int, object], Buffer] = {}
     for buffer, (first, last) in sorted(alive.items(), key=lambda item: item[1]):
-        size, own = _rounded(buffer.bytes), borders.get(buffer)
-        other = latest.get((size, own), buffer)
+        size, alike = _takes(buffer), (_rounded(buffer.bytes), borders.get(buffer))
+        other = latest.get(alike, buffer)
         begin, end = together.get(other, (first, first))
         between = range(end + 1, first)
         fits = all(bytes_at[time] + size <= most for time in between)
@@ -260,7 +290,7 @@ def _sharing(
             for time in between:
                 bytes_at[time] += size
         else:
-            first_of[buffer] = latest[size, own] = buffer
+            first_of[buffer] = latest[alike] = buffer
             together[buffer] = first, last
     return first_of, together
 
@@ -284,13 +314,13 @@ def _tries(
     either, with the buffer first that ended highest in the try before.
     """
     for order in (
-        sorted(alive, key=lambda buffer: buffer.bytes, reverse=True),
+        sorted(alive, key=lambda buffer: hint(buffer.bytes), reverse=True),
         sorted(alive, key=lambda buffer: alive[buffer][1], reverse=True),
     ):
         for _ in range(1 + costs.arena_tries):
             offsets, size = _offsets(order, alive, costs.steps_together)
             yield offsets, size
-            highest = max(order, key=lambda buffer: offsets[buffer] + _rounded(buffer.bytes))
+            highest = max(order, key=lambda buffer: offsets[buffer] + _takes(buffer))
             order.remove(highest)
             order.insert(0, highest)
 
@@ -309,7 +339,7 @@ def _offsets(
     for buffer in order:
         first, last = alive[buffer]
         own = [stretches[at] for at in range(first // stretch, last // stretch + 1)]
-        size, position = _rounded(buffer.bytes), 0
+        size, position = _takes(buffer), 0
         for begin, end, since, until in merge(*own) if len(own) <= 2 else placed:
             if since <= last and first <= until:
                 if position + size <= begin:

@@ -32,6 +32,7 @@ from ncc.compiler.linalg.memory.assign_buffers import element_bytes
 from ncc.compiler.plan import elements_of
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import hint
 
 _WINDOWS = (tensor.PadOp, tensor.ExtractSliceOp, *RESHAPES)
 
@@ -155,4 +156,5 @@ def _takes_none(value: SSAValue) -> bool:
 
 
 def _bytes(value: SSAValue) -> int:
-    return element_bytes(element_of(value)) * elements_of(shape_of(value))
+    """For the hint, if it depends on the inputs: rooms are about costs."""
+    return hint(element_bytes(element_of(value)) * elements_of(shape_of(value)))

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from ncc.compiler.plan import AnyStep, Border, Buffer, Halo, Kind, halos_of, touched
+from ncc.dialects.size import is_never_below
 
 BordersOf: TypeAlias = Mapping[Buffer, frozenset[Border]]
 """The borders of each buffer that has some."""
@@ -48,10 +49,12 @@ def without_standing_halos(steps: Iterable[AnyStep], borders: BordersOf) -> Iter
 
 def _at(buffer: Buffer, border: Border) -> Border:
     """A border and where in the arena it is."""
-    return (buffer.kind, buffer.byte_offset, *border)
+    return (buffer.kind, buffer.part, buffer.byte_offset, *border)
 
 
 def _meet(a: Buffer, b: Buffer) -> bool:
-    """Whether two buffers have bytes of the arena in common."""
-    apart = a.byte_offset + a.bytes <= b.byte_offset or b.byte_offset + b.bytes <= a.byte_offset
-    return a.kind is b.kind and not apart
+    """Whether two buffers may have bytes of the arena in common while both are in use."""
+    if a.kind is not b.kind or a.part != b.part:
+        return False
+    ends = a.byte_offset + a.bytes, b.byte_offset + b.bytes
+    return not (is_never_below(b.byte_offset, ends[0]) or is_never_below(a.byte_offset, ends[1]))

@@ -30,6 +30,7 @@ from ncc.compiler.linalg.analysis.weight_uses import positions_with
 from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
+from ncc.dialects.size import hint
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class _Scaled:
             return "others read the scaled image, too"
         if producer_of(made[0].value) is not None:
             return "the kernel that makes the image scales it at no cost"
-        image = positions_with(weights.value) * prod(shape_of(made[1].value))
+        image = hint(positions_with(weights.value) * prod(shape_of(made[1].value)))
         if image <= times * prod(shape_of(weights.value)):
             return f"its image is at most {times} times as large as its weights"
         axes = _axes(LinalgOp(scaling), made[1], linalg_op, data, weights)

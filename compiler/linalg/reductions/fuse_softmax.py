@@ -30,6 +30,7 @@ from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_o
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
+from ncc.dialects.size import hint, is_open
 from ncc.dialects.statements import Code
 
 ELEMENTS, MOST_ROWS = 1024, 8
@@ -126,10 +127,12 @@ def _rewrite(op: GenericOp, found: Shares, folded: tuple[int, int, int]) -> None
 def _rows(x: Tensor, found: Shares) -> Code:
     """Softmax of each row, several rows in an iteration."""
     rows, extent = x.shape
-    together = min(max(1, ELEMENTS // extent), MOST_ROWS, rows)
+    together = min(max(1, ELEMENTS // hint(extent)), MOST_ROWS)
+    if not is_open(rows):
+        together = min(together, rows)
     code = Code([x], [(x.shape, f32)], iterations=-(-rows // together))
     first = code.iteration * together
-    count = code.minimum(rows - first, together) if rows % together else together
+    count = together if rows % together == 0 else code.minimum(rows - first, together)
     source, shares = code.inputs[0], code.results[0]
     largest, factor = code.scratch((together,)), code.scratch((together,))
     with code.range(count) as row:
@@ -153,12 +156,15 @@ def _rows(x: Tensor, found: Shares) -> Code:
 def _columns(x: Tensor, found: Shares) -> Code:
     """Softmax of each column, many columns in an iteration."""
     outer, extent, columns = x.shape
-    pieces = -(-columns // COLUMNS)
-    wide = min(columns, -(-columns // (pieces * ALIGNED)) * ALIGNED)
+    wide = COLUMNS
+    if not is_open(columns):
+        pieces = -(-columns // COLUMNS)
+        wide = min(columns, -(-columns // (pieces * ALIGNED)) * ALIGNED)
     pieces = -(-columns // wide)
     code = Code([x], [(x.shape, f32)], iterations=outer * pieces)
     start = code.iteration % pieces * wide
-    count = code.minimum(columns - start, wide) if columns % wide else code.whole(wide)
+    ends = columns % wide != 0
+    count = code.minimum(columns - start, wide) if ends else code.whole(wide)
     source, shares = (held.part(code.iteration // pieces) for held in (*code.inputs, *code.results))
     largest, factor = code.scratch((wide,)), code.scratch((wide,))
     with code.lanes(count) as k:

@@ -33,6 +33,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
+from ncc.dialects.size import hint
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,10 @@ class _ImageSum:
         if folded[1] is not linalg_op.body.args[0] or kept != linalg_op.write.axes:
             return "it sums something else than elements, or stores them in another order"
         # Channels that lie one behind the other are summed one by one.
-        blocks = prod(linalg_op.extents[loop] for loop in kept if loop != loops[-1])
+        blocks = prod(hint(linalg_op.extents[loop]) for loop in kept if loop != loops[-1])
         if element_of(image.value) != f32:
             return "it is not of float32"
-        if 4 * prod(shape_of(image.value)) < fewest_bytes * blocks:
+        if 4 * hint(prod(shape_of(image.value))) < fewest_bytes * blocks:
             return f"a block of its channels has fewer than {fewest_bytes >> 10} KB"
         rows, *columns = (axis for axis, loop in enumerate(loops) if loop in linalg_op.reduced)
         return _ImageSum(op, rows, tuple(columns))

@@ -34,6 +34,7 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
+from ncc.dialects.size import hint, is_open
 
 POINTS, CHANNELS = 12, 2 * BLOCK
 """The extents of a register tile: it reads an element of w once for so many m, and one of x once
@@ -89,11 +90,12 @@ class _Sum:
         ):
             return None
         axes_of = {d: [_axis(access, d) for access in linalg_op.reads] for d in linalg_op.reduced}
-        cut = [d for d, axes in axes_of.items() if None not in axes]
+        known = [d for d in axes_of if not is_open(linalg_op.extents[d])]
+        cut = [d for d in known if None not in axes_of[d]]
         if {element_of(value) for value in op.operands} != {f32}:
             return "it is not of float32"
         if not cut:
-            return "no loop that it sums over is one axis of either operand"
+            return "no loop of known extent that it sums over is one axis of either operand"
         loop = max(cut, key=lambda d: linalg_op.extents[d])
         axes = [axis for axis in axes_of[loop] if axis is not None]
         parts, extent = _parts(linalg_op, target), linalg_op.extents[loop]
@@ -123,6 +125,7 @@ def _axis(access: TensorAccess, loop: int) -> int | None:
 
 def _parts(linalg_op: LinalgOp, target: Target) -> int:
     """The number of parts; 1 where operands that are read again stay in the cache anyway."""
+    extents = [hint(extent) for extent in linalg_op.extents]
     l2_bytes, costs = target.core.l2_bytes, target.costs
     stays, worth = costs.operand_share * l2_bytes, costs.parts_worth
     lane = linalg_op.write.index[-1].bare
@@ -132,7 +135,7 @@ def _parts(linalg_op: LinalgOp, target: Target) -> int:
     [stream] = vectors
     [still] = [access for access in linalg_op.reads if access is not stream]
     alone = [_alone(linalg_op, still, stream), _alone(linalg_op, stream, still)]
-    batch = prod(linalg_op.extents[d] for d in linalg_op.parallel) // prod(alone)
+    batch = prod(extents[d] for d in linalg_op.parallel) // prod(alone)
     x, w, y = (
         4 * _elements(linalg_op, access) // batch for access in (still, stream, linalg_op.write)
     )
@@ -155,7 +158,7 @@ def _parts_of_vectors(linalg_op: LinalgOp, points: int, target: Target) -> int:
     core, costs = target.core, target.costs
     if core.l3_line * core.multiply_adds <= POINTS:
         return 1
-    vectors = 4 * CHANNELS * prod(linalg_op.extents[d] for d in linalg_op.reduced)
+    vectors = 4 * CHANNELS * hint(prod(linalg_op.extents[d] for d in linalg_op.reduced))
     traffic, sums = vectors * -(-points // POINTS), 4 * CHANNELS * points
     stays = int(costs.operand_share * core.l2_bytes)
     return parts_of(vectors, traffic, sums, stays, costs.parts_worth)
@@ -164,20 +167,21 @@ def _parts_of_vectors(linalg_op: LinalgOp, points: int, target: Target) -> int:
 def _alone(linalg_op: LinalgOp, access: TensorAccess, other: TensorAccess) -> int:
     """The extent of all loops of the result that move in one operand only: that of m for x."""
     loops = [d for d in linalg_op.parallel if access.uses(d) and not other.uses(d)]
-    return prod(linalg_op.extents[d] for d in loops)
+    return hint(prod(linalg_op.extents[d] for d in loops))
 
 
 def _elements(linalg_op: LinalgOp, access: TensorAccess) -> int:
     """How many elements an operand is read at: windows share some, strides leave some out."""
     loops = [d for d in range(len(linalg_op.extents)) if access.uses(d)]
-    return min(prod(shape_of(access.value)), prod(linalg_op.extents[d] for d in loops))
+    shape, extents = shape_of(access.value), (linalg_op.extents[d] for d in loops)
+    return min(hint(prod(shape)), hint(prod(extents)))
 
 
 def _lies_apart(linalg_op: LinalgOp, stream: TensorAccess) -> bool:
     """Whether the vectors of two iterations lie farther apart than a register tile is wide."""
     shape = shape_of(stream.value)
     axes = [k for k, form in enumerate(stream.index) if form.loops() & set(linalg_op.reduced)]
-    return prod(shape[axes[-1] + 1 :]) > CHANNELS
+    return hint(prod(shape[axes[-1] + 1 :])) > CHANNELS
 
 
 def _even(extent: int, parts: int) -> int:

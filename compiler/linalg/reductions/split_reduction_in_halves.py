@@ -42,6 +42,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import by_hint
 from ncc.dialects.structured import PARALLEL
 
 HALVES = 2
@@ -127,6 +128,7 @@ class _Split:
         return rebuilt(b, self.op, [x.value for x in operands], outs, halved, kinds)
 
 
+@by_hint()
 def _is_worth_it(linalg_op: LinalgOp, weights: SSAValue, costs: CostModel) -> bool:
     """Whether sums are few beside the data: of the whole image, whatever its parts are."""
     positions, together = (

@@ -6,9 +6,11 @@ from xdsl.dialects import tensor
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.insert import move_after, move_before, tensor_of
 from ncc.dialects.index_notation import Builder
+from ncc.dialects.size import largest
+from ncc.dialects.structured import pad_sides
 
 
 def padded(value: SSAValue, *extents: int) -> SSAValue:
@@ -19,8 +21,8 @@ def padded(value: SSAValue, *extents: int) -> SSAValue:
     """
     shape = shape_of(value)
     ends = zip(shape[len(shape) - len(extents) :], extents, strict=True)
-    more = [0] * (len(shape) - len(extents)) + [max(0, least - own) for own, least in ends]
-    if not any(more):
+    more = [0] * (len(shape) - len(extents)) + [largest(0, least - own) for own, least in ends]
+    if all(n == 0 for n in more):
         return value
     pad = value.owner
     b = Builder(Block())

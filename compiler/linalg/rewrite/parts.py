@@ -12,10 +12,12 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, filled_with, outs_of
-from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import largest, smallest
+from ncc.dialects.structured import pad_sides
 
 ROWS, COLUMNS = 1, 2
 """The axes of an image in (channels, height, width)."""
@@ -172,7 +174,7 @@ def no_window_is_border(access: TensorAccess, linalg_op: LinalgOp, axis: int) ->
     if not isinstance(pad, tensor.PadOp):
         return True
     reach = span(access, linalg_op, axis, 0, 1)[1]
-    return max(side[axis] for side in pad_sides(pad)) < reach
+    return all(side[axis] < reach for side in pad_sides(pad))
 
 
 def inside_pad(first: int, last: int, before: int, extent: int) -> tuple[int, int, int, int]:
@@ -180,5 +182,5 @@ def inside_pad(first: int, last: int, before: int, extent: int) -> tuple[int, in
     many of the padding lie before and after them. before, extent: the low padding, and the extent
     of the source.
     """
-    begin, end = max(0, first - before), min(extent, last - before)
+    begin, end = largest(0, first - before), smallest(extent, last - before)
     return begin, end, begin - (first - before), (last - before) - end

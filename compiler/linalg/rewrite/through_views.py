@@ -17,8 +17,9 @@ from xdsl.ir import Operation
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import groups_of, pad_value
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import offsets_of, pad_sides
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ def same_view(
         case tensor.ConcatOp():
             return b.concat(operands, at[op.dim.value.data])
         case tensor.ExtractSliceOp():
-            begin = [int(n) for n in op.static_offsets.get_values()]
+            begin = offsets_of(op)
             begin[0] //= block
             size = list(x.shape)
             for axis, extent in enumerate(shape_of(op.result)):

@@ -27,23 +27,27 @@ TAKE = "ncc_take"
 def lower_launch(function: Function, op: rt.LaunchOp) -> None:
     """A call of the loop."""
     builder, library = function.builder, function.library
-    *arguments, did, buffers, thread, threads, before = op.operands
-    state = memory.buffer_pointer(function, buffers, 0)
-    numbers = [builder.constant(number, i64) for number in (op.after.value.data, op.counted)]
-    passed = [state, function.value(before), *numbers, *function.values([thread, threads, did])]
+    arguments, told = list(op.arguments), function.values(op.told)
+    state = memory.buffer_pointer(function, op.buffers, 0)
+    after, counted = (builder.constant(number, i64) for number in (op.after.value.data, op.counted))
+    passed = [state, function.value(op.before), after, told[0] if told else counted]
+    passed += function.values([op.thread, op.threads, op.did])
     name = "ncc.launch"
     if op.timestamp is not None:
         name += ".timestamped"
         buffer, index = op.timestamp.get_values()
-        table = memory.buffer_pointer(function, buffers, buffer)
+        table = memory.buffer_pointer(function, op.buffers, buffer)
         passed.append(function.addresses.step(table, index, i64, builder.root))
-    together = op.at_once is not None
+    units = told[1:]
     if op.at_once is not None:
+        units = [builder.constant(n.value.data, i64) for n in (op.at_once, op.chunks)]
+    together = bool(units)
+    if together:
         name += ".together"
-        passed += [builder.constant(n.value.data, i64) for n in (op.at_once, op.chunks)]
+        passed += units
     if op.callee is not None:
-        told = sum(isinstance(argument.type, IndexType) for argument in arguments)
-        name += f".{len(arguments) - told}" + (f".{told}" if told else "")
+        numbers = sum(isinstance(argument.type, IndexType) for argument in arguments)
+        name += f".{len(arguments) - numbers}" + (f".{numbers}" if numbers else "")
         passed.append(builder.address_of(op.callee))
         passed += memory.passed(function, arguments)
     types = [value.type for value in passed]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 
 from xdsl.dialects import arith, math, tensor, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i32
@@ -14,10 +14,11 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import vector_type
 from ncc.compiler.loops.emit.position import Part, Point, Position
 from ncc.compiler.loops.emit.reads import Reads, is_vector
-from ncc.compiler.loops.kernel.kernel import Access, Stage
+from ncc.compiler.loops.kernel.kernel import Access, Stage, size_ops
 from ncc.compiler.loops.kernel.vector_loops import varying
 from ncc.dialects.element import is_integer
 from ncc.dialects.operation import only_result, operands_of, ops_of
+from ncc.dialects.rt import SizeOp
 
 
 class Body(Part):
@@ -63,6 +64,11 @@ class Body(Part):
                 value = self._operation(op, value_of, moving, point)
             values[only_result(op)] = value
         return value_of(stage.yielded)
+
+    @cached_property
+    def _sizes(self) -> dict[Operation, int]:
+        """The numbers that bodies name."""
+        return dict(zip(size_ops(self.kernel.stages), self.kernel.body_sizes, strict=True))
 
     def initial(self, point: Point) -> SSAValue:
         """The initial value of the result at a point."""
@@ -136,6 +142,8 @@ class Body(Part):
             raise CompilerBug(f"a body with the constant {data}")
         if isinstance(op, IndexOp):
             return self._loop_index(op.dim.value.data, point)
+        if isinstance(op, SizeOp):
+            return self.builder.constant(self._sizes[op])
         if isinstance(op, tensor.ExtractOp):
             return self._extract(op, value_of, moving)
         operands = [value_of(operand) for operand in operands_of(op)]

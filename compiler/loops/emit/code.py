@@ -15,17 +15,29 @@ from collections.abc import Sequence
 from itertools import islice
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType, MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    MemRefType,
+    StridedLayoutAttr,
+    i64,
+)
 from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.flat_memory import flatten
 from ncc.compiler.loops.emit.lanes import widen
-from ncc.compiler.loops.emit.loop_builder import LoopBuilder
+from ncc.compiler.loops.emit.loop_builder import LoopBuilder, memory_type
+from ncc.compiler.loops.kernel.own_sizes import OwnSizes
 from ncc.compiler.loops.kernel.stable_text import region_text, stable_text
 from ncc.compiler.plan import Call
 from ncc.compiler.target import Target
+from ncc.dialects.attributes import SizeAttr, integer, number_of
 from ncc.dialects.code import CodeOp, YieldOp
 from ncc.dialects.operation import ops_of
+from ncc.dialects.rt import SizeOp
+from ncc.dialects.size import is_open
 
 
 def is_code(function: func.FuncOp) -> bool:
@@ -36,13 +48,13 @@ def is_code(function: func.FuncOp) -> bool:
 def chunks(call: Call) -> int:
     """How many iterations there are."""
     iterations = _code(call).iterations
-    return 1 if iterations is None else iterations.value.data
+    return 1 if iterations is None else number_of(iterations)
 
 
 def steps(call: Call) -> int | None:
     """How many steps there are; None if the code has no steps."""
     steps = _code(call).steps
-    return None if steps is None else steps.value.data
+    return None if steps is None else number_of(steps)
 
 
 def memrefs(function: func.FuncOp) -> list[MemRefType[Attribute]]:
@@ -56,24 +68,58 @@ def signature_text(call: Call) -> str:
     op = _code(call)
     outer: list[SSAValue] = list(call.function.body.block.args)
     positions = [outer.index(value) for value in op.inputs]
-    strides = [subview.strides for subview in call.subviews]
+    strides, named = OwnSizes().of((_strides(call), _named(op)))
     kept = [subview is not None for subview in call.scratch]
     properties = {name: value for name, value in op.properties.items() if name != "steps"}
+    if named:
+        op = op.clone()
+        for inner, size in zip(_size_ops(op), named, strict=True):
+            inner.properties["size"] = integer(size)
+    if isinstance(op.iterations, SizeAttr):
+        del properties["iterations"]  # a launch counts them
     around = stable_text((positions, strides, kept, properties, op.steps is not None))
     return f"{around}\n{region_text(op.body)}"
 
 
+def sizes(call: Call) -> tuple[int, ...]:
+    """The values of the kernel's own sizes: first of strides, then those that its body names."""
+    own = OwnSizes()
+    own.of((_strides(call), _named(_code(call))))
+    return tuple(own.values)
+
+
+def _strides(call: Call) -> tuple[tuple[int, ...], ...]:
+    return tuple(subview.strides for subview in call.subviews)
+
+
+def _named(op: CodeOp) -> tuple[int, ...]:
+    return tuple(inner.size.data for inner in _size_ops(op))
+
+
+def _size_ops(op: CodeOp) -> list[SizeOp]:
+    return [inner for inner in op.body.walk() if isinstance(inner, SizeOp)]
+
+
 def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
     """The region of the call's `rt.code` as a kernel; the region is cloned."""
-    op = _code(call)
-    body = op.body.clone().block
+    op = _code(call).clone()
+    own = OwnSizes()
+    strides, named = own.of((_strides(call), _named(op)))
+    body = op.body.block
+    named_by = dict(zip(_size_ops(op), named, strict=True))
     widen(body, target)
     arguments = list(body.args)
     iteration = None if op.iterations is None else arguments.pop()
     step = None if op.steps is None else arguments.pop()
-    builder, values = _entry(call, arguments)
+    builder, values, places = _entry(call, arguments, strides, len(own.values))
     for argument, value in zip(arguments, values, strict=True):
+        told = places.get(value, ())
+        if is_open(*told):
+            flatten(argument, told, builder)
         argument.replace_all_uses_with(value)
+    for inner, size in named_by.items():
+        inner.result.replace_all_uses_with(builder.constant(size))
+        Rewriter.erase_op(inner)
     (entry,) = builder.blocks
     if step is not None:
         step.replace_all_uses_with(entry.args[-3])
@@ -92,9 +138,11 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
     return builder.function(name)
 
 
-def _entry(call: Call, arguments: Sequence[SSAValue]) -> tuple[LoopBuilder, list[SSAValue]]:
-    """A function with a memref for each subview of a call, and the values that replace the
-    arguments of the code: inputs, results, scratch memory.
+def _entry(
+    call: Call, arguments: Sequence[SSAValue], strides: Sequence[tuple[int, ...]], sizes: int
+) -> tuple[LoopBuilder, list[SSAValue], dict[SSAValue, tuple[int, ...]]]:
+    """A function with a memref for each subview of a call, the values that replace the arguments of
+    the code (inputs, results, scratch memory), and the strides of those that have some.
     """
     op = _code(call)
     outer: list[SSAValue] = list(call.function.body.block.args)
@@ -108,16 +156,19 @@ def _entry(call: Call, arguments: Sequence[SSAValue]) -> tuple[LoopBuilder, list
     given = [arguments[taken[position]].type for position in range(len(outer))]
     given += [result.type for result in results]
     given += [held.type for held, subview in zip(scratch, kept, strict=True) if subview is not None]
-    types = [_placed(kind, p.strides) for kind, p in zip(given, call.subviews, strict=True)]
+    types = list(map(_placed, given, strides))
+    told: list[Attribute] = [memory_type(i64, sizes)] if sizes else []
     numbers = [IndexType()] * (2 if op.steps is None else 3)
-    entry = Block(arg_types=[*types, *numbers])
-    builder = LoopBuilder(entry)
+    entry = Block(arg_types=[*types, *told, *numbers])
+    builder = LoopBuilder(entry, entry.args[len(types)] if sizes else None)
     values: list[SSAValue] = [entry.args[position] for position in positions]
     behind = iter(entry.args[len(outer) : len(types)])
     values += islice(behind, len(results))
     for held, subview in zip(scratch, kept, strict=True):
         values.append(builder.scratch(held.type) if subview is None else next(behind))
-    return builder, values
+    places: dict[SSAValue, tuple[int, ...]] = {}
+    places.update(zip(entry.args[: len(types)], strides, strict=True))
+    return builder, values, places
 
 
 def _code(call: Call) -> CodeOp:
@@ -129,6 +180,8 @@ def _placed(kind: Attribute, strides: Sequence[int]) -> Attribute:
     """The memref of a region with the strides of a subview."""
     if not isinstance(kind, MemRefType):
         raise CompilerBug(f"{kind} is no memory")
+    if is_open(*strides):
+        return MemRefType(kind.element_type, [DYNAMIC_INDEX])
     if kind.get_strides() == tuple(strides):
         return kind
     return MemRefType(kind.element_type, kind.get_shape(), StridedLayoutAttr(strides, 0))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial, reduce
 from math import inf
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf, vector
-from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, VectorType, i1
+from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, VectorType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, integers, segments
 from ncc.dialects.element import greatest, number, signless
 from ncc.dialects.functions import private_function
 from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
+from ncc.dialects.size import Size
+from ncc.dialects.size_form import Atom, Extremum, Form, Quotient, Symbol
 
 index = IndexType()
 
@@ -50,8 +53,10 @@ def _flags(operation: type[Operation]) -> Mapping[str, Attribute]:
 class LoopBuilder:
     """Adds operations at the end of the innermost open block of a function."""
 
-    def __init__(self, entry: Block) -> None:
+    def __init__(self, entry: Block, sizes: SSAValue | None = None) -> None:
+        """sizes: memory with the values of the kernel's own sizes, n0, n1 and so on."""
         self.blocks = [entry]
+        self.sizes = sizes
         self._constants: dict[object, SSAValue] = {}
         self._first_constant: Operation | None = None
         self._sums: list[dict[tuple[tuple[SSAValue, int], ...], SSAValue]] = [{}]
@@ -84,25 +89,93 @@ class LoopBuilder:
         key = value if type is index else (repr(value), type)
         found = self._constants.get(key)
         if found is None:
-            op = self._made_constant(value, type)
-            entry = self.blocks[0]
-            if self._first_constant is None and entry.first_op is not None:
-                entry.insert_op_before(op, entry.first_op)
-            elif self._first_constant is None:
-                entry.add_op(op)
+            if isinstance(value, Size):
+                found = self._computed(value.form)
+                if type is not index:
+                    found = self._at_head(arith.IndexCastOp, [found], type)
             else:
-                entry.insert_op_after(op, self._first_constant)
-            self._first_constant = op
-            found = self._constants[key] = only_result(op)
-            self._depth[found] = 0
+                found = self._number(value, type)
+            self._constants[key] = found
         return found
 
-    def _made_constant(self, value: float, type: Attribute) -> Operation:
+    def _number(self, value: float, type: Attribute) -> SSAValue:
+        """A number at the head of the function."""
         if (held := signless(type)) != type:
             number = self.constant(greatest(type) if value == inf else max(value, 0), held)
-            return make(arith.BitcastOp, operands=[number], result_types=[type])
-        data = _number(repr(value), type)
-        return make(arith.ConstantOp, properties={"value": data}, result_types=[type])
+            return self._at_head(arith.BitcastOp, [number], type)
+        return self._at_head(arith.ConstantOp, [], type, {"value": _number(repr(value), type)})
+
+    def _at_head(
+        self,
+        operation: type[Operation],
+        operands: Sequence[SSAValue],
+        type: Attribute,
+        properties: Mapping[str, Attribute] = NOTHING,
+    ) -> SSAValue:
+        """An operation at the head of the function, behind those that stand there."""
+        op = make(operation, operands=operands, properties=properties, result_types=[type])
+        entry = self.blocks[0]
+        if self._first_constant is None and entry.first_op is not None:
+            entry.insert_op_before(op, entry.first_op)
+        elif self._first_constant is None:
+            entry.add_op(op)
+        else:
+            entry.insert_op_after(op, self._first_constant)
+        self._first_constant = op
+        made = only_result(op)
+        self._depth[made] = 0
+        return made
+
+    # --- sizes ------------------------------------------------------------------------------
+
+    def _computed(self, form: Form) -> SSAValue:
+        """The value of an expression of the kernel's own sizes."""
+        total: SSAValue | None = None
+        for monomial, factor in form.terms:
+            parts = [self._atom(atom) for atom in monomial]
+            if factor != 1 or not parts:
+                parts.append(self.constant(factor))
+            product = reduce(partial(self._binary_at_head, arith.MuliOp), parts)
+            if total is not None:
+                product = self._binary_at_head(arith.AddiOp, total, product)
+            total = product
+        return self.constant(0) if total is None else total
+
+    def _atom(self, atom: Atom) -> SSAValue:
+        match atom:
+            case Symbol():
+                return self._own_size(int(atom.name[1:]))
+            case Quotient():
+                both = self._computed(atom.dividend), self._computed(atom.divisor)
+                # No dividend is negative: an extent is 0 at least, and is only rounded up.
+                return self._binary_at_head(arith.DivUIOp, *both)
+            case Extremum():
+                operation = arith.MinSIOp if atom.name == "min" else arith.MaxSIOp
+                values = [self._computed(form) for form in atom.forms]
+                return reduce(partial(self._binary_at_head, operation), values)
+
+    def _own_size(self, number: int) -> SSAValue:
+        """A number that the launch tells."""
+        key = ("size", number)
+        if key not in self._constants:
+            if self.sizes is None:
+                raise CompilerBug("a kernel with sizes, but no memory for their values")
+            place = self.constant(number)
+            stored = self._at_head(memref.LoadOp, [self.sizes, place], i64)
+            self._constants[key] = self._at_head(arith.IndexCastOp, [stored], index)
+        return self._constants[key]
+
+    def _binary_at_head(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        properties = _flags(operation) if operation in (arith.AddiOp, arith.MuliOp) else NOTHING
+        return self._at_head(operation, [a, b], index, properties)
+
+    def as_value(self, at: SSAValue | int) -> SSAValue:
+        """An index as a value."""
+        return at if isinstance(at, SSAValue) else self.constant(at)
+
+    def limited(self, a: SSAValue, most: int) -> SSAValue:
+        """The smaller of two indices, which may be negative."""
+        return self.local(self.add(arith.MinSIOp, [a, self.constant(most)], index))
 
     # --- index arithmetic -------------------------------------------------------------------
 
@@ -111,7 +184,9 @@ class LoopBuilder:
         asked = tuple(terms)
         base = self._bases[-1].get(asked)
         if base is None:
-            ordered = sorted((t for t in asked if t[1]), key=lambda t: self._depth.get(t[0], 0))
+            ordered = sorted(
+                (t for t in asked if t[1] != 0), key=lambda t: self._depth.get(t[0], 0)
+            )
             if not ordered:
                 return self.constant(constant)
             base = self._bases[-1][asked] = self._sum(tuple(ordered))
@@ -226,7 +301,7 @@ class LoopBuilder:
     ) -> list[SSAValue]:
         """for i from first to last: `body(i, carried)` gives the next carried values."""
         block = Block(arg_types=[index, *(value.type for value in carried)])
-        bounds = [self.constant(n) if isinstance(n, int) else n for n in (first, last, step)]
+        bounds = [self.as_value(n) for n in (first, last, step)]
         self._enter(block)
         self.local(block.args[0])
         results = body(block.args[0], list(block.args[1:]))

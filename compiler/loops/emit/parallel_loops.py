@@ -3,6 +3,8 @@
 for chunk in [first, last):               outermost loops, delinearized
   for parallel loops, tiles:              a remainder is one more copy with a smaller tile; one
     body                                  that is transposed overlaps its neighbour instead
+
+Where the run tells the extent of a loop, `open_loops` writes it.
 """
 
 from __future__ import annotations
@@ -12,17 +14,27 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.emit.position import Part
+from ncc.compiler.loops.emit.open_loops import OpenLoops
+from ncc.compiler.loops.emit.position import Part, Position
 from ncc.compiler.loops.schedule.schedule import parts_of_lane
+from ncc.dialects.size import is_open
 
 
 class ParallelLoops(Part):
     """The parallel loops of a kernel; `body` writes the code inside."""
 
+    def __init__(self, position: Position) -> None:
+        super().__init__(position)
+        self.open = OpenLoops(position)
+
     def chunks(self, body: Callable[[], None]) -> None:
         """The chunks that the last two arguments of the function name."""
         first, last = self.entry.args[-2:]
-        self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk, body))
+
+        def write() -> None:
+            self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk, body))
+
+        self.open.whole_or_points(write)
 
     def _chunk(self, chunk: SSAValue, body: Callable[[], None]) -> Sequence[SSAValue]:
         if self.schedule.span:
@@ -38,11 +50,14 @@ class ParallelLoops(Part):
             body()
             return
         loop = loops.pop()
-        size = self.state.sizes[loop]
+        size = self.schedule.points(loop)
         extent = self.kernel.extents[loop]
         trips = -(-extent // size)
         number = self.builder.remainder(rest, trips) if loops else self.builder.local(rest)
         rest = self.builder.quotient(rest, trips) if loops else rest
+        if is_open(extent):
+            self.open.chunk(loop, number, lambda: self._chunk_loops(rest, list(loops), body))
+            return
         base = number if size == 1 else self.builder.linear([(number, size)], 0)
         self.state.bases[loop] = self.builder.local(base)
         whole = self._alike(loop)
@@ -78,6 +93,9 @@ class ParallelLoops(Part):
                 self._lane_from(loop, body, 0)
             return
         size, extent, whole = self.state.sizes[loop], self.kernel.extents[loop], self._alike(loop)
+        if is_open(extent):
+            self.open.along(loop, 0, extent, body)
+            return
         self.run(loop, 0, whole, size, size, body)
         if whole * size < extent:
             for begin, count in self._last(loop):
@@ -89,7 +107,7 @@ class ParallelLoops(Part):
         """`trips` steps of one loop: no loop where there is one."""
         if trips == 1:
             self.position.with_loop(loop, first, size, body)
-        elif trips:
+        elif trips != 0:
             self._tiles(loop, first, first + trips * step, step, size, body)
 
     def _tiles(
@@ -142,7 +160,9 @@ class ParallelLoops(Part):
 
     def _lane_from(self, loop: int, body: Callable[[], None], position: int) -> None:
         """The vectors of the lane from a position on."""
-        if self.schedule.transpose is None:
+        if is_open(self.kernel.extents[loop]):
+            self.open.along(loop, position, self.kernel.extents[loop], body)
+        elif self.schedule.transpose is None:
             self._lane(loop, body, position)
         else:
             self._squares(loop, body, position)
@@ -159,6 +179,11 @@ class ParallelLoops(Part):
         """The whole tiles of a chunk's part of the lane; the last part has the remainder, too."""
         size, extent = self.state.sizes[loop], self.kernel.extents[loop]
         span, step = self.schedule.span, self.state.lanes * size
+        if is_open(extent):
+            first = self.builder.local(self.builder.linear([(part, span)], 0))
+            end = self.builder.limited(self.builder.linear([(part, span)], span), extent)
+            self.open.along(loop, first, end, body)
+            return
         whole = extent // step * step
         first, end = (self.builder.linear([(part, span)], n) for n in (0, span))
         end = self.builder.binary(arith.MinUIOp, end, self.builder.constant(whole))
@@ -187,24 +212,13 @@ class ParallelLoops(Part):
                 position += trips * step
             elif points > 1:
                 points = max(1, (extent - position) // lanes)
-            elif position and (extent - position).bit_count() > 1 and self._can_store_again:
+            elif position and (extent - position).bit_count() > 1 and self.open.can_store_again:
                 self.state.lanes, self.state.sizes[loop] = lanes, 1
                 self.position.with_loop(loop, extent - lanes, 1, body)
                 break
             else:
                 lanes //= 2
         self.state.lanes, self.state.sizes[loop] = full, self.schedule.points(loop)
-
-    @property
-    def _can_store_again(self) -> bool:
-        """Whether a point may be computed twice: it reads nothing that it stores, as a sum that
-        goes on with its result does, or an operand that is added in place.
-        """
-        kernel = self.kernel
-        goes_on = kernel.accumulates and kernel.initial is None
-        stored = [access.coefficients for access in kernel.stores()]
-        reads = [access.coefficients for stage in kernel.stages for access in stage.reads]
-        return not goes_on and not any(read in stored for read in reads)
 
     @property
     def _ends(self) -> bool:

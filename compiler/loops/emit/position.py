@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
 from ncc.compiler.loops.kernel.kernel import Kernel, KSplit
+from ncc.compiler.loops.kernel.own_sizes import own_sizes
 from ncc.compiler.loops.schedule.schedule import Schedule
+from ncc.dialects.size import is_open, largest
 
 Point = dict[int, int]
 """Offsets of one point of the register tile, by loop."""
@@ -24,13 +26,15 @@ Point = dict[int, int]
 
 @dataclass
 class State:
-    """The first index of the tile along every loop, the sizes of the tile, the length of vectors,
-    the step of `Schedule.at_once` that is written, the part of the lane that the chunk has, if it
-    has not all of it, and the values that were read here.
+    """The first index of the tile along every loop, the sizes of the tile, how many of its points
+    along a loop are stored, if not all are, the length of vectors, the step of `Schedule.at_once`
+    that is written, the part of the lane that the chunk has, if it has not all of it, and the
+    values that were read here.
     """
 
     bases: dict[int, SSAValue | int] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
+    limits: dict[int, int] = field(default_factory=dict)
     lanes: int = 1
     ahead: int | None = None
     part: SSAValue | None = None
@@ -44,17 +48,24 @@ class State:
         return found
 
 
-def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
-    """The memrefs of a kernel's arguments: up to the last element that it accesses."""
+def kernel_reaches(kernel: Kernel) -> list[int]:
+    """How many elements of its arguments a kernel reaches: up to the last that it accesses."""
     sizes = [1] * len(kernel.element_types)
     for access in kernel.accesses():
         reach = zip(access.coefficients, kernel.extents, strict=True)
-        size = 1 + access.offset + access.table_reach + sum(c * (n - 1) for c, n in reach if c > 0)
+        size = 1 + access.offset + access.table_reach
+        size += sum(c * (n - 1) for c, n in reach if is_open(c) or c > 0)
         held = kernel.bf16_split
         if held is not None and access is held.store:
             size += held.distance + (-held.back if kernel.unpaired is None else held.to_odd)
-        sizes[access.argument] = max(sizes[access.argument], size)
-    return [memory_type(t, n) for t, n in zip(kernel.element_types, sizes, strict=True)]
+        sizes[access.argument] = largest(sizes[access.argument], size)
+    return sizes
+
+
+def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
+    """The memrefs of a kernel's arguments, so far as it reaches."""
+    reaches = [DYNAMIC_INDEX if is_open(size) else size for size in kernel_reaches(kernel)]
+    return [memory_type(t, n) for t, n in zip(kernel.element_types, reaches, strict=True)]
 
 
 class Position:
@@ -64,8 +75,10 @@ class Position:
         self.kernel = kernel
         self.schedule = schedule
         types: list[Attribute] = list(kernel_types(kernel))
-        self.entry = Block(arg_types=[*types, index, index])
-        self.builder = LoopBuilder(self.entry)
+        count = own_sizes(kernel, schedule)
+        told: list[Attribute] = [memory_type(i64, count)] if count else []
+        self.entry = Block(arg_types=[*types, *told, index, index])
+        self.builder = LoopBuilder(self.entry, self.entry.args[len(types)] if count else None)
         self.state = State(
             sizes={d: schedule.points(d) for d in kernel.parallel},
             lanes=1 if schedule.lane is None else schedule.vector,

@@ -21,6 +21,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.body import PointPart
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.schedule.schedule import LONG_REDUCTION, SIDE_BY_SIDE
+from ncc.dialects.size import hint, is_open
 
 _NEUTRAL: dict[type[Operation], float] = {
     arith.AddfOp: 0.0,
@@ -78,6 +79,8 @@ class Rows(PointPart):
         """Values of points, combined with one row: first vectors of it, then their lanes."""
         lanes, extent = self.schedule.vector, self.kernel.extents[lane]
         whole = extent // lanes * lanes
+        if is_open(extent):
+            return self._open_row(lane, points, whole, values)
         if not whole:
             raise CompilerBug(f"a row of {extent} elements in vectors of {lanes}")
         self.state.lanes = lanes
@@ -96,12 +99,31 @@ class Rows(PointPart):
             for value, row in zip(values, vectors, strict=True)
         ]
 
+    def _open_row(
+        self, lane: int, points: list[Point], whole: int, values: list[SSAValue]
+    ) -> list[SSAValue]:
+        """The same for a row that may end anywhere: what fills no vector is taken one by one."""
+        combine, _ = self._combination()
+        self.state.lanes = self.schedule.vector
+        vectors = self._whole_vectors(lane, points, whole)
+        values = [
+            self.builder.binary(combine, value, self._combined(row, combine))
+            for value, row in zip(values, vectors, strict=True)
+        ]
+        self.state.lanes = 1
+        step = partial(self._step, lane, points)
+        extent = self.kernel.extents[lane]
+        rest = self.builder.loop(whole, extent, 1, values, step)
+        self.state.lanes = self.schedule.vector
+        return rest
+
     def _whole_vectors(self, lane: int, points: list[Point], whole: int) -> list[SSAValue]:
         """A vector of partial results for each point; a long row has several, combined at last."""
         lanes, count = self.schedule.vector, len(points)
         combine, neutral = self._combination()
         start = self.builder.splat(self.builder.constant(neutral, self.position.accumulated), lanes)
-        at_once = max(1, SIDE_BY_SIDE // count) if whole >= LONG_REDUCTION * lanes else 1
+        is_long = hint(whole) >= LONG_REDUCTION * lanes
+        at_once = max(1, SIDE_BY_SIDE // count) if is_long else 1
 
         def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:
             starts = range(0, len(values) // count * lanes, lanes)
@@ -114,7 +136,7 @@ class Rows(PointPart):
         several = loop(0, middle, [start] * (at_once * count))
         combined = partial(self.builder.binary, combine)
         values = [reduce(combined, several[point::count]) for point in range(count)]
-        return loop(middle, whole, values) if middle < whole else values
+        return values if middle == whole else loop(middle, whole, values)
 
     def _step(
         self, lane: int, points: list[Point], at: SSAValue, values: list[SSAValue]

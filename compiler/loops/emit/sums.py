@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.body import PointPart
 from ncc.compiler.loops.emit.position import Part, Point
+from ncc.dialects.size import is_open
 
 Step: TypeAlias = Callable[[list[SSAValue]], list[SSAValue]]
 """The accumulators after one step."""
@@ -75,6 +76,8 @@ class Sums(Part):
         self, loop: int, first: int, trips: int, values: list[SSAValue], inner: Step
     ) -> list[SSAValue]:
         """One of them, unrolled if the schedule says so, or by several steps at once."""
+        if is_open(trips):
+            return self.position.iterations(loop, first, first + trips, values, inner)
         at_once = self.schedule.at_once
         if at_once is not None and at_once[0] == loop and trips >= at_once[1]:
             whole = trips // at_once[1] * at_once[1]

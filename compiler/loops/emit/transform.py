@@ -25,12 +25,17 @@ from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.schedule import Schedule
+from ncc.dialects.size import hint, is_open
 
 
 def clips_of(kernel: Kernel) -> list[tuple[int, int, int]]:
     """The valid extents that end amid a tile. Tiles of one column are all whole."""
-    extents = kernel.extents
-    return [tail for tail in kernel.valid_extents if tail[2] < extents[tail[0]] * extents[tail[1]]]
+    found = []
+    for outer, inner, true in kernel.valid_extents:
+        whole = kernel.extents[outer] * kernel.extents[inner]
+        if is_open(whole, true) and true != whole or hint(true) < hint(whole):
+            found.append((outer, inner, true))
+    return found
 
 
 class VectorArithmetic(Part):
@@ -89,8 +94,23 @@ class Transform(KernelEmitter):
             self.position.with_loop(kept, 0, rest, body)
 
         self.loops.run(loop, 0, whole, 1, 1, body)
-        if rest:
+        if is_open(rest):
+            self._ending_anywhere(kept, rest, lambda: self.position.with_loop(loop, whole, 1, body))
+        elif rest:
             self.position.with_loop(loop, whole, 1, partial_tile)
+
+    def _ending_anywhere(self, kept: int, rest: int, body: Callable[[], None]) -> None:
+        """A tile of which the run tells how much is stored: maybe nothing."""
+
+        def tile() -> None:
+            self.state.limits[kept] = rest
+            body()
+            del self.state.limits[kept]
+
+        self.builder.branch(self._is_within(0, rest), tile, lambda: None)
+
+    def _is_within(self, place: int, limit: int) -> SSAValue:
+        return self.builder.less(self.builder.constant(place), limit)
 
     def _tile(self) -> None:
         rows, blocks = range(self.state.sizes[self.transform.row]), self._blocks()
@@ -119,8 +139,24 @@ class Transform(KernelEmitter):
             ]
             results = combine(self.transform.n, columns, transformed.__getitem__, self.arithmetic)
             points += here
-            values += map(self.body.on_start, results, here)
-        self.epilogue.finish_each(points, values)
+            values += results if self.state.limits else map(self.body.on_start, results, here)
+        if not self.state.limits:
+            self.epilogue.finish_each(points, values)
+            return
+        for point, value in zip(points, values, strict=True):
+            ends = [(point[kept], end) for kept, end in self.state.limits.items() if point[kept]]
+            self._where([self._is_within(*end) for end in ends], point, value)
+
+    def _where(self, conditions: Sequence[SSAValue], point: Point, value: SSAValue) -> None:
+        """The initial value, the epilogue and the store of a point, if all conditions hold."""
+        if not conditions:
+            self.epilogue.finish_each([point], [self.body.on_start(value, point)])
+            return
+        saved, self.state.cache = self.state.cache, {}
+        self.builder.branch(
+            conditions[0], lambda: self._where(conditions[1:], point, value), lambda: None
+        )
+        self.state.cache = saved
 
     def _blocks(self) -> list[Point]:
         """Blocks that are computed together: two if results are stored as bf16 numbers."""

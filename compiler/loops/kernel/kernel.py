@@ -10,7 +10,7 @@ can be collapsed, and two layers share code if their coefficients are equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -22,6 +22,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import Matrix
 from ncc.compiler.loops.kernel.stable_text import stable_text
 from ncc.dialects.operation import operands_of, ops_of
+from ncc.dialects.rt import SizeOp
 
 LINE = 16
 """Elements of a cache line."""
@@ -42,7 +43,7 @@ class Access:
     @cached_property
     def moves(self) -> tuple[tuple[int, int], ...]:
         """The loops that it moves with, and the distance of a step."""
-        return tuple((loop, by) for loop, by in enumerate(self.coefficients) if by)
+        return tuple((loop, by) for loop, by in enumerate(self.coefficients) if by != 0)
 
     @property
     def table_reach(self) -> int:
@@ -162,6 +163,7 @@ class Kernel:
     k and l, and its first two inputs read them. It multiplies the transform with its other inputs.
     `lanes` makes it a gather of channels among those of the blocks that it captures.
     `valid_extents` are (outer, inner, elements): elements of both loops beyond these are padding.
+    `body_sizes` are the numbers that the `rt.size` of its bodies name, in order.
     """
 
     extents: tuple[int, ...]
@@ -179,6 +181,7 @@ class Kernel:
     bf16_split: Bf16Split | None = None
     lanes: tuple[int, ...] | None = None
     k_split: KSplit | None = None
+    body_sizes: tuple[int, ...] = ()
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -252,6 +255,7 @@ class Kernel:
             self._bf16_split_key(captured),
             self.lanes,
             self.k_split and (self.k_split.outputs, self.k_split.inputs, self.k_split.times),
+            *([self.body_sizes] if self.body_sizes else []),
         )
 
     @cached_property
@@ -274,12 +278,22 @@ def _stage_key(stage: Stage, captured: Mapping[SSAValue, Hashable]) -> Hashable:
     lines: list[Hashable] = []
     for op in ops_of(stage.body):
         operands = tuple(numbers[o] if o in numbers else captured[o] for o in op.operands)
-        properties = tuple(sorted((k, v) for k, v in op.properties.items() if k != "fastmath"))
+        properties = tuple(sorted((k, v) for k, v in op.properties.items() if k not in _UNNAMED))
         types = tuple(result.type for result in op.results)
         lines.append((op.name, operands, _Properties(properties), types))
         for result in op.results:
             numbers[result] = len(numbers)
     return (tuple(lines), stage.inputs)
+
+
+_UNNAMED = ("fastmath", "size")
+"""Properties that are no part of a kernel's code, or stand elsewhere (`Kernel.body_sizes`)."""
+
+
+def size_ops(stages: Iterable[Stage]) -> Iterator[SizeOp]:
+    """The `rt.size` of bodies, in order."""
+    for stage in stages:
+        yield from (op for op in ops_of(stage.body) if isinstance(op, SizeOp))
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,21 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.loops.kernel.k_split import k_split
-from ncc.compiler.loops.kernel.kernel import Access, Bf16Split, Captured, GatherTable, Kernel, Stage
+from ncc.compiler.loops.kernel.kernel import (
+    Access,
+    Bf16Split,
+    Captured,
+    GatherTable,
+    Kernel,
+    Stage,
+    size_ops,
+)
 from ncc.compiler.loops.kernel.normal_form import normalised
 from ncc.compiler.loops.kernel.padding_lanes import padding_lanes
 from ncc.compiler.loops.kernel.products import product_of
 from ncc.compiler.plan import Call, Subview
 from ncc.compiler.target import Target
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import i24, number
 from ncc.dialects.operation import ops_of
 
@@ -44,6 +53,7 @@ def kernel_of(call: Call, target: Target | None = None) -> Kernel:
     """
     reader = _Reader(call)
     kernel = reader.read()
+    kernel = replace(kernel, body_sizes=tuple(op.size.data for op in size_ops(kernel.stages)))
     if target is not None and kernel.reduced and kernel.accumulates:
         kernel = replace(
             kernel, valid_extents=(*kernel.valid_extents, *reader.padding_lanes(kernel, target))
@@ -290,7 +300,7 @@ class _Reader:
         subview = self.subviews[-1]
         argument = len(self.subviews) - 1
         store = Access(argument, 0, subview.strides)
-        return constant_kernel(kind.get_shape(), fill_number(fill), store, self.element_types)
+        return constant_kernel(extents_of(kind), fill_number(fill), store, self.element_types)
 
 
 def constant_kernel(

@@ -2,7 +2,7 @@
 
     func.func @run(%buffers: !llvm.ptr, %thread: index, %threads: index, %before: index) {
       %none = arith.constant 0 : index
-      %x = rt.buffer %buffers[3] : memref<150528xf32>
+      %x = rt.buffer %buffers[4] : memref<150528xf32>
       %did = rt.launch 56 of @contraction_8d04ab2c91f3(%x, %w, %y) after 0, %none,
                %buffers, %thread, %threads, %before : (...)
       rt.barrier %did until 56, %buffers, %threads, %before
@@ -30,196 +30,51 @@ Where a thread does whole iterations of a loop, a function of its own is launche
 
 What a thread does beside the chunks that it takes is nothing that another one waits for, or sees.
 
+What depends on the shapes of the inputs is loaded from the numbers of the run (`numbers.py`). Each
+run may have other ones, and a thread that comes late, when its run is over, must not mix the two:
+
+      %numbers = rt.buffer %buffers[3] : memref<9xindex>
+      %run = memref.load %numbers[0]
+      if %run == %before:
+        %chunks = memref.load %numbers[3]
+        %begin = memref.load %numbers[1]
+        %x = rt.buffer %buffers[1] further %begin : memref<?xf32>
+        %sizes = rt.buffer %buffers[3] offset 56 : memref<2xi64>
+        %did = rt.launch 0 told(%chunks) of @contraction_8d04ab2c91f3(%x, .., %sizes) after 0, ..
+        %since = %before + %chunks
+        ...
+
 On demand (`Timestamps`) the time is noted before the first kernel, and behind the last chunk of
 each; of a loop, behind its last iteration.
 
-It is kept as plain data, a script, until the function is wanted: the data says what the function
-is without writing it, and which arguments of a kernel never share memory.
+It is kept as plain data, a script (`script.py`), until the function is wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from typing import TypeAlias
+from collections.abc import Sequence
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
     IndexType,
-    MemRefType,
-    UnitAttr,
 )
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ncc.compiler.plan import elements_of
+from ncc.compiler.loops.launch.numbers import Number, Table
+from ncc.compiler.loops.launch.script import (
+    Argument,
+    Barrier,
+    Launch,
+    LoopLaunch,
+    Script,
+    Timestamps,
+    table_of,
+)
 from ncc.dialects import rt
-from ncc.dialects.element import dtype_of
-from ncc.dialects.functions import declaration, private_function
+from ncc.dialects.functions import private_function
 
 index = IndexType()
-
-_NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
-_NOTHING = DictionaryAttr({})
-
-
-@dataclass(frozen=True)
-class Argument:
-    """Memory of a kernel: a memref that starts `offset` bytes into one of the run's buffers.
-
-    `reach` is how many bytes of it the kernel touches. by_iteration, by_thread: how many bytes
-    further it starts in the next iteration of a loop, or in the next thread.
-    """
-
-    buffer: int
-    offset: int
-    type: MemRefType[Attribute]
-    reach: int
-    by_iteration: int = 0
-    by_thread: int = 0
-
-    @property
-    def span(self) -> tuple[int, int, int]:
-        """The buffer, the first byte of it, and the one behind the last."""
-        return self.buffer, self.offset, self.offset + self.reach
-
-    def meets(self, other: Argument, count: int = 1) -> bool:
-        """Whether the two have bytes in common, in any of so many iterations."""
-        if self.buffer != other.buffer:
-            return False
-        gap, by = other.offset - self.offset, other.by_iteration - self.by_iteration
-        if by < 0:
-            return other.meets(self, count)
-        first = max(0, 1 + (-other.reach - gap) // by) if by else 0
-        return first < count and -other.reach < gap + first * by < self.reach
-
-
-@dataclass(frozen=True)
-class Launch:
-    """All threads run a kernel on chunks until all are taken.
-
-    numbers: what it is told besides. is_told_iteration: whether it is told that of its loop as
-    well. at_once: chunks that count as one.
-    """
-
-    kernel: str
-    chunks: int
-    arguments: tuple[Argument, ...]
-    numbers: tuple[int, ...] = ()
-    is_told_iteration: bool = False
-    at_once: int = 1
-
-    @property
-    def told(self) -> int:
-        """How many numbers stand behind its memory."""
-        return len(self.numbers) + self.is_told_iteration
-
-    @property
-    def counted(self) -> int:
-        """How many times threads can take some."""
-        return -(-self.chunks // self.at_once)
-
-
-@dataclass(frozen=True)
-class Barrier:
-    """All threads wait until the launches before are done."""
-
-
-@dataclass(frozen=True)
-class LoopLaunch:
-    """Launches that come again, with memory further on.
-
-    body: the first iteration. A barrier in front of all its launches stands between iterations.
-    function: the name of the loop, where threads take whole iterations, and run kernels on all
-    chunks; None where all threads share each launch.
-    """
-
-    count: int
-    body: tuple[Launch | Barrier, ...]
-    function: str | None = None
-
-    @property
-    def launches(self) -> list[Launch]:
-        """Those of an iteration."""
-        return [step for step in self.body if isinstance(step, Launch)]
-
-
-Script: TypeAlias = tuple[Launch | LoopLaunch | Barrier, ...]
-
-
-def launches_of(script: Script) -> Iterator[tuple[Launch, int]]:
-    """All launches, with the number of iterations of the loop that each one is in."""
-    for step in script:
-        if isinstance(step, Launch):
-            yield step, 1
-        elif isinstance(step, LoopLaunch):
-            yield from ((launch, step.count) for launch in step.launches)
-
-
-@dataclass(frozen=True)
-class Timestamps:
-    """Where to note what the time-stamp counter of the CPU shows.
-
-    buffer: of int64; the first is the start, then comes one a launch, when it is done. Launches
-    without a barrier between them may be done in another order than they are begun in.
-    """
-
-    buffer: int
-
-
-def bytes_of(type: MemRefType[Attribute]) -> int:
-    """The size of a memref."""
-    element = type.element_type
-    return elements_of(type.get_shape()) * dtype_of(element).itemsize
-
-
-def separate_arguments(script: Script) -> dict[str, tuple[bool, ...]]:
-    """For each kernel, which of its arguments share no memory with another one in any launch.
-
-    The memory planner puts values over one another, also inside one launch: a residual sum in
-    place of one of its operands. LLVM may only be told `noalias` of the arguments named here.
-    """
-    shared: dict[str, set[int]] = {}
-    counts: dict[str, int] = {}
-    for launch, iterations in launches_of(script):
-        counts[launch.kernel] = len(launch.arguments)
-        shared.setdefault(launch.kernel, set()).update(_meeting(launch.arguments, iterations))
-    return {
-        name: tuple(position not in shared[name] for position in range(count))
-        for name, count in counts.items()
-    }
-
-
-def _meeting(arguments: Sequence[Argument], iterations: int) -> Iterator[int]:
-    """The positions of those that have bytes in common with another one, in any iteration.
-
-    In the order of their first bytes, who meets any before meets the one of these that ends last.
-    """
-    if any(argument.by_iteration for argument in arguments):
-        for (one, a), (other, b) in combinations(enumerate(arguments), 2):
-            yield from (one, other) if a.meets(b, iterations) else ()
-        return
-    last: int | None = None
-    for position in sorted(range(len(arguments)), key=lambda k: arguments[k].span):
-        here = arguments[position]
-        if last is None:
-            last = position
-            continue
-        before = arguments[last]
-        if before.meets(here):
-            yield from (last, position)
-        if before.buffer != here.buffer or before.span[2] < here.span[2]:
-            last = position
-
-
-def promise_separate(function: func.FuncOp, separate: Iterable[bool]) -> None:
-    """Say so in the function's type: `%x: memref<8xf32> {llvm.noalias}`."""
-    attributes = [_NOALIAS if apart else _NOTHING for apart in separate]
-    others = len(function.function_type.inputs) - len(attributes)
-    function.arg_attrs = ArrayAttr([*attributes, *[_NOTHING] * others])
 
 
 def write_run(script: Script, timestamps: Timestamps | None = None) -> func.FuncOp:
@@ -230,43 +85,77 @@ def write_run(script: Script, timestamps: Timestamps | None = None) -> func.Func
 def write_loops(script: Script) -> list[func.FuncOp]:
     """The functions of the loops whose iterations threads take."""
     loops = [step for step in script if isinstance(step, LoopLaunch)]
-    return [_written(loop, loop.function) for loop in loops if loop.function is not None]
+    table = table_of(script)
+    return [_written(loop, loop.function, table) for loop in loops if loop.function is not None]
 
 
-def _written(loop: LoopLaunch, name: str) -> func.FuncOp:
+def _written(loop: LoopLaunch, name: str, table: Table) -> func.FuncOp:
     """The function that goes through some of the iterations, by one thread."""
     block = Block(arg_types=[LLVMPointerType(), index, index, index])
     buffers, thread, first, last = block.args
-    one = arith.ConstantOp.from_int_and_width(1, index)
-    zero = arith.ConstantOp.from_int_and_width(0, index)
+    one = _constant(1)
+    zero = _constant(0)
+    block.add_ops([zero, one])
+    words = _added(block, table.memory(buffers)) if table.numbers else None
     body = Block(arg_types=[index])
+
+    def value(number: Number) -> SSAValue:
+        if words is None or not number.is_told:
+            return _added(body, _constant(number.value))
+        return _loaded(body, words, _added(body, _constant(table.word(number))))
+
     for launch in loop.launches:
         given: list[SSAValue] = []
         for argument in launch.arguments:
             further: SSAValue | None = None
-            if by := argument.by_iteration or argument.by_thread:
-                size = arith.ConstantOp.from_int_and_width(by, index)
-                moved = arith.MuliOp(body.args[0] if argument.by_iteration else thread, size)
-                body.add_ops([size, moved])
-                further = moved.result
-            given.append(_memory(body, buffers, argument, further))
-        chunks = arith.ConstantOp.from_int_and_width(launch.chunks, index)
-        body.add_ops([chunks, func.CallOp(launch.kernel, [*given, zero.result, chunks.result], [])])
+            is_moving = argument.by_iteration != 0
+            by = argument.by_iteration if is_moving else argument.by_thread
+            if by != 0:
+                size = value(Number(by))
+                further = _added(body, arith.MuliOp(body.args[0] if is_moving else thread, size))
+            begin = value(argument.begin) if argument.begin.is_told else None
+            given.append(_memory(body, buffers, argument, further, begin))
+        if launch.sizes:
+            given.append(_added(body, table.row(buffers, launch.sizes)))
+        given += [value(Number(number)) for number in launch.numbers]
+        chunks = value(Number(launch.chunks))
+        body.add_op(func.CallOp(launch.kernel, [*given, zero.result, chunks], []))
     body.add_op(scf.YieldOp())
-    block.add_ops([zero, one, scf.ForOp(first, last, one, [], body), func.ReturnOp()])
+    block.add_ops([scf.ForOp(first, last, one, [], body), func.ReturnOp()])
     return private_function(name, block)
 
 
-def _memory(
-    block: Block, buffers: SSAValue, argument: Argument, further: SSAValue | None = None
-) -> SSAValue:
-    op = rt.BufferOp(buffers, argument.buffer, argument.type, argument.offset, further)
+def _constant(number: int) -> arith.ConstantOp:
+    return arith.ConstantOp.from_int_and_width(number, index)
+
+
+def _added(block: Block, op: Operation) -> SSAValue:
+    """The result of an operation, at the end of a block."""
     block.add_op(op)
-    return op.memref
+    return op.results[0]
+
+
+def _loaded(block: Block, words: SSAValue, at: SSAValue) -> SSAValue:
+    return _added(block, memref.LoadOp.get(words, [at]))
+
+
+def _memory(
+    block: Block,
+    buffers: SSAValue,
+    argument: Argument,
+    further: SSAValue | None = None,
+    begin: SSAValue | None = None,
+) -> SSAValue:
+    """Memory of a kernel. begin: where it begins, if that is told; further: beyond that."""
+    offset = argument.offset if begin is None else 0
+    if begin is not None:
+        further = begin if further is None else _added(block, arith.AddiOp(begin, further))
+    return _added(block, rt.BufferOp(buffers, argument.buffer, argument.type, offset, further))
 
 
 class _Entry:
-    """An entry point that is being written. `chunks`: of the launches so far.
+    """An entry point that is being written. `chunks`: of the launches so far, but those that the
+    run tells, which count in `before`.
 
     `did` counts those that the thread has done since the last barrier. `block` is the body of a
     loop while that is written; what no iteration changes stands in front of the loop, in `entry`.
@@ -274,9 +163,11 @@ class _Entry:
 
     def __init__(self, script: Script, timestamps: Timestamps | None) -> None:
         self.script = script
-        self.entry = self.block = Block(arg_types=[LLVMPointerType(), index, index, index])
-        self.buffers, self.thread, self.threads, before = self.block.args
+        self.function = Block(arg_types=[LLVMPointerType(), index, index, index])
+        self.buffers, self.thread, self.threads, before = self.function.args
         self.before: SSAValue = before
+        self.table = table_of(script)
+        self.entry = self.block = Block() if self.table.numbers else self.function
         self.numbers: dict[int, SSAValue] = {}
         self.none = self.did = self._number(0)
         self.known: dict[Argument, SSAValue] = {}
@@ -285,7 +176,22 @@ class _Entry:
         self.stamped = 0
 
     def written(self) -> func.FuncOp:
-        """The whole of the script."""
+        """The whole of the script, for threads that are not too late for its numbers."""
+        if not self.table.numbers:
+            self._write_steps()
+        else:
+            function, before = self.function, self.before
+            self.words = _added(function, self.table.memory(self.buffers))
+            run = _loaded(function, self.words, _added(function, _constant(0)))
+            is_this = _added(function, arith.CmpiOp(run, before, "eq"))
+            self._write_steps()
+            self.entry.add_op(scf.YieldOp())
+            function.add_op(scf.IfOp(is_this, [], [self.entry]))
+        self.function.add_op(func.ReturnOp())
+        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.function.args], [])
+        return func.FuncOp("run", types, Region(self.function))
+
+    def _write_steps(self) -> None:
         if self.timestamps is not None:
             self._take(None, 1, [])  # whoever comes first notes the start
         for step in self.script:
@@ -299,9 +205,7 @@ class _Entry:
             else:
                 self._loop(step)
         end = rt.EndOp(self.did, self.chunks, self.buffers, self.thread, self.threads, self.before)
-        self.block.add_ops([end, func.ReturnOp()])
-        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.block.args], [])
-        return func.FuncOp("run", types, Region(self.block))
+        self.block.add_op(end)
 
     def _number(self, number: int) -> SSAValue:
         """A number, once."""
@@ -311,10 +215,22 @@ class _Entry:
             self.numbers[number] = op.result
         return self.numbers[number]
 
+    def _value(self, number: Number) -> SSAValue:
+        """A number, or what the run tells for it: loaded here, since calls stand in between."""
+        if not number.is_told:
+            return self._number(number.value)
+        return _loaded(self.block, self.words, self._number(self.table.word(number)))
+
     def _times(self, iteration: SSAValue, number: int) -> SSAValue:
-        op = arith.MuliOp(iteration, self._number(number))
-        self.block.add_op(op)
-        return op.result
+        return _added(self.block, arith.MuliOp(iteration, self._value(Number(number))))
+
+    def _count(self, chunks: int) -> None:
+        """Go on behind so many chunks."""
+        if Number(chunks).is_told:
+            passed = arith.AddiOp(self.before, self._value(Number(chunks)))
+            self.before = _added(self.block, passed)
+        else:
+            self.chunks += chunks
 
     def _barrier(self) -> None:
         barrier = rt.BarrierOp(self.did, self.chunks, self.buffers, self.threads, self.before)
@@ -323,19 +239,26 @@ class _Entry:
 
     def _launch(self, launch: Launch, iteration: SSAValue | None = None) -> None:
         """A launch. iteration: that of the loop it is in."""
-        given: list[SSAValue] = []
-        for argument in launch.arguments:
-            if iteration is not None and argument.by_iteration:
-                further = self._times(iteration, argument.by_iteration)
-                given.append(_memory(self.block, self.buffers, argument, further))
-                continue
-            if argument not in self.known:
-                self.known[argument] = _memory(self.entry, self.buffers, argument)
-            given.append(self.known[argument])
-        given += [self._number(number) for number in launch.numbers]
+        given = [self._argument(argument, iteration) for argument in launch.arguments]
+        if launch.sizes:
+            given.append(_added(self.block, self.table.row(self.buffers, launch.sizes)))
+        given += [self._value(Number(number)) for number in launch.numbers]
         if iteration is not None and launch.is_told_iteration:
             given.append(iteration)
         self._take(launch.kernel, launch.chunks, given, launch.at_once)
+
+    def _argument(self, argument: Argument, iteration: SSAValue | None) -> SSAValue:
+        further: SSAValue | None = None
+        if iteration is not None and argument.by_iteration != 0:
+            further = self._times(iteration, argument.by_iteration)
+        if argument.begin.is_told:
+            begin = self._value(argument.begin)
+            return _memory(self.block, self.buffers, argument, further, begin)
+        if further is not None:
+            return _memory(self.block, self.buffers, argument, further)
+        if argument not in self.known:
+            self.known[argument] = _memory(self.entry, self.buffers, argument)
+        return self.known[argument]
 
     def _take(
         self, kernel: str | None, chunks: int, arguments: Sequence[SSAValue], at_once: int = 1
@@ -343,23 +266,27 @@ class _Entry:
         """Call the kernel on chunks as long as there are some to be taken."""
         stamp = None if self.timestamps is None else (self.timestamps.buffer, self.stamped)
         thread = (self.buffers, self.thread, self.threads, self.before)
+        counted, told = -(-chunks // at_once), list[SSAValue]()
+        if Number(chunks).is_told:
+            units = (counted,) if at_once == 1 else (counted, at_once, chunks)
+            told = [self._value(Number(number)) for number in units]
+            chunks, at_once = 0, 1
         launch = rt.LaunchOp(
-            kernel, arguments, chunks, self.chunks, self.did, thread, stamp, at_once
+            kernel, arguments, chunks, self.chunks, self.did, thread, stamp, at_once, told
         )
         self.block.add_op(launch)
         self.did = launch.done
-        self.chunks += launch.counted
+        self._count(counted)
 
     def _loop(self, loop: LoopLaunch) -> None:
         """An scf.for in whose body each iteration counts from as many chunks later as those before
         it have.
         """
         before, begin, did = self.before, self.chunks, self.did
-        size = sum(launch.counted for launch in loop.launches)
         body = Block(arg_types=[index, index])
         iteration, self.did = body.args
         self.block = body
-        passed = arith.AddiOp(before, self._times(iteration, size))
+        passed = arith.AddiOp(before, self._times(iteration, loop.counted))
         body.add_op(passed)
         self.before = passed.result
         for place, step in enumerate(loop.body):
@@ -370,12 +297,12 @@ class _Entry:
             else:
                 self._barrier()
         body.add_op(scf.YieldOp(self.did))
-        zero, end, one = (self._number(number) for number in (0, loop.count, 1))
-        op = scf.ForOp(zero, end, one, [did], body)
         self.block = self.entry
+        zero, end, one = (self._value(Number(number)) for number in (0, loop.count, 1))
+        op = scf.ForOp(zero, end, one, [did], body)
         self.block.add_op(op)
-        self.before, self.did = before, op.results[0]
-        self.chunks = begin + loop.count * size
+        self.before, self.did, self.chunks = before, op.results[0], begin
+        self._count(loop.chunks)
 
     def _barrier_between(self, iteration: SSAValue) -> None:
         """A barrier in front of each iteration but the first."""
@@ -387,14 +314,3 @@ class _Entry:
         branch = scf.IfOp(later, [index], [waiting], [Block([scf.YieldOp(did)])])
         block.add_ops([later, branch])
         self.block, self.did = block, branch.results[0]
-
-
-def declarations(script: Script) -> list[func.FuncOp]:
-    """The kernels of a script as functions that another module defines."""
-    kernels = {launch.kernel: launch for launch, _ in launches_of(script)}
-    return [
-        declaration(
-            name, [*(a.type for a in launch.arguments), *[index] * launch.told, index, index]
-        )
-        for name, launch in kernels.items()
-    ]

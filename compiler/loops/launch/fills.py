@@ -28,13 +28,14 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
-from ncc.compiler.loops.emit.position import kernel_types
+from ncc.compiler.loops.emit.position import kernel_reaches
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.kernel.read_kernel import constant_kernel
 from ncc.compiler.loops.kernel.stable_text import stable_text
 from ncc.compiler.loops.launch.halos import Box
 from ncc.compiler.plan import Subview
 from ncc.dialects.element import number
+from ncc.dialects.size import hint, largest
 
 USUAL = (2, 1, 0, 0)
 """Loops around the runs of each box, of a border in blocks. A border of fewer boxes or loops is
@@ -56,7 +57,7 @@ class Fill:
         """How a kernel stores a constant, in the order of its memory."""
         store = kernel.store
         *loops, (run, last) = sorted(
-            zip(kernel.extents, store.coefficients, strict=True), key=lambda loop: -loop[1]
+            zip(kernel.extents, store.coefficients, strict=True), key=lambda loop: -hint(loop[1])
         ) or [(1, 1)]
         if last == 1:
             return Fill(store.offset, tuple(loops), run)
@@ -121,7 +122,7 @@ class Fills:
 
     @property
     def chunks(self) -> int:
-        return max(part.chunks for part in self.parts)
+        return largest(*(part.chunks for part in self.parts))
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -141,10 +142,10 @@ class Fills:
         return memory_type(self.cell, DYNAMIC_INDEX)
 
     @property
-    def reach(self) -> MemRefType[Attribute]:
-        """As much of it as is touched here."""
-        types = (kernel_types(kernel)[0] for kernel in self.computations)
-        return max(types, key=lambda type: type.get_shape()[0])
+    def reach(self) -> int:
+        """How many bytes of it are touched here."""
+        cells = largest(*(kernel_reaches(kernel)[0] for kernel in self.computations))
+        return cells * self.element.compile_time_size
 
     def write(self, name: str, lanes: int) -> func.FuncOp:
         """The kernel. lanes: of the target's vectors."""

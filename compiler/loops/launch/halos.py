@@ -6,6 +6,8 @@
 Where rows follow one another without gaps, what ends a row and what begins the next is one run;
 with whole rows above and below the own ones, so are the end of a plane and the beginning of the
 next.
+
+Where sizes depend on the inputs, some boxes may have no cells.
 """
 
 from __future__ import annotations
@@ -41,14 +43,15 @@ def _runs(halo: Halo) -> Iterator[Box]:
     for axis in reversed(range(len(shape))):
         stride, outer = strides[axis], strides[:axis]
         inside = sum(n * s for n, s in zip(halo.low[axis + 1 :], strides[axis + 1 :], strict=True))
-        if begin + end and own[axis] > 1:
+        between = own[axis] - 1
+        if begin + end != 0 and own[axis] >= 1 and between != 0:
             offset = first - inside + stride - end
-            yield _box(halo, offset, (*outer, stride, 1), (*own[:axis], own[axis] - 1, begin + end))
+            yield _box(halo, offset, (*outer, stride, 1), (*own[:axis], between, begin + end))
         begin += halo.low[axis] * stride
         end += halo.high[axis] * stride
-    if begin:
+    if begin != 0:
         yield _box(halo, 0, (1,), (begin,))
-    if end:
+    if end != 0:
         yield _box(halo, prod(shape) - end, (1,), (end,))
 
 

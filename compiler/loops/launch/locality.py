@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.schedule.schedule import Schedule, chunks_of
 from ncc.compiler.plan import Buffer, Call, Subview
+from ncc.dialects.size import hint
 
 
 @dataclass
@@ -53,8 +54,8 @@ class Sharing:
         iteration lie.
         """
         for subview in call.results:
-            if subview.further:
-                self.steps[subview.buffer] = subview.further
+            if subview.further != 0:
+                self.steps[subview.buffer] = hint(subview.further)
 
 
 def handed_out_along(kernel: Kernel, schedule: Schedule, loop: int | None) -> Schedule:

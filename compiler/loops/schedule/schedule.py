@@ -12,6 +12,7 @@ from math import prod
 
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.target import Target
+from ncc.dialects.size import hint, is_open
 
 
 class Strategy(Enum):
@@ -172,11 +173,11 @@ def with_lane_parted(kernel: Kernel, schedule: Schedule) -> Schedule:
     if any(form is not None for form in forms) or schedule.tiles or kernel.clipped:
         return schedule
     chunks = prod(-(-kernel.extents[d] // schedule.points(d)) for d in around)
-    if 2 * chunks >= CHUNKS_WANTED:
+    if 2 * hint(chunks) >= CHUNKS_WANTED:
         return schedule
     tile = schedule.vector * schedule.points(lane)
-    tiles, steps = kernel.extents[lane] // tile, prod(kernel.extents) // chunks
-    parts = min(-(-CHUNKS_WANTED // chunks), steps // LEAST_PART, tiles)
+    tiles, steps = hint(kernel.extents[lane]) // tile, hint(prod(kernel.extents)) // hint(chunks)
+    parts = min(-(-CHUNKS_WANTED // hint(chunks)), steps // LEAST_PART, tiles)
     return replace(schedule, span=-(-tiles // parts) * tile) if parts > 1 else schedule
 
 
@@ -185,4 +186,6 @@ def parts_of_lane(kernel: Kernel, schedule: Schedule) -> int:
     if schedule.lane is None or not schedule.span:
         return 1
     tile = schedule.vector * schedule.points(schedule.lane)
+    if is_open(kernel.extents[schedule.lane]):
+        return -(-kernel.extents[schedule.lane] // schedule.span)
     return -(-(kernel.extents[schedule.lane] // tile * tile) // schedule.span)

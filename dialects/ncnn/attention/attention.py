@@ -25,6 +25,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
+from ncc.dialects.size import NeedsNumbers, is_open
 
 T = TypeVar("T")
 
@@ -199,7 +200,11 @@ class SDPAOp(Attention):
 
     def factor(self, features: int) -> float:
         """The factor of the products of query and key."""
-        return self.scale if self.scale != 0.0 else 1 / sqrt(features)
+        if self.scale != 0.0:
+            return self.scale
+        if is_open(features):
+            raise NeedsNumbers("attention without a scale needs its number of features")
+        return 1 / sqrt(features)
 
     def infer(self, *shapes: Shape) -> list[Shape]:
         x = self.given(shapes)

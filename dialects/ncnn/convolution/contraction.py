@@ -89,10 +89,10 @@ def contract(
     """
     x = whole_reads(b, x, sweeps)
     space = range(len(sweeps))
-    names = [f"g:{channels.group}", f"o:{channels.outputs}"]
-    names += [f"y{k}:{sweeps[k].count}" for k in space]
-    names += [f"i:{channels.inputs}", *(f"u{k}:{sweeps[k].taps}" for k in space)]
-    g, o, *rest = b.loops(" ".join(names))
+    sizes = {"g": channels.group, "o": channels.outputs}
+    sizes |= {f"y{k}": sweeps[k].count for k in space}
+    sizes |= {"i": channels.inputs, **{f"u{k}": sweeps[k].taps for k in space}}
+    g, o, *rest = b.loops(" ".join(sizes), **sizes)
     ys, i, us = rest[: len(sweeps)], rest[len(sweeps)], rest[len(sweeps) + 1 :]
     kept = channels.kept
     lead = [g] * kept[0] + [o] * kept[1]

@@ -162,7 +162,7 @@ def _gather_patches(b: Builder, x: Tensor, sweeps: Sequence[WindowDomain], init:
     """One phase of a result (c, h, w): of x (c, *kernel, *patches), the sum of what it meets."""
     x = whole_reads(b, x, sweeps)
     rows, columns = sweeps
-    c, y, z, v, u = b.loops(f"c y:{rows.count} z:{columns.count} v:{rows.taps} u:{columns.taps}")
+    c, y, z, v, u = b.loops("c y z v u", y=rows.count, z=columns.count, v=rows.taps, u=columns.taps)
     over = [loop for domain, loop in zip(sweeps, (v, u), strict=True) if domain.taps > 1]
     cell = x[c, rows.tap(v), columns.tap(u), rows.x(y, v), columns.x(z, u)]
     return b.sum((c, rows.out(y), columns.out(z)), over=over, of=cell, init=init)

@@ -175,7 +175,7 @@ class _Samples:
         if op.version == 0:
             end = corners[0] + code.to_float(bin + 1) * self.size
             self.start, end = (
-                code.minimum(code.maximum(at, 0.0), float(extent)) for at in (self.start, end)
+                code.minimum(code.maximum(at, 0.0), extent) for at in (self.start, end)
             )
             cells = end - self.start
         self.grid = code.to_index(code.ceil(cells), LARGEST_GRID)
@@ -194,7 +194,7 @@ class _Samples:
             if self.version == 0:
                 yield at
             else:
-                with code.if_((at >= -1.0) & (at <= float(self.extent))):
+                with code.if_((at >= -1.0) & (at <= self.extent)):
                     yield code.maximum(at, 0.0)
 
     def neighbours(self, at: Value) -> Neighbours:

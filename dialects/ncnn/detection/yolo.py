@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32, i64
 
 from ncc.dialects.element import holds
+from ncc.dialects.ncnn.axes import scaled_extent
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.detection.detected_rows import COLUMNS, rows_of, write_row
 from ncc.dialects.ncnn.detection.suppression import Found, by_score, kept_of, suppress
@@ -26,6 +27,7 @@ from ncc.dialects.ncnn.layer import (
     reals,
 )
 from ncc.dialects.ncnn.reduction.reduction import softmax_array
+from ncc.dialects.size import is_open, largest
 from ncc.dialects.statements import Code, MemoryView, Value, Variable
 
 Cell: TypeAlias = tuple[Value, Value]
@@ -121,7 +123,7 @@ class YoloLayer(Layer):
 
     def lower(self, b: Builder, *maps: Tensor) -> Tensor:
         rows = [self.num_box * x.shape[1] for x in maps]
-        iterations, width = sum(rows), max(x.shape[2] for x in maps)
+        iterations, width = sum(rows), largest(*(x.shape[2] for x in maps))
         most = iterations * width
         kinds = [((most,), f32), ((most,), i64), ((most, 4), f32), ((iterations,), i64)]
         heads, boxes = range(len(maps)), range(self.num_box)
@@ -202,9 +204,9 @@ class YoloLayer(Layer):
         sizes = self.scale(head, w, h)
         for k, (at, cells) in enumerate(zip(reversed(cell), (w, h), strict=True)):
             offset = code.sigmoid(x[first + k, *cell])
-            centre = (code.to_float(at) + offset) / float(cells)
+            centre = (code.to_float(at) + offset) / cells
             size = code.exp(x[first + (2 + k), *cell]) * anchor[k]
-            half = size / float(sizes[k]) * 0.5
+            half = size / sizes[k] * 0.5
             boxes[place, k] = centre - half
             boxes[place, k + 2] = centre + half
 
@@ -276,6 +278,8 @@ class Yolov3DetectionOutputOp(YoloLayer):
         if head >= len(self.anchors_scale):
             raise LayerError(f"anchors_scale has no value for map {head}", "anchors_scale")
         pixels = self.anchors_scale[head]
+        if is_open(w, h):
+            return scaled_extent(w, pixels), scaled_extent(h, pixels)
         with np.errstate(over="ignore", invalid="ignore"):
             sizes = np.float32(pixels) * np.array((w, h), np.float32)
         if not all(holds(i32, size) for size in sizes):

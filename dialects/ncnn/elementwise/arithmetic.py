@@ -41,6 +41,7 @@ from ncc.dialects.scalar import (
     sigmoid,
     trunc,
 )
+from ncc.dialects.size import are_equal, is_equal
 
 ArrayFunction: TypeAlias = Callable[[Array, Array], Array]
 ScalarFunction: TypeAlias = Callable[[Scalar, Scalar], Scalar]
@@ -175,7 +176,7 @@ def first_axis(own: Shape, other: Shape) -> int:
     ncnn aligns a lower rank with the outermost axes of the other operand. A vector is aligned with
     the innermost axis, unless its length is the outermost extent.
     """
-    if len(own) == 1 and len(other) > 1 and own[0] != other[0]:
+    if len(own) == 1 and len(other) > 1 and not is_equal(own[0], other[0]):
         return len(other) - 1
     return 0
 
@@ -189,16 +190,23 @@ def aligned(own: Shape, other: Shape) -> Shape:
 def broadcast(p: Shape, q: Shape) -> Shape:
     """The shape of a BinaryOp of two blobs: an extent of 1 is repeated, others must be equal."""
     pairs = list(zip(aligned(p, q), aligned(q, p), strict=True))
-    if any(m != n and 1 not in (m, n) for m, n in pairs):
+    if not all(1 in (m, n) or is_equal(m, n) for m, n in pairs):
         raise LayerError(f"{p} and {q} do not broadcast: their extents differ")
     return tuple(n if m == 1 else m for m, n in pairs)
+
+
+def _named(b: Builder, x: Tensor, other: Tensor, shape: Shape) -> Tensor:
+    """x with the extents of the broadcast shape, except those of 1."""
+    start = first_axis(x.shape, other.shape)
+    own = zip(x.shape, shape[start : start + x.rank], strict=True)
+    return b.named(x, [n if n == 1 else whole for n, whole in own])
 
 
 def _stretch(x: Tensor, other: Tensor, at: Sequence[AffineExpr], shape: Shape) -> Scalar:
     """The element of x that meets the element `at` of the broadcast shape."""
     start = first_axis(x.shape, other.shape)
     axes = range(start, start + x.rank)
-    return x[[at[k] if n == shape[k] else 0 for k, n in zip(axes, x.shape, strict=True)]]
+    return x[[0 if n == 1 != shape[k] else at[k] for k, n in zip(axes, x.shape, strict=True)]]
 
 
 @layer("BinaryOp", inputs=(1, 2))
@@ -237,7 +245,7 @@ class BinaryOpOp(Layer):
             return b.map(at, function(p[at], scalar(self.b)))
         shape = broadcast(p.shape, q.shape)
         at = b.loops_of(shape)
-
+        p, q = _named(b, p, q, shape), _named(b, q, p, shape)
         return b.map(at, function(_stretch(p, q, at, shape), _stretch(q, p, at, shape)))
 
 
@@ -257,7 +265,7 @@ class EltwiseOp(Layer):
             raise LayerError(f"{len(self.coeffs)} coeffs for {len(self.operands)} inputs", "coeffs")
 
     def infer(self, *xs: Shape) -> Shape:
-        if any(x != xs[0] for x in xs):
+        if not all(are_equal(x, xs[0]) for x in xs):
             raise LayerError(f"inputs of different shapes: {', '.join(map(str, xs))}")
         return xs[0]
 
@@ -272,7 +280,7 @@ class EltwiseOp(Layer):
 
     def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         at = b.loops_of(xs[0].shape)
-        read = [x[at] for x in xs]
+        read = [b.named(x, xs[0].shape)[at] for x in xs]
         if self.op_type == PRODUCT:
             return b.map(at, reduce(lambda p, q: p * q, read))
         if self.op_type == MAX:

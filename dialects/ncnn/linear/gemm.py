@@ -297,7 +297,7 @@ class GemmOp(Quantizable):
 
     def _expand_c(self, b: Builder, c: Tensor, sizes: Sizes) -> Tensor:
         """beta * C at every place of the result."""
-        m, n = b.loops(f"m:{sizes.m} n:{sizes.n}")
+        m, n = b.loops("m n", m=sizes.m, n=sizes.n)
         row, column = _SPREAD[sizes.c](sizes)
         at: list[Index] = [m if row > 1 else 0, n if column > 1 else 0]
         if c.rank == 1:

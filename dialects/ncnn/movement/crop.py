@@ -22,6 +22,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.movement.movement import REST
 from ncc.dialects.ncnn.moving import MovingLayer
 from ncc.dialects.ncnn.plumbing import MemoryDataOp, SplitOp
+from ncc.dialects.size import smallest
 
 
 @layer("Crop", inputs=(1, None))
@@ -133,7 +134,7 @@ class CropOp(MovingLayer):
             if end == REST:
                 stop = extent
             else:
-                stop = min(end, extent) if end > 0 else extent + end
+                stop = smallest(end, extent) if end > 0 else extent + end
             pairs[axis] = (begin, stop - begin)
         return pairs
 
@@ -143,7 +144,7 @@ class CropOp(MovingLayer):
             begin = getattr(self, f"{name}offset")
             limit = getattr(self, f"out{name}")
             left = extent - begin - getattr(self, f"{name}offset2")
-            pairs.append((begin, left if limit == REST else min(limit, left)))
+            pairs.append((begin, left if limit == REST else smallest(limit, left)))
         return pairs
 
     def _like(self, x: Shape, like: Shape) -> list[tuple[int, int]]:

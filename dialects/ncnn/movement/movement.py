@@ -17,6 +17,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.moving import JoiningLayer, MovingLayer
+from ncc.dialects.size import are_equal
 
 REST = -233
 """The value of sizes and ends that take the whole axis."""
@@ -30,7 +31,7 @@ class ConcatOp(JoiningLayer):
 
     def infer(self, *xs: Shape) -> Shape:
         axis = resolve_axis(self.axis, len(xs[0]))
-        if any(len(x) != len(xs[0]) or _without(x, axis) != _without(xs[0], axis) for x in xs):
+        if not all(are_equal(_without(x, axis), _without(xs[0], axis)) for x in xs):
             raise LayerError(
                 f"{', '.join(map(str, xs))} differ in more than the extent of axis {axis}"
             )
@@ -40,7 +41,9 @@ class ConcatOp(JoiningLayer):
         return np.concatenate(xs, axis=self.axis)
 
     def lower(self, b: Builder, *xs: Tensor) -> Tensor:
-        return b.concat(xs, resolve_axis(self.axis, xs[0].rank))
+        axis, first = resolve_axis(self.axis, xs[0].rank), xs[0].shape
+        shapes = [(*first[:axis], x.shape[axis], *first[axis + 1 :]) for x in xs]
+        return b.concat(list(map(b.named, xs, shapes)), axis)
 
 
 def _without(shape: Shape, axis: int) -> Shape:

@@ -76,12 +76,12 @@ class LRNOp(Layer):
         low, high = self.reach
         if self.region_type == ACROSS_CHANNELS:
             wide = b.pad(x, (low, 0, 0), (high, 0, 0))
-            c, y, z, k = b.loops(f"c:{x.shape[0]} y z k:{size}")
+            c, y, z, k = b.loops("c y z k", c=x.shape[0], k=size)
             near = wide[c + k, y, z]
             total = b.sum((c, y, z), over=(k,), of=near * near)
         else:
             wide = b.pad(x, (0, low, low), (0, high, high))
-            c, y, z, ky, kx = b.loops(f"c y:{x.shape[1]} z:{x.shape[2]} ky:{size} kx:{size}")
+            c, y, z, ky, kx = b.loops("c y z ky kx", y=x.shape[1], z=x.shape[2], ky=size, kx=size)
             near = wide[c, y + ky, z + kx]
             total = b.sum((c, y, z), over=(ky, kx), of=near * near)
         at = b.loops_of(x.shape)

@@ -34,7 +34,7 @@ from ncc.dialects.ncnn.normalization.statistics import (
     variance_of,
 )
 from ncc.dialects.ncnn.window import planes
-from ncc.dialects.scalar import sqrt
+from ncc.dialects.scalar import over_size, sqrt
 
 
 class InnerRegion(Layer):
@@ -114,7 +114,7 @@ class RMSNormOp(InnerRegion):
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         region = self.region(x.shape)
         squares = fold(b, x, region, lambda value, _: value * value)
-        squares = b.scaled(squares, 1 / prod(x.shape[axis] for axis in region))
+        squares = b.scaled(squares, over_size(1, prod(x.shape[axis] for axis in region)))
         factor = reciprocal_root(b, squares, self.eps)
         gamma = None
         if self.gamma is not None:

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.index_notation import Indices
 from ncc.dialects.ncnn.layer import Array, Builder, Tensor
-from ncc.dialects.scalar import Scalar, sqrt
+from ncc.dialects.scalar import Scalar, over_size, sqrt
 
 
 def fold(
@@ -40,7 +40,7 @@ class Rest:
 def mean_of(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
     """The mean over the axes `region`."""
     count = prod(x.shape[axis] for axis in region)
-    return b.scaled(fold(b, x, region, lambda value, _: value), 1 / count)
+    return b.scaled(fold(b, x, region, lambda value, _: value), over_size(1, count))
 
 
 def variance_of(b: Builder, x: Tensor, mean: Tensor, region: Sequence[int]) -> Tensor:
@@ -51,7 +51,7 @@ def variance_of(b: Builder, x: Tensor, mean: Tensor, region: Sequence[int]) -> T
         return off * off
 
     count = prod(x.shape[axis] for axis in region)
-    return b.scaled(fold(b, x, region, squared), 1 / count)
+    return b.scaled(fold(b, x, region, squared), over_size(1, count))
 
 
 def reciprocal_root(b: Builder, x: Tensor, eps: float) -> Tensor:

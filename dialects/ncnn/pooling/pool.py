@@ -9,6 +9,7 @@ import numpy as np
 
 from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Tensor
 from ncc.dialects.ncnn.window import Window, output_sizes
+from ncc.dialects.scalar import over_size
 
 LOWEST = float(np.finfo(np.float32).min)
 """The padding value of a maximum over a window."""
@@ -30,10 +31,9 @@ def cells_of(windows: Sequence[Window]) -> int:
 def pool(b: Builder, x: Tensor, windows: Sequence[Window], kind: int) -> Tensor:
     """The largest or the sum of each window of a padded (channels, *space)."""
     count = len(windows)
-    sizes = output_sizes(windows, x.shape[1:])
-    names = ["c", *(f"y{k}:{n}" for k, n in enumerate(sizes))]
-    names += [f"u{k}:{window.kernel}" for k, window in enumerate(windows)]
-    c, *loops = b.loops(" ".join(names))
+    sizes = {f"y{k}": n for k, n in enumerate(output_sizes(windows, x.shape[1:]))}
+    sizes |= {f"u{k}": window.kernel for k, window in enumerate(windows)}
+    c, *loops = b.loops(" ".join(["c", *sizes]), **sizes)
     ys, us = loops[:count], loops[count:]
     places = [y * w.stride + u for y, u, w in zip(ys, us, windows, strict=True)]
     cell = x[[c, *places]]
@@ -53,4 +53,4 @@ def pool_all(b: Builder, x: Tensor, kind: int) -> Tensor:
     if kind == MAXIMUM:
         return b.max((c,), over=space, of=x[[c, *space]])
     total = b.sum((c,), over=space, of=x[[c, *space]])
-    return b.scaled(total, 1 / prod(x.shape[1:]))
+    return b.scaled(total, over_size(1, prod(x.shape[1:])))

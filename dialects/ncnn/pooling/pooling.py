@@ -39,6 +39,7 @@ from ncc.dialects.ncnn.window import (
     windows_of,
 )
 from ncc.dialects.scalar import select
+from ncc.dialects.size import is_open
 
 FULL, VALID, PAD_SAME_UPPER, PAD_SAME_LOWER = 0, 1, 2, 3
 KEEP = -233
@@ -165,6 +166,8 @@ class PoolingLayer(Layer):
             same = all(part.regular for part in parts)
             return 0 if same else sum(2 * part.output * part.longest for part in parts)
         outputs = self.infer(x)[1:]
+        if is_open(*outputs):
+            return 0  # the run counts
         return (prod(outputs) if _is_small(outputs) else sum(outputs)) * self.keeps_apart
 
     def counted(self, sizes: Sequence[int]) -> list[tuple[int, int]]:
@@ -240,8 +243,8 @@ class PoolingLayer(Layer):
         cells = [b.table(part.cells()) for part in parts]
         shares = [b.table(part.shares()) for part in parts]
         count = len(parts)
-        names = [f"c:{x.shape[0]}", *(f"y{k}" for k in range(count))]
-        c, *loops = b.loops(" ".join([*names, *(f"u{k}" for k in range(count))]))
+        names = ["c", *(f"y{k}" for k in range(count)), *(f"u{k}" for k in range(count))]
+        c, *loops = b.loops(" ".join(names), c=x.shape[0])
         ys, us = loops[:count], loops[count:]
         places = [table[y, u] for table, y, u in zip(cells, ys, us, strict=True)]
         cell = x.at(b.index(c), *places)
@@ -264,6 +267,8 @@ class PoolingLayer(Layer):
             x = b.slice(x, (0, *starts), (x.shape[0], *kept))
             x = b.pad(x, (0, *starts), (0, *behind))
         total = pool(b, x, self.windows, MEAN)
+        if is_open(*total.shape):
+            return _mean_of_counted(b, total, self.windows, x.shape[1:], counted)
         cells = [
             _cells(window, n, bounds)
             for window, n, bounds in zip(self.windows, total.shape[1:], counted, strict=True)
@@ -298,6 +303,23 @@ def _table(b: Builder, cells: Sequence[NDArray[np.int64]]) -> Tensor:
     space = b.loops_of(plane)
     counts = [table[loop] for table, loop in zip(tables, space, strict=True)]
     return b.map(space, 1.0 / reduce(mul, counts))
+
+
+def _mean_of_counted(
+    b: Builder,
+    total: Tensor,
+    windows: Sequence[Window],
+    sizes: Sequence[int],
+    counted: Sequence[tuple[int, int]],
+) -> Tensor:
+    """The same with sizes: the run counts the elements of each window, along each axis."""
+    along = []
+    for window, n, (start, stop) in zip(windows, sizes, counted, strict=True):
+        ones = b.pad(b.full((1, stop - start), 1.0), (0, start), (0, n - stop))
+        along.append(pool(b, ones, [window], MEAN))
+    c, *space = b.loops_of(total.shape)
+    cells = [counts[0, loop] for counts, loop in zip(along, space, strict=True)]
+    return b.map((c, *space), total[[c, *space]] * (1.0 / reduce(mul, cells)))
 
 
 def _cells(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ from ncc.dialects.ncnn.pooling.pool import (
     pool_all,
 )
 from ncc.dialects.ncnn.window import Pad, Window, planes, windows_of
-from ncc.dialects.scalar import sqrt
+from ncc.dialects.scalar import over_size, sqrt
 
 
 @layer("StatisticsPooling")
@@ -62,7 +62,7 @@ class StatisticsPoolingOp(Layer):
         distance = cells[c, k] - mean[c]
         total = b.sum((c,), over=(k,), of=distance * distance)
         (c,) = b.loops_of(total.shape)
-        deviation = b.map((c,), sqrt(total[c] * (1 / cells.shape[1])))
+        deviation = b.map((c,), sqrt(total[c] * over_size(1, cells.shape[1])))
         return b.concat([mean, deviation], 0)
 
 
@@ -142,7 +142,7 @@ class SPPOp(Layer):
             low, high = (0, rows.pad[0], columns.pad[0]), (0, rows.pad[1], columns.pad[1])
             pooled = pool(b, b.pad(x, low, high), windows, self.pooling_type)
             if self.pooling_type == MEAN:
-                pooled = b.scaled(pooled, 1 / cells_of(windows))
+                pooled = b.scaled(pooled, over_size(1, cells_of(windows)))
             levels.append(b.reshape(pooled, (prod(pooled.shape),)))
         shape = self.infer(x.shape)
         flat = b.concat(levels, 0)

@@ -23,7 +23,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.scalar import LEAST, Scalar, absolute, divisor, exp, log, select, sqrt
+from ncc.dialects.scalar import LEAST, Scalar, absolute, divisor, exp, log, over_size, select, sqrt
 
 SUM, ABSOLUTE, SQUARES, MEAN, MAXIMUM, MINIMUM, PRODUCT, L1, L2, LOG_SUM, LOG_SUM_EXP = range(11)
 
@@ -79,10 +79,9 @@ class ReductionOp(Layer):
             return tuple(1 if k in reduced else n for k, n in enumerate(x))
         return tuple(n for k, n in enumerate(x) if k not in reduced) or (1,)
 
-    def factor(self, x: Shape) -> float:
-        """The factor of the reduced values."""
-        count = prod(x[axis] for axis in self.reduced(len(x)))
-        return self.coeff / count if self.operation == MEAN else self.coeff
+    def count(self, x: Shape) -> int:
+        """The divisor of the reduced values: how many elements a mean has."""
+        return prod(x[axis] for axis in self.reduced(len(x))) if self.operation == MEAN else 1
 
     def reference(self, x: Array) -> Array:
         axes = tuple(self.reduced(x.ndim))
@@ -106,7 +105,7 @@ class ReductionOp(Layer):
                 y = np.where(y < SMALLEST_NORMAL, np.float32(0), np.sqrt(y))
             if self.operation in (LOG_SUM, LOG_SUM_EXP):
                 y = np.log(y)
-            y = np.asarray(y * np.float32(self.factor(x.shape)))
+            y = np.asarray(y * np.float32(self.coeff / self.count(x.shape)))
         return y.reshape(self.infer(x.shape))
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
@@ -118,7 +117,7 @@ class ReductionOp(Layer):
         post = b.loops_of(y.shape)
         folded = y[post]
         value = self._post(folded)
-        factor = self.factor(x.shape)
+        factor = over_size(self.coeff, self.count(x.shape))
         if factor != 1.0:
             value = value * factor
         if value is not folded:

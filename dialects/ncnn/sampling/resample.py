@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.dialects.ncnn.axes import extents
+from ncc.dialects.ncnn.axes import extents, scaled_extent
 from ncc.dialects.ncnn.checks import check_optimization
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
@@ -33,6 +33,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.sampling.sampling import cubic_kernel
 from ncc.dialects.scalar import Scalar
+from ncc.dialects.size import is_open
 
 NONE, NEAREST, BILINEAR, BICUBIC = range(4)
 
@@ -56,8 +57,13 @@ class WindowDomain:
 
     @property
     def repeats(self) -> int:
-        """How often the nearest pixels repeat each pixel; 0 where they do not so evenly."""
+        """How often the nearest pixels repeat each pixel; 0 where they do not so evenly.
+
+        With sizes, where a power of two says so: then ratios are exact.
+        """
         times = self.out // self.n
+        if is_open(self.n, self.out):
+            return times if not is_open(times) and times.bit_count() == 1 else 0
         return times if np.array_equal(self.nearest(), np.arange(self.out) // max(times, 1)) else 0
 
     def _places(self) -> NDArray[np.float64]:
@@ -162,8 +168,7 @@ class InterpOp(Layer):
             return other["h"], other["w"]
         if not self.by_scale:
             return self.output_height, self.output_width
-        scaled = np.float32(own["h"]) * np.float32(self.height_scale)
-        return int(scaled), int(np.float32(own["w"]) * np.float32(self.width_scale))
+        return scaled_extent(own["h"], self.height_scale), scaled_extent(own["w"], self.width_scale)
 
     def stays(self, *xs: Shape) -> bool:
         """Whether the first input has the size already, and no bicubic scale of its own."""
@@ -200,7 +205,10 @@ class InterpOp(Layer):
         """A cell and a weight for each tap of each place."""
         if len(xs[0]) == 1 or self.stays(*xs):
             return 0
-        return sum(2 * TAPS[self.resize_type] * sweep.out for sweep in self._sweeps(*xs).values())
+        sweeps = self._sweeps(*xs).values()
+        if self.resize_type == NEAREST and is_open(*xs[0]) and all(s.repeats for s in sweeps):
+            return 0
+        return sum(2 * TAPS[self.resize_type] * sweep.out for sweep in sweeps)
 
     def reference(self, *xs: Array) -> Array:
         x, shapes = xs[0], [x.shape for x in xs]

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.loops.build_network import NetworkLoops, build
-from ncc.compiler.loops.launch.entry import Barrier, Launch, LoopLaunch, Script
+from ncc.compiler.loops.launch.script import Barrier, Launch, LoopLaunch, Script
 from ncc.compiler.plan import Plan
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor

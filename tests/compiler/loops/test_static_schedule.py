@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.loops.build_network import NetworkLoops, build
-from ncc.compiler.loops.launch.entry import Launch, LoopLaunch
+from ncc.compiler.loops.launch.script import Launch, LoopLaunch
 from ncc.compiler.loops.static_schedule import statically_scheduled
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation

@@ -9,14 +9,9 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.analysis.tensors import (
-    groups_of,
-    is_constant,
-    pad_sides,
-    pad_value,
-    weights_of,
-)
+from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant, pad_value, weights_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 

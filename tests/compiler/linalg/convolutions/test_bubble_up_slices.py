@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.convolutions.bubble_up_slices import BubbleUpSlices
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import pad_sides
 from tests.compiler.linalg.compiled import compiled
 from tests.compiler.linalg.computations import add, every_other, relu, turned
 from tests.compiler.linalg.convolutions.layers import (

@@ -18,11 +18,11 @@ import ncc
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
-from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.compiled import compiled

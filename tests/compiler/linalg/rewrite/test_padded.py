@@ -8,9 +8,10 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Block
 
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import WeightAttr
 from tests.structured.evaluate import evaluate_value

@@ -15,8 +15,9 @@ from ncc.compiler.linalg.data_types.pack_vnni import PackVnni
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.target import BASELINE, NEON, NEON_DOT
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.scalar import convert, saturated_int8
+from ncc.dialects.scalar import convert
 from ncc.dialects.weights.weight import WeightAttr
 from tests.structured.evaluate import evaluate
 

@@ -7,18 +7,26 @@ it, as the parts of a concat do.
 In a loop whose calls all threads share, barriers stand in front of the same calls in each
 iteration. A call may also depend on calls of the iteration before, and on itself if it writes the
 same elements again.
+
+Where sizes depend on the inputs, barriers are right for all of them: memory counts as common if it
+is not certain to be apart, and a loop that may have no iteration, or one, stands for no barrier.
+
+Phases are the stretches between barriers (`in_phases`). Memory that is in use in different phases
+may be the same, without one barrier more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 from ncc.compiler.plan import AnyStep, Buffer, Call, Kind, Loop, touched
+from ncc.dialects.size import is_never_below
 
 Interval: TypeAlias = tuple[Buffer, int, int]
-"""The bytes of a buffer, from the first to behind the last, among those of its kind."""
+"""The bytes of a buffer, from the first to behind the last, among those of its kind and part."""
 
 
 @dataclass
@@ -60,11 +68,51 @@ class Barriers:
         touched = [Touched.by(call) for call in calls]
         begin = min((place for place in inside if place), default=len(calls))
         waits = any(one.depends_on(self.since) for one in touched[:begin])
-        if waits or inside:
+        certain = certain_within(step, inside) if isinstance(step, Loop) else ()
+        if waits or certain:
             self.since = Touched()
-        for one in touched[max(inside, default=0) :]:
+        for one in touched[max(certain, default=0) :]:
             self.since.add(one)
         return waits
+
+
+@dataclass(frozen=True)
+class Phased:
+    """A step, whether a barrier stands in front of it, the calls of a loop that have one in front,
+    and the phases that it begins and ends in.
+    """
+
+    step: AnyStep
+    waits: bool
+    inside: frozenset[int]
+    first: int
+    last: int
+
+
+def in_phases(steps: Iterable[AnyStep], threads: int = 2) -> Iterator[Phased]:
+    """The steps of a run in order. A loop of one iteration is what that one does.
+
+    threads: where there is one alone, each step is a phase.
+    """
+    barriers, phase = Barriers(), -1 if threads == 1 else 0
+    for step in chain(*map(_without_single_iterations, steps)):
+        inside = barriers_within(step) if isinstance(step, Loop) else frozenset[int]()
+        waits = barriers.stands_before(step, inside)
+        first = phase = phase + (waits or threads == 1)
+        if isinstance(step, Loop) and certain_within(step, inside):
+            phase += 1
+        yield Phased(step, waits, inside, first, phase)
+
+
+def _without_single_iterations(step: AnyStep) -> Iterable[AnyStep]:
+    return step.iteration(0) if isinstance(step, Loop) and step.count == 1 else [step]
+
+
+def certain_within(loop: Loop, places: Collection[int]) -> Collection[int]:
+    """Those of the barriers in front of calls of a loop that each run comes by."""
+    if is_never_below(loop.count, 2):
+        return places
+    return [place for place in places if place] if is_never_below(loop.count, 1) else ()
 
 
 def barriers_within(loop: Loop) -> frozenset[int]:
@@ -107,8 +155,8 @@ def _intervals(buffers: Iterable[Buffer]) -> list[Interval]:
 
 
 def _overlap(a: Interval, b: Interval) -> bool:
-    if a[0].kind is not b[0].kind:
+    if a[0].kind is not b[0].kind or a[0].part != b[0].part:
         return False
     if a[0].kind is Kind.OUTPUT and a[0].number != b[0].number:
         return False
-    return a[1] < b[2] and b[1] < a[2]
+    return not (is_never_below(a[1], b[2]) or is_never_below(b[1], a[2]))

@@ -1,0 +1,73 @@
+"""Kernels of open shapes: sizes of the network become sizes of the kernel.
+
+    for y < [(h + 1) // 2]: x[y * [16 * w + 32] ..]      a kernel of the network
+    for y < [n0]: x[y * [n1] ..]                         and as code: n0, n1 are its arguments
+
+So layers and networks share a kernel that do the same for other expressions. Its code computes
+what it needs of these numbers; a launch tells it the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ncc.dialects.size import Size, hint
+
+T = TypeVar("T")
+
+
+@dataclass
+class OwnSizes:
+    """The sizes of one kernel, numbered in the order in which it names them."""
+
+    values: list[Size] = field(default_factory=list)
+    numbered: dict[Size, int] = field(default_factory=dict)
+
+    def of(self, value: T) -> T:
+        """The same kernel or schedule, or any part of it, with the kernel's own sizes."""
+        return changed(value, self._own)
+
+    def _own(self, size: Size) -> int:
+        if size not in self.numbered:
+            self.values.append(size)
+        number = self.numbered.setdefault(size, len(self.values) - 1)
+        return Size.symbol(f"n{number}", hint(size), least=0)
+
+
+def changed(value: T, change: Callable[[Size], int]) -> T:
+    """A kernel, or a part of one, with its sizes changed."""
+    part_of = partial(changed, change=change)
+    found: Any = value
+    match value:
+        case Size():
+            found = change(value)
+        case tuple():
+            found = tuple(map(part_of, value))
+        case Mapping():
+            found = {key: part_of(held) for key, held in value.items()}
+        case Attribute() | Block() | SSAValue():
+            pass
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            held = {part.name: getattr(value, part.name) for part in fields(value)}
+            found = replace(value, **{name: part_of(part) for name, part in held.items()})
+    return found  # type: ignore[no-any-return]
+
+
+def has_sizes(value: object) -> bool:
+    """Whether a kernel, or a part of one, names a size."""
+    found = OwnSizes()
+    found.of(value)
+    return bool(found.values)
+
+
+def own_sizes(*values: object) -> int:
+    """How many sizes of its own a kernel with its schedule has, after `OwnSizes.of`."""
+    found = OwnSizes()
+    found.of(values)
+    symbols = {symbol.name for size in found.values for symbol in size.form.symbols}
+    return len(symbols)

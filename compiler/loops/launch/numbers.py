@@ -1,0 +1,77 @@
+"""The numbers of a run that depend on the shapes of its inputs: a table that the run makes.
+
+    word of buffers[3]    0                      which run it is: nobody but compiled code writes it
+                          1 ..                   where arguments begin, chunks, iterations, ..
+                          .. row row row ..      the sizes that one kernel is told, side by side
+
+The entry point loads them where it needs them. Numbers that are the same for all inputs are
+constants of the entry point, and stand in no table but in the rows of kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import IndexType, MemRefType, i64
+from xdsl.ir import Attribute, SSAValue
+
+from ncc.dialects import rt
+from ncc.dialects.size import Size
+from ncc.runtime.artifact import FIRST_NUMBER, NUMBERS_BUFFER
+
+WORD = 8
+
+
+@dataclass(frozen=True)
+class Number:
+    """A value, plus the offset of a part of the arena if there is one."""
+
+    value: int
+    part: int | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether only the run knows it."""
+        return self.part is not None or isinstance(self.value, Size)
+
+
+@dataclass
+class Table:
+    """The numbers that the run tells, and where each one is."""
+
+    numbers: list[Number] = field(default_factory=list)
+    places: dict[Number, int] = field(default_factory=dict)
+    rows: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    def add(self, numbers: Iterable[Number]) -> None:
+        """Numbers that are needed; those that are told get a place."""
+        for number in numbers:
+            if number.is_told and number not in self.places:
+                self.places[number] = len(self.numbers)
+                self.numbers.append(number)
+
+    def add_row(self, sizes: tuple[int, ...]) -> None:
+        """The sizes that a kernel is told."""
+        if sizes and sizes not in self.rows:
+            self.rows[sizes] = len(self.numbers)
+            self.numbers += map(Number, sizes)
+
+    def word(self, number: Number) -> int:
+        """Where a number stands that is told."""
+        return FIRST_NUMBER + self.places[number]
+
+    def memory(self, buffers: SSAValue) -> rt.BufferOp:
+        """All of it, as indices."""
+        words = FIRST_NUMBER + len(self.numbers)
+        return rt.BufferOp(buffers, NUMBERS_BUFFER, MemRefType(IndexType(), [words]))
+
+    def row(self, buffers: SSAValue, sizes: tuple[int, ...]) -> rt.BufferOp:
+        """The sizes of a kernel."""
+        offset = WORD * (FIRST_NUMBER + self.rows[sizes])
+        return rt.BufferOp(buffers, NUMBERS_BUFFER, row_type(sizes), offset)
+
+
+def row_type(sizes: Sequence[int]) -> MemRefType[Attribute]:
+    """What a kernel takes its sizes for."""
+    return MemRefType(i64, [len(sizes)])

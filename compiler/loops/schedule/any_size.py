@@ -1,0 +1,46 @@
+"""Schedules of kernels whose extents the run tells: chosen for the hint, and right for any size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.own_sizes import changed
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
+from ncc.dialects.size import hint, is_open
+
+CLOSED = (Strategy.FORMED_WEIGHTS, Strategy.MATRIX_TILES, Strategy.BF16_SPLIT)
+"""Strategies whose emitters need numbers as extents."""
+
+LONG = 61
+"""How long a loop is taken to be at least whose extent the run tells: no divisor of it, and no
+short loop, makes a schedule that fits one size only.
+"""
+
+
+def for_the_hint(kernel: Kernel) -> Kernel:
+    """The kernel with numbers in place of sizes, for whoever chooses a schedule."""
+    extents = tuple(max(hint(n), LONG) if is_open(n) else n for n in kernel.extents)
+    return replace(changed(kernel, hint), extents=extents)
+
+
+def for_any_size(kernel: Kernel, schedule: Schedule) -> Schedule:
+    """A schedule that was chosen for the hint, without the prefetches that hold for it alone.
+
+    Raises `Unsupported` for a strategy whose loops have no end that the run tells.
+    """
+    open_arguments = {a.argument for a in kernel.accesses() if is_open(*a.coefficients)}
+    if schedule.strategy in CLOSED and (open_arguments or is_open(*kernel.extents)):
+        raise Unsupported(
+            f"sizes that only the run knows, by the strategy {schedule.strategy.value!r}",
+            nearest="one compilation for each size",
+        )
+    if not open_arguments:
+        return schedule
+
+    def kept(accesses: tuple[Access, ...]) -> tuple[Access, ...]:
+        return tuple(access for access in accesses if access.argument not in open_arguments)
+
+    to_l2, to_l1 = kept(schedule.prefetch_l2), kept(schedule.prefetch_l1)
+    return replace(schedule, prefetch_l2=to_l2, prefetch_l1=to_l1)

@@ -1,0 +1,129 @@
+"""Whether what a layer makes is right for every size of its inputs.
+
+Python's own functions and numpy see the number for the hint in a size (`dialects/size.py`): a table
+of the cells of an axis, or a loop of code up to an extent, is made for that size alone. What holds
+for every size is the same for another hint. So a layer with open inputs is expanded for two hints,
+and refused where they make something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, SSAValue
+
+from ncc.dialects.attributes import SizeAttr, tensor_type
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.size import Assumption, NeedsNumbers, Size, assuming, form_of, is_open
+from ncc.dialects.size_form import Form, Symbol
+
+FURTHER = (3360, 96, 32, 16, 12, 8, 4, 2, 1, -1, -2, -4)
+"""How far apart both hints may be. The first one counts that leads to the same decisions; many
+numbers divide the first ones.
+"""
+
+
+def check_any_size(
+    layer: Layer,
+    made: Sequence[Operation],
+    operands: Sequence[Tensor],
+    threads: int,
+    assumed: Iterable[Assumption],
+) -> None:
+    """Raise `NeedsNumbers` where `made`, the expansion of a layer, is not right for all sizes.
+
+    assumed: what the expansion took for granted.
+    """
+    given = {symbol for x in operands for n in x.shape for symbol in form_of(n).symbols}
+    if not given:
+        return
+    if is_open(layer.tables(*(x.shape for x in operands))):
+        raise NeedsNumbers(f"{layer.type_name} of this kind makes tables for one size")
+    symbols = _further(given, list(assumed))
+    shapes = [tuple(_with(n, symbols) for n in x.shape) for x in operands]
+    kinds = (x.element_type for x in operands)
+    block = Block(arg_types=list(map(tensor_type, kinds, shapes)))
+    with assuming(kept=False):
+        builder = Builder(block, layer.layer_name or layer.type_name, None, threads)
+        layer.expand_all(builder, list(map(Tensor, block.args, shapes)))
+    values: dict[SSAValue, SSAValue] = {}
+    values.update((x.value, y) for x, y in zip(operands, block.args, strict=True))
+    if not _are_alike(made, list(block.ops), values):
+        raise NeedsNumbers(f"{layer.type_name} of this kind makes tables, or code, for one size")
+
+
+def _further(symbols: Iterable[Symbol], assumed: Sequence[Assumption]) -> dict[str, Form]:
+    """Extents for other hints that lead to the same decisions."""
+    for more in FURTHER:
+        others = {one.name: one.hint + more for one in symbols}
+        known = [one for one in assumed if {s.name for s in one.form.symbols} <= others.keys()]
+        if min(others.values()) > 0 and all(one.holds(one.form.value(others)) for one in known):
+            return {one.name: Form.atom(replace(one, hint=others[one.name])) for one in symbols}
+    raise NeedsNumbers("what it makes was decided for one size")
+
+
+def _with(extent: int, symbols: dict[str, Form]) -> int:
+    """The same size with other hints."""
+    return Size.of(form_of(extent).with_values(symbols))
+
+
+def _are_alike(
+    some: Sequence[Operation], others: Sequence[Operation], values: dict[SSAValue, SSAValue]
+) -> bool:
+    """Whether two lists of operations are the same but for hints. values: which value of the first
+    list is which one of the second.
+    """
+    if len(some) != len(others):
+        return False
+    for one, other in zip(some, others, strict=True):
+        if type(one) is not type(other) or len(one.results) != len(other.results):
+            return False
+        if [values.get(operand) for operand in one.operands] != list(other.operands):
+            return False
+        if not _same_items(one.properties, other.properties):
+            return False
+        if not _same_items(one.attributes, other.attributes):
+            return False
+        if not _same_values(one.results, other.results, values):
+            return False
+        for region, twin in zip(one.regions, other.regions, strict=True):
+            for block, same in zip(region.blocks, twin.blocks, strict=True):
+                if not _same_values(block.args, same.args, values):
+                    return False
+                if not _are_alike(list(block.ops), list(same.ops), values):
+                    return False
+    return True
+
+
+def _same_values(
+    some: Sequence[SSAValue], others: Sequence[SSAValue], values: dict[SSAValue, SSAValue]
+) -> bool:
+    values.update(zip(some, others, strict=True))
+    return all(same(a.type, b.type) for a, b in zip(some, others, strict=True))
+
+
+def _same_items(some: dict[str, Attribute], others: dict[str, Attribute]) -> bool:
+    return some.keys() == others.keys() and all(same(some[name], others[name]) for name in some)
+
+
+def same(one: Attribute, other: Attribute) -> bool:
+    """Whether two attributes are equal but for the hints of sizes."""
+    if isinstance(one, SizeAttr) and isinstance(other, SizeAttr):
+        return one.data.form.text == other.data.form.text
+    if one == other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, DictionaryAttr) and isinstance(other, DictionaryAttr):
+        return _same_items(dict(one.data), dict(other.data))
+    parts, others = _parts(one), _parts(other)
+    return parts != () and len(parts) == len(others) and all(map(same, parts, others))
+
+
+def _parts(attribute: Attribute) -> Sequence[Attribute]:
+    if isinstance(attribute, ArrayAttr):
+        return tuple(attribute.data)
+    return attribute.parameters if isinstance(attribute, ParametrizedAttribute) else ()

@@ -1,0 +1,112 @@
+"""Puts sizes in place of the extents of inputs that are open.
+
+    data: 3 x ? x ?   ->   3 x data_h x data_w, which decisions take for 224 x 224
+
+An extent that the layers allow one value only is that value: where a network is for 3 channels, the
+first extent of ? x ? x ? is 3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.ncnn.open_shapes import open_shapes
+from ncc.compiler.options import Options
+from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.shapes import OpenShape, Shape
+from ncc.dialects.size import Assumption, Size, hint
+from ncc.dialects.size_form import Form, Symbol
+from ncc.runtime.extents import ANY, Range
+
+CHANNELS, SIDE = 3, 224
+"""The hint of the first extent of an image, and of all other open extents, if nobody gives one."""
+
+_AXES = "cdhw"
+"""ncnn's names of axes; a blob with fewer has the last ones, and c in front."""
+
+Asked: TypeAlias = Mapping[str, OpenShape]
+
+
+def default_hint(shape: OpenShape, ranges: Sequence[Range] = ()) -> Shape:
+    """The shape that costs are compared for, where nobody says one."""
+    found = []
+    for axis, extent in enumerate(shape):
+        least, most = ranges[axis] if ranges else ANY
+        usual = CHANNELS if axis == 0 and len(shape) > 2 else SIDE
+        within = max(least, usual if most is None else min(usual, most))
+        found.append(within if extent is None else extent)
+    return tuple(found)
+
+
+def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
+    """The shapes asked for, with sizes in place of extents that are open.
+
+    Raises Unsupported for an input that cannot have an open shape, or not beside another one.
+    """
+    network = Network.of(module)
+    growing, emptied, settling = (
+        names(network) for names in (growing_inputs, caches, settling_inputs)
+    )
+    known = open_shapes(module, options.input_shapes)
+    waiting = {name for name, shape in known.items() if shape is None or None in shape}
+    shapes: dict[str, OpenShape] = dict(options.input_shapes)
+    taken: set[str] = set()
+    for name, shape in known.items():
+        if shape is None or None not in shape or name in growing:
+            continue
+        if name in emptied or settling or waiting & growing:
+            raise Unsupported(
+                f"open input {name!r} beside inputs that grow, or whose values decide shapes",
+                nearest="a compilation for each shape",
+            )
+        ranges = options.ranges.get(name, (ANY,) * len(shape))
+        numbers = options.hints.get(name) or default_hint(shape, ranges)
+        symbols = _names(name, len(shape), taken)
+        shapes[name] = tuple(
+            Size.symbol(symbol, number, *range) if extent is None else extent
+            for extent, symbol, number, range in zip(shape, symbols, numbers, ranges, strict=True)
+        )
+    return shapes
+
+
+def has_sizes(shapes: Mapping[str, OpenShape]) -> bool:
+    """Whether an extent of some shape is a size."""
+    return any(isinstance(extent, Size) for shape in shapes.values() for extent in shape)
+
+
+def without_settled(shapes: Mapping[str, OpenShape], assumed: Iterable[Assumption]) -> Asked:
+    """The shapes with the hint in place of each extent that is assumed to have this one value."""
+    settled = {
+        symbol
+        for one in assumed
+        for symbol in one.form.symbols
+        if one.relation == "==" and _is_about(one.form, symbol)
+    }
+    return {
+        name: tuple(
+            hint(extent) if isinstance(extent, Size) and extent.form.symbols <= settled else extent
+            for extent in shape
+        )
+        for name, shape in shapes.items()
+    }
+
+
+def _is_about(form: Form, symbol: Symbol) -> bool:
+    """Whether a form is a multiple of an extent, and a number."""
+    return all(monomial in ((), (symbol,)) for monomial, _ in form.terms)
+
+
+def _names(blob: str, rank: int, taken: set[str]) -> list[str]:
+    """What the extents of an input are called in expressions."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", blob)
+    stem = plain if not plain[:1].isdigit() else f"_{plain}"
+    while stem in taken:
+        stem += "_"
+    taken.add(stem)
+    axes = _AXES[-rank:] if rank < 3 else ("chw" if rank == 3 else _AXES)
+    return [f"{stem}_{axis}" for axis in axes]

@@ -1,0 +1,315 @@
+"""Extents that a compilation leaves open: integers that depend on the shapes of the inputs.
+
+    h = Size.symbol("h", hint=224)
+    (h - 3) // 2 + 1                  is (h - 1) // 2, and 111 as a number
+
+A `Size` is an integer that knows its expression (`size_form.py`). As a number it is the value for
+the hint: the size of an input that decisions are taken for. Arithmetic gives sizes again, and a
+number where the sizes cancel. Two sizes are equal if their expressions are; no number equals one,
+so that each is true, as numbers but 0 are.
+
+Whoever compares a size decides for all inputs. Where that is not certain, the answer is the one
+for the hint, and `assuming` notes it: what is made then is right for those inputs only for which
+all that was assumed is true. A decision about costs takes hints, and assumes nothing: `by_hint` is
+for a function that takes some, `hint(size)` for a number.
+
+Python's own functions see the number (`range`, `numpy`): whatever is made by them is for the hint
+alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from math import ceil, floor, isinf
+from typing import Self
+
+from ncc.dialects.size_form import ZERO, Extremum, Form, Symbol, least
+
+
+class Size(int):
+    """An integer that depends on the shapes of the inputs."""
+
+    form: Form
+
+    __array_ufunc__ = None
+    """An array of numpy cannot compute with sizes: it would take the number for the hint."""
+
+    @staticmethod
+    def of(form: Form) -> int:
+        """The integer of a form: a number where it is constant."""
+        if form.constant is not None:
+            return form.constant
+        size = int.__new__(Size, form.hint)
+        size.form = form
+        return size
+
+    @staticmethod
+    def symbol(name: str, hint: int, least: int = 1, most: int | None = None) -> int:
+        """An extent of an input."""
+        return Size.of(Form.atom(Symbol(name, hint, least, most)))
+
+    def __add__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
+        return Size.of(self.form.plus(form_of(other)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
+        return Size.of(self.form.plus(form_of(other), -1))
+
+    def __rsub__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
+        return Size.of(form_of(other).plus(self.form, -1))
+
+    def __neg__(self) -> int:
+        return Size.of(ZERO.plus(self.form, -1))
+
+    def __mul__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
+        return Size.of(self.form.times(form_of(other)))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
+        return Size.of(self.form.over(form_of(other)))
+
+    def __rfloordiv__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
+        return Size.of(form_of(other).over(self.form))
+
+    def __mod__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
+        return self - self // other * other
+
+    def __rmod__(self, other: int) -> int:
+        if not isinstance(other, int):
+            return NotImplemented
+        return other - other // self * self
+
+    def __divmod__(self, other: int) -> tuple[int, int]:
+        return self // other, self % other
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.form == other.form
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.form)
+
+    def __lt__(self, other: float) -> bool:
+        return _is_below(self, other)
+
+    def __le__(self, other: float) -> bool:
+        return not _is_below(other, self)
+
+    def __gt__(self, other: float) -> bool:
+        return _is_below(other, self)
+
+    def __ge__(self, other: float) -> bool:
+        return not _is_below(self, other)
+
+    def __bool__(self) -> bool:
+        return hint(self) != 0 if _is_guessing.get() else True
+
+    def __repr__(self) -> str:
+        return f"[{self.form}]"
+
+    __str__ = __repr__
+
+    def __format__(self, specification: str) -> str:
+        return str(self)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Size.of, (self.form,)
+
+
+class NeedsNumbers(NotImplementedError):
+    """What is asked for cannot be done with sizes: it needs the extents as numbers."""
+
+
+def form_of(value: int) -> Form:
+    """The expression of a size, or of a number."""
+    return value.form if isinstance(value, Size) else Form.number(int(value))
+
+
+def hint(value: int) -> int:
+    """The number for the hint, for decisions about what costs less."""
+    return int.__int__(value)
+
+
+def is_open(*values: int) -> bool:
+    """Whether some of these are sizes."""
+    return any(isinstance(value, Size) for value in values)
+
+
+def smallest(*values: int) -> int:
+    """The least of some numbers, for all inputs."""
+    return _extremum("min", values) if is_open(*values) else min(values)
+
+
+def largest(*values: int) -> int:
+    """The largest of some numbers, for all inputs."""
+    return _extremum("max", values) if is_open(*values) else max(values)
+
+
+def _extremum(name: str, values: tuple[int, ...]) -> int:
+    """Without those that another one is never beyond."""
+    forms = list(dict.fromkeys(map(form_of, values)))
+    sign = 1 if name == "max" else -1
+    kept: list[Form] = []
+    for place, form in enumerate(forms):
+        others = [*kept, *forms[place + 1 :]]
+        if not any(_never_below(other.plus(form, -1), sign) for other in others):
+            kept.append(form)
+    return Size.of(kept[0] if len(kept) == 1 else Form.atom(Extremum(name, tuple(kept))))
+
+
+def _never_below(difference: Form, sign: int) -> bool:
+    low = least(difference if sign > 0 else ZERO.plus(difference, -1))
+    return low is not None and low >= 0
+
+
+# --- what is assumed ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What was taken for granted: that a form is 0, is not 0, or is not negative."""
+
+    form: Form
+    relation: str
+
+    def holds(self, value: int) -> bool:
+        """Whether it holds where the form has this value."""
+        return {"==": value == 0, "!=": value != 0, ">=": value >= 0}[self.relation]
+
+    def __str__(self) -> str:
+        return f"{self.form} {self.relation} 0"
+
+
+_assumed: ContextVar[dict[Assumption, None] | None] = ContextVar("assumed", default=None)
+_is_guessing: ContextVar[bool] = ContextVar("is_guessing", default=False)
+
+
+@contextmanager
+def assuming(kept: bool = True) -> Iterator[dict[Assumption, None]]:
+    """All that comparisons of sizes inside of the block take for granted, in order.
+
+    kept: whether a block around this one assumes it, too.
+    """
+    found: dict[Assumption, None] = {}
+    token = _assumed.set(found)
+    try:
+        yield found
+    finally:
+        _assumed.reset(token)
+        around = _assumed.get()
+        if kept and around is not None:
+            around.update(found)
+
+
+@contextmanager
+def by_hint() -> Iterator[None]:
+    """Inside of the block, or of a function with this decorator, comparisons answer for the hint
+    and assume nothing: its decisions are right for all inputs, and good for some.
+
+    (`==` asks there, too, whether sizes are the same expression.)
+    """
+    token = _is_guessing.set(True)
+    try:
+        yield
+    finally:
+        _is_guessing.reset(token)
+
+
+def _assume(form: Form, relation: str) -> None:
+    found = _assumed.get()
+    if found is not None:
+        found.setdefault(Assumption(form, relation))
+
+
+def _is_below(a: float, b: float) -> bool:
+    """Whether a < b, where one of them is a size."""
+    if isinstance(a, float):
+        if isinf(a):
+            return a < 0
+        a = floor(a)
+    if isinstance(b, float):
+        if isinf(b):
+            return b > 0
+        b = ceil(b)
+    if _is_guessing.get():
+        return hint(a) < hint(b)
+    difference = form_of(b).plus(form_of(a), -1)
+    low = least(difference)
+    if low is not None and low > 0:
+        return True
+    back = ZERO.plus(difference, -1)
+    low = least(back)
+    if low is not None and low >= 0:
+        return False
+    found = difference.hint > 0
+    _assume(difference.plus(Form.number(1), -1) if found else back, ">=")
+    return found
+
+
+def most_of(value: int) -> int | None:
+    """A number that a size is never above; None if none is found."""
+    if not is_open(value):
+        return value
+    low = least(ZERO.plus(form_of(value), -1))
+    return None if low is None else floor(-low)
+
+
+def is_never_below(a: int, b: int) -> bool:
+    """Whether a >= b for all inputs, as far as that can be proved."""
+    if not is_open(a, b):
+        return a >= b
+    low = least(form_of(a).plus(form_of(b), -1))
+    return low is not None and low >= 0
+
+
+def are_equal(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two shapes are equal, by the same rule."""
+    return len(one) == len(other) and all(map(is_equal, one, other))
+
+
+def is_equal(a: int, b: int) -> bool:
+    """Whether two numbers are equal: where sizes are compared, by what they are for the hint.
+
+    (`==` asks whether they are the same expression.)
+    """
+    if not is_open(a, b):
+        return a == b
+    if _is_guessing.get():
+        return hint(a) == hint(b)
+    difference = form_of(a).plus(form_of(b), -1)
+    if difference.constant is not None:
+        return difference.constant == 0
+    for one in (difference, ZERO.plus(difference, -1)):
+        low = least(one)
+        if low is not None and low > 0:
+            return False
+    found = difference.hint == 0
+    _assume(difference, "==" if found else "!=")
+    return found

@@ -1,0 +1,393 @@
+"""Expressions of the extents of a network's inputs, in a normal form.
+
+    3 * ((h + 1) // 2) * w + 4
+
+is a polynomial of atoms: extents of inputs, quotients rounded down, least and largest values. Two
+forms that are equal as text have one value for all inputs. `least` proves that a form is never
+below a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import product
+from math import ceil, gcd, prod
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """An extent of an input: the hint that decisions are taken for, and its range.
+
+    most: None where there is no limit.
+    """
+
+    name: str
+    hint: int
+    least: int = 1
+    most: int | None = None
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    def value(self, of: Mapping[str, int]) -> int:
+        return of[self.name]
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """dividend / divisor, rounded down."""
+
+    dividend: Form
+    divisor: Form
+
+    @cached_property
+    def text(self) -> str:
+        return f"({self.dividend}) // ({self.divisor})"
+
+    @cached_property
+    def hint(self) -> int:
+        return self.dividend.hint // self.divisor.hint
+
+    def value(self, of: Mapping[str, int]) -> int:
+        return self.dividend.value(of) // self.divisor.value(of)
+
+
+@dataclass(frozen=True)
+class Extremum:
+    """The least or the largest of some forms. name: `min` or `max`."""
+
+    name: str
+    forms: tuple[Form, ...]
+
+    @cached_property
+    def text(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.forms))})"
+
+    @cached_property
+    def hint(self) -> int:
+        return EXTREMA[self.name](form.hint for form in self.forms)
+
+    def value(self, of: Mapping[str, int]) -> int:
+        return EXTREMA[self.name](form.value(of) for form in self.forms)
+
+
+EXTREMA = {"min": min, "max": max}
+
+Atom: TypeAlias = Symbol | Quotient | Extremum
+Monomial: TypeAlias = tuple[Atom, ...]
+
+
+def _text(monomial: Monomial) -> str:
+    return " * ".join(
+        a.text if isinstance(a, Symbol | Extremum) else f"({a.text})" for a in monomial
+    )
+
+
+@dataclass(frozen=True)
+class Form:
+    """The sum of factor * product of atoms, sorted; no factor is 0."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    @staticmethod
+    def of(terms: Mapping[Monomial, int]) -> Form:
+        """The form of these terms."""
+        kept = [(monomial, factor) for monomial, factor in terms.items() if factor]
+        return Form(tuple(sorted(kept, key=lambda term: (-len(term[0]), _text(term[0])))))
+
+    @staticmethod
+    def number(value: int) -> Form:
+        """A number as a form."""
+        return Form((((), value),)) if value else ZERO
+
+    @staticmethod
+    def atom(atom: Atom) -> Form:
+        """An atom alone."""
+        return Form((((atom,), 1),))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.text)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def constant(self) -> int | None:
+        """The number that it is for all inputs; None if it is none."""
+        if not self.terms:
+            return 0
+        (monomial, factor), *rest = self.terms
+        return factor if not rest and not monomial else None
+
+    @cached_property
+    def hint(self) -> int:
+        """Its value for the hints."""
+        return sum(factor * prod(a.hint for a in monomial) for monomial, factor in self.terms)
+
+    def value(self, of: Mapping[str, int]) -> int:
+        """Its value for extents by their names."""
+        return sum(factor * prod(a.value(of) for a in monomial) for monomial, factor in self.terms)
+
+    @cached_property
+    def text(self) -> str:
+        """The form as an expression of Python."""
+        parts = []
+        for monomial, factor in self.terms:
+            names = _text(monomial)
+            if not names:
+                parts.append(str(factor))
+            else:
+                parts.append(names if factor == 1 else f"{factor} * {names}")
+        return " + ".join(parts) or "0"
+
+    def __str__(self) -> str:
+        return self.text
+
+    @cached_property
+    def symbols(self) -> frozenset[Symbol]:
+        """The extents of inputs in it."""
+        found: set[Symbol] = set()
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                match atom:
+                    case Symbol():
+                        found.add(atom)
+                    case Quotient():
+                        found |= atom.dividend.symbols | atom.divisor.symbols
+                    case Extremum():
+                        found.update(*(form.symbols for form in atom.forms))
+        return frozenset(found)
+
+    def plus(self, other: Form, times: int = 1) -> Form:
+        """self + times * other."""
+        terms = dict(self.terms)
+        for monomial, factor in other.terms:
+            terms[monomial] = terms.get(monomial, 0) + times * factor
+        return Form.of(terms)
+
+    def times(self, other: Form) -> Form:
+        """The product."""
+        terms: dict[Monomial, int] = {}
+        for one, a in self.terms:
+            for two, b in other.terms:
+                monomial = tuple(sorted((*one, *two), key=lambda atom: atom.text))
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return Form.of(terms)
+
+    def with_values(self, values: Mapping[str, Form]) -> Form:
+        """The form with other forms in place of extents, by their names."""
+        total = ZERO
+        for monomial, factor in self.terms:
+            part = Form.number(factor)
+            for atom in monomial:
+                part = part.times(_with_values(atom, values))
+            total = total.plus(part)
+        return total
+
+    def over(self, divisor: Form) -> Form:
+        """The quotient, rounded down."""
+        number = divisor.constant
+        if number is None:
+            exact = self._exactly_over(divisor)
+            return Form.atom(Quotient(self, divisor)) if exact is None else exact
+        if number == 0:
+            raise ZeroDivisionError("a size over 0")
+        return ZERO.plus(self, -1)._over(-number) if number < 0 else self._over(number)
+
+    def _over(self, number: int) -> Form:
+        """What the number divides goes in front of the quotient: (4*x + y + 5) // 4 is
+        x + 1 + (y + 1) // 4.
+        """
+        if number == 1:
+            return self
+        whole = {m: f // number for m, f in self.terms if not m or not f % number}
+        rest = Form.of({m: f if m else f % number for m, f in self.terms if f % number})
+        if rest.constant is not None:
+            return Form.of(whole)
+        if next(factor for monomial, factor in rest.terms if monomial) < 0:
+            # floor(-x / n) is -floor((x + n - 1) / n): so each quotient has one form.
+            raised = ZERO.plus(rest, -1).plus(Form.number(number - 1))
+            return Form.of(whole).plus(raised._over(number), -1)
+        return Form.of(whole).plus(rest._quotient(number))
+
+    def _quotient(self, number: int) -> Form:
+        """A quotient of a quotient is one: (x // a + b) // n is (x + a*b) // (a*n)."""
+        inner = dict(self.terms)
+        added = inner.pop((), 0)
+        if len(inner) == 1:
+            ((monomial, factor),) = inner.items()
+            first = monomial[0]
+            if factor == 1 and len(monomial) == 1 and isinstance(first, Quotient):
+                by = first.divisor.constant
+                if by is not None:
+                    return first.dividend.plus(Form.number(added * by))._over(by * number)
+        return Form.atom(Quotient(self, Form.number(number)))
+
+    def _exactly_over(self, divisor: Form) -> Form | None:
+        """The quotient, if every term has the divisor as a factor."""
+        if self == divisor:
+            return Form.number(1)
+        if len(divisor.terms) != 1:
+            return None
+        ((by, number),) = divisor.terms
+        terms: dict[Monomial, int] = {}
+        for monomial, factor in self.terms:
+            left = list(monomial)
+            for atom in by:
+                if atom not in left:
+                    return None
+                left.remove(atom)
+            if factor % number:
+                return None
+            terms[tuple(left)] = factor // number
+        return Form.of(terms)
+
+
+ZERO = Form(())
+
+
+def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
+    match atom:
+        case Symbol():
+            return values.get(atom.name, Form.atom(atom))
+        case Quotient():
+            return atom.dividend.with_values(values).over(atom.divisor.with_values(values))
+        case Extremum():
+            forms = tuple(form.with_values(values) for form in atom.forms)
+            return Form.atom(Extremum(atom.name, forms))
+
+
+Polynomial: TypeAlias = dict[tuple[Atom, ...], Fraction]
+
+
+@lru_cache(maxsize=1 << 16)
+def least(form: Form) -> Fraction | None:
+    """A number that the form is never below, for all inputs in their ranges; None if none is found.
+
+    Each atom is its own least value and something that is not negative: where no factor of the
+    polynomial of these is negative, the constant is a bound. Quotients are tried as atoms, and as
+    fractions with what rounding takes away; before, those of one divisor cancel. Whole multiples of
+    a number are at least the next one.
+    """
+    if form.constant is not None:
+        return Fraction(form.constant)
+    rest, below = _without_pairs(form)
+    tried = [(form, 0), (rest, below)] if rest is not form else [(form, 0)]
+    found = [
+        _raised(bound + more, form)
+        for one, more in tried
+        for fractions in (False, True)
+        if (bound := _least(*_parted(one, fractions))) is not None
+    ]
+    return max(found, default=None)
+
+
+def _raised(bound: Fraction, form: Form) -> Fraction:
+    """The least value of the form that is not below a bound: its terms have a common divisor."""
+    constant = sum(factor for monomial, factor in form.terms if not monomial)
+    step = gcd(*(factor for monomial, factor in form.terms if monomial))
+    return Fraction(constant + step * ceil((bound - constant) / step))
+
+
+def _without_pairs(form: Form) -> tuple[Form, int]:
+    """The form without differences a // n - b // n that have a bound, and the sum of these bounds.
+
+    a // n - b // n is at least d // n where a - b is at least d.
+    """
+    terms, below = dict(form.terms), 0
+    quotients = [(m, m[0]) for m, _ in form.terms if len(m) == 1 and isinstance(m[0], Quotient)]
+    for (less, b), (more, a) in product(quotients, repeat=2):
+        divisor, times = a.divisor.constant, min(terms[more], -terms[less])
+        if divisor is None or a.divisor != b.divisor or times <= 0:
+            continue
+        low = least(a.dividend.plus(b.dividend, -1))
+        if low is not None:
+            below += times * (ceil(low) // divisor)
+            terms[more] -= times
+            terms[less] += times
+    return (Form.of(terms), below) if terms != dict(form.terms) else (form, 0)
+
+
+def _parted(form: Form, fractions: bool) -> tuple[Polynomial, Fraction]:
+    """The form as a polynomial of atoms, and a bound of what it leaves out."""
+    polynomial: Polynomial = {}
+    below = Fraction(0)
+    for monomial, factor in form.terms:
+        first = monomial[0] if len(monomial) == 1 else None
+        divisor = first.divisor.constant if isinstance(first, Quotient) else None
+        if fractions and isinstance(first, Quotient) and divisor is not None:
+            share = Fraction(abs(factor), divisor)
+            inner, less = _parted(ZERO.plus(first.dividend, 1 if factor > 0 else -1), True)
+            for atoms, part in inner.items():
+                polynomial[atoms] = polynomial.get(atoms, Fraction(0)) + part * share
+            below += less * share - (share * (divisor - 1) if factor > 0 else 0)
+        else:
+            polynomial[monomial] = polynomial.get(monomial, Fraction(0)) + factor
+    return polynomial, below
+
+
+def _least(polynomial: Polynomial, below: Fraction) -> Fraction | None:
+    shifted: Polynomial = {}
+    for monomial, factor in polynomial.items():
+        if not factor:
+            continue
+        parts: Polynomial = {(): factor}
+        for atom in monomial:
+            low = _least_of(atom)
+            if low is None:
+                return None
+            more: Polynomial = {}
+            for atoms, part in parts.items():
+                more[atoms] = more.get(atoms, Fraction(0)) + part * low
+                grown = tuple(sorted((*atoms, atom), key=lambda a: a.text))
+                more[grown] = more.get(grown, Fraction(0)) + part
+            parts = more
+        for atoms, part in parts.items():
+            shifted[atoms] = shifted.get(atoms, Fraction(0)) + part
+    bound = shifted.pop((), Fraction(0)) + below
+    for atoms, part in shifted.items():
+        if part < 0:
+            room = [_room_of(atom) for atom in atoms]
+            if any(n is None for n in room):
+                return None
+            bound += part * prod(n for n in room if n is not None)
+    return bound
+
+
+def _least_of(atom: Atom) -> Fraction | None:
+    match atom:
+        case Symbol():
+            return Fraction(atom.least)
+        case Quotient():
+            low, divisor = least(atom.dividend), atom.divisor.constant
+            if divisor is None:
+                is_positive = _is_above(low, -1) and _is_above(least(atom.divisor), 0)
+                return Fraction(0) if is_positive else None
+            return None if low is None else Fraction(low.numerator // (low.denominator * divisor))
+        case Extremum():
+            lows = [least(form) for form in atom.forms]
+            known = [low for low in lows if low is not None]
+            if atom.name == "max":
+                return max(known, default=None)
+            return min(known) if len(known) == len(lows) else None
+
+
+def _is_above(low: Fraction | None, number: int) -> bool:
+    return low is not None and low > number
+
+
+def _room_of(atom: Atom) -> Fraction | None:
+    """How far an atom can be above its least value; None if there is no limit."""
+    if isinstance(atom, Symbol):
+        return None if atom.most is None else Fraction(atom.most - atom.least)
+    form = Form.atom(atom)
+    if any(symbol.most is None for symbol in form.symbols):
+        return None
+    below, low = least(ZERO.plus(form, -1)), _least_of(atom)
+    return None if below is None or low is None else -below - low

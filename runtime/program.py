@@ -1,0 +1,159 @@
+"""Integers that the shapes of the inputs decide, as a program that computes them for each call.
+
+    extents    data's axis 1, data's axis 2         nodes 0, 1
+    constants  3, 2                                 nodes 2, 3
+    code       node 0 - 3, node 4 // 2, ..          nodes 4, 5, ..
+
+Every instruction makes one node of two earlier ones. A node is computed once, whoever uses it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from ncc.runtime.errors import ArtifactError
+from ncc.runtime.extents import Shape
+from ncc.runtime.manifest import Fields
+
+
+def _quotient(dividend: int, divisor: int) -> int:
+    """Rounded down. Where the divisor is 0, a condition of the program does not hold."""
+    return dividend // divisor if divisor else 0
+
+
+OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": _quotient,
+    "min": min,
+    "max": max,
+}
+"""What an instruction can do; a file names them by their place here."""
+
+_FUNCTIONS = tuple(OPERATIONS.values())
+_NAMES = tuple(OPERATIONS)
+
+RELATIONS: dict[str, Callable[[int], bool]] = {
+    ">=": lambda value: value >= 0,
+    "==": lambda value: value == 0,
+    "!=": lambda value: value != 0,
+}
+"""How a node may have to compare with 0."""
+
+MOST_SHOWN = 100
+"""Characters of an expression that an error shows."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """An extent of an input, by the place of the input and of the axis; name: for messages."""
+
+    input: int
+    axis: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must hold of a node for the code to be right."""
+
+    node: int
+    relation: str
+
+    def holds(self, value: int) -> bool:
+        """Whether it does where the node has this value."""
+        return RELATIONS[self.relation](value)
+
+
+@dataclass(frozen=True)
+class Program:
+    """How to compute some integers from the extents of the inputs.
+
+    code: triples of an operation (by its place in OPERATIONS) and two earlier nodes.
+    """
+
+    extents: tuple[Extent, ...] = ()
+    constants: tuple[int, ...] = ()
+    code: tuple[int, ...] = ()
+
+    @property
+    def nodes(self) -> int:
+        """How many integers there are."""
+        return len(self.extents) + len(self.constants) + len(self.code) // 3
+
+    @cached_property
+    def _instructions(self) -> list[tuple[Callable[[int, int], int], int, int]]:
+        triples = zip(*[iter(self.code)] * 3, strict=True)
+        return [(_FUNCTIONS[operation], a, b) for operation, a, b in triples]
+
+    def values(self, shapes: Sequence[Shape]) -> list[int]:
+        """All integers, by node, for the shapes of all inputs."""
+        values = [shapes[extent.input][extent.axis] for extent in self.extents]
+        values += self.constants
+        append = values.append
+        for function, a, b in self._instructions:
+            append(function(values[a], values[b]))
+        return values
+
+    def text(self, node: int) -> str:
+        """A node as an expression, for messages."""
+        text = self._text(node, MOST_SHOWN)
+        return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}.."
+
+    def _text(self, node: int, room: int) -> str:
+        if node < len(self.extents):
+            return self.extents[node].name
+        node -= len(self.extents)
+        if node < len(self.constants):
+            return str(self.constants[node])
+        if room <= 0:
+            return ".."
+        operation, a, b = self.code[3 * (node - len(self.constants)) :][:3]
+        name = _NAMES[operation]
+        left = self._text(a, room // 2)
+        right = self._text(b, room // 2)
+        return f"({left} {name} {right})" if name[0] != "m" else f"{name}({left}, {right})"
+
+    def as_json(self) -> dict[str, Any]:
+        """The program for a file."""
+        extents = [[extent.input, extent.axis, extent.name] for extent in self.extents]
+        return {"extents": extents, "constants": self.constants, "code": self.code}
+
+    @staticmethod
+    def read(fields: Fields, ranks: Sequence[int]) -> Program:
+        """The program of a file, for inputs with so many axes."""
+        extents = tuple(_extent(row, ranks, fields) for row in fields.rows("extents", 3))
+        constants = fields.integers("constants")
+        code = fields.numbers("code")
+        known = len(extents) + len(constants)
+        operations, places = code[::3], (code[1::3], code[2::3])
+        if len(code) % 3 or any(operation >= len(OPERATIONS) for operation in operations):
+            raise fields.broken("an instruction in the manifest is unknown")
+        if any(node >= known + at for nodes in places for at, node in enumerate(nodes)):
+            raise fields.broken("an instruction in the manifest needs a later one")
+        return Program(extents, constants, code)
+
+
+def _extent(row: Sequence[object], ranks: Sequence[int], fields: Fields) -> Extent:
+    match row:
+        case [int() as place, int() as axis, str() as name]:
+            if 0 <= place < len(ranks) and 0 <= axis < ranks[place]:
+                return Extent(place, axis, name)
+    raise fields.broken("an extent in the manifest is none of an input")
+
+
+def read_condition(row: Sequence[object], program: Program, broken: Broken) -> Condition:
+    """A condition of a file."""
+    match row:
+        case [int() as node, str() as relation]:
+            if 0 <= node < program.nodes and relation in RELATIONS:
+                return Condition(node, relation)
+    raise broken("a condition in the manifest is unknown")
+
+
+Broken: TypeAlias = Callable[[str], ArtifactError]

@@ -1,0 +1,177 @@
+"""Kernels whose extents the run tells do what kernels of each size do, bit by bit."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects import func
+
+from ncc.compiler.llvm.emit import emit_llvm
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import emit_object
+from ncc.compiler.loops.emit import code
+from ncc.compiler.loops.emit.emitter import write
+from ncc.compiler.loops.emit.position import kernel_types
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.own_sizes import OwnSizes, changed
+from ncc.compiler.loops.kernel.read_kernel import kernel_of
+from ncc.compiler.loops.schedule.any_size import for_any_size, for_the_hint
+from ncc.compiler.loops.schedule.choose import choose
+from ncc.compiler.loops.schedule.chunks import chunk_count
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, with_lane_parted
+from ncc.compiler.ncnn.canonicalize import canonicalize
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.optimize import optimize_module
+from ncc.compiler.options import Options
+from ncc.compiler.passes import linalg_passes
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.plan import Call, Halo, calls_of
+from ncc.compiler.target import Target
+from ncc.dialects.element import dtype_of
+from ncc.dialects.functions import module_of
+from ncc.dialects.size import Size, assuming, form_of
+from ncc.runtime.machine_code import MachineCode
+from tests.runnable import NAMES
+
+NETWORKS = {
+    "tiles": """
+        Input data 0 1 data 0=0 1=0 2=20
+        Convolution a 1 1 data a 0=48 1=3 4=1 5=1 6=8640 9=1
+        Convolution b 1 1 a b 0=24 1=3 4=1 5=1 6=10368
+        PReLU c 1 1 b c 0=24
+    """,
+    "images": """
+        Input data 0 1 data 0=0 1=0 2=3
+        Convolution a 1 1 data a 0=16 1=3 3=2 4=1 5=1 6=432 9=1
+        ConvolutionDepthWise b 1 1 a b 0=16 1=3 4=1 5=1 6=144 7=16 9=1
+        Convolution c 1 1 b c 0=40 1=1 5=1 6=640
+        Pooling d 1 1 c d 0=0 1=3 2=2 3=1 5=1
+        HardSwish e 1 1 d e 0=0.2 1=0.5
+        Deconvolution f 1 1 e f 0=7 1=4 3=2 4=1 5=1 6=4480
+    """,
+    "rows": """
+        Input data 0 1 data 0=0 1=0 2=5
+        Softmax a 1 1 data a 0=2 1=1
+        Reduction b 1 1 a b 0=3 1=0 -23303=1,2 4=1 5=1
+        BinaryOp c 2 1 a b c 0=0
+    """,
+    "moved": """
+        Input data 0 1 data 0=0 1=0 2=12
+        Permute a 1 1 data a 0=3
+        Permute b 1 1 a b 0=4
+        TanH c 1 1 b c
+        ShuffleChannel d 1 1 data d 0=3
+    """,
+}
+SIZES = [(1, 1), (2, 7), (5, 3), (13, 13), (16, 40), (33, 57), (61, 17)]
+
+
+def param(text: str) -> str:
+    """A .param from the lines of layers without their counts."""
+    lines = [line.split() for line in text.strip().splitlines() if line.strip()]
+    rows = [[kind, name, *rest] for kind, name, *rest in lines]
+    blobs = {b for row in rows for b in row[4 + int(row[2]) : 4 + int(row[2]) + int(row[3])]}
+    return "\n".join(["7767517", f"{len(rows)} {len(blobs)}", *(" ".join(row) for row in rows), ""])
+
+
+def calls_of_network(path: Path, options: Options) -> list[Call]:
+    """The calls of an open network."""
+    compilation = Compilation(path, None, options)
+    module = compilation.source.clone()
+    with assuming():
+        shape = (_channels(path), Size.symbol("h", 100), Size.symbol("w", 120))
+        infer_shapes(module, {"data": shape})
+        canonicalize(module, exact=False)
+        optimize_module(module)
+        for one in linalg_passes(options):
+            one.apply(Context(), module)
+        steps = compilation.plan(module).steps
+    return [call for step in steps if not isinstance(step, Halo) for call in calls_of(step)]
+
+
+def _channels(path: Path) -> int:
+    return int(path.read_text().split("2=", 1)[1].split()[0])
+
+
+class Code:
+    """A kernel as machine code."""
+
+    def __init__(self, function: func.FuncOp, target: Target) -> None:
+        function.sym_visibility = None
+        text = emit_llvm(lower(module_of([function]), target), target)
+        self.code = MachineCode([emit_object(text, target)])
+        self.address = self.code.address(function.sym_name.data)
+
+    def run(self, memory: Sequence[NDArray[Any]], chunks: int) -> None:
+        """Do all chunks."""
+        pointers = [array.ctypes.data for array in memory]
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers), *[ctypes.c_long] * 2)
+        kind(self.address)(*pointers, 0, chunks)
+
+
+def memory_of(kernel: Kernel, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
+    """Random memory for each argument of a kernel of one size."""
+    sizes = [kind.get_shape()[0] for kind in kernel_types(kernel)]
+    for held in kernel.captured.values():
+        sizes[held.argument] += sum(held.strides) * 128
+    for kind, size in zip(kernel_types(kernel), sizes, strict=True):
+        dtype = dtype_of(kind.element_type)
+        random = rng.standard_normal(size + 64) if dtype.kind == "f" else rng.integers(0, 1, size)
+        yield random.astype(dtype)
+
+
+@pytest.mark.parametrize("target", [name for name in NAMES if name in ("avx2", "avx512vnni")])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
+    name: str, target: str, tmp_path: Path
+) -> None:
+    """Images of one pixel, of fewer than a tile has, and of several with a rest."""
+    path = tmp_path / "net.param"
+    path.write_text(param(NETWORKS[name]))
+    options = Options.of(target=target, num_threads=2, random_weights=1)
+    rng, seen = np.random.default_rng(0), set[str]()
+    for call in calls_of_network(path, options):
+        if code.is_code(call.function):
+            continue
+        kernel = kernel_of(call, options.target)
+        if kernel.signature_text in seen:
+            continue
+        seen.add(kernel.signature_text)
+        check(kernel, options.target, rng)
+    assert seen
+
+
+def check(kernel: Kernel, target: Target, rng: np.random.Generator) -> None:
+    """The open kernel, and those for each size, on the same memory."""
+    hinted = for_the_hint(kernel)
+    schedule = for_any_size(kernel, with_lane_parted(hinted, choose(hinted, target)))
+    own = OwnSizes()
+    written = write(*own.of((kernel, schedule)), "open")
+    opened = Code(written, target)
+    for height, width in SIZES:
+
+        def value(size: int, h: int = height, w: int = width) -> int:
+            return form_of(size).value({"h": h, "w": w})
+
+        closed: Kernel = changed(kernel, value)
+        if min(closed.extents) < 1:
+            continue
+        expected = list(memory_of(closed, rng))
+        found = [array.copy() for array in expected]
+        its_own: Schedule = choose(closed, target)
+        Code(write(closed, its_own, "closed"), target).run(expected, chunk_count(closed, its_own))
+        told = np.array([value(size) for size in own.values], np.int64)
+        opened.run([*found, told] if own.values else found, value(chunk_count(kernel, schedule)))
+        in_another_order = Strategy.ROWS in (schedule.strategy, its_own.strategy)
+        for one, other in zip(found, expected, strict=True):
+            if in_another_order:
+                np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+            else:
+                np.testing.assert_array_equal(one, other, f"{schedule} at {height}x{width}")

@@ -1,0 +1,91 @@
+"""Forms are normal, and what `least` says of them is true."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+
+from ncc.dialects.size import form_of, is_open
+from ncc.dialects.size_form import ZERO, Form, Symbol, least
+from tests.dialects.sizes import EXTENTS, H, W, expressions, values
+
+
+def test_the_same_expression_has_one_form() -> None:
+    """Whatever it was computed by."""
+    same = [
+        (2 * H + H, 3 * H),
+        ((H + 1) * (W - 1), H * W + W - H - 1),
+        ((H // 2 + 3) // 4, (H + 6) // 8),
+        (-(-H // 2), (H + 1) // 2),
+        ((4 * H + W + 5) // 4, H + 1 + (W + 1) // 4),
+        (64 * H * W // W, 64 * H),
+    ]
+    for one, other in same:
+        assert form_of(one) == form_of(other)
+
+
+def test_a_form_without_symbols_is_a_number() -> None:
+    """Also if they cancel."""
+    assert form_of(H - H).constant == 0
+    assert form_of(H * W // (H * W)).constant == 1
+    assert (H + 3 - H, is_open(H + 3 - H)) == (3, False)
+
+
+def test_a_quotient_by_nothing_is_an_error() -> None:
+    """As for numbers."""
+    with pytest.raises(ZeroDivisionError):
+        form_of(H).over(ZERO)
+
+
+@given(expressions(), values())
+def test_a_form_has_the_value_of_its_expression(expression: str, at: dict[str, int]) -> None:
+    """For all extents of the inputs."""
+    form = form_of(eval(expression, dict(EXTENTS)))
+    wanted = eval(expression, {**EXTENTS, **at})
+    assert form.value(at) == wanted
+    assert form.hint == eval(expression, {**EXTENTS, "h": 224, "w": 256})
+
+
+@given(expressions(), values())
+def test_no_value_is_below_the_least(expression: str, at: dict[str, int]) -> None:
+    """Nor is a negative value below that of the negative form."""
+    form = form_of(eval(expression, dict(EXTENTS)))
+    for one in (form, ZERO.plus(form, -1)):
+        low = least(one)
+        assert low is None or one.value(at) >= low
+
+
+@given(expressions(), expressions(), values())
+def test_no_difference_is_below_the_least(one: str, other: str, at: dict[str, int]) -> None:
+    """Where quotients of one divisor cancel, too."""
+    form = form_of(eval(f"({one}) - ({other})", dict(EXTENTS)))
+    low = least(form)
+    assert low is None or form.value(at) >= low
+
+
+@pytest.mark.parametrize(
+    ("proved", "by"),
+    [
+        ((H + 15) // 16 - (H + 31) // 32, 0),  # quotients of a larger number are smaller
+        ((H + 3) // 16 - H // 16, 0),
+        (4 * ((H + 3) // 4) - H, 0),  # whole tiles cover the image
+        (3 - (4 * ((H + 3) // 4) - H), 0),  # by less than one more
+        (8 * ((H + 31) // 32) - 2 * ((H + 7) // 8), 0),  # and tiles of tiles these
+        (H - 4 * ((H - 1) // 4), 1),  # something is left behind whole tiles
+        (H * W - H - W + 1, 0),
+        (H * W, 1),
+    ],
+)
+def test_what_passes_ask_is_proved(proved: int, by: int) -> None:
+    """Without it, they would assume it."""
+    assert least(form_of(proved)) == Fraction(by)
+
+
+def test_ranges_bound_a_form() -> None:
+    """From above, too."""
+    h = Form.atom(Symbol("h", 224, 64, 1024))
+    assert least(h) == 64
+    assert least(ZERO.plus(h, -1)) == -1024
+    assert least(Form.number(1 << 20).plus(h.times(h), -1)) == 0

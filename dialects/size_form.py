@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
-from math import ceil, gcd, prod
+from math import ceil, floor, gcd, prod
 from typing import TypeAlias
 
 
@@ -384,10 +384,29 @@ def _is_above(low: Fraction | None, number: int) -> bool:
 
 def _room_of(atom: Atom) -> Fraction | None:
     """How far an atom can be above its least value; None if there is no limit."""
-    if isinstance(atom, Symbol):
-        return None if atom.most is None else Fraction(atom.most - atom.least)
-    form = Form.atom(atom)
+    low, top = _least_of(atom), _most_of(atom)
+    return None if low is None or top is None else top - low
+
+
+def _most_of(atom: Atom) -> Fraction | None:
+    """A number that an atom is never above; None if none is found."""
+    match atom:
+        case Symbol():
+            return None if atom.most is None else Fraction(atom.most)
+        case Quotient():
+            top, divisor = _most(atom.dividend), atom.divisor.constant
+            return None if top is None or divisor is None else Fraction(floor(top / divisor))
+        case Extremum():
+            tops = [_most(form) for form in atom.forms]
+            known = [top for top in tops if top is not None]
+            if atom.name == "min":
+                return min(known, default=None)
+            return max(known) if len(known) == len(tops) else None
+
+
+def _most(form: Form) -> Fraction | None:
+    """The same of a form whose extents all have a limit."""
     if any(symbol.most is None for symbol in form.symbols):
         return None
-    below, low = least(ZERO.plus(form, -1)), _least_of(atom)
-    return None if below is None or low is None else -below - low
+    below = least(ZERO.plus(form, -1))
+    return None if below is None else -below

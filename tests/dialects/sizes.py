@@ -32,7 +32,7 @@ def expressions() -> st.SearchStrategy[str]:
     return st.recursive(leaves, larger, max_leaves=6)
 
 
-def values() -> st.SearchStrategy[dict[str, int]]:
+def values(most: int = 5000) -> st.SearchStrategy[dict[str, int]]:
     """Extents of the inputs."""
-    extent = st.integers(1, 70) | st.integers(1, 5000)
+    extent = st.integers(1, 70) | st.integers(1, most)
     return st.fixed_dictionaries({"h": extent, "w": extent})

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 
-from ncc.dialects.size import form_of, is_open
+from ncc.dialects.size import Size, form_of, is_open
 from ncc.dialects.size_form import ZERO, Form, Symbol, least
 from tests.dialects.sizes import EXTENTS, H, W, expressions, values
 
@@ -81,6 +81,16 @@ def test_no_difference_is_below_the_least(one: str, other: str, at: dict[str, in
 def test_what_passes_ask_is_proved(proved: int, by: int) -> None:
     """Without it, they would assume it."""
     assert least(form_of(proved)) == Fraction(by)
+
+
+@given(expressions(), values(most=70))
+def test_no_value_in_a_range_is_below_the_least(expression: str, at: dict[str, int]) -> None:
+    """Where extents have limits, what is subtracted has one, too."""
+    limited = {name: Size.symbol(name, 64, 1, 70) for name in ("h", "w")}
+    form = form_of(eval(expression, {**EXTENTS, **limited}))
+    low = least(form)
+    assert low is not None
+    assert form.value(at) >= low
 
 
 def test_ranges_bound_a_form() -> None:

@@ -18,7 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.artifact.constants import Constants
-from ncc.compiler.artifact.sizes import symbol_in
+from ncc.compiler.artifact.size_program import symbol_in
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of

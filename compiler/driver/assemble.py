@@ -11,7 +11,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.artifact.from_plan import TIMESTAMPS, bindings, constants, shapes
-from ncc.compiler.artifact.sizes import sizes_of
+from ncc.compiler.artifact.size_program import sizes_of
 from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.manifest import Made, Manifest
 from ncc.compiler.driver.models import Entry

@@ -46,10 +46,10 @@ from ncc.compiler.loops.launch.script import (
     separate_arguments,
     table_of,
 )
-from ncc.compiler.loops.schedule.any_size import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.choose import choose, named
 from ncc.compiler.loops.schedule.chunks import chunk_count, free_outermost
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
+from ncc.compiler.loops.schedule.open_extents import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.schedule import Schedule, with_lane_parted
 from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview

@@ -21,7 +21,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.body import PointPart
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.schedule.schedule import LONG_REDUCTION, SIDE_BY_SIDE
-from ncc.dialects.size import hint, is_open
+from ncc.dialects.size import is_open
 
 _NEUTRAL: dict[type[Operation], float] = {
     arith.AddfOp: 0.0,
@@ -122,7 +122,8 @@ class Rows(PointPart):
         lanes, count = self.schedule.vector, len(points)
         combine, neutral = self._combination()
         start = self.builder.splat(self.builder.constant(neutral, self.position.accumulated), lanes)
-        is_long = hint(whole) >= LONG_REDUCTION * lanes
+        # The code of any length is one code, whatever the hint: its sums have one order.
+        is_long = is_open(whole) or whole >= LONG_REDUCTION * lanes
         at_once = max(1, SIDE_BY_SIDE // count) if is_long else 1
 
         def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:

@@ -22,9 +22,9 @@ from ncc.compiler.loops.emit.position import kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import OwnSizes, changed
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
-from ncc.compiler.loops.schedule.any_size import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count
+from ncc.compiler.loops.schedule.open_extents import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, with_lane_parted
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.infer_shapes import infer_shapes

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from ncc.compiler.artifact.sizes import ProgramWriter, needed, symbol_in, symbols_of
+from ncc.compiler.artifact.size_program import ProgramWriter, needed, symbol_in, symbols_of
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects.size import Assumption, Size, form_of, hint, largest, smallest
 from ncc.dialects.size_form import Symbol

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from math import inf
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf, vector
@@ -13,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, integers, segments
-from ncc.dialects.element import greatest, number, signless
+from ncc.dialects.element import number, signless
 from ncc.dialects.functions import private_function
 from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
@@ -99,8 +98,8 @@ class LoopBuilder:
 
     def _made_constant(self, value: float, type: Attribute) -> Operation:
         if (held := signless(type)) != type:
-            number = self.constant(greatest(type) if value == inf else max(value, 0), held)
-            return make(arith.BitcastOp, operands=[number], result_types=[type])
+            bits = self.constant(number(value, type).value.data, held)
+            return make(arith.BitcastOp, operands=[bits], result_types=[type])
         data = _number(repr(value), type)
         return make(arith.ConstantOp, properties={"value": data}, result_types=[type])
 

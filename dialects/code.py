@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
+    AnyFloatConstr,
     ArrayAttr,
-    Float32Type,
     FunctionType,
     IndexType,
     IntegerAttr,
@@ -272,12 +272,14 @@ class ReduceOp(IRDLOperation):
 
     name = "rt.reduce"
 
+    T: ClassVar = VarConstraint("T", AnyFloatConstr)
+
     combine = prop_def(StringAttr)
-    initial = operand_def(Float32Type())
+    initial = operand_def(T)
     first = operand_def(IndexType())
     last = operand_def(IndexType())
     body = region_def("single_block")
-    result = result_def(Float32Type())
+    result = result_def(T)
 
     assembly_format = (
         "$combine `from` $initial `,` $first `to` $last $body attr-dict `:` type($result)"
@@ -312,7 +314,7 @@ class ReduceReturnOp(IRDLOperation):
 
     name = "rt.reduce.return"
 
-    value = operand_def(Float32Type())
+    value = operand_def(AnyFloatConstr)
 
     traits = traits_def(IsTerminator(), Pure(), HasParent(ReduceOp))
     assembly_format = "$value attr-dict `:` type($value)"

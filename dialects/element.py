@@ -181,14 +181,18 @@ def holds(element: Attribute, value: float) -> bool:
 
 def number(value: float, element: Attribute) -> FloatAttr | IntegerAttr:
     """A number as the attribute of an `arith.constant` of that type: of floats the nearest one,
-    beyond all of them an infinity; an infinity of integers is the least or the greatest.
+    beyond all of them an infinity; an infinity of integers is the least or the greatest. Without a
+    sign, integers have the low bits of the number.
     """
     if isinstance(value, Size):
         raise TypeError(f"{value} is no number, for all inputs")
     if isinstance(element, IntegerType | IndexType):
         if value in (-inf, inf):
             value = least(element) if value < 0 else greatest(element)
-        return IntegerAttr(int(value), element)
+        held = int(value)
+        return IntegerAttr(
+            held % (1 << bits_of(element)) if is_unsigned(element) else held, element
+        )
     if not isinstance(element, AnyFloat):
         raise TypeError(f"{element} has no numbers")
     return FloatAttr(rounded(float(value), element), element)

@@ -53,6 +53,7 @@ from ncc.dialects.scalar import (
     bitcast,
     convert,
     flags_of,
+    in_single,
     index,
     scalar,
 )
@@ -250,13 +251,15 @@ class Builder:
         combine: type[Operation],
         init: Tensor | float | None,
     ) -> Tensor:
-        """The same of half precision: a result in float32 is rounded once."""
+        """The same of half precision: a result in float32 is rounded once, and so are no products
+        that it sums.
+        """
         extents = self._extents
         if isinstance(init, Tensor):
             at = self.loops_of(init.shape)
-            init = self.map(at, convert(init[at], f32))
+            init = self.map(at, in_single(init[at]))
         self._extents = extents
-        single = self._compute(to, over, convert(of, f32), combine, init)
+        single = self._compute(to, over, in_single(of), combine, init)
         at = self.loops_of(single.shape)
         return self.map(at, convert(single[at], of.type))
 

@@ -436,6 +436,13 @@ def convert(x: Scalar, type: Attribute) -> Scalar:
     return Apply(type, conversion(x.type, type), (x,))
 
 
+def in_single(x: Scalar) -> Scalar:
+    """Half precision as float32; a result that would be rounded to it is not."""
+    if isinstance(x, Apply) and x.operation is arith.TruncFOp and x.operands[0].type == f32:
+        return x.operands[0]
+    return convert(x, f32)
+
+
 def bitcast(x: Scalar, type: Attribute) -> Scalar:
     """The bits of x as a value of another element type of that width."""
     return x if x.type == type else Apply(type, arith.BitcastOp, (x,))

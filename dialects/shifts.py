@@ -10,13 +10,15 @@ from ncc.dialects.scalar import Operand, Scalar, binary, scalar, select
 
 def shift_left(x: Scalar, by: Operand) -> Scalar:
     """The bits of x further up by a number that is not negative."""
-    inside = scalar(by, x.type) < bits_of(x.type)
+    by = scalar(by, x.type)
+    inside = by < bits_of(x.type)
     return select(inside, binary(arith.ShLIOp, x, select(inside, by, 0)), 0)
 
 
 def shift_right(x: Scalar, by: Operand) -> Scalar:
     """The bits of x further down; the sign, if the type has one, comes from above."""
-    inside = scalar(by, x.type) < bits_of(x.type)
+    by = scalar(by, x.type)
+    inside = by < bits_of(x.type)
     if is_unsigned(x.type):
         return select(inside, binary(arith.ShRUIOp, x, select(inside, by, 0)), 0)
     return binary(arith.ShRSIOp, x, select(inside, by, bits_of(x.type) - 1))

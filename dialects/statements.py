@@ -8,10 +8,11 @@
             count.value += 1
     code.results[1][0] = count.value
 
-Values are float32, i8, i32, index or i1. Operators work on two of one type; a Python number takes
-the type of the other operand. i64 in memory are indices when read. A Python loop around statements
-writes them once for each of its iterations. The iterations of `code.lanes(n)` are independent and
-run as lanes of vectors; those of the whole code (`Code(..., iterations=n)`) run on any thread.
+Values are float32, float64, i8, i32, index or i1. Operators work on two of one type; a Python
+number takes the type of the other operand. i64 in memory are indices when read. A Python loop
+around statements writes them once for each of its iterations. The iterations of `code.lanes(n)`
+are independent and run as lanes of vectors; those of the whole code (`Code(..., iterations=n)`) run
+on any thread.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects.attributes import SizeAttr, memref_type, tensor_type
 from ncc.dialects.code import CodeOp, DotOp, LanesOp, ReduceOp, ReduceReturnOp, YieldOp
-from ncc.dialects.element import number
+from ncc.dialects.element import is_integer, number
 from ncc.dialects.index_notation import Tensor
 from ncc.dialects.rt import SizeOp
 from ncc.dialects.scalar import conversion
@@ -256,10 +257,10 @@ class Code:
         return MemoryView(self, memory, whole, element).part(self.iteration)
 
     def variable(self, initial: Operand) -> Variable:
-        """A variable, set here: float32 for a float, else an index."""
+        """A variable, set here: float32 for a float, an index for an int, else of its type."""
         like = f32 if isinstance(initial, float) else index
         value = self.value(initial, like)
-        variable = Variable(self.scratch((1,), i64 if value.ssa.type == index else f32))
+        variable = Variable(self.scratch((1,), i64 if value.ssa.type == index else value.ssa.type))
         variable.value = value
         return variable
 
@@ -303,12 +304,13 @@ class Code:
     def _reduced(
         self, combine: str, initial: Operand, stop: Operand, of: Callable[[Value], Value]
     ) -> Value:
-        start = self.value(initial, f32).ssa
-        first, last = (self.value(bound, index).ssa for bound in (0, stop))
         body = Block(arg_types=[index])
         outer, self.block = self.block, body
-        body.add_op(ReduceReturnOp(of(Value(self, body.args[0])).ssa))
+        combined = of(Value(self, body.args[0])).ssa
+        body.add_op(ReduceReturnOp(combined))
         self.block = outer
+        start = self.value(initial, combined.type).ssa
+        first, last = (self.value(bound, index).ssa for bound in (0, stop))
         return self.emit(ReduceOp(combine, start, first, last, body))
 
     @contextmanager
@@ -374,7 +376,7 @@ class Code:
     def binary(self, name: str, a: Operand, b: Operand) -> Value:
         """An arithmetic operation on two values of one type."""
         x, y = self._alike(a, b)
-        table = _FLOAT if x.type == f32 else _INTEGER
+        table = _INTEGER if is_integer(x.type) else _FLOAT
         return self.emit(table[name](x, y))
 
     def apply(self, operation: type[Operation], *operands: Value) -> Value:
@@ -388,7 +390,7 @@ class Code:
     def compare(self, name: str, a: Operand, b: Operand) -> Value:
         """A comparison; false where a float is NaN."""
         x, y = self._alike(a, b)
-        if x.type == f32:
+        if not is_integer(x.type):
             return self.emit(arith.CmpfOp(x, y, f"o{name}"))
         return self.emit(arith.CmpiOp(x, y, f"s{name}"))
 

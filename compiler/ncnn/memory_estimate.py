@@ -17,8 +17,6 @@ from ncc.dialects.ncnn.layer import Layer, WeightAttr, shape_of
 from ncc.dialects.ncnn.movement.reshape import View
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import MemoryDataOp, NoopOp, SplitOp
-from ncc.dialects.weights.sources import Inline, Random
-from ncc.dialects.weights.stored import Encoding, Stored
 
 
 def blob_bytes(module: ModuleOp) -> int | None:
@@ -50,20 +48,13 @@ def blob_bytes(module: ModuleOp) -> int | None:
 
 
 def weight_bytes(module: ModuleOp) -> int:
-    """The bytes of all weights: one a value where they are int8, else four."""
+    """The bytes of all weights, in the types that they are computed with."""
     return sum(
-        prod(held.shape) * _bytes_of_one(held)
+        prod(held.shape) * held.data.dtype.itemsize
         for op in Network.of(module).layers
         for held in op.properties.values()
         if isinstance(held, WeightAttr)
     )
-
-
-def _bytes_of_one(weight: WeightAttr) -> int:
-    match weight.data.source:
-        case Stored(encoding=Encoding.INT8) | Inline(dtype="i1") | Random(dtype="i1"):
-            return 1
-    return 4
 
 
 def _size(value: SSAValue) -> int | None:

@@ -16,6 +16,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import bf16
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ncc.dialects.weights.sources import Array
@@ -66,8 +67,8 @@ class Contraction:
 
 
 def _argument(body: Block, value: SSAValue) -> int | None:
-    while isinstance(value.owner, _WIDENING):
-        value = value.owner.operands[0]
+    while isinstance(value.owner, _WIDENING) and value.owner.operands[0].type != bf16:
+        value = value.owner.operands[0]  # an array of bfloat16 has its bits
     if isinstance(value, BlockArgument) and value.owner is body:
         return value.index if value is not body.args[-1] else None
     return None

@@ -229,6 +229,9 @@ class Evaluator:
             else (elements.reshape(value.get_shape()))
         )
 
+    def bitcast(self, op: arith.BitcastOp) -> Array:
+        return compute(op, [self.values[op.input]], self.dtype)
+
     def weight(self, op: ConstantOp) -> Array:
         array = op.value.array()
         if element_of(op.result) == i20:
@@ -286,6 +289,7 @@ _RULES: Mapping[type[Operation], Callable[[Evaluator, Operation], Array]] = cast
         GenericOp: Evaluator.generic,
         FillOp: Evaluator.fill,
         arith.ConstantOp: Evaluator.constant,
+        arith.BitcastOp: Evaluator.bitcast,
         ConstantOp: Evaluator.weight,
         tensor.EmptyOp: Evaluator.empty,
         tensor.PadOp: Evaluator.pad,

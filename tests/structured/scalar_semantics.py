@@ -12,11 +12,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects import bfloat16, element
+from ncc.dialects.element import is_half, is_integer
 from ncc.dialects.weights.sources import Array
 
 Float: TypeAlias = type[np.floating[Any]]
@@ -36,7 +37,10 @@ def number(attribute: Attribute, float_type: Float = np.float32) -> Array:
     """The value of an `arith.constant` as an array of rank 0."""
     if not isinstance(attribute, FloatAttr | IntegerAttr):
         raise CompilerBug(f"{attribute} is no number")
-    return np.array(attribute.value.data, dtype_of(attribute.type, float_type))
+    if is_integer(attribute.type):  # a constant has no sign, and may have been written with one
+        return np.array(attribute.value.data).astype(dtype_of(attribute.type))
+    stored = element.as_stored(np.array(attribute.value.data), attribute.type)
+    return stored.astype(dtype_of(attribute.type, float_type), copy=False)
 
 
 def compute(op: Operation, operands: Sequence[Array], float_type: Float = np.float32) -> Array:
@@ -53,6 +57,8 @@ def compute(op: Operation, operands: Sequence[Array], float_type: Float = np.flo
     if isinstance(op, arith.BitcastOp):
         bits = operands[0].astype(dtype_of(op.input.type), order="C")
         return bits.view(dtype_of(result)).astype(dtype, copy=False)
+    if isinstance(op, arith.TruncFOp) and op.input.type == f64 and is_half(result):
+        return _half_of_double(operands[0], result)
     if isinstance(op, arith.ExtFOp) and op.input.type == bf16:
         return bfloat16.from_bfloat16(operands[0]).astype(dtype)
     if isinstance(op, arith.TruncFOp) and result == bf16:
@@ -68,6 +74,17 @@ def compute(op: Operation, operands: Sequence[Array], float_type: Float = np.flo
         return np.asarray(function(*operands)).astype(dtype, copy=False)
 
 
+def _half_of_double(x: Array, target: Attribute) -> Array:
+    """The nearest number of half precision, by the odd one of both float32 around a float64."""
+    if target == f16:
+        return np.asarray(x.astype(np.float16))
+    near = x.astype(np.float32)
+    side = np.where(x > near, np.inf, -np.inf).astype(np.float32)
+    odd = np.where(near.view(np.uint32) & 1, near, np.nextafter(near, side))
+    keeps = (near == x) | ~np.isfinite(near)
+    return bfloat16.to_bfloat16(np.where(keeps, near, odd).astype(np.float32))
+
+
 Function: TypeAlias = Callable[..., Array]
 
 _erf = np.frompyfunc(python_math.erf, 1, 1)
@@ -78,12 +95,27 @@ def _round_half_away(x: Array) -> Array:
 
 
 def _divide_truncating(a: Array, b: Array) -> Array:
-    quotient = np.abs(a) // np.abs(b)
-    return np.asarray(np.where((a < 0) == (b < 0), quotient, -quotient))
+    up = (np.remainder(a, b) != 0) & ((a < 0) != (b < 0))
+    return np.asarray(np.floor_divide(a, b) + up)
+
+
+def _power_of_integers(x: Array, y: Array) -> Array:
+    """Products wrap around; a negative power is one of 1 or -1, and else 0."""
+    result, square = np.ones_like(x + y), x
+    for k in range(8 * x.dtype.itemsize - 1):
+        result = np.where((y >> k) & 1, result * square, result)
+        square = square * square
+    unit = np.where((x == 1) | (x == -1), np.where(y & 1, x, 1), 0)
+    return np.where(y < 0, unit, result)
+
+
+def _shifted_without_sign(x: Array, by: Array) -> Array:
+    unsigned = f"u{x.dtype.itemsize}"
+    return np.asarray((x.view(unsigned) >> by.view(unsigned)).view(x.dtype))
 
 
 def _without_sign(x: Array) -> Array:
-    return x.view(f"u{x.dtype.itemsize}")
+    return x if x.dtype == np.bool_ else x.view(f"u{x.dtype.itemsize}")
 
 
 def _same(x: Array) -> Array:
@@ -149,6 +181,8 @@ COMBINERS: Mapping[type[Operation], np.ufunc] = {
     arith.MuliOp: np.multiply,
     arith.MaxSIOp: np.maximum,
     arith.MinSIOp: np.minimum,
+    arith.MaxUIOp: np.maximum,
+    arith.MinUIOp: np.minimum,
 }
 """The operations that a reduction may fold with: associative and commutative."""
 
@@ -161,6 +195,12 @@ _FUNCTIONS: Mapping[type[Operation], Function] = {
     arith.DivSIOp: _divide_truncating,
     arith.FloorDivSIOp: np.floor_divide,
     arith.RemSIOp: np.fmod,
+    arith.DivUIOp: np.floor_divide,
+    arith.RemUIOp: np.fmod,
+    arith.ShRUIOp: _shifted_without_sign,
+    arith.UIToFPOp: _same,
+    arith.FPToUIOp: np.trunc,
+    math.IPowIOp: _power_of_integers,
     arith.AndIOp: np.bitwise_and,
     arith.OrIOp: np.bitwise_or,
     arith.XOrIOp: np.bitwise_xor,

@@ -36,7 +36,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, TensorType, i8
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, TensorType, i8, i32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
@@ -66,6 +66,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.target import AVX512, Target
+from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import copy_of
 from ncc.dialects.size import hint
@@ -129,6 +130,8 @@ def find(linalg_op: LinalgOp, in_lanes: bool) -> Split | str | None:
     data, weights = linalg_op.reads[pair[0]], linalg_op.reads[pair[1]]
     if not _is_int8(data.value) or not _is_int8(weights.value):
         return None
+    if element_of(linalg_op.op.results[0]) != i32:
+        return "its sums are no int32"
     if not isinstance(weights.value.owner, ConstantOp):
         return "its weights are computed"
     if not _has_lanes(linalg_op, weights):

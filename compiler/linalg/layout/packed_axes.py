@@ -12,7 +12,7 @@ from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.analysis.uses import producer_of, reader_of
-from ncc.dialects.element import BLOB_ELEMENTS
+from ncc.dialects.element import ELEMENTS
 
 
 class PackedAxes:
@@ -50,7 +50,7 @@ class PackedAxes:
 
     def _find(self, value: SSAValue) -> int | None:
         kind = value.type
-        if not isinstance(kind, TensorType) or kind.element_type not in BLOB_ELEMENTS.values():
+        if not isinstance(kind, TensorType) or kind.element_type not in ELEMENTS.values():
             return None
         owner = value.owner
         if isinstance(owner, GenericOp) and (axis := self.of_result(LinalgOp(owner))) is not None:

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, f32, i1
+from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, f64, i1
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -73,7 +73,8 @@ class _Lanes:
         self.op = op
         first, last = _constant(op.first), _constant(op.last)
         self.count = None if first is None or last is None else max(last - first, 0)
-        self.width = target.lanes
+        wide = any(r.type == f64 for inner in op.body.block.ops for r in inner.results)
+        self.width = max(target.lanes // 2, 1) if wide else target.lanes
         while self.count is not None and self.width >= 2 * max(self.count, 1):
             self.width //= 2
         self.spread: dict[SSAValue, SSAValue] = {}
@@ -81,7 +82,7 @@ class _Lanes:
         self.neutral = (
             []
             if self.reduction is None
-            else [self.wide(self._constant(self.reduction.neutral, f32))]
+            else [self.wide(self._constant(self.reduction.neutral, op.results[0].type))]
         )
 
     def write(self) -> None:
@@ -104,7 +105,7 @@ class _Lanes:
         if isinstance(self.op, ReduceOp) and self.reduction is not None:
             kind = {"kind": vector.CombiningKindAttr(self.reduction.across)}
             operands = [*combined, self.op.initial]
-            total = self._before(vector.ReductionOp, operands, f32, kind)
+            total = self._before(vector.ReductionOp, operands, self.op.result.type, kind)
             self.op.result.replace_all_uses_with(total)
 
     def _whole(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:

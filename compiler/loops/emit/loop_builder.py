@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial, reduce
-from math import inf
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf, vector
@@ -14,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, integers, segments
-from ncc.dialects.element import greatest, number, signless
+from ncc.dialects.element import number, signless
 from ncc.dialects.functions import private_function
 from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
@@ -101,8 +100,8 @@ class LoopBuilder:
     def _number(self, value: float, type: Attribute) -> SSAValue:
         """A number at the head of the function."""
         if (held := signless(type)) != type:
-            number = self.constant(greatest(type) if value == inf else max(value, 0), held)
-            return self._at_head(arith.BitcastOp, [number], type)
+            bits = self.constant(number(value, type).value.data, held)
+            return self._at_head(arith.BitcastOp, [bits], type)
         return self._at_head(arith.ConstantOp, [], type, {"value": _number(repr(value), type)})
 
     def _at_head(

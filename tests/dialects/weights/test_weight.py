@@ -28,7 +28,7 @@ from ncc.dialects.weights.derived import (
 )
 from ncc.dialects.weights.narrow import FixedPoint, Narrow, Scales, ShortFixedPoint
 from ncc.dialects.weights.sources import Random, Weights
-from ncc.dialects.weights.stored import Encoding, Stored
+from ncc.dialects.weights.stored import Encoding, Raw, Stored
 from ncc.dialects.weights.weight import WeightAttr
 
 
@@ -44,6 +44,9 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
     "weights",
     [
         Weights((2,), Stored("net.bin", 4, Encoding.FP16)),
+        Weights((2,), Raw("net.data", 4, "f8")),
+        WeightAttr.typed(np.array([True, False])).data,
+        WeightAttr.typed(np.array([2**62 + 1])).data,
         Narrow(Weights((2,), Stored("net.bin", 4, Encoding.FP16))).weights,
         FixedPoint(_counted(3, 2), (0,)).weights,
         ShortFixedPoint(_counted(3, 16), (0,)).weights,

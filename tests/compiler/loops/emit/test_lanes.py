@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects import scf, vector
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, f64, i32
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.lanes import widen
@@ -18,6 +18,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.statements import Code, Value
 from ncc.runtime.session import Model
 from tests.runnable import RUNNABLE
+from tests.typed import run
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 48]
 
@@ -221,3 +222,25 @@ def test_long_folds_do_not_wait(extent: int | None, target: Target, carried: lis
     widen(op.body.block, target)
     loops = [inner for inner in op.walk() if isinstance(inner, scf.ForOp)]
     assert [len(loop.results) for loop in loops] == carried
+
+
+@pytest.mark.parametrize("target", ["baseline", "avx2", "avx512"])
+def test_numbers_of_64_bits(target: str) -> None:
+    """Vectors of half as many lanes: sums and extrema, and what each lane writes."""
+    shape = (3, 37)
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        code = Code([x], [(shape, f64), ((3,), f64)])
+        (inside,), (out, sums) = code.inputs, code.results
+        with code.range(3) as j:
+            largest = code.largest(37, lambda k: inside[j, k], code.value(-1e300, f64))
+            with code.lanes(37) as k:
+                out[j, k] = code.exp(inside[j, k] - largest)
+            sums[j] = code.sum(37, lambda k: out[j, k])
+        return b.code(code.operation())
+
+    x = np.random.default_rng(0).standard_normal(shape)
+    powers, sums = run([(shape, f64)], write, [x], 2, target)
+    expected = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(powers, expected, rtol=1e-15)
+    np.testing.assert_allclose(sums, expected.sum(1), rtol=1e-14)

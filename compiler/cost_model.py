@@ -88,15 +88,6 @@ class CostModel:
     """The largest share of a window's elements that may be left: windows that overlap share
     elements in registers."""
 
-    # --- Row tiles ---
-    large_value: float = 0.75
-    """A value that takes at least this share of a second-level cache does not stay there by
-    itself."""
-    strip_share: float = 0.75
-    """The most of that cache that what one strip hands on may take, for each thread."""
-    strip_weights: int = 1 << 17
-    """Bytes of weights that may be read again for every strip."""
-
     # --- Groups ---
     full_along_rows: float = 0.75
     """The share of a core's multiply-adds that sums along rows of a plain image reach."""

@@ -17,7 +17,6 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.convolutions.bubble_up_slices import BubbleUpSlices
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
-from ncc.compiler.linalg.convolutions.compute_in_strips import ComputeInStrips
 from ncc.compiler.linalg.convolutions.conv1d_to_conv2d import Conv1dToConv2d
 from ncc.compiler.linalg.convolutions.join_phases import JoinPhases
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
@@ -86,7 +85,6 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         SumOverImages(),  # for windows that are larger than the image that they see
         SpaceToDepth(target),  # phases of an image of few channels become channels
         ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks
-        ComputeInStrips(target, threads),  # chains whose intermediate values exceed a cache
         PeelBorders(target, options.tiles),  # other convolutions read the network's input in place
         # Channels, then blocks of them.
         TransposeFactors(costs),  # neighbours in the result become neighbours in the operand

@@ -48,7 +48,6 @@ PASSES = {
         "ncc.compiler.linalg.convolutions.choose_convolution",
         "ChooseConvolution",
     ),
-    "compute-in-strips": ("ncc.compiler.linalg.convolutions.compute_in_strips", "ComputeInStrips"),
     "peel-borders": ("ncc.compiler.linalg.convolutions.peel_borders", "PeelBorders"),
     "transpose-factors": ("ncc.compiler.linalg.layout.transpose_factors", "TransposeFactors"),
     "part-groups": ("ncc.compiler.linalg.groups.part_groups", "PartGroups"),

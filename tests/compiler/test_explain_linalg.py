@@ -90,7 +90,6 @@ def test_every_explained_pass_says_what_it_is() -> None:
 
 SILENT = {
     "convert-ncnn-to-linalg": "it lowers each layer",
-    "compute-in-strips": "it weighs chains of operations against each other",
     "tile-and-fuse": "it does what another pass has decided",
 }
 """Passes that tell no decisions, and why."""

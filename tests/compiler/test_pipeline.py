@@ -22,6 +22,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation, stages
 from ncc.compiler.plan import Loop
 from ncc.compiler.stopwatch import Stopwatch
+from ncc.compiler.target import AVX512
 from ncc.dialects.weights.sources import Array
 from ncc.runtime import cpu
 from ncc.runtime.artifact import as_bytes
@@ -177,6 +178,40 @@ def test_equal_layers_share_a_kernel(tmp_path: Path) -> None:
     called = [kernel for kernel, layers in steps if any(name.startswith("c") for name in layers)]
     convolutions = [kernel for kernel in called if kernel.startswith("contraction")]
     assert len(convolutions) == 4 and len(set(convolutions[1:])) == 1
+
+
+WIDE = """7767517
+10 11
+Input data 0 1 data 0=96 1=96 2=3
+Convolution stem 1 1 data a 0=32 1=3 3=2 4=1 6=864 9=1
+Convolution expand 1 1 a b 0=96 1=1 6=3072 9=1
+ConvolutionDepthWise window 1 1 b c 0=96 1=3 4=1 6=864 7=96 9=1
+Convolution project 1 1 c d 0=32 1=1 6=3072
+Split s 1 2 d d0 d1
+Convolution tiles 1 1 d0 e 0=32 1=3 4=1 6=9216 9=1
+BinaryOp sum 2 1 e d1 f 0=0
+Pooling large 1 1 f g 0=0 1=3 2=2
+Pooling mean 1 1 g out 0=1 4=1
+"""
+
+
+@pytest.mark.parametrize("shape", [(3, 1024, 1024), (3, 1080, 1920)])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_images_have_as_much_code(
+    tmp_path: Path, threads: int, shape: tuple[int, ...]
+) -> None:
+    """What an image needs more of are iterations; the last ones of a loop may be smaller."""
+    path = tmp_path / "net.param"
+    path.write_text(WIDE)
+    small = Options(target=AVX512, num_threads=threads, random_weights=0)
+    counts = []
+    for options in (small, replace(small, input_shapes={"data": shape})):
+        compilation = Compilation(path, None, options)
+        loops = compilation.loops(*compilation.planned)
+        calls = [call for step in loops.steps for call in (step.of_iteration or [step])]
+        counts.append((len(calls), len(loops.units)))
+    before, after = counts
+    assert after[0] <= before[0] + 3 and after[1] <= before[1] + 3, counts
 
 
 @pytest.mark.parametrize("threads", [1, 2])

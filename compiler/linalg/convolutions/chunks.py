@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isqrt
 
-from ncc.compiler.linalg.convolutions.compute_in_strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.tiling import CALLS, Tiling
 from ncc.compiler.linalg.memory.loops import share_of, stays
 from ncc.compiler.linalg.memory.room import Room
@@ -30,6 +29,9 @@ FEWEST_TILES = 12
 
 BESIDE = 1 << 14
 """Bytes of constants beside the weights, at the most."""
+
+MOST_SHARES = 4
+"""Threads for which a chunk that they share grows: more have enough barriers to share the rest."""
 
 HARDLY_NOTICED = 0.8
 """Smaller chunks, for which memory has room, leave at least this part of the cycles to larger ones:

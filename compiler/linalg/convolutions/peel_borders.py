@@ -8,9 +8,6 @@
 A kernel can write its result into memory that has room for the border. But the caller owns the
 input: to pad it means to copy it, and only the few elements near the border need that.
 
-If the convolution is cut into strips, the inside of each strip reads the input in place. Its kernel
-prefetches one row ahead.
-
 Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums
 where a part gets another layout or schedule than the whole would have.
 """
@@ -55,7 +52,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 class PeelBorders(LinalgPattern["Peeling"]):
     """Compute the borders of convolutions of inputs separately; see the head of this file.
 
-    Inputs that fit the target's first-level cache are copied. Strips of larger inputs are not, even
+    Inputs that fit the target's first-level cache are copied. Slices of larger inputs are not, even
     small ones: they come from memory.
 
     halves: whether `SplitBf16` follows, which copies the elements of large windows with the border.

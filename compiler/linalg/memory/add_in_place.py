@@ -1,4 +1,4 @@
-"""Finds operands whose memory the result of a kernel may take, as in a residual sum.
+"""Lets the result of a kernel take the memory of an operand, as in a residual sum.
 
     %c = generic(%x, %w)                    sums, element by element
     %y = generic(%c + %r)                   %r is read at the element that is stored
@@ -6,24 +6,65 @@
 One thread computes each element, once, and reads no other element of %r. Several calls may make %y,
 each its own elements: those of a loop over tiles, and what stands behind the loop. Both values may
 have halos: the halo of one holds no element of the other.
+
+Needs: all steps in order.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import BlockArgument, Operation
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.memory.alive import touches
-from ncc.compiler.plan import Buffer, Call, Kind, Loop, Subview, calls_of
+from ncc.compiler.plan import (
+    AnyStep,
+    Buffer,
+    Call,
+    Halo,
+    Kind,
+    Loop,
+    Subview,
+    calls_of,
+    halos_of,
+    touched,
+)
 from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
 MOST_BESIDE = 1 / 8
 """How far two buffers may be shifted against each other, as a share of one: the extra memory."""
+
+Shared: TypeAlias = Mapping[Buffer, tuple[Buffer, int]]
+"""Buffers in the memory of another buffer: the distance between their beginnings, in bytes."""
+
+
+def add_in_place(steps: Sequence[AnyStep]) -> tuple[list[AnyStep], Shared]:
+    """The steps, and the buffers that take over the memory of others. Their halos are written
+    behind the step that takes it over, unless they are there already (`standing_halos`).
+    """
+    found = taken_over([step for step in steps if not isinstance(step, Halo)])
+    before = {new: (old, further) for old, new, further in found}
+    halos = halos_of(steps)
+    left: list[AnyStep] = []
+    memory: dict[Buffer, tuple[Buffer, int]] = {}
+    for step in steps:
+        if isinstance(step, Halo):
+            if step.subview.buffer not in before:
+                left.append(step)
+            continue
+        left.append(step)
+        for new in dict.fromkeys(touched(step)[1]):
+            if new in before and new not in memory:
+                old, further = before[new]
+                first, begin = memory.get(old, (old, 0))
+                memory[new] = first, begin + further
+                left += halos.get(new, [])
+    return left, memory
 
 
 def taken_over(steps: Sequence[Call | Loop]) -> Iterator[tuple[Buffer, Buffer, int]]:

@@ -30,11 +30,11 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import callee_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import contiguous, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.memory.add_in_place import Shared, add_in_place
 from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.linalg.memory.loops import loop_of
-from ncc.compiler.linalg.memory.move_up import Shared, move_up
 from ncc.compiler.linalg.memory.standing_halos import (
     BordersOf,
     borders_of,
@@ -82,7 +82,7 @@ def plan(
     placement = Placement(module, network)
     steps = list(_Steps(module, placement, threads, cache, costs).of(network))
     borders = borders_of(steps)
-    steps, memory = move_up(steps)
+    steps, memory = add_in_place(steps)
     constants = [buffer for buffer in placement.buffers if buffer.kind is Kind.CONSTANT]
     position = 0
     for buffer in constants:

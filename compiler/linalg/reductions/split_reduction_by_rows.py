@@ -4,9 +4,8 @@
                                                  y[c] += sum over r of s[r, c]
 
 There are more rows than blocks of channels, so that all threads have something to sum, and each
-sums the rows that it made. If the image is made in parts, a part's rows are summed directly behind
-it, while a cache has them. Rows do not depend on parts, so that for any number of parts and threads
-the bits are the same.
+sums the rows that it made. The rows are summed directly behind the operation that makes them, while
+a cache has them.
 
 Needs: the linalg level before groups, blocks of channels.  Breaks: the order of floating-point
 sums.
@@ -14,11 +13,10 @@ sums.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
@@ -88,29 +86,24 @@ class _ImageSum:
         return _ImageSum(op, rows, tuple(columns))
 
     def rewrite(self) -> None:
-        """Sum the rows of each part behind that part, and all of these sums here."""
+        """Sum each row behind the operation that makes them, and all of these sums here."""
         [image] = self.op.inputs
-        concat_op = image.owner
-        parts: Sequence[SSAValue] = [image]
-        if isinstance(concat_op, tensor.ConcatOp) and concat_op.dim.value.data == self.rows:
-            parts = concat_op.operands
-        sums = [self._sums(part) for part in parts]
+        rows = self._sums(image)
         b = builder_for(self.op)
-        rows = b.concat(sums, axis=0)
         row, *kept = b.loops_of(rows.shape)
         total = b.sum(kept, [row], rows[[row, *kept]], init=tensor_of(outs_of(self.op)))
         replace_op(self.op, b, total)
 
-    def _sums(self, part: SSAValue) -> Tensor:
-        """The sum of every row of a part of the image, directly behind that part."""
+    def _sums(self, value: SSAValue) -> Tensor:
+        """The sum of every row of an image."""
         b = builder_for(self.op)
-        image = tensor_of(part)
+        image = tensor_of(value)
         loops = b.loops_of(image.shape)
         columns = [loops[axis] for axis in self.columns]
         kept = [loop for axis, loop in enumerate(loops) if axis not in (self.rows, *self.columns)]
         sums = b.sum([loops[self.rows], *kept], columns, image[loops])
-        if isinstance(part.owner, Operation):
-            move_after(b, part)
+        if isinstance(value.owner, Operation):
+            move_after(b, value)
         else:
             move_before(b, self.op)
         return sums

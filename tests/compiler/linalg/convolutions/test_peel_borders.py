@@ -142,7 +142,7 @@ def test_only_what_lies_beside_the_border_is_padded(make_network: MakeNetwork) -
     assert sources == [(3, 2, 64), (3, 63, 2)]
 
 
-def test_a_strip_of_an_input_is_read_where_it_lies(make_network: MakeNetwork) -> None:
+def test_a_slice_of_an_input_is_read_where_it_lies(make_network: MakeNetwork) -> None:
     """Its rows would fit a cache, but come from as far away as the others."""
     write = convolution(3, 2, (1, 0, 1, 0))
     module = make_network([(3, 128, 64)], lambda b, x: write(b, b.cut(x, 1, 40, 49)))

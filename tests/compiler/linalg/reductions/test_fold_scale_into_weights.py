@@ -112,16 +112,16 @@ def test_weights_of_windows_are_scaled(products: Products) -> None:
 
 @pytest.mark.parametrize("outputs", [4, 48])
 def test_equal_weights_are_scaled_once(products: Products, outputs: int) -> None:
-    """Strips of rows are read by contractions that share their weights: they count together."""
+    """Parts of an image are read by contractions that share their weights: they count together."""
 
     def write(b: Builder, x: Tensor, s: Tensor) -> list[Tensor]:
         w = b.weight(WeightAttr(Weights((outputs, x.shape[0]), Random(7, 0, 0.1))))
-        strips = []
+        parts = []
         for first in (0, 6):
             rows = scaled(b, b.slice(x, [0, first, 0], [x.shape[0], 6, x.shape[2]]), s)
             o, y, z, i = b.loops(f"o y:6 z:{x.shape[2]} i")
-            strips.append(b.sum((o, y, z), (i,), rows[i, y, z] * w[o, i]))
-        return strips
+            parts.append(b.sum((o, y, z), (i,), rows[i, y, z] * w[o, i]))
+        return parts
 
     assert products(write) == [(outputs, 40)]
 

@@ -1,4 +1,4 @@
-"""Images are summed row by row where they are large, behind the part that makes the row."""
+"""Images are summed row by row where they are large, behind the operation that makes them."""
 
 from __future__ import annotations
 
@@ -54,18 +54,8 @@ def test_rows_first(sums: Summed) -> None:
     assert sums(of_plain_channels, (3, 224, 224)) == [(224, 3), (3,)]
 
 
-def test_rows_of_strips(sums: Summed) -> None:
-    """However the image is made, its rows are summed for themselves."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        strips = [doubled(b, b.cut(x, 1, begin, end)) for begin, end in ((0, 32), (32, 48))]
-        return pooled(b, b.concat(strips, axis=1))
-
-    assert sums(write, LARGE) == [(32, 2, 16), (16, 2, 16), (2, 16)]
-
-
-def test_a_joint_of_channels_is_no_strip(sums: Summed) -> None:
-    """Its parts have all rows."""
+def test_rows_of_a_concat(sums: Summed) -> None:
+    """They are summed as those of any other image."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return pooled(b, b.concat([doubled(b, x), x], axis=0))

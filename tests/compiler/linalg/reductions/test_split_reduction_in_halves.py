@@ -215,13 +215,13 @@ def test_what_stays_whole(
     assert halves(split(write, shape)) == 0
 
 
-@pytest.mark.parametrize(("strips", "split_ones"), [(1, 1), (2, 2), (4, 0)])
-def test_strips_of_an_image_count_together(split: Split, strips: int, split_ones: int) -> None:
-    """How high they are is no reason: several threads have higher ones, and the same bits."""
+@pytest.mark.parametrize(("parts", "split_ones"), [(1, 1), (2, 2), (4, 0)])
+def test_parts_of_an_image_count_together(split: Split, parts: int, split_ones: int) -> None:
+    """How large they are is no reason."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         weights = drawn(b, 3, x.shape[0], 16, 16)
-        each = [pointwise(b, depthwise(b, x), 3, weights) for _ in range(strips)]
+        each = [pointwise(b, depthwise(b, x), 3, weights) for _ in range(parts)]
         return b.concat(each, axis=1)
 
     assert halves(split(write, IMAGE)) == split_ones

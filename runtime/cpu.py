@@ -60,7 +60,8 @@ _BITS: Mapping[tuple[int, int, int], Mapping[int, str]] = {
 _YMM_STATE = 0b110
 _ZMM_STATE = 0b1110_0110
 _TILE_STATE = 0b11 << 17
-_OSXSAVE = 27
+OSXSAVE = 27
+"""The bit of leaf 1, ecx: the system saves registers by xsave, and lets programs ask which."""
 
 _BASELINE = frozenset({"cmov", "mmx", "sse", "sse2"})
 _AVX2 = _BASELINE | {
@@ -96,6 +97,8 @@ _TWO_WIDE_UNITS = {0x55, 0x6A, 0x6C}
 _SYS_ARCH_PRCTL = 158
 _ARCH_REQ_XCOMP_PERM = 0x1023
 _XFEATURE_XTILEDATA = 18
+TILES_REQUEST = _SYS_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XFEATURE_XTILEDATA
+"""The system call that asks Linux for the use of AMX tiles, with its arguments."""
 
 
 def is_x86_64() -> bool:
@@ -127,7 +130,7 @@ class _Processor:
 
     def saved_state(self) -> int:
         """XCR0; 0 when the operating system does not use it (xgetbv would trap)."""
-        if not self.leaf(1)[_ECX] >> _OSXSAVE & 1:
+        if not self.leaf(1)[_ECX] >> OSXSAVE & 1:
             return 0
         return int(self._xgetbv(0))
 
@@ -173,6 +176,24 @@ def _state_of(feature: str) -> int:
     return 0
 
 
+def saved_state_of(features: Iterable[str]) -> int:
+    """The bits of XCR0 that must be set for all of some features to be usable."""
+    state = 0
+    for feature in features:
+        state |= _state_of(feature)
+    return state
+
+
+def words_of(features: Iterable[str]) -> list[tuple[int, int, int, int]]:
+    """Where cpuid tells of some features of x86-64: leaf, subleaf, register and bits of it."""
+    needed = frozenset(features)
+    words = (
+        (*place, sum(1 << bit for bit, name in names.items() if name in needed))
+        for place, names in _BITS.items()
+    )
+    return [word for word in words if word[3]]
+
+
 def widest_target() -> str | None:
     """The first of TARGETS whose instructions are all here; None on a foreign machine."""
     return next((name for name, needed in TARGETS.items() if needed <= features()), None)
@@ -187,8 +208,7 @@ def allow_tiles() -> bool:
     if "amx_tile" not in features():
         return False
     libc = ctypes.CDLL(None)
-    request = (ctypes.c_long(n) for n in (_SYS_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM))
-    return int(libc.syscall(*request, ctypes.c_long(_XFEATURE_XTILEDATA))) == 0
+    return int(libc.syscall(*map(ctypes.c_long, TILES_REQUEST))) == 0
 
 
 def cores() -> int:

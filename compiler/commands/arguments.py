@@ -279,6 +279,12 @@ def files(param: str, bin: str | None) -> tuple[str, str]:
     return param, bin or default_bin_path(param)
 
 
+def chosen(names: Iterable[str]) -> list[str]:
+    """The options among some that the command line has, by the names of their parameters."""
+    context, default = click.get_current_context(), click.core.ParameterSource.DEFAULT
+    return [name for name in names if context.get_parameter_source(name) is not default]
+
+
 def signature(binding: Binding) -> str:
     """One input or output in a line."""
     rows = " (rows: at most)" if binding.dynamic else ""

@@ -21,7 +21,14 @@ from ncc.compiler.commands.arguments import (
     refuse_to_replace,
     signature,
 )
-from ncc.compiler.commands.emit import SUFFIXES, completed_levels, emit_levels, levels
+from ncc.compiler.commands.emit import (
+    LIBRARY,
+    SUFFIXES,
+    completed_levels,
+    emit_levels,
+    levels,
+)
+from ncc.compiler.commands.library import OF_A_LIBRARY, emit_library
 from ncc.runtime.draft import place_of
 
 
@@ -37,8 +44,9 @@ from ncc.runtime.draft import place_of
     type=levels,
     metavar="LEVEL,...",
     shell_complete=completed_levels,
-    help=f"Write {', '.join(SUFFIXES)}.",
+    help=f"Write {', '.join(SUFFIXES)}; or {LIBRARY}, a library for C.",
 )
+@OF_A_LIBRARY
 @click.option(
     "--dump",
     type=FilePath(file_okay=False),
@@ -69,13 +77,17 @@ def compile_command(
     shapes: Shapes,
     outputs: tuple[str, ...],
     timing: bool,
+    name: str | None,
+    weights: str | None,
     **options: Any,
 ) -> None:
     """Compile PARAM with its weights BIN (the .bin beside it) into one file.
 
     The file (-o, by default the .ncc beside PARAM) holds code, weights and signature: `ncc run` and
     `ncc.load` need nothing else. With --emit, ncc writes levels of the compilation instead: to
-    stdout, or to the file or folder that -o names. With --dump, it writes the IR after each pass.
+    stdout, or to the file or folder that -o names. With --emit=lib, it writes a library for C into
+    the folder that -o names, also of a PARAM that is a .ncc. With --dump, it writes the IR after
+    each pass.
     """
     from ncc.compiler.driver.compile import compile_file
     from ncc.compiler.options import TILES_LEVEL, Options
@@ -91,12 +103,19 @@ def compile_command(
         for line in dumped(param, bin, Path(dump), options):
             click.echo(line)
         return
+    stopwatch = Stopwatch()
+    if emit == (LIBRARY,):
+        emit_library(param, bin, name, weights, out, options, stopwatch)
+        if timing:
+            click.echo("\n".join(timing_lines(stopwatch.seconds)))
+        return
+    if name is not None or weights is not None:
+        raise click.UsageError(f"--name and --weights are for --emit={LIBRARY}")
     if emit is not None:
         emit_levels(param, bin, emit, stem(param), out, options)
         return
     if out == "-":
         raise click.UsageError("a compiled model is a file, whose name -o tells")
-    stopwatch = Stopwatch()
     path = Path(out) if out is not None else Path(param).parent / (stem(param) + ".ncc")
     place_of(out or path)  # reports an error before the compilation
     with progress(f"compiling {param}"):

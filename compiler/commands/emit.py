@@ -24,16 +24,23 @@ SUFFIXES = {
 }
 """The ending of each level's file."""
 
+LIBRARY = "lib"
+"""In place of levels: the compiled model as a library."""
+
 
 def levels(text: str) -> tuple[str, ...]:
     """ncnn,llvm"""
-    return tuple(one_of(SUFFIXES, level) for level in dict.fromkeys(text.split(",")))
+    names = tuple(dict.fromkeys(text.split(",")))
+    if LIBRARY in names and len(names) > 1:
+        raise click.BadParameter(f"{LIBRARY} stands alone: it is no level but several files")
+    return tuple(one_of((*SUFFIXES, LIBRARY), name) for name in names)
 
 
 def completed_levels(_context: object, _parameter: object, incomplete: str) -> list[str]:
     """Complete a list of levels in a shell."""
     before, comma, begun = incomplete.rpartition(",")
-    return [before + comma + level for level in SUFFIXES if level.startswith(begun)]
+    choices = SUFFIXES if comma else (*SUFFIXES, LIBRARY)
+    return [before + comma + level for level in choices if level.startswith(begun)]
 
 
 def emit_levels(

@@ -16,6 +16,7 @@ from ncc.compiler.commands.arguments import (
     REREAD_PARAM,
     Range,
     Shapes,
+    chosen,
     echo_json,
     files,
     named_blob,
@@ -105,18 +106,12 @@ def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str,
     """The model in a .ncc file. Only the number of threads is still open."""
     from ncc.runtime.session import Model
 
-    context = click.get_current_context()
-    chosen = [
-        name
-        for name in ("opt_level", "target", "input_types", "random_weights")
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-    ]
-    if bin is not None or shapes or chosen:
+    settled = ("opt_level", "target", "input_types", "random_weights")
+    if bin is not None or shapes or chosen(settled):
         raise click.UsageError(
             f"{path} is compiled: weights, shapes, types, -O and target are settled"
         )
-    asked = context.get_parameter_source("num_threads") is not click.core.ParameterSource.DEFAULT
-    return Model.load(path, options["num_threads"] if asked else None)
+    return Model.load(path, options["num_threads"] if chosen(["num_threads"]) else None)
 
 
 def told_of_random(names: Sequence[str]) -> str:

@@ -24,6 +24,9 @@ TRIPLE = "x86_64-unknown-linux-gnu"
 USUAL = 2
 """The effort of LLVM's code generator, from 0 to 3."""
 
+_DECLARED = re.compile(r"^(?:declare .*?)?@([\w.]+)(?:\(| = external )", re.MULTILINE)
+"""Functions and data of other objects, in the text."""
+
 _one_at_a_time = RLock()
 
 
@@ -37,7 +40,7 @@ def emit_object(text: str, target: Target, effort: int = USUAL) -> bytes:
     """
     image = _emitted(text, target, effort)
     if needed := undefined_symbols(image):
-        declared = re.findall(r"^declare .*?@([\w.]+)\(", text, re.MULTILINE)
+        declared = _DECLARED.findall(text)
         if missing := needed.difference(declared):
             names = ", ".join(sorted(missing))
             raise CompilerBug(f"compiled code calls {names}", pass_name=STAGE, dump=text)

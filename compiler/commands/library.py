@@ -1,0 +1,90 @@
+"""`ncc compile --emit=lib`: writes a network as a library for C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ncc.compiler.commands.arguments import all_of, chosen, progress, signature
+from ncc.runtime.artifact import Artifact
+from ncc.runtime.draft import place_of
+from ncc.runtime.file_kinds import is_compiled
+
+if TYPE_CHECKING:
+    from ncc.compiler.stopwatch import Stopwatch
+
+EMBEDDED, IN_A_FILE = "embedded", "file"
+
+OF_A_LIBRARY = all_of(
+    click.option(
+        "--name",
+        metavar="NAME",
+        help="With --emit=lib: what names of the library begin with. Default: the name of PARAM.",
+    ),
+    click.option(
+        "--weights",
+        type=click.Choice([EMBEDDED, IN_A_FILE]),
+        metavar="WHERE",
+        help="With --emit=lib: embedded (in the library, the default), or file (beside it).",
+    ),
+)
+"""The options of a library alone."""
+
+_SETTLED = (
+    "opt_level", "num_threads", "target", "input_types", "random_weights", "shapes", "outputs",
+    "tuned", "timing",
+)  # fmt: skip
+"""The options that a compiled model has no use for."""
+
+
+def emit_library(
+    param: str,
+    bin: str | None,
+    name: str | None,
+    weights: str | None,
+    out: str | None,
+    options: Mapping[str, Any],
+    stopwatch: Stopwatch,
+) -> None:
+    """Write the library of a network, or of a compiled model, into a folder."""
+    from ncc.compiler.library.make import write_library
+    from ncc.compiler.library.signature import identifier, name_of
+
+    stem = Path(param).name.removesuffix(".bin").removesuffix(".param").removesuffix(".ncc")
+    called = identifier(stem) if name is None else name_of(name)
+    if out == "-":
+        raise click.UsageError("a library is several files, whose folder -o tells")
+    folder = Path(param).parent / stem if out is None else Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise click.UsageError(f"{folder} is a file: -o names the folder of the library")
+    place_of(folder.parent / f"{called}.h")  # reports an error before the compilation
+    with TemporaryDirectory(prefix=".ncc-", dir=folder.parent) as beside:
+        artifact = compiled(param, bin, Path(beside, "model.ncc"), options, stopwatch)
+        embedded = weights != IN_A_FILE
+        written = write_library(artifact, folder, called, version("ncnn-compiler"), embedded)
+    click.echo(f"{folder}: {', '.join(path.name for path in written)} for {artifact.target}")
+    for binding in artifact.inputs:
+        click.echo(f"  input   {signature(binding)}")
+    for binding in artifact.outputs:
+        click.echo(f"  output  {signature(binding)}")
+
+
+def compiled(
+    param: str, bin: str | None, draft: Path, options: Mapping[str, Any], stopwatch: Stopwatch
+) -> Artifact:
+    """The compiled model in a file, or of a network, which is compiled into the draft."""
+    if is_compiled(param):
+        if bin is not None or chosen(_SETTLED):
+            raise click.UsageError(f"{param} is compiled: all other choices are settled")
+        return Artifact.load(param, any_cpu=True)
+    from ncc.compiler.driver.compile import compile_file
+    from ncc.compiler.options import Options
+
+    with progress(f"compiling {param}"):
+        compile_file(param, bin, Options.of(**options), draft, stopwatch)
+    return Artifact.load(draft, any_cpu=True)

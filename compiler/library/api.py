@@ -1,0 +1,247 @@
+"""LLVM text of the functions that need no C library: memory and threads are the caller's.
+
+`ncc.compiler.library.header` says what they do. `@api.` stands before the names of functions that
+a header declares.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from string import Template
+
+from ncc.compiler.library.layout import BUSY, HEAD_BYTES, TABLE, THREADS, Layout, head
+from ncc.runtime.artifact import (
+    ARENA_BUFFER,
+    FIRST_BUFFER,
+    STATE_BUFFER,
+    WEIGHTS_BUFFER,
+    Artifact,
+)
+from ncc.runtime.threads import POOL_THREADS
+
+EBUSY, EINVAL, ERANGE = 16, 22, 34
+"""Numbers of errors, as Linux has them on all machines."""
+
+WEIGHTS_SYMBOL = "ncc_weights"
+"""The weights in the library, if there are any."""
+
+_CHECKS = """
+$own_weights
+@head = internal constant [$head_words x i64] [$head], align 8
+
+define i64 @api.bytes(i32 %threads) nounwind {
+  %less = sub i32 %threads, 1
+  %wrong = icmp uge i32 %less, $most_threads
+  %wide = zext i32 %threads to i64
+  %lines = mul i64 %wide, $thread_bytes
+  %all = add i64 %lines, $bytes
+  %bytes = select i1 %wrong, i64 0, i64 %all
+  ret i64 %bytes
+}
+
+; The weights behind their head; null for those of another network.
+define internal ptr @weights_of(ptr %given) nounwind {
+entry:
+  %is.own = icmp eq ptr %given, null
+  %head = select i1 %is.own, ptr $own, ptr %given
+  %address = ptrtoint ptr %head to i64
+  %low = and i64 %address, 63
+  %aligned = icmp eq i64 %low, 0
+  %given.some = icmp ne ptr %head, null
+  %readable = and i1 %aligned, %given.some
+  br i1 %readable, label %look, label %no
+look:
+  %n = phi i64 [ 0, %entry ], [ %next, %same ]
+  %at = getelementptr i64, ptr %head, i64 %n
+  %known.at = getelementptr i64, ptr @head, i64 %n
+  %word = load i64, ptr %at, align 8
+  %known = load i64, ptr %known.at, align 8
+  %equal = icmp eq i64 %word, %known
+  br i1 %equal, label %same, label %no
+same:
+  %next = add i64 %n, 1
+  %more = icmp ult i64 %next, $head_words
+  br i1 %more, label %look, label %yes
+yes:
+  %weights = getelementptr i8, ptr %head, i64 $head_bytes
+  ret ptr %weights
+no:
+  ret ptr null
+}
+
+define i32 @api.check(ptr %given, i32 %threads) nounwind {
+  %bytes = call i64 @api.bytes(i32 %threads)
+  %weights = call ptr @weights_of(ptr %given)
+  %wrong.threads = icmp eq i64 %bytes, 0
+  %wrong.weights = icmp eq ptr %weights, null
+  %weights.error = select i1 %wrong.weights, i32 $EINVAL, i32 0
+  %error = select i1 %wrong.threads, i32 $ERANGE, i32 %weights.error
+  ret i32 %error
+}
+"""
+
+_INIT = """
+define ptr @api.init(ptr %memory, ptr %given, i32 %threads) nounwind {
+entry:
+  %error = call i32 @api.check(ptr %given, i32 %threads)
+  %address = ptrtoint ptr %memory to i64
+  %low = and i64 %address, 63
+  %aligned = icmp eq i64 %low, 0
+  %some = icmp ne ptr %memory, null
+  %fits = icmp eq i32 %error, 0
+  %usable = and i1 %aligned, %some
+  %good = and i1 %usable, %fits
+  br i1 %good, label %take, label %no
+take:
+  %bytes = call i64 @api.bytes(i32 %threads)
+  br label %clear
+clear:
+  %at = phi i64 [ 0, %take ], [ %next, %clear ]
+  %line = getelementptr i8, ptr %memory, i64 %at
+  store <8 x i64> zeroinitializer, ptr %line, align 64
+  %next = add i64 %at, 64
+  %more = icmp ult i64 %next, %bytes
+  br i1 %more, label %clear, label %fill
+fill:
+  %weights = call ptr @weights_of(ptr %given)
+  %wide = zext i32 %threads to i64
+  %pool.threads = getelementptr i8, ptr %memory, i64 $pool_threads
+  store i64 %wide, ptr %pool.threads, align 8
+  %threads.at = getelementptr i8, ptr %memory, i64 $threads
+  store i64 %wide, ptr %threads.at, align 8
+  %state = getelementptr i8, ptr %memory, i64 $state
+  %lines = mul i64 %wide, $thread_bytes
+  %arena.at = add i64 %lines, $arena
+  %arena = getelementptr i8, ptr %memory, i64 %arena.at
+  %state.slot = getelementptr i8, ptr %memory, i64 $state_slot
+  store ptr %state, ptr %state.slot, align 8
+  %arena.slot = getelementptr i8, ptr %memory, i64 $arena_slot
+  store ptr %arena, ptr %arena.slot, align 8
+  %weights.slot = getelementptr i8, ptr %memory, i64 $weights_slot
+  store ptr %weights, ptr %weights.slot, align 8
+  ret ptr %memory
+no:
+  ret ptr null
+}
+"""
+
+_RUN = """
+declare void @ncc_run_alone(ptr)
+declare void @ncc_launch(ptr, ptr)
+
+define i32 @api.run(ptr %net$arguments) nounwind {
+entry:
+$negative
+  br i1 %negative, label %wrong, label %ask
+ask:
+  %busy = getelementptr i8, ptr %net, i64 $busy
+  %swap = cmpxchg ptr %busy, i32 0, i32 1 acquire monotonic
+  %is.free = extractvalue { i32, i1 } %swap, 1
+  br i1 %is.free, label %go, label %later
+go:
+$stores
+  %table = getelementptr i8, ptr %net, i64 $table
+  %threads.at = getelementptr i8, ptr %net, i64 $threads
+  %threads = load i64, ptr %threads.at, align 8
+  %alone = icmp eq i64 %threads, 1
+  br i1 %alone, label %one, label %many
+one:
+  call void @ncc_run_alone(ptr %table)
+  br label %done
+many:
+  call void @ncc_launch(ptr %net, ptr %table)
+  br label %done
+done:
+  store atomic i32 0, ptr %busy release, align 4
+  ret i32 0
+later:
+  ret i32 $EBUSY
+wrong:
+  ret i32 $EINVAL
+}
+"""
+
+_WORK = """
+declare void @ncc_worker(ptr, i64)
+declare void @ncc_stop(ptr)
+
+define i32 @api.work(ptr %net, i32 %thread) nounwind {
+  %threads.at = getelementptr i8, ptr %net, i64 $threads
+  %threads = load i64, ptr %threads.at, align 8
+  %others = sub i64 %threads, 1
+  %wide = sext i32 %thread to i64
+  %number = sub i64 %wide, 1
+  %good = icmp ult i64 %number, %others
+  br i1 %good, label %work, label %wrong
+work:
+  call void @ncc_worker(ptr %net, i64 %wide)
+  ret i32 0
+wrong:
+  ret i32 $EINVAL
+}
+
+define void @api.quit(ptr %net) nounwind {
+  call void @ncc_stop(ptr %net)
+  ret void
+}
+"""
+
+
+def api_text(artifact: Artifact, embedded: bool, symbols: Mapping[str, str]) -> str:
+    """The functions that need no C library. symbols: their names in objects."""
+    layout, words = Layout(artifact), head(artifact)
+    slot = {n: TABLE + 8 * n for n in (STATE_BUFFER, ARENA_BUFFER, WEIGHTS_BUFFER)}
+    own = f"@{WEIGHTS_SYMBOL} = external dso_local constant i8, align {HEAD_BYTES}"
+    numbers = struct.unpack(f"<{len(words) // 8}q", words)
+    text = Template(_CHECKS + _INIT + _RUN + _WORK).substitute(
+        EBUSY=EBUSY, EINVAL=EINVAL, ERANGE=ERANGE,
+        busy=BUSY, threads=THREADS, table=TABLE, pool_threads=POOL_THREADS,
+        own_weights=own if embedded else "", own=f"@{WEIGHTS_SYMBOL}" if embedded else "null",
+        head=", ".join(f"i64 {n}" for n in numbers), head_words=len(numbers),
+        head_bytes=HEAD_BYTES, most_threads=artifact.threads,
+        bytes=layout.size(0), thread_bytes=layout.size(1) - layout.size(0),
+        state=layout.state_at, arena=layout.arena_at(0),
+        state_slot=slot[STATE_BUFFER], arena_slot=slot[ARENA_BUFFER],
+        weights_slot=slot[WEIGHTS_BUFFER],
+        arguments="".join(f", {one}" for one in _arguments(layout)),
+        negative="\n".join(_negative(layout)), stores="\n".join(_stores(layout)),
+    )  # fmt: skip
+    return with_symbols(text, symbols)
+
+
+def with_symbols(text: str, symbols: Mapping[str, str]) -> str:
+    """The text with the names in objects of the functions that a header declares."""
+    return re.sub(r"@api\.(\w+)", lambda found: f"@{symbols[found[1]]}", text)
+
+
+def _arguments(layout: Layout) -> Iterator[str]:
+    """What `run` takes: inputs, counters, outputs."""
+    yield from (f"ptr %input{n}" for n in range(len(layout.artifact.inputs)))
+    yield from (f"i64 %counter{n}" for n in range(layout.counters))
+    yield from (f"ptr %output{n}" for n in range(len(layout.artifact.outputs)))
+
+
+def _negative(layout: Layout) -> Iterator[str]:
+    """Whether a counter is negative, as %negative: all of them or-ed have the sign of any."""
+    last = "0"
+    for n in range(layout.counters):
+        yield f"  %signs{n} = or i64 {last}, %counter{n}"
+        last = f"%signs{n}"
+    yield f"  %negative = icmp slt i64 {last}, 0"
+
+
+def _stores(layout: Layout) -> Iterator[str]:
+    """Write what `run` takes to the table, and counters to their place."""
+    buffers = [f"%input{n}" for n in range(len(layout.artifact.inputs))]
+    if layout.counters:
+        yield f"  %counters = getelementptr i8, ptr %net, i64 {layout.counters_at}"
+        for n in range(layout.counters):
+            yield f"  %counter{n}.at = getelementptr i64, ptr %counters, i64 {n}"
+            yield f"  store i64 %counter{n}, ptr %counter{n}.at, align 8"
+        buffers.append("%counters")
+    buffers += [f"%output{n}" for n in range(len(layout.artifact.outputs))]
+    for n, buffer in enumerate(buffers, FIRST_BUFFER):
+        yield f"  %slot{n} = getelementptr i8, ptr %net, i64 {TABLE + 8 * n}"
+        yield f"  store ptr {buffer}, ptr %slot{n}, align 8"

@@ -1,0 +1,172 @@
+"""LLVM text of the functions that take memory and threads from the C library.
+
+They are a member of their own in a static library: a linker leaves it out, and the C library with
+it, where no program calls them. `nonlazybind` has the code call through the table of addresses,
+which a shared object needs no stubs for.
+
+Behind the memory of a network there is a record for each thread that was started:
+    ptr +0 the network    i32 +8 the number of the thread    i64 +16 its handle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from string import Template
+
+from ncc.compiler.library.api import with_symbols
+from ncc.compiler.library.layout import STARTED, THREADS
+
+HUGE_PAGE = 2 << 20
+_MADV_HUGEPAGE = 14
+_RECORD_BYTES = 32
+
+C_LIBRARY = ("posix_memalign", "free", "madvise", "pthread_create", "pthread_join")
+"""The functions that are called."""
+
+_TEXT = """
+declare i32 @posix_memalign(ptr, i64, i64) nonlazybind
+declare void @free(ptr) nonlazybind
+declare i32 @madvise(ptr, i64, i32) nonlazybind
+declare i32 @pthread_create(ptr, ptr, ptr, ptr) nonlazybind
+declare i32 @pthread_join(i64, ptr) nonlazybind
+declare i64 @api.bytes(i32)
+declare i32 @api.check(ptr, i32)
+declare ptr @api.init(ptr, ptr, i32)
+declare i32 @api.supported()
+declare i32 @api.work(ptr, i32)
+declare void @api.quit(ptr)
+
+define internal ptr @start(ptr %record) nounwind {
+  %net = load ptr, ptr %record, align 8
+  %number.at = getelementptr i8, ptr %record, i64 8
+  %number = load i32, ptr %number.at, align 8
+  %error = call i32 @api.work(ptr %net, i32 %number)
+  ret ptr null
+}
+
+; The record of a thread.
+define internal ptr @record(ptr %net, i32 %number) nounwind {
+  %first.at = getelementptr i8, ptr %net, i64 $started
+  %first = load ptr, ptr %first.at, align 8
+  %before = sub i32 %number, 1
+  %wide = zext i32 %before to i64
+  %offset = mul i64 %wide, $record_bytes
+  %record = getelementptr i8, ptr %first, i64 %offset
+  ret ptr %record
+}
+
+; Memory for a network with so many threads; null if there is none.
+define internal ptr @memory(i32 %threads) nounwind {
+  %memory.at = alloca ptr, align 8
+  %bytes = call i64 @api.bytes(i32 %threads)
+  %wide = zext i32 %threads to i64
+  %records = mul i64 %wide, $record_bytes
+  %all = add i64 %bytes, %records
+  %is.large = icmp uge i64 %all, $huge_page
+  %alignment = select i1 %is.large, i64 $huge_page, i64 64
+  %error = call i32 @posix_memalign(ptr %memory.at, i64 %alignment, i64 %all)
+  %failed = icmp ne i32 %error, 0
+  br i1 %failed, label %no, label %taken
+taken:
+  %memory = load ptr, ptr %memory.at, align 8
+  br i1 %is.large, label %advise, label %yes
+advise:
+  %ignored = call i32 @madvise(ptr %memory, i64 %all, i32 $hugepage)
+  br label %yes
+yes:
+  ret ptr %memory
+no:
+  ret ptr null
+}
+
+; Ends the threads before number %end, and gives back the memory.
+define internal void @end(ptr %net, i32 %end) nounwind {
+entry:
+  call void @api.quit(ptr %net)
+  br label %look
+look:
+  %n = phi i32 [ 1, %entry ], [ %next, %join ]
+  %over = icmp sge i32 %n, %end
+  br i1 %over, label %done, label %join
+join:
+  %record = call ptr @record(ptr %net, i32 %n)
+  %handle.at = getelementptr i8, ptr %record, i64 16
+  %handle = load i64, ptr %handle.at, align 8
+  %ignored = call i32 @pthread_join(i64 %handle, ptr null)
+  %next = add i32 %n, 1
+  br label %look
+done:
+  call void @free(ptr %net)
+  ret void
+}
+
+define ptr @api.create(ptr %weights, i32 %threads) nounwind {
+entry:
+  %can = call i32 @api.supported()
+  %cannot = icmp eq i32 %can, 0
+  br i1 %cannot, label %no, label %check
+check:
+  %error = call i32 @api.check(ptr %weights, i32 %threads)
+  %wrong = icmp ne i32 %error, 0
+  br i1 %wrong, label %no, label %take
+take:
+  %memory = call ptr @memory(i32 %threads)
+  %none = icmp eq ptr %memory, null
+  br i1 %none, label %no, label %init
+init:
+  %net = call ptr @api.init(ptr %memory, ptr %weights, i32 %threads)
+  %bytes = call i64 @api.bytes(i32 %threads)
+  %first = getelementptr i8, ptr %net, i64 %bytes
+  %first.at = getelementptr i8, ptr %net, i64 $started
+  store ptr %first, ptr %first.at, align 8
+  br label %look
+look:
+  %n = phi i32 [ 1, %init ], [ %next, %started ]
+  %over = icmp sge i32 %n, %threads
+  br i1 %over, label %yes, label %start
+start:
+  %record = call ptr @record(ptr %net, i32 %n)
+  store ptr %net, ptr %record, align 8
+  %number.at = getelementptr i8, ptr %record, i64 8
+  store i32 %n, ptr %number.at, align 8
+  %handle.at = getelementptr i8, ptr %record, i64 16
+  %failure = call i32 @pthread_create(ptr %handle.at, ptr null, ptr @start, ptr %record)
+  %failed = icmp ne i32 %failure, 0
+  br i1 %failed, label %undo, label %started
+started:
+  %next = add i32 %n, 1
+  br label %look
+yes:
+  ret ptr %net
+undo:
+  call void @end(ptr %net, i32 %n)
+  ret ptr null
+no:
+  ret ptr null
+}
+
+define void @api.destroy(ptr %net) nounwind {
+  %none = icmp eq ptr %net, null
+  br i1 %none, label %done, label %some
+some:
+  %threads.at = getelementptr i8, ptr %net, i64 $threads
+  %threads = load i64, ptr %threads.at, align 8
+  %number = trunc i64 %threads to i32
+  call void @end(ptr %net, i32 %number)
+  ret void
+done:
+  ret void
+}
+"""
+
+
+def host_text(symbols: Mapping[str, str]) -> str:
+    """The functions that need the C library. symbols: the names in objects of all functions."""
+    text = Template(_TEXT).substitute(
+        started=STARTED,
+        threads=THREADS,
+        huge_page=HUGE_PAGE,
+        hugepage=_MADV_HUGEPAGE,
+        record_bytes=_RECORD_BYTES,
+    )
+    return with_symbols(text, symbols)

@@ -1,0 +1,199 @@
+"""C programs for tests: that run a network of a library on arrays, and how they are compiled."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.compiler.library.make import write_library
+from ncc.compiler.library.signature import Argument, Signature
+from ncc.runtime.artifact import Artifact
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+CC = shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler (cc)")
+CXX = shutil.which("c++")
+VERSION = "0.0"
+
+WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
+STATIC, SHARED = "static", "shared"
+
+_MAIN = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "%(net)s.h"
+
+/* THREADS RUNS INPUTS OUTPUTS [WEIGHTS]: counters and inputs from one file, outputs to another. */
+static void *some(size_t bytes) { void *p = malloc(bytes + 1); if (!p) exit(90); return p; }
+static void get(FILE *file, void *to, size_t bytes) {
+  if (fread(to, 1, bytes, file) != bytes) exit(91);
+}
+static void put(FILE *file, const void *from, size_t bytes) {
+  if (fwrite(from, 1, bytes, file) != bytes) exit(92);
+}
+
+int main(int count, char **words) {
+  FILE *file = fopen(words[3], "rb");
+  const void *weights = NULL;
+  if (!file) return 93;
+  if (count > 5) {
+    int opened = open(words[5], O_RDONLY);
+    weights = mmap(NULL, %(NET)s_WEIGHTS_BYTES, PROT_READ, MAP_PRIVATE, opened, 0);
+    if (weights == MAP_FAILED) return 94;
+  }
+%(allocate)s
+  fclose(file);
+  %(net)s *net = %(net)s_create(weights, atoi(words[1]));
+  if (!net) return 95;
+  for (int run = 0; run < atoi(words[2]); run++) {
+    int error = %(net)s_run(%(arguments)s);
+    if (error) return error;
+  }
+  %(net)s_destroy(net);
+  file = fopen(words[4], "wb");
+  if (!file) return 96;
+%(store)s
+  return fclose(file) ? 97 : 0;
+}
+"""
+
+
+def main_text(signature: Signature) -> str:
+    """A program that runs any network."""
+    allocate, store = [], []
+    for counter in signature.counters:
+        allocate.append(f"  int64_t {counter};\n  get(file, &{counter}, 8);")
+    for one in signature.inputs:
+        allocate += [_buffer(signature, one), f"  get(file, {one.name}, {one.name}_bytes);"]
+    for one in signature.outputs:
+        allocate.append(_buffer(signature, one))
+        if one.binding.dynamic:
+            row = f"sizeof {one.name}->row[0]"
+            store += [f"  put(file, {one.name}, 8);"]
+            store += [f"  put(file, {one.name}->row, {row} * (size_t){one.name}->rows);"]
+        else:
+            store.append(f"  put(file, {one.name}, {one.name}_bytes);")
+    names = [one.name for one in signature.inputs] + signature.counters
+    names += [one.name for one in signature.outputs]
+    return _MAIN % {
+        "net": signature.name,
+        "NET": signature.upper,
+        "allocate": "\n".join(allocate),
+        "arguments": ", ".join(["net", *names]),
+        "store": "\n".join(store),
+    }
+
+
+def _buffer(signature: Signature, one: Argument) -> str:
+    """The memory of an input or output."""
+    if one.binding.dynamic:
+        kind = f"{signature.name}_{one.name}"
+        return f"  {kind} *{one.name} = some(sizeof *{one.name});"
+    elements = f"{signature.upper}_{one.name.upper()}_ELEMENTS"
+    if one.counter:
+        elements += f"({one.counter})"
+    size = f"  size_t {one.name}_bytes = {elements} * sizeof({one.type});"
+    return f"{size}\n  {one.type} *{one.name} = some({one.name}_bytes);"
+
+
+def inputs_of(signature: Signature, feeds: Arrays) -> bytes:
+    """Counters and arrays, as the program reads them."""
+    counted: dict[int, int] = {}
+    for one in signature.inputs:
+        if one.counter:
+            found = one.binding.count(feeds[one.binding.name].shape)
+            assert found is not None
+            counted[one.binding.counter] = found
+    head = np.array([counted[n] for n in range(len(counted))], np.int64)
+    return head.tobytes() + b"".join(feeds[one.binding.name].tobytes() for one in signature.inputs)
+
+
+def outputs_of(signature: Signature, results: Arrays) -> bytes:
+    """What the program writes if these are the results."""
+    parts = []
+    for one in signature.outputs:
+        result = results[one.binding.name]
+        if one.binding.dynamic:
+            parts.append(np.int64(len(result)).tobytes())
+        parts.append(result.tobytes())
+    return b"".join(parts)
+
+
+def run(command: Sequence[object], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command; its output is text."""
+    words = list(map(str, command))
+    return subprocess.run(words, capture_output=True, text=True, timeout=600, **options)
+
+
+def done(command: Sequence[object], **options: Any) -> str:
+    """Run a command that must succeed; its output."""
+    ended = run(command, **options)
+    assert ended.returncode == 0, f"{command}: {ended.returncode}\n{ended.stdout}{ended.stderr}"
+    return ended.stdout
+
+
+@dataclass
+class Library:
+    """A library in a folder, for programs in the same folder."""
+
+    artifact: Artifact
+    folder: Path
+    name: str = "net"
+    embedded: bool = True
+    signature: Signature = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.signature = Signature(self.name, self.artifact)
+        write_library(self.artifact, self.folder, self.name, VERSION, self.embedded)
+
+    @property
+    def weights(self) -> Path:
+        """The file of weights, if they are not in the library."""
+        return self.folder / f"{self.name}.weights"
+
+    def program(self, source: str, kind: str = STATIC, *options: object) -> Path:
+        """The program of a text, linked with the library."""
+        return program([self], source, kind, *options)
+
+    def run(self, feeds: Arrays, threads: int = 1, kind: str = STATIC, runs: int = 1) -> bytes:
+        """What the program that runs any network writes."""
+        ended = self.ended(feeds, threads, kind, runs)
+        assert ended.returncode == 0, f"{ended.returncode}\n{ended.stdout}{ended.stderr}"
+        return (self.folder / "outputs").read_bytes()
+
+    def ended(
+        self, feeds: Arrays, threads: int, kind: str = STATIC, runs: int = 1
+    ) -> subprocess.CompletedProcess[str]:
+        """The same with any exit code."""
+        (self.folder / "inputs").write_bytes(inputs_of(self.signature, feeds))
+        main = self.program(main_text(self.signature), kind)
+        files = [self.folder / "inputs", self.folder / "outputs"]
+        weights = [] if self.embedded else [self.weights]
+        return run([main, threads, runs, *files, *weights])
+
+
+def program(libraries: Sequence[Library], source: str, kind: str, *options: object) -> Path:
+    """A program, linked with libraries, in the folder of the first one."""
+    folder = libraries[0].folder
+    text, made = folder / "main.c", folder / f"main-{kind}"
+    text.write_text(source)
+    linked: list[object] = []
+    for library in libraries:
+        linked.append(f"-I{library.folder}")
+        if kind == STATIC:
+            linked.append(library.folder / f"lib{library.name}.a")
+        else:
+            linked += [f"-L{library.folder}", f"-l{library.name}", f"-Wl,-rpath,{library.folder}"]
+    assert CC is not None
+    done([CC, "-O1", "-g", *WARNINGS, text, "-o", made, "-pthread", *options, *linked])
+    return made

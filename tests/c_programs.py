@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import json
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -63,6 +65,7 @@ int main(int count, char **words) {
   file = fopen(words[4], "wb");
   if (!file) return 96;
 %(store)s
+%(free)s
   return fclose(file) ? 97 : 0;
 }
 """
@@ -71,6 +74,7 @@ int main(int count, char **words) {
 def main_text(signature: Signature) -> str:
     """A program that runs any network."""
     allocate, store = [], []
+    buffers = (*signature.inputs, *signature.outputs)
     for counter in signature.counters:
         allocate.append(f"  int64_t {counter};\n  get(file, &{counter}, 8);")
     for one in signature.inputs:
@@ -91,6 +95,7 @@ def main_text(signature: Signature) -> str:
         "allocate": "\n".join(allocate),
         "arguments": ", ".join(["net", *names]),
         "store": "\n".join(store),
+        "free": "\n".join(f"  free({one.name});" for one in buffers),
     }
 
 
@@ -197,3 +202,29 @@ def program(libraries: Sequence[Library], source: str, kind: str, *options: obje
     assert CC is not None
     done([CC, "-O1", "-g", *WARNINGS, text, "-o", made, "-pthread", *options, *linked])
     return made
+
+
+class Loaded:
+    """A library's shared object in this process, whose functions are called by their short names:
+    `loaded.call("check", None, 1)`.
+    """
+
+    POINTERS = ("create", "init")
+    """The functions that return one."""
+
+    def __init__(self, folder: Path, name: str = "net") -> None:
+        self._library = ctypes.CDLL(str(folder / f"lib{name}.so"))
+        text = ctypes.c_char.in_dll(self._library, f"{name}_info")
+        self.info: dict[str, Any] = json.loads(ctypes.string_at(ctypes.addressof(text)))
+        self._name = name
+
+    def call(self, function: str, *arguments: object) -> Any:
+        """Call a function: pointers and numbers are passed as int, and numbers of C as they are."""
+        found = self._library[f"{self._name}_{function}{self.info['suffix']}"]
+        found.restype = ctypes.c_int
+        if function in self.POINTERS:
+            found.restype = ctypes.c_void_p
+        elif function == "bytes":
+            found.restype = ctypes.c_size_t
+        passed = [ctypes.c_void_p(a) if isinstance(a, int) and a > 9 else a for a in arguments]
+        return found(*passed)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,6 +50,9 @@ def emit_library(
     stopwatch: Stopwatch,
 ) -> None:
     """Write the library of a network, or of a compiled model, into a folder."""
+    from importlib.metadata import version  # slow to import, as tempfile is
+    from tempfile import TemporaryDirectory
+
     from ncc.compiler.library.make import write_library
     from ncc.compiler.library.signature import identifier, name_of
 

@@ -62,8 +62,8 @@ size_t ${net}_bytes(int threads);
 $net *${net}_init(void *memory, const void *weights, int threads);
 
 /* The work of thread 1, 2, ... of ${net}_init, which are the caller's: it returns after
-   ${net}_quit, or at once with EINVAL for any other number. Free the memory when all of them have returned. A
-   thread that does not come makes runs slower, not wrong. */
+   ${net}_quit, or at once with EINVAL for any other number. Free the memory when all of them have
+   returned. A thread that does not come makes runs slower, not wrong. */
 int ${net}_work($net *net, int thread);
 void ${net}_quit($net *net);
 

@@ -30,8 +30,8 @@ TYPES = {
 }
 """The types of elements; of float16 and bfloat16 the type of their bits."""
 
-_OWN = {"net", "memory", "weights", "threads", "thread"}
-"""The names of other arguments."""
+_TAKEN = {*FUNCTIONS, "info", "end", "net", "size_t", *TYPES.values()}
+"""What other things are called: functions, arguments, types."""
 
 _WORDS = set(
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await "
@@ -41,9 +41,9 @@ _WORDS = set(
     "nullptr operator or or_eq private protected public register reinterpret_cast requires "
     "restrict return short signed sizeof static static_assert static_cast struct switch "
     "template this thread_local throw true try typedef typeid typename union unsigned using "
-    "virtual void volatile wchar_t while xor xor_eq".split()
+    "virtual void volatile wchar_t while xor xor_eq errno linux NULL unix ncc".split()
 )
-"""What is no name in C or in C++."""
+"""What is no name in C or in C++, or is the name of a macro or of the namespace of ncc."""
 
 
 def identifier(text: str) -> str:
@@ -130,14 +130,14 @@ class Signature:
     @cached_property
     def _arguments(self) -> list[str]:
         bindings = (*self.artifact.inputs, *self.artifact.outputs)
-        return distinct([binding.name for binding in bindings], {*_OWN, *FUNCTIONS, "info"})
+        return distinct([binding.name for binding in bindings], _TAKEN)
 
     @cached_property
     def counters(self) -> list[str]:
         """The names of the arguments that say what inputs have grown by."""
         count = counters(self.artifact.inputs)
         names = ["grown"] if count == 1 else [f"grown{n}" for n in range(count)]
-        return distinct(names, {*_OWN, *FUNCTIONS, *self._arguments})
+        return distinct(names, {*_TAKEN, *self._arguments})
 
     @property
     def inputs(self) -> list[Argument]:

@@ -357,7 +357,7 @@ def test_verify_can_be_read_by_programs(ncc: Run, monkeypatch: pytest.MonkeyPatc
     "command, option, begun, proposed",
     [
         ("run", "--target", "avx5", ["avx512vnni", "avx512"]),
-        ("compile", "--emit", "l", ["linalg", "loops", "llvm"]),
+        ("compile", "--emit", "l", ["linalg", "loops", "llvm", "lib"]),
         ("compile", "--emit", "asm,l", ["asm,linalg", "asm,loops", "asm,llvm"]),
         ("optimize", "--without", "eliminate_d", None),
         ("explain", "--pass", "eliminate_d", None),

@@ -6,7 +6,7 @@
     6  compiler/driver                        compilations: cache, workers, models of open shapes
        compiler/explain_linalg.py             what passes over computations decide, and why
     5  compiler/{pipeline,explain,universe}.py  all stages in order; reasons; for xdsl-opt
-    4  compiler/artifact, {passes,optimizer,summary}.py  what some stages make together
+    4  compiler/{artifact,library}, {passes,optimizer,summary}.py  what some stages make together
     3  compiler/{read,ncnn,linalg,loops,llvm,write}  the stages; they meet only in the IR
     2  compiler/{cost_model,diagnostics,options,plan,stopwatch,target}.py  the notions they share
     1  dialects/                              what is true
@@ -37,6 +37,7 @@ STAGES = tuple(
 
 ABOVE_STAGES = {
     "artifact": 4,
+    "library": 4,
     "passes": 4,
     "optimizer": 4,
     "images": 4,

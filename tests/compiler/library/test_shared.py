@@ -1,0 +1,107 @@
+"""Shared objects that no linker has made. No C compiler is needed here."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.library.elf import (
+    ALLOC,
+    EXECUTE,
+    FUNCTION,
+    RODATA,
+    TEXT,
+    Relocation,
+    Section,
+    Symbol,
+    Unit,
+)
+from ncc.compiler.library.shared import shared_object
+from tests.c_programs import Library, Loaded, done
+from tests.compiler.library.small_networks import Compiled
+
+
+def result(
+    loaded: Loaded, network: Compiled, threads: int
+) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """The output of the plain network."""
+    (x,), (y,) = network.feeds.values(), network.results.values()
+    found = np.empty_like(y)
+    net = loaded.call("create", None, threads)
+    assert net
+    assert loaded.call("run", net, x.ctypes.data, found.ctypes.data) == 0
+    loaded.call("destroy", net)
+    return found
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_python_loads_and_runs_it(library: Library, plain: Compiled, threads: int) -> None:
+    """Results have the same bits as those of the runtime."""
+    (expected,) = plain.results.values()
+    assert result(Loaded(library.folder), plain, threads).tobytes() == expected.tobytes()
+
+
+@pytest.mark.skipif(shutil.which("strip") is None, reason="there is no strip")
+def test_a_stripped_one_runs(library: Library, plain: Compiled, tmp_path: Path) -> None:
+    """`strip` keeps what sections cover."""
+    done(["strip", library.folder / "libnet.so", "-o", tmp_path / "libnet.so"])
+    (expected,) = plain.results.values()
+    assert result(Loaded(tmp_path), plain, 2).tobytes() == expected.tobytes()
+
+
+def segments(image: bytes) -> list[tuple[int, ...]]:
+    """Type, rights, offset, address, address, size, size in memory and alignment of each."""
+    return [struct.unpack_from("<IIQQQQQQ", image, 64 + 56 * n) for n in range(image[56])]
+
+
+def sections(image: bytes) -> list[tuple[int, ...]]:
+    """The heads of the sections."""
+    (at,), count = struct.unpack_from("<Q", image, 40), image[60]
+    return [struct.unpack_from("<IIQQQQIIQQ", image, at + 64 * n) for n in range(count)]
+
+
+def test_sections_cover_what_is_loaded(library: Library) -> None:
+    """Every byte behind the headers that is not zero is in a section."""
+    image = (library.folder / "libnet.so").read_bytes()
+    covered = bytearray(image)
+    for _, _, _, _, offset, size, *_ in sections(image):
+        covered[offset : offset + size] = bytes(size)
+    covered[: 64 + 56 * image[56]] = bytes(64 + 56 * image[56])
+    (heads,) = struct.unpack_from("<Q", image, 40)
+    assert not any(covered[:heads])
+
+
+def test_no_page_can_be_written_and_run(library: Library) -> None:
+    """Segments of other rights are on other pages, and what the loader wrote becomes read-only."""
+    image = (library.folder / "libnet.so").read_bytes()
+    loaded = [one for one in segments(image) if one[0] == 1]
+    assert [one[1] for one in loaded] == [4, 5, 6]
+    pages = [range(one[3] // 4096, -(-(one[3] + one[6]) // 4096)) for one in loaded]
+    assert all(a.stop <= b.start for a, b in zip(pages, pages[1:], strict=False))
+    (final,) = [one for one in segments(image) if one[0] == 0x6474E552]
+    assert final[3:7] == loaded[2][3:7]
+
+
+def unit(kind: int, symbol: Symbol) -> Unit:
+    """A unit whose code refers to a symbol."""
+    code = Section(TEXT, ALLOC | EXECUTE, 1, [bytes(8)], [Relocation(0, kind, 0, 0)])
+    return Unit(62, 0, [code, Section(RODATA, ALLOC, 1, [bytes(8)])], [symbol])
+
+
+@pytest.mark.parametrize(
+    ("kind", "symbol", "why"),
+    [
+        (10, Symbol("here", FUNCTION, 0), "type 10"),  # R_X86_64_32
+        (2, Symbol("malloc", FUNCTION, None), "malloc by no table"),
+        (2, Symbol("far", FUNCTION, 0, 1 << 40), "does not reach"),
+    ],
+)
+def test_what_a_shared_object_cannot_have(kind: int, symbol: Symbol, why: str) -> None:
+    """Addresses of 32 bits, direct calls of others, and distances over 2 GB."""
+    with pytest.raises(CompilerBug, match=why):
+        shared_object(unit(kind, symbol), "libnet.so")

@@ -1,0 +1,61 @@
+"""Names of networks and blobs in C."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncc.compiler.library.signature import FUNCTIONS, Signature, distinct, identifier, name_of
+from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("squeezenet_v1.1", "squeezenet_v1_1"),
+        ("yolo-fastestv2", "yolo_fastestv2"),
+        ("3d", "n3d"),
+        ("", "n"),
+        ("/model/head/out", "model_head_out"),
+        ("_hidden__name_", "hidden_name"),
+        ("größe", "gr_e"),
+        ("float", "float_"),
+        ("class", "class_"),
+        ("ncc", "ncc_"),
+    ],
+)
+def test_identifiers(text: str, expected: str) -> None:
+    """Any text becomes a name of C and C++, which is no word of theirs and not reserved."""
+    assert identifier(text) == expected
+
+
+def test_a_name_that_a_user_gives() -> None:
+    """It is taken as it is, or refused with one that would do."""
+    assert name_of("face_detector") == "face_detector"
+    for wrong in ("face-detector", "3d", "", "_x", "while"):
+        with pytest.raises(InputError, match=identifier(wrong)):
+            name_of(wrong)
+
+
+def test_no_two_names_are_alike() -> None:
+    """Not in upper case either, in which constants are."""
+    found = distinct(["a/b", "a.b", "A_b", "a_b_2", "run"], FUNCTIONS)
+    assert found == ["a_b", "a_b_2", "A_b_3", "a_b_2_2", "run_2"]
+
+
+def artifact(*inputs: Binding) -> Artifact:
+    return Artifact((b"code",), b"weights", 64, inputs, (Binding("out", (2, 3)),))
+
+
+def test_elements_of_what_grows() -> None:
+    """A product with the rows of this run, beside those that are always there."""
+    cache = Binding("cache", (8, 0, 64), axis=1, counter=0)
+    more = Binding("more", (8, 16, 64), axis=1, counter=1)
+    signature = Signature("net", artifact(cache, more, Binding("grown", (4,))))
+    assert [one.elements for one in signature.inputs] == [
+        "(512 * (size_t)(0 + (grown0)))", "(512 * (size_t)(16 + (grown1)))", "4",
+    ]  # fmt: skip
+    assert signature.counters == ["grown0", "grown1"]
+    (alone,) = Signature("net", artifact(cache, Binding("grown", (4,)))).counters
+    assert alone == "grown_2"
+    assert [one.elements for one in signature.outputs] == ["6"]

@@ -61,10 +61,11 @@ def emit_library(
     if out == "-":
         raise click.UsageError("a library is several files, whose folder -o tells")
     folder = Path(param).parent / stem if out is None else Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise click.UsageError(f"{folder} is a file: -o names the folder of the library")
-    place_of(folder.parent / f"{called}.h")  # reports an error before the compilation
-    with TemporaryDirectory(prefix=".ncc-", dir=folder.parent) as beside:
+    there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    if not there.is_dir():
+        raise click.UsageError(f"{there} is a file: -o names the folder of the library")
+    place_of(there / f"{called}.h")  # reports an error before the compilation
+    with TemporaryDirectory(prefix=".ncc-", dir=there) as beside:
         artifact = compiled(param, bin, Path(beside, "model.ncc"), options, stopwatch)
         embedded = weights != IN_A_FILE
         written = write_library(artifact, folder, called, version("ncnn-compiler"), embedded)

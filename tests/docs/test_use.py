@@ -1,4 +1,4 @@
-"""What docs/use.md tells to write in Python can be written."""
+"""What docs/use.md tells to write in Python, C and C++ can be written."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ncc
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
+from tests.c_programs import CXX, done, needs_cc, run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "use.md").read_text()
 
@@ -49,6 +51,29 @@ def test_the_page_runs(folder: Path) -> None:
     assert names["top"].shape == (5,)
     assert len(names["results"]) == 3 and names["results"][0].shape == (10,)
     assert names["model"].num_threads <= 2
+
+
+def block(language: str) -> str:
+    """The only block of a language on the page."""
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+@needs_cc
+def test_its_programs_in_c_run(folder: Path) -> None:
+    """A library of the .ncc, compiled and linked by the page's own line."""
+    compiling, making = re.findall(r"^ncc (compile net\.n.*)$", PAGE, re.MULTILINE)
+    (linking,) = re.findall(r"^cc .*$", PAGE, re.MULTILINE)
+    assert cli.run(compiling.partition("#")[0].split()) == exit_codes.OK
+    assert cli.run(making.split()) == exit_codes.OK
+    Path("main.c").write_text(block("c"))
+    done(["sh", "-e", "-c", linking])
+    zeros = np.zeros((3, 224, 224), np.float32)
+    assert float(done(["./main"])) == pytest.approx(ncc.load("net.ncc")(zeros)[0], abs=1e-5)
+    if CXX is not None:
+        Path("main.cc").write_text(block("cpp"))
+        done([CXX, "main.cc", "-Inet", "net/libnet.a", "-pthread", "-o", "main"])
+        assert run(["./main"]).returncode == 0
 
 
 def test_the_shape_must_be_told(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -46,9 +46,9 @@ def test_a_library_of_a_network(param: Path, capsys: pytest.CaptureFixture[str])
     assert "my-net: libmy_net.a, " in said and "input   data  float32 3x8x8" in said
     assert " ms  " in said
     assert files("my-net") == named("my_net")
-    assert cli.run([*command, "-o", "other", "--name", "net"]) == exit_codes.OK
-    assert files("other") == named("net")
-    assert files(".") == {"my-net.param", "my-net", "other"}
+    assert cli.run([*command, "-o", "for/others", "--name", "net"]) == exit_codes.OK
+    assert files("for/others") == named("net")
+    assert files(".") == {"my-net.param", "my-net", "for"}
 
 
 def test_a_library_of_a_compiled_model(param: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_library_of_a_compiled_model(param: Path) -> None:
         ("my-net.param --emit=lib,obj", exit_codes.USAGE, "stands alone"),
         ("my-net.param --emit=lib -o -", exit_codes.USAGE, "folder"),
         ("my-net.param --emit=lib -o file", exit_codes.USAGE, "file is a file"),
-        ("my-net.param --emit=lib -o no/where/at/all", exit_codes.WRONG, "no such folder"),
+        ("my-net.param --emit=lib -o file/below", exit_codes.USAGE, "file is a file"),
         ("my-net.param --emit=lib --name my-net", exit_codes.WRONG, "like my_net"),
         ("my-net.ncc --emit=lib -O1", exit_codes.USAGE, "settled"),
         ("my-net.ncc --emit=lib --shape data=3x9x9", exit_codes.USAGE, "settled"),

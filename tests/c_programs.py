@@ -156,6 +156,8 @@ class Library:
     name: str = "net"
     embedded: bool = True
     signature: Signature = field(init=False)
+    runners: dict[str, Path] = field(init=False, default_factory=dict)
+    """The program that runs the network, by how it is linked."""
 
     def __post_init__(self) -> None:
         self.signature = Signature(self.name, self.artifact)
@@ -181,16 +183,20 @@ class Library:
     ) -> subprocess.CompletedProcess[str]:
         """The same with any exit code."""
         (self.folder / "inputs").write_bytes(inputs_of(self.signature, feeds))
-        main = self.program(main_text(self.signature), kind)
+        if kind not in self.runners:
+            text = main_text(self.signature)
+            self.runners[kind] = program([self], text, kind, name="run")
         files = [self.folder / "inputs", self.folder / "outputs"]
         weights = [] if self.embedded else [self.weights]
-        return run([main, threads, runs, *files, *weights])
+        return run([self.runners[kind], threads, runs, *files, *weights])
 
 
-def program(libraries: Sequence[Library], source: str, kind: str, *options: object) -> Path:
+def program(
+    libraries: Sequence[Library], source: str, kind: str, *options: object, name: str = "main"
+) -> Path:
     """A program, linked with libraries, in the folder of the first one."""
     folder = libraries[0].folder
-    text, made = folder / "main.c", folder / f"main-{kind}"
+    text, made = folder / f"{name}.c", folder / f"{name}-{kind}"
     text.write_text(source)
     linked: list[object] = []
     for library in libraries:

@@ -105,7 +105,7 @@ def compile_command(
         return
     stopwatch = Stopwatch()
     if emit == (LIBRARY,):
-        emit_library(param, bin, name, weights, out, options, stopwatch)
+        emit_library(param, bin, stem(param), name, weights, out, options, stopwatch)
         if timing:
             click.echo("\n".join(timing_lines(stopwatch.seconds)))
         return
@@ -133,8 +133,8 @@ def compile_command(
 
 
 def stem(param: str) -> str:
-    """The name of a network: `net` for net.param and for net.param.bin."""
-    return Path(param).name.removesuffix(".bin").removesuffix(".param")
+    """The name of a network: `net` for net.param, net.param.bin and net.ncc."""
+    return Path(param).name.removesuffix(".ncc").removesuffix(".bin").removesuffix(".param")
 
 
 def timing_lines(seconds: Mapping[str, float]) -> Iterable[str]:

@@ -43,20 +43,23 @@ _SETTLED = (
 def emit_library(
     param: str,
     bin: str | None,
+    stem: str,
     name: str | None,
     weights: str | None,
     out: str | None,
     options: Mapping[str, Any],
     stopwatch: Stopwatch,
 ) -> None:
-    """Write the library of a network, or of a compiled model, into a folder."""
+    """Write the library of a network, or of a compiled model, into a folder.
+
+    stem: the name of the network; name: that of the library, if the user gives one.
+    """
     from importlib.metadata import version  # slow to import, as tempfile is
     from tempfile import TemporaryDirectory
 
     from ncc.compiler.library.make import write_library
     from ncc.compiler.library.signature import identifier, name_of
 
-    stem = Path(param).name.removesuffix(".bin").removesuffix(".param").removesuffix(".ncc")
     called = identifier(stem) if name is None else name_of(name)
     if out == "-":
         raise click.UsageError("a library is several files, whose folder -o tells")

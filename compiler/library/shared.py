@@ -27,6 +27,7 @@ from ncc.compiler.library.elf import (
     GLOBAL,
     HEADER,
     IDENT,
+    NOBITS,
     PROGBITS,
     RELA,
     RELOCATION,
@@ -57,6 +58,9 @@ _READ, _READ_WRITE, _READ_EXECUTE = 4, 6, 5
 _END, _TO_HASH, _TO_STRINGS, _TO_SYMBOLS, _TO_RELA, _RELA_SIZE = 0, 4, 5, 6, 7, 8
 _RELA_ENTRY, _STRINGS_SIZE, _SYMBOL_ENTRY, _SONAME = 9, 10, 11, 14
 _TAGS, _SEGMENTS, _SLOT = 10, 6, 8
+
+PADDING = ".bss"
+"""The rest of the last page, which is in memory alone. Nothing uses it."""
 
 
 class _Row(NamedTuple):
@@ -97,6 +101,7 @@ class _Linker:
                 self._count(relocation)
         self.rows = self._rows()
         self.starts = self._starts()
+        self._pad_to_a_page()
         self.for_loader: list[bytes] = []
 
     def _count(self, relocation: Relocation) -> None:
@@ -143,6 +148,14 @@ class _Linker:
             at += row.size
         return starts
 
+    def _pad_to_a_page(self) -> None:
+        """Loaders protect whole pages: the last one of the addresses belongs to a section, too."""
+        last = self.rows[-1]
+        end = self.starts[last.name] + last.size
+        padding = up(end, self.machine.page) - end
+        self.rows.append(_Row(PADDING, NOBITS, ALLOC | WRITE, padding, 1))
+        self.starts[PADDING] = end
+
     def linked(self) -> Pieces:
         """The file."""
         contents: dict[str, Sequence[Buffer]] = {
@@ -158,7 +171,7 @@ class _Linker:
         out.add(bytes(HEADER.size))
         out.add(self._segments())
         for row in self.rows:
-            out.pad_to(self.starts[row.name])
+            out.pad_to(self.starts[row.name])  # PADDING begins where the file ends
             for part in contents.get(row.name, ()):
                 out.add(part)
         self._add_heads(out)
@@ -243,8 +256,7 @@ class _Linker:
         """What is loaded with which rights, and what the loader makes read-only at last."""
         page, ends = self.machine.page, {r.name: self.starts[r.name] + r.size for r in self.rows}
         code, data = self.starts[TEXT], self.starts[".dynamic"]
-        written = ends[DATA] - data
-        pages = up(written, page)
+        written, pages = ends[DATA] - data, ends[PADDING] - data
         rows = (
             (_LOAD, _READ, 0, ends[WEIGHTS], ends[WEIGHTS], page),
             (_LOAD, _READ_EXECUTE, code, ends[TEXT] - code, ends[TEXT] - code, page),

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.library import elf
 from ncc.compiler.library.api import WEIGHTS_SYMBOL, api_text
 from ncc.compiler.library.ar import archive
@@ -47,7 +48,8 @@ def write_library(
     name: an identifier of C. version: of ncc. embedded: whether the weights are in the library.
     All files are written under other names first, and renamed at the end.
 
-    Raises InputError for weights that are too large to be embedded, and OSError.
+    Raises InputError for weights that are too large to be embedded, Unsupported for the machine of
+    the code, and OSError.
     """
     files = library_files(artifact, name, version, embedded)
     folder.mkdir(parents=True, exist_ok=True)
@@ -96,7 +98,12 @@ def library_files(
 def _members(artifact: Artifact, header: Header, info: bytes) -> Mapping[str, list[Unit]]:
     """What each member of the static library is made of."""
     kernels = [elf.read(image) for image in artifact.objects]
-    machine, symbols = MACHINES[kernels[0].machine], header.symbols
+    machine, symbols = MACHINES.get(kernels[0].machine), header.symbols
+    if machine is None:
+        known = ", ".join(one.name for one in MACHINES.values())
+        raise Unsupported(
+            f"a library for the target {artifact.target}", nearest=f"those of {known}"
+        )
     api = api_text(artifact, header.embedded, symbols)
     network = [_compiled(api, machine), *kernels]
     told = Section(elf.RODATA, elf.ALLOC, 8, [info + b"\0"])

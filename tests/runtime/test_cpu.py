@@ -26,6 +26,26 @@ def test_features_are_those_of_cpuinfo() -> None:
     assert cpu.features() == cpuinfo_flags() & nameable
 
 
+def test_where_a_processor_tells_of_features() -> None:
+    """A word for each register of cpuid, with the bits of all features that are asked for."""
+    edx, ecx = 3, 2
+    assert cpu.words_of({"sse2", "sse", "fma"}) == [
+        (1, 0, edx, 1 << 25 | 1 << 26), (1, 0, ecx, 1 << 12),
+    ]  # fmt: skip
+    assert cpu.words_of(()) == []
+    for target in ("amx", "avx512vnni", "avx2", "baseline"):
+        words = cpu.words_of(cpu.TARGETS[target])
+        assert sum(word[3].bit_count() for word in words) == len(cpu.TARGETS[target])
+
+
+def test_registers_that_features_need_the_system_to_save() -> None:
+    """Those of all features together."""
+    assert cpu.saved_state_of({"sse2"}) == 0
+    assert cpu.saved_state_of({"sse2", "fma"}) == 0b110
+    assert cpu.saved_state_of({"avx2", "avx512f"}) == 0b1110_0110
+    assert cpu.saved_state_of({"amx_tile", "fma"}) == 0b11 << 17 | 0b110
+
+
 def test_the_model_is_that_of_cpuinfo() -> None:
     """Its name and, in hexadecimal, its stepping as the last digit."""
     text = Path("/proc/cpuinfo").read_text()

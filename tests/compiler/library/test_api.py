@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from ncc.compiler.library.api import EBUSY, EINVAL, ERANGE
+from ncc.compiler.library.host import C_LIBRARY
 from ncc.compiler.library.layout import BUSY, Layout
-from tests.c_programs import STATIC, Library, Loaded, needs_cc, run
+from tests.c_programs import STATIC, Library, Loaded, done, needs_cc, run
 from tests.compiler.library.small_networks import Compiled, compiled
 
 
@@ -154,6 +155,46 @@ void _start(void) {
   leave(error);
 }
 """
+
+
+CALLER_THREADS = """
+#include <pthread.h>
+#include <string.h>
+#include "net.h"
+
+static _Alignas(64) char memory[NET_BYTES(2)];
+static float data[NET_DATA_ELEMENTS], want[NET_PROB_ELEMENTS], prob[NET_PROB_ELEMENTS];
+
+static void *work(void *given) { return net_work(given, 1) ? given : NULL; }
+
+int main(void) {
+  for (int n = 0; n < NET_DATA_ELEMENTS; n++) data[n] = (float)(n % 7);
+  net *made = net_init(memory, NULL, 1);
+  if (!made || net_run(made, data, want)) return 1;
+  for (int again = 0; again < 20; again++) {
+    pthread_t thread;
+    void *failed;
+    made = net_init(memory, NULL, 2);
+    if (!made || pthread_create(&thread, NULL, work, made)) return 2;
+    for (int n = 0; n < 20; n++) {
+      memset(prob, 0, sizeof prob);
+      if (net_run(made, data, prob) || memcmp(prob, want, sizeof prob)) return 3;
+    }
+    net_quit(made);
+    if (pthread_join(thread, &failed) || failed) return 4;
+  }
+  return 0;
+}
+"""
+
+
+@needs_cc
+def test_threads_of_the_caller(library: Library) -> None:
+    """They work until they are told to return, and the memory can be used again."""
+    main = library.program(CALLER_THREADS, STATIC)
+    assert run([main]).returncode == 0
+    undefined = {name for name in C_LIBRARY if name.startswith(("posix", "free", "madvise"))}
+    assert not undefined & set(done(["nm", "-u", main]).replace("@", " ").split())
 
 
 @needs_cc

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.library import make
 from ncc.compiler.library.host import C_LIBRARY
 from ncc.compiler.library.make import library_files, write_library
@@ -213,6 +215,17 @@ def test_nothing_is_left_of_an_interruption(
     with pytest.raises(OSError, match="No space"):
         write_library(other, tmp_path, "net", VERSION)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_machine_without_libraries(plain: Compiled, tmp_path: Path) -> None:
+    """It is said, with those that have some."""
+    objects = []
+    for image in plain.artifact.objects:
+        changed = bytearray(image)
+        changed[18:20] = (243).to_bytes(2, "little")  # RISC-V
+        objects.append(bytes(changed))
+    with pytest.raises(Unsupported, match="x86"):
+        write_library(replace(plain.artifact, objects=tuple(objects)), tmp_path, "net", VERSION)
 
 
 def test_weights_that_code_cannot_reach(

@@ -64,3 +64,13 @@ def test_a_call_of_a_library_is_a_bug() -> None:
     text = "define float @f(float %x, float %y) { %r = frem float %x, %y\n ret float %r }"
     with pytest.raises(CompilerBug, match="compiled code calls fmodf"):
         emit_object(text, AVX2)
+
+
+def test_data_of_other_objects() -> None:
+    """A text may name it, as it names functions that others have."""
+    text = """@table = external dso_local constant i8
+define ptr @address() {
+  ret ptr @table
+}
+"""
+    assert undefined_symbols(emit_object(text, BASELINE)) == {"table"}

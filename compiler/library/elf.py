@@ -2,7 +2,7 @@
 
 `read` makes a `Unit` of an object, `merge` makes one unit of several, and `write` makes an object
 of a unit. `ncc.runtime.machine_code` reads objects, too: it checks files that may be forged, and
-loads them. The objects here come from LLVM, or from a file that it has checked.
+loads them. The objects here come from LLVM, or from a file whose checksums hold.
 
 (ELF specification: gABI, chapter 4.)
 """
@@ -95,6 +95,16 @@ class Unit:
     def defined(self) -> list[str]:
         """The names of the symbols that it defines for others."""
         return [s.name for s in self.symbols if not s.is_local and s.section is not None]
+
+    @property
+    def undefined(self) -> list[str]:
+        """The names of the symbols that others must define."""
+        return [s.name for s in self.symbols if not s.is_local and s.section is None]
+
+
+def machine_of(image: bytes) -> int:
+    """The number of the machine of an object."""
+    return int.from_bytes(image[18:20], "little")
 
 
 def read(image: bytes) -> Unit:

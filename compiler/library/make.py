@@ -22,9 +22,9 @@ from ncc.compiler.library import elf
 from ncc.compiler.library.api import WEIGHTS_SYMBOL, api_text
 from ncc.compiler.library.ar import archive
 from ncc.compiler.library.beside import cmake_config, cpp_header, info_text
-from ncc.compiler.library.elf import Pieces, Section, Unit
+from ncc.compiler.library.elf import Pieces, Section, Unit, machine_of
 from ncc.compiler.library.header import Header
-from ncc.compiler.library.host import host_text
+from ncc.compiler.library.host import C_LIBRARY, host_text
 from ncc.compiler.library.layout import HEAD_BYTES, head_page
 from ncc.compiler.library.machine import MACHINES, Machine
 from ncc.compiler.library.processor import processor_text
@@ -34,7 +34,8 @@ from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.target import Target
 from ncc.runtime.artifact import Artifact, as_bytes
 from ncc.runtime.draft import draft_of
-from ncc.runtime.errors import InputError
+from ncc.runtime.errors import ArtifactError, InputError
+from ncc.runtime.machine_code import undefined_symbols
 
 MOST_EMBEDDED = 1 << 30
 """Bytes of weights in a library: code reaches 2 GB, over the weights of other libraries as well."""
@@ -49,7 +50,7 @@ def write_library(
     All files are written under other names first, and renamed at the end.
 
     Raises InputError for weights that are too large to be embedded, Unsupported for the machine of
-    the code, and OSError.
+    the code, ArtifactError for objects that are broken, and OSError.
     """
     files = library_files(artifact, name, version, embedded)
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,6 +84,8 @@ def library_files(
         for unit in [elf.merge(units, shown)]
     }
     whole = elf.merge((unit for units in members.values() for unit in units), shown)
+    if missing := set(whole.undefined).difference(C_LIBRARY):
+        raise ArtifactError(f"the code refers to {', '.join(sorted(missing))}, which it has not")
     files = {
         f"lib{name}.a": archive(objects),
         f"lib{name}.so": shared_object(whole, f"lib{name}.so"),
@@ -97,13 +100,8 @@ def library_files(
 
 def _members(artifact: Artifact, header: Header, info: bytes) -> Mapping[str, list[Unit]]:
     """What each member of the static library is made of."""
-    kernels = [elf.read(image) for image in artifact.objects]
-    machine, symbols = MACHINES.get(kernels[0].machine), header.symbols
-    if machine is None:
-        known = ", ".join(one.name for one in MACHINES.values())
-        raise Unsupported(
-            f"a library for the target {artifact.target}", nearest=f"those of {known}"
-        )
+    kernels, symbols = _kernels(artifact), header.symbols
+    machine = MACHINES[kernels[0].machine]
     api = api_text(artifact, header.embedded, symbols)
     network = [_compiled(api, machine), *kernels]
     told = Section(elf.RODATA, elf.ALLOC, 8, [info + b"\0"])
@@ -118,6 +116,17 @@ def _members(artifact: Artifact, header: Header, info: bytes) -> Mapping[str, li
         "processor": [_compiled(processor, machine)],
         "host": [_compiled(host_text(symbols), machine)],
     }
+
+
+def _kernels(artifact: Artifact) -> list[Unit]:
+    """The code of the model, which must be that of a machine that is known."""
+    for image in artifact.objects:
+        if machine_of(image) not in MACHINES:
+            known = ", ".join(one.name for one in MACHINES.values())
+            what = f"a library for the target {artifact.target}"
+            raise Unsupported(what, nearest=f"those of {known}")
+        undefined_symbols(image)  # raises for what is no object
+    return [elf.read(image) for image in artifact.objects]
 
 
 def _compiled(text: str, machine: Machine) -> Unit:

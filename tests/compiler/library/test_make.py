@@ -13,7 +13,7 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.library import make
 from ncc.compiler.library.host import C_LIBRARY
 from ncc.compiler.library.make import library_files, write_library
-from ncc.runtime.errors import InputError
+from ncc.runtime.errors import ArtifactError, InputError
 from tests.c_programs import (
     SHARED,
     STATIC,
@@ -226,6 +226,15 @@ def test_a_machine_without_libraries(plain: Compiled, tmp_path: Path) -> None:
         objects.append(bytes(changed))
     with pytest.raises(Unsupported, match="x86"):
         write_library(replace(plain.artifact, objects=tuple(objects)), tmp_path, "net", VERSION)
+
+
+def test_objects_that_are_broken(plain: Compiled, tmp_path: Path) -> None:
+    """Neither what is no object nor code that misses a part of itself gets into a library."""
+    threads, *others = plain.artifact.objects
+    for objects in ((threads[:100], *others), tuple(others)):
+        with pytest.raises(ArtifactError, match="cannot be loaded|refers to ncc_"):
+            write_library(replace(plain.artifact, objects=objects), tmp_path, "net", VERSION)
+    assert not list(tmp_path.iterdir())
 
 
 def test_weights_that_code_cannot_reach(

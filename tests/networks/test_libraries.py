@@ -19,7 +19,7 @@ from tests.c_programs import SHARED, STATIC, Library, needs_cc, outputs_of
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"
 PARAMS = sorted(MODELS.glob("*.param"))
-SHAPES = {"vision_transformer": {"data": (3, 384, 384)}}
+SHAPES = {"vision_transformer": {"input": (3, 384, 384)}}
 
 pytestmark = [needs_cc, pytest.mark.skipif(not PARAMS, reason="../shared/models is absent")]
 

@@ -98,15 +98,17 @@ class _Linker:
         """How many tables have an address."""
         for section in unit.sections:
             for relocation in section.relocations:
-                self._count(relocation)
+                self._count(section, relocation)
         self.rows = self._rows()
         self.starts = self._starts()
         self._pad_to_a_page()
         self.for_loader: list[bytes] = []
 
-    def _count(self, relocation: Relocation) -> None:
+    def _count(self, section: Section, relocation: Relocation) -> None:
         kind, symbol = relocation.kind, relocation.symbol
         if kind == self.machine.address:
+            if not section.flags & WRITE:
+                raise CompilerBug(f"an address in {section.name}, where no loader writes")
             self.addresses += 1
         elif kind not in self.machine.kinds:
             raise CompilerBug(f"a relocation of type {kind} in code for {self.machine.name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import struct
 from pathlib import Path
@@ -12,11 +13,14 @@ import pytest
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.library.elf import (
     ALLOC,
+    DATA,
     EXECUTE,
     FUNCTION,
     NOBITS,
+    OBJECT,
     RODATA,
     TEXT,
+    WRITE,
     Relocation,
     Section,
     Symbol,
@@ -103,6 +107,18 @@ def test_no_page_can_be_written_and_run(library: Library) -> None:
     assert all(a.stop <= b.start for a, b in zip(pages, pages[1:], strict=False))
 
 
+def test_tables_of_addresses(tmp_path: Path) -> None:
+    """The loader adds where it has put the object, also to a table in front of which one lies."""
+    text = Section(RODATA, ALLOC, 1, [b"-\0", b"words\0"])
+    tables = Section(DATA, ALLOC | WRITE, 8, [bytes(16)], [Relocation(8, 1, 0, 2)])
+    symbols = [Symbol("text", OBJECT, 0, 0, 8, is_local=True), Symbol("table", OBJECT, 1, 8, 8)]
+    code = Section(TEXT, ALLOC | EXECUTE, 1, [b"\xc3"])
+    made = shared_object(Unit(62, 0, [text, tables, code], symbols), "libwords.so")
+    (tmp_path / "libwords.so").write_bytes(b"".join(made.buffers))
+    loaded = ctypes.CDLL(str(tmp_path / "libwords.so"))
+    assert ctypes.c_char_p.in_dll(loaded, "table").value == b"words"
+
+
 def unit(kind: int, symbol: Symbol) -> Unit:
     """A unit whose code refers to a symbol."""
     code = Section(TEXT, ALLOC | EXECUTE, 1, [bytes(8)], [Relocation(0, kind, 0, 0)])
@@ -113,11 +129,12 @@ def unit(kind: int, symbol: Symbol) -> Unit:
     ("kind", "symbol", "why"),
     [
         (10, Symbol("here", FUNCTION, 0), "type 10"),  # R_X86_64_32
+        (1, Symbol("here", FUNCTION, 0), "an address in .text"),  # R_X86_64_64
         (2, Symbol("malloc", FUNCTION, None), "malloc by no table"),
         (2, Symbol("far", FUNCTION, 0, 1 << 40), "does not reach"),
     ],
 )
 def test_what_a_shared_object_cannot_have(kind: int, symbol: Symbol, why: str) -> None:
-    """Addresses of 32 bits, direct calls of others, and distances over 2 GB."""
+    """Addresses of 32 bits or in code, direct calls of others, and distances over 2 GB."""
     with pytest.raises(CompilerBug, match=why):
         shared_object(unit(kind, symbol), "libnet.so")

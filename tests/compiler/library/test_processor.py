@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import shutil
 from dataclasses import replace
@@ -12,7 +13,10 @@ import pytest
 from ncc.compiler.library.machine import X86_64
 from ncc.compiler.library.processor import processor_text
 from ncc.compiler.library.signature import FUNCTIONS
+from ncc.compiler.llvm.object_code import emit_object
+from ncc.compiler.target import BASELINE
 from ncc.runtime import cpu
+from ncc.runtime.machine_code import MachineCode
 from tests.c_programs import STATIC, Library, Loaded, needs_cc, run
 from tests.compiler.library.small_networks import compiled
 
@@ -39,6 +43,17 @@ def test_a_processor_that_lacks_instructions(tmp_path: Path) -> None:
     main = library.program(ASK.replace("NULL", "(void *)0"), STATIC)
     ended = run(["valgrind", "--quiet", "--error-exitcode=80", main])
     assert ended.returncode == 0 and not ended.stderr, ended.stderr
+
+
+def test_the_system_is_asked_for_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor with tiles is supported if Linux allows them, and else not."""
+    monkeypatch.setattr(cpu, "words_of", lambda _: [(1, 0, 3, 1 << 26)])  # sse2
+    monkeypatch.setattr(cpu, "saved_state_of", lambda _: 0)
+    text = processor_text(X86_64, frozenset({"amx_tile"}), {"supported": "supported"})
+    code = MachineCode([emit_object(text, BASELINE)])
+    request = map(ctypes.c_long, cpu.TILES_REQUEST)
+    allowed = ctypes.CDLL(None).syscall(*request) == 0
+    assert ctypes.CFUNCTYPE(ctypes.c_int)(code.address("supported"))() == allowed
 
 
 def test_every_feature_is_asked_for() -> None:

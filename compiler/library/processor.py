@@ -5,12 +5,13 @@ It is compiled for the fewest instructions, and is a member of its own in a stat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from string import Template
 
 from ncc.compiler.library.api import with_symbols
 from ncc.compiler.library.machine import X86_64, Machine
 from ncc.runtime import cpu
+from ncc.runtime.errors import ArtifactError
 
 _CPUID = """
 @needed = internal constant [$count x [4 x i32]] [$rows], align 16
@@ -92,6 +93,7 @@ def _x86_64(features: frozenset[str]) -> str:
     """The processor says what it has, and which registers the system saves. For matrix tiles, the
     system is asked for permission, which holds for the whole process.
     """
+    _require_known(name for name in features if not cpu.words_of([name]))
     words, state = cpu.words_of(features), cpu.saved_state_of(features)
     rows = (", ".join(f"i32 {n - (n >> 31 << 32)}" for n in row) for row in words)
     call, request, tiles = cpu.TILES_REQUEST
@@ -105,9 +107,20 @@ def _x86_64(features: frozenset[str]) -> str:
     )
 
 
+def _require_known(unknown: Iterable[str]) -> None:
+    """Raise for features that no question to a processor is known for."""
+    if names := ", ".join(sorted(unknown)):
+        raise ArtifactError(
+            f"the code needs {names}, which this ncc does not know: compile it again"
+        )
+
+
 _TEXTS: Mapping[str, Callable[[frozenset[str]], str]] = {X86_64.name: _x86_64}
 
 
 def processor_text(machine: Machine, features: frozenset[str], symbols: Mapping[str, str]) -> str:
-    """The function, for features as /proc/cpuinfo names them. symbols: its name in objects."""
+    """The function, for features as /proc/cpuinfo names them. symbols: its name in objects.
+
+    Raises ArtifactError for features that are not known.
+    """
     return with_symbols(_TEXTS[machine.name](features), symbols)

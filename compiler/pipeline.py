@@ -234,7 +234,7 @@ class Compilation:
         yield "kernels", KernelsText(loops, target)
         module = loops.module()
         yield "loops", module
-        text = emit_llvm(lower(module, target), target, threads_text(declare_run=False))
+        text = emit_llvm(lower(module, target), target, threads_text(target, declare_run=False))
         yield "llvm", text
         yield "asm", emit_assembly(text, target)
         yield "obj", emit_object(text, target)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import Unsupported
 from ncc.runtime import cpu
+from ncc.runtime.system_cores import arm_parts
 
 
 @dataclass(frozen=True)
@@ -37,26 +39,33 @@ class Core:
     multiply."""
     joins: bool
     """Whether shuffles of two vectors overlap with multiply-adds, so that they cost nothing."""
+    width: float = 0.0
+    """Instructions a cycle, if loads are instructions of their own; 0 if multiply-adds load."""
+    loads: float = 2.0
+    """Loads a cycle, of vectors or of elements, if loads are instructions of their own."""
     tile_multiply_adds: int = 140
     """Multiply-adds a cycle by halves of bfloat16 on matrix tiles, if there are any, as measured on
     an Emerald Rapids: three products of tiles of 16 x 16 x 32 in 58 cycles."""
 
     @staticmethod
-    def here(wide: bool, tiles: bool) -> Core:
-        """The core at hand, for targets with 512-bit vectors or narrower ones, with matrix tiles or
-        without.
+    def here(target: Target) -> Core:
+        """The core at hand, for a target whose instructions it has.
 
         Virtual CPUs of one core have one unit for tiles, which keeps either of them busy: each has
         half of it. Threads may be few enough for a unit each, but results shall not depend on that.
         """
-        found = replace(Core._likeness(wide), l1_bytes=cpu.l1_bytes(), l2_bytes=cpu.l2_bytes())
-        if tiles and cpu.shares_cores():
+        likeness = Core._likeness(target)
+        found = replace(likeness, l1_bytes=cpu.l1_bytes(), l2_bytes=cpu.l2_bytes())
+        if target.tiles and cpu.shares_cores():
             return replace(found, tile_multiply_adds=found.tile_multiply_adds // 2)
         return found
 
     @staticmethod
-    def _likeness(wide: bool) -> Core:
-        if wide and cpu.wide_multiply_adders() == 1:
+    def _likeness(target: Target) -> Core:
+        if target.architecture != "x86_64":
+            known = [CORES_OF_ARM[part] for part in arm_parts() if part in CORES_OF_ARM]
+            return max(known, key=lambda core: core.width, default=target.core)
+        if target.lanes == AVX512.lanes and cpu.wide_multiply_adders() == 1:
             return ONE_UNIT
         return TWO_UNITS_OF_AMD if cpu.is_of_amd() else TWO_UNITS
 
@@ -109,6 +118,54 @@ TWO_UNITS_OF_AMD = Core(
 read: one alone has a line in 6 cycles, but what is chosen for many weights by that takes more
 memory and loses on two threads."""
 
+CORTEX_A55 = Core(
+    multiply_adds=1,
+    l1_bytes=32 << 10,
+    l2_bytes=128 << 10,
+    l2_line=5.0,
+    l3_line=12.0,
+    memory_line=30.0,
+    streams=4,
+    division=13.0,
+    operand=0.1,
+    sums=32,
+    joins=False,
+    width=2.0,
+    loads=1.0,
+)
+"""A small core of ARM, which begins instructions in their order. As all cores of ARM here: not
+measured, but taken from what its maker and LLVM say of it."""
+
+CORTEX_A76 = replace(
+    CORTEX_A55,
+    multiply_adds=2,
+    l1_bytes=64 << 10,
+    l2_bytes=512 << 10,
+    l2_line=4.0,
+    l3_line=10.0,
+    memory_line=20.0,
+    division=10.0,
+    sums=28,
+    width=4.0,
+    loads=2.0,
+)
+"""A large core of phones and boards, and Neoverse N1. Not measured."""
+
+NEOVERSE_V1 = replace(
+    CORTEX_A76, multiply_adds=4, l2_bytes=1 << 20, division=7.0, width=8.0, loads=3.0
+)
+"""A core of servers with four units for multiply-adds, such as Cortex-X1 and Apple's. Not
+measured."""
+
+CORES_OF_ARM: Mapping[int, Core] = {
+    **dict.fromkeys((0x41_D03, 0x41_D04, 0x41_D05, 0x41_D46), CORTEX_A55),  # A53, A35, A55, A510
+    **dict.fromkeys((0x41_D0B, 0x41_D0C, 0x41_D0D, 0x41_D41), CORTEX_A76),  # A76, N1, A77, A78
+    **dict.fromkeys((0x41_D47, 0x41_D49, 0x41_D4D, 0x41_D81), CORTEX_A76),  # A710, N2, A715, A720
+    **dict.fromkeys((0x41_D40, 0x41_D44, 0x41_D48, 0x41_D4F), NEOVERSE_V1),  # V1, X1, X2, V2
+    **dict.fromkeys(range(0x61_020, 0x61_040), NEOVERSE_V1),  # M1 and M2
+}
+"""Cores by implementer and part, the numbers in MIDR_EL1."""
+
 
 FLAT = 0.9
 """The part of the products that matrix tiles take at most which go on from row to row of points,
@@ -151,17 +208,28 @@ class Target:
     """The features that LLVM may use in addition to those of `cpu`, in its names."""
     dot: bool = False
     """Whether one instruction adds four products of bytes to each int32 of a register."""
+    dot_signed: bool = False
+    """Whether dot products of bytes take both factors with signs; else one of them has none."""
+    by_element: bool = False
+    """Whether a multiply-add takes one factor from any lane of a vector, at no cost."""
     tiles: bool = False
     """Whether there are registers of 16 x 16 float32 that take in products of bfloat16."""
+    triple: str = "x86_64-unknown-linux-gnu"
+    """The processor and the system of the code, in LLVM's words."""
     core: Core = TWO_UNITS
     """The core that choices are made for; "host" looks at the one at hand."""
     costs: CostModel = CostModel()
     """What choices of plans compare with."""
 
     @property
+    def architecture(self) -> str:
+        """The family of processors, as the system calls it: x86_64, aarch64 ..."""
+        return self.triple.partition("-")[0]
+
+    @property
     def widens_float16(self) -> bool:
         """Whether there is an instruction that makes float32 of float16."""
-        return "f16c" in self.features
+        return not self.features.isdisjoint({"f16c", "asimd"})
 
     @property
     def shortest(self) -> int:
@@ -190,14 +258,17 @@ class Target:
         tiles: whether the code may use matrix tiles. Without them a target that has some is the
         next one, and the system is not asked to allow them.
 
-        Raises Unsupported when there is no such target.
+        Raises Unsupported when there is no such target, or none for this machine.
         """
         if name == "host":
             here = cpu.features()
             fitting = (target for target in TARGETS if target.features <= here)
-            widest = next(t for t in fitting if not t.tiles or (tiles and cpu.allow_tiles()))
-            wide = widest.lanes == AVX512.lanes
-            return replace(widest, core=Core.here(wide, widest.tiles))
+            usable = (t for t in fitting if not t.tiles or (tiles and cpu.allow_tiles()))
+            widest = next(usable, None)
+            if widest is None:
+                nearest = ", ".join(target.name for target in TARGETS)
+                raise Unsupported(f"code for this machine, {cpu.machine()},", nearest=nearest)
+            return replace(widest, core=Core.here(widest))
         for target in TARGETS:
             if target.name == name:
                 return target if tiles or not target.tiles else AVX512_VNNI
@@ -223,5 +294,28 @@ AMX = replace(
 AVX2 = Target("avx2", "x86-64-v3", cpu.TARGETS["avx2"], lanes=8, registers=16, fma=True)
 BASELINE = Target("baseline", "x86-64", cpu.TARGETS["baseline"], lanes=4, registers=16, fma=False)
 
-TARGETS = (AMX, AVX512_VNNI, AVX512, AVX2, BASELINE)
-"""Widest first."""
+NEON = Target(
+    "neon",
+    "generic",
+    cpu.TARGETS["neon"],
+    lanes=4,
+    registers=32,
+    fma=True,
+    instructions="+reserve-x18",
+    dot_signed=True,
+    by_element=True,
+    # Four parts: with three, LLVM takes Android's name for another system. Code for Android is
+    # code for Linux, but for a register that Android reserves.
+    triple="aarch64-unknown-linux-android21",
+    core=CORTEX_A76,
+)
+NEON_DOT = replace(
+    NEON,
+    name="neondot",
+    features=cpu.TARGETS["neondot"],
+    instructions="+reserve-x18,+dotprod",
+    dot=True,
+)
+
+TARGETS = (AMX, AVX512_VNNI, AVX512, AVX2, BASELINE, NEON_DOT, NEON)
+"""Widest first, those of one architecture one behind the other."""

@@ -303,7 +303,7 @@ class DotBytesOp(IRDLOperation):
 
         %r[l] = %sum[l] + the sum over q < 4 of unsigned(%x[4 l + q]) * signed(%w[4 l + q])
 
-    A sum beyond int32 wraps around.
+    With `signed` the bytes of x have signs, too. A sum beyond int32 wraps around.
     """
 
     name = "rt.dot_bytes"
@@ -314,10 +314,14 @@ class DotBytesOp(IRDLOperation):
     sum = operand_def(SUMS)
     x = operand_def(BYTES)
     w = operand_def(BYTES)
+    signed = opt_prop_def(UnitAttr)
     result = result_def(SUMS)
 
     traits = traits_def(Pure())
-    assembly_format = "$sum `,` $x `,` $w attr-dict `:` type($x) `into` type($sum)"
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$sum `,` $x `,` $w (`signed` $signed^)? attr-dict `:` type($x) `into` type($sum)"
+    )
 
     def __init__(self, sum: SSAValue, x: SSAValue, w: SSAValue) -> None:
         super().__init__(operands=[sum, x, w], result_types=[sum.type])

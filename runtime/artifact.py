@@ -166,12 +166,16 @@ class Artifact:
 
     def require_cpu(self) -> None:
         """Raise ArtifactError when this CPU lacks what the code was compiled for."""
-        missing = self.features - cpu.features()
-        if not missing and cpu.is_x86_64():
-            return
+        missing, wanted = self.features - cpu.features(), cpu.architecture_of(self.target)
         here = cpu.widest_target()
-        if here is None:
-            raise ArtifactError("the model was compiled for x86-64, which this machine is not")
+        if wanted != cpu.machine():
+            again = "" if here is None else f"; recompile it with --target={here}"
+            raise ArtifactError(
+                f"the model was compiled for {self.target}, a target of {wanted}, and this machine "
+                f"is {cpu.machine()}{again}"
+            )
+        if not missing:
+            return
         raise ArtifactError(
             f"the model was compiled for {self.target}, and this CPU lacks "
             f"{', '.join(sorted(missing))}; recompile it with --target={here}",

@@ -2,6 +2,7 @@
 
 Instruction sets are asked of the processor itself (cpuid), and of the operating system whether it
 saves the wide registers (xgetbv): Intel SDM volume 1, chapter 14.3; AMD APM volume 3, appendix E.
+Processors other than x86-64 answer no program, and the system answers for them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ncc.runtime.hardware_capabilities import features_of
 from ncc.runtime.memory import Memory
+from ncc.runtime.system_cores import arm_parts, largest_cache
 
 # void cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4]): eax, ebx, ecx, edx
 _CPUID = bytes.fromhex(
@@ -72,14 +75,19 @@ _AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 _AVX512_VNNI = _AVX512 | {"avx512_vnni"}
 
 # The features that code for each target may use, widest first: x86-64-v4 with matrix tiles, with
-# dot products of bytes, and alone; x86-64-v3 and x86-64 of the psABI.
+# dot products of bytes, and alone; x86-64-v3 and x86-64 of the psABI; Armv8 with dot products of
+# bytes, and alone.
 TARGETS: Mapping[str, frozenset[str]] = {
     "amx": _AVX512_VNNI | {"avx512_bf16", "avx512vbmi", "amx_tile", "amx_bf16"},
     "avx512vnni": _AVX512_VNNI,
     "avx512": _AVX512,
     "avx2": _AVX2,
     "baseline": _BASELINE,
+    "neondot": frozenset({"asimd", "asimddp"}),
+    "neon": frozenset({"asimd"}),
 }
+
+_ARCHITECTURES = {"neondot": "aarch64", "neon": "aarch64"}
 
 L1_DEFAULT = 32 << 10
 L2_DEFAULT = 1 << 20
@@ -101,9 +109,19 @@ TILES_REQUEST = _SYS_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XFEATURE_XTILEDATA
 """The system call that asks Linux for the use of AMX tiles, with its arguments."""
 
 
+def machine() -> str:
+    """The kind of processor whose code this process runs, as in /proc/sys/kernel/arch."""
+    return os.uname().machine if ctypes.sizeof(ctypes.c_void_p) == 8 else "a 32-bit process"
+
+
+def architecture_of(target: str) -> str:
+    """The kind of processor that runs the code of a target."""
+    return _ARCHITECTURES.get(target, "x86_64")
+
+
 def is_x86_64() -> bool:
-    """Whether this machine runs the code that ncc makes at all."""
-    return os.uname().machine == "x86_64" and ctypes.sizeof(ctypes.c_void_p) == 8
+    """Whether this machine answers the instructions that the functions below ask."""
+    return machine() == "x86_64"
 
 
 class _Processor:
@@ -139,10 +157,10 @@ class _Processor:
 def features() -> frozenset[str]:
     """Instruction sets that programs may use here, named as in /proc/cpuinfo.
 
-    Empty on a machine that is not x86-64.
+    Empty on a machine that runs no code of ncc.
     """
     if not is_x86_64():
-        return frozenset()
+        return features_of(machine())
     processor = _Processor()
     found = {
         name
@@ -158,7 +176,7 @@ def features() -> frozenset[str]:
 def model() -> str:
     """What this processor calls itself, and its family, model and stepping in hexadecimal."""
     if not is_x86_64():
-        return os.uname().machine
+        return " ".join([os.uname().machine, *(f"{part:x}" for part in arm_parts())])
     processor = _Processor()
     registers = [n for leaf in (2, 3, 4) for n in processor.leaf(_EXTENDED + leaf)]
     name = struct.pack("<12I", *registers).partition(b"\0")[0].decode(errors="replace")
@@ -294,10 +312,11 @@ def l2_bytes() -> int:
 def _cache_bytes(level: int) -> int | None:
     """Size of the cache for data of one level.
 
-    Read from leaf 4 (Intel) or 0x8000001d (AMD), which list one cache a subleaf.
+    Read from leaf 4 (Intel) or 0x8000001d (AMD), which list one cache a subleaf; from the system on
+    other processors.
     """
     if not is_x86_64():
-        return None
+        return largest_cache(level)
     processor = _Processor()
     for leaf in (4, _EXTENDED + 0x1D):
         for subleaf in range(8):

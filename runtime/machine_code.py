@@ -1,9 +1,12 @@
 """From relocatable objects to callable machine code, without a linker.
 
-Reads x86-64 ELF objects (ELF specification, gABI chapter 4; x86-64 psABI, chapter 4.4), lays their
-sections out in one mapping, resolves symbols within and across them, applies relocations, and only
-then makes the code executable. Nothing outside the objects can be linked to: code that ncc makes
-calls no library.
+Reads ELF objects (ELF specification, gABI chapter 4) for the processor at hand, lays their sections
+out in one mapping, resolves symbols within and across them, applies relocations (`relocations.py`),
+and only then makes the code executable. Nothing outside the objects can be linked to: code that ncc
+makes calls no library.
+
+Some processors have a cache of instructions that does not see stores. The pages of code were never
+executable before, so that Linux brings this cache up to date as it makes them executable.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ncc.runtime.cpu import machine
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.memory import PAGE, Memory
+from ncc.runtime.relocations import MACHINES, RELOCATIONS
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -22,7 +27,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QIIq")  # r_info as its two halves: type, symbol
 
 _MAGIC = b"\x7fELF\x02\x01\x01"  # 64 bits, little endian, version 1
-_RELOCATABLE, _X86_64 = 1, 62
+_RELOCATABLE = 1
 
 _PROGBITS, _SYMTAB, _RELA, _NOTE, _NOBITS, _REL = 1, 2, 4, 7, 8, 9
 _UNWIND = 0x7000_0001
@@ -60,42 +65,6 @@ class _Symbol(NamedTuple):
     value: int
 
 
-class _Width(NamedTuple):
-    """How a relocated value is stored, and which values fit."""
-
-    store: struct.Struct
-    least: int
-    most: int
-
-
-_SIGNED_32 = _Width(struct.Struct("<i"), -(1 << 31), (1 << 31) - 1)
-_UNSIGNED_32 = _Width(struct.Struct("<I"), 0, (1 << 32) - 1)
-_SIGNED_64 = _Width(struct.Struct("<q"), -(1 << 63), (1 << 63) - 1)
-_UNSIGNED_64 = _Width(struct.Struct("<Q"), 0, (1 << 64) - 1)
-
-
-class _Kind(NamedTuple):
-    """A relocation type of the psABI's table 4.9: S + A, less P where relative, through the GOT."""
-
-    name: str
-    width: _Width
-    relative: bool
-    through_table: bool = False
-
-
-_KINDS: Mapping[int, _Kind] = {
-    1: _Kind("R_X86_64_64", _UNSIGNED_64, False),
-    2: _Kind("R_X86_64_PC32", _SIGNED_32, True),
-    4: _Kind("R_X86_64_PLT32", _SIGNED_32, True),  # no table needed: all code is near
-    9: _Kind("R_X86_64_GOTPCREL", _SIGNED_32, True, True),
-    10: _Kind("R_X86_64_32", _UNSIGNED_32, False),
-    11: _Kind("R_X86_64_32S", _SIGNED_32, False),
-    24: _Kind("R_X86_64_PC64", _SIGNED_64, True),
-    41: _Kind("R_X86_64_GOTPCRELX", _SIGNED_32, True, True),
-    42: _Kind("R_X86_64_REX_GOTPCRELX", _SIGNED_32, True, True),
-}
-
-
 class _Object:
     """One parsed object file: its sections, symbols, and where each section was placed."""
 
@@ -114,8 +83,9 @@ class _Object:
         )
         if not ident.startswith(_MAGIC):
             raise _broken("it is no 64-bit little-endian ELF file")
-        if (kind, machine) != (_RELOCATABLE, _X86_64):
-            raise _broken("it is no relocatable object for x86-64")
+        if kind != _RELOCATABLE or machine not in MACHINES:
+            raise _broken(f"it is no relocatable object for {' or '.join(RELOCATIONS)}")
+        self.machine = MACHINES[machine]
         if size != _SECTION.size or offset + size * count > len(self.data):
             raise _broken("its section table does not fit")
         table = self.data[offset : offset + size * count]
@@ -209,7 +179,8 @@ class _Layout:
     def _reserve_slots(self, number: int, unit: _Object) -> None:
         for _, records in unit.relocations():
             for _, kind, symbol, _ in _RELOCATION.iter_unpack(records):
-                if kind in _KINDS and _KINDS[kind].through_table:
+                known = RELOCATIONS[unit.machine].get(kind)
+                if known is not None and known.through_table:
                     key = slot_key(number, unit, symbol)
                     if key not in self.slots:
                         self.slots[key] = self.size
@@ -228,11 +199,15 @@ class MachineCode:
     """The objects of a program in executable memory, which lives as long as this object.
 
     symbols: addresses of all global symbols by name.
-    Raises ArtifactError for objects that are broken, foreign, or refer to what is not there.
+    Raises ArtifactError for objects that are broken, of another processor, or refer to what is not
+    there.
     """
 
     def __init__(self, objects: Iterable[bytes | memoryview]) -> None:
         units = [_Object(memoryview(data).cast("B")) for data in objects]
+        for unit in units:
+            if unit.machine != machine():
+                raise _broken(f"it is for {unit.machine}, and this machine is {machine()}")
         layout = _Layout(units)
         layout.place()
         self._memory = Memory(layout.size)
@@ -294,10 +269,10 @@ class MachineCode:
             size = unit.sections[section].size
             start = unit.placed[section]
             for offset, kind_number, index, addend in _RELOCATION.iter_unpack(records):
-                kind = _KINDS.get(kind_number)
+                kind = RELOCATIONS[unit.machine].get(kind_number)
                 if kind is None:
                     raise _broken(f"it has a relocation of unknown type {kind_number}")
-                if offset + kind.width.store.size > size:
+                if offset + kind.store.size > size:
                     raise _broken("a relocation lies outside of its section")
                 if index not in targets:
                     targets[index] = self._target(unit, index)
@@ -306,12 +281,12 @@ class MachineCode:
                     slot = self._slots[slot_key(number, unit, index)]
                     struct.pack_into("<Q", self._bytes, slot, value)
                     value = self._base + slot
-                value += addend
-                if kind.relative:
-                    value -= self._base + start + offset
-                if not kind.width.least <= value <= kind.width.most:
+                place = start + offset
+                (old,) = kind.store.unpack_from(self._bytes, place)
+                changed = kind.patch(old, self._base + place, value + addend)
+                if changed is None:
                     raise _broken(f"a relocation {kind.name} does not reach its target")
-                kind.width.store.pack_into(self._bytes, start + offset, value)
+                kind.store.pack_into(self._bytes, place, changed)
 
 
 def undefined_symbols(data: bytes) -> set[str]:

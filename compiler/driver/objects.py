@@ -43,7 +43,7 @@ class Objects:
         self.target, self.cache, self.stopwatch = target, cache, stopwatch
         with stopwatch.timing("look into the cache"):
             self._parts = [
-                _Part(threads_key(target), lambda _: threads_text()),
+                _Part(threads_key(target), lambda _: threads_text(target)),
                 *(self._part(unit.key(), unit.module) for unit in loops.units),
                 self._part(loops.entry_key(), loops.entry_module, effort=0),
             ]

@@ -11,7 +11,7 @@ from ncc.compiler.target import Target
 
 def threads_key(target: Target) -> str:
     """What the cache keeps the object of the threads under."""
-    return kernel_key(threads_text(), target)
+    return kernel_key(threads_text(target), target)
 
 
 def make_ready(target: Target, cache: Cache | None) -> None:
@@ -24,5 +24,5 @@ def make_ready(target: Target, cache: Cache | None) -> None:
     load(target)
     key = threads_key(target)
     if cache is not None and cache.get(key) is None:
-        cache.put(key, emit_object(threads_text(), target))
+        cache.put(key, emit_object(threads_text(target), target))
         unmap_code()

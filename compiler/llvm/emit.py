@@ -6,7 +6,6 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.object_code import TRIPLE
 from ncc.compiler.llvm.spelling import SPELLINGS
 from ncc.compiler.llvm.text import PASS, Emitter
 from ncc.compiler.target import Target
@@ -24,4 +23,4 @@ def emit_llvm(module: ModuleOp, target: Target, more: str = "") -> str:
         out.function(op)
     declared = [text for name, text in out.declared.items() if f" @{name}(" not in more]
     out.lines += [*declared, "", more]
-    return f'; target: {target.name}\ntarget triple = "{TRIPLE}"\n\n' + "\n".join(out.lines)
+    return f'; target: {target.name}\ntarget triple = "{target.triple}"\n\n' + "\n".join(out.lines)

@@ -6,6 +6,7 @@ long as LLVM needs for ten kernels. A function does not hold the interpreter's l
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import CDLL, POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_void_p, string_at
@@ -29,6 +30,10 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "InitializeNativeTarget": (None,),
     "InitializeNativeAsmPrinter": (None,),
     "InitializeNativeAsmParser": (None,),
+    "InitializeAllTargetInfos": (None,),
+    "InitializeAllTargets": (None,),
+    "InitializeAllTargetMCs": (None,),
+    "InitializeAllAsmPrinters": (None,),
     "SetCommandLine": (None, c_char_p, c_char_p),
     "GetTargetFromTriple": (c_void_p, c_char_p, _MESSAGE),
     "CreateTargetMachine": (
@@ -59,6 +64,9 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "DisposeMemoryBuffer": (None, c_void_p),
     "DisposeString": (None, c_char_p),
 }
+
+HOST = os.uname().machine
+"""The processor that LLVM runs on, as in triples."""
 
 MAPS = Path("/proc/self/maps")
 """The layout of objects in the memory of this process."""
@@ -96,6 +104,7 @@ class LlvmLibrary:
             self._call[f"InitializeNative{what}"]()
         for choice in choices:
             self._call["SetCommandLine"](b"ncc", choice.encode())
+        self._knows_all = False
         self._code, self._madvise = list(_code_of(path, maps)), CDLL(None).madvise
         self.unmap_code()
 
@@ -110,6 +119,8 @@ class LlvmLibrary:
 
     def machine(self, triple: str, cpu: str, features: str, effort: int) -> Machine:
         """A code generator, which lives as long as the process. effort: from 0 to 3."""
+        if not triple.startswith(f"{HOST}-"):
+            self._initialize_all()
         with self._message() as message:
             target = self._call["GetTargetFromTriple"](triple.encode(), byref(message))
             if target is None:
@@ -121,6 +132,13 @@ class LlvmLibrary:
         if machine is None:
             raise Refused(f"there is no code generator for {cpu}")
         return Machine(machine)
+
+    def _initialize_all(self) -> None:
+        """Load the code generators of all processors, which take 10 MB of memory."""
+        if not self._knows_all:
+            for what in ("TargetInfos", "Targets", "TargetMCs", "AsmPrinters"):
+                self._call[f"InitializeAll{what}"]()
+            self._knows_all = True
 
     def data_layout(self, machine: Machine) -> str:
         """The data layout of a target, as text."""

@@ -29,6 +29,7 @@ from ncc.compiler.llvm.instructions import (
     element,
     lanes,
 )
+from ncc.compiler.llvm.processors.find import processor_of
 from ncc.compiler.llvm.scopes import Scope, ScopeWriter
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import integer, memoized, segments, string, symbol
@@ -43,13 +44,6 @@ _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _NOT_CONSTANT = llvm.GEP_USE_SSA_VAL
 _NO_BUNDLES = DenseArrayBase.from_list(i32, ())
 _NSW = {"overflowFlags": IntegerAttr(1, i32)}
-_EXTREMA = {
-    4: "llvm.x86.sse.{}.ps",
-    8: "llvm.x86.avx.{}.ps.256",
-    16: "llvm.x86.avx512.{}.ps.512",
-}
-"""The names of the instructions for extrema of float32, by the number of lanes."""
-
 _FCMP = {str(flag): flag.to_int() for flag in llvm.FCmpPredicateFlag}
 _ICMP = {str(flag): flag.to_int() for flag in llvm.ICmpPredicateFlag}
 
@@ -139,6 +133,7 @@ class LlvmBuilder(ScopeWriter):
     def __init__(self, entry: Block, target: Target) -> None:
         super().__init__(entry)
         self.target = target
+        self.processor = processor_of(target)
         self._numbers: set[SSAValue] = set()
         """Extrema that are never NaN."""
 
@@ -218,7 +213,8 @@ class LlvmBuilder(ScopeWriter):
         comparison and a select, but that takes time.
         """
         type, count = lhs.type, lanes(lhs.type)
-        name = _EXTREMA.get(count) if count <= self.target.lanes and element(type) == f32 else None
+        whole = count <= self.target.lanes and element(type) == f32
+        name = self.processor.extremum.get(count) if whole else None
         if name is None:
             holds = self.compare("ogt" if kind == "max" else "olt", lhs, rhs)
             result = self.select(holds, lhs, rhs)

@@ -12,20 +12,28 @@ import re
 from functools import cache
 from threading import RLock
 
-from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.library import LlvmLibrary, Machine, Refused
+from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.compiler.llvm.library import HOST, LlvmLibrary, Machine, Refused
+from ncc.compiler.llvm.processors.find import processor_of
 from ncc.compiler.target import Target
 from ncc.runtime.machine_code import undefined_symbols
 
 STAGE = "make machine code"
-
-TRIPLE = "x86_64-unknown-linux-gnu"
 
 USUAL = 2
 """The effort of LLVM's code generator, from 0 to 3."""
 
 _DECLARED = re.compile(r"^(?:declare .*?)?@([\w.]+)(?:\(| = external )", re.MULTILINE)
 """Functions and data of other objects, in the text."""
+
+FAMILIES = frozenset(
+    "aarch64 amdgcn arm bpf cuda dx hexagon loongarch mips nvvm ppc r600 riscv s390 spv ve wasm x86"
+    " xcore".split()
+)
+"""Families of processors in the names of LLVM's intrinsics."""
+
+_OF_A_FAMILY = re.compile(r"@llvm\.(\w+)\.")
+_ASSEMBLY = re.compile(r"\basm\b.*\"")
 
 _one_at_a_time = RLock()
 
@@ -69,16 +77,34 @@ def unmap_code() -> None:
 
 def _emitted(text: str, target: Target, effort: int, as_object: bool = True) -> bytes:
     """Machine code, after inlining."""
+    _refuse_foreign(text, target)
     with _one_at_a_time:
         llvm, machine = _llvm(), _machine(target, effort)
         try:
-            with llvm.module(text, TRIPLE, _data_layout(target)) as module:
+            with llvm.module(text, target.triple, _data_layout(target)) as module:
                 if " alwaysinline" in text:
                     llvm.inline(module, machine)
                 return llvm.code(module, machine, as_object)
         except Refused as refused:
             message = f"LLVM refuses the text: {refused}"
             raise CompilerBug(message, pass_name=STAGE, dump=text) from refused
+
+
+def _refuse_foreign(text: str, target: Target) -> None:
+    """Raise for a text with intrinsics or assembly that LLVM cannot take for the target.
+
+    LLVM has no error for them: it would end the process.
+    """
+    own = processor_of(target).family
+    foreign = set(_OF_A_FAMILY.findall(text)) - {own}
+    if found := FAMILIES.intersection(foreign):
+        message = f"intrinsics of {', '.join(sorted(found))} for the target {target.name}"
+        raise CompilerBug(message, pass_name=STAGE, dump=text)
+    if target.architecture != HOST and _ASSEMBLY.search(text):
+        raise Unsupported(
+            f"compiling for {target.name} on {HOST}",
+            nearest=f"a machine with {target.architecture}",
+        )
 
 
 @cache
@@ -93,7 +119,7 @@ def _llvm() -> LlvmLibrary:
 @cache
 def _machine(target: Target, effort: int) -> Machine:
     """LLVM's code generator for a target."""
-    return _llvm().machine(TRIPLE, target.cpu, target.instructions, effort)
+    return _llvm().machine(target.triple, target.cpu, target.instructions, effort)
 
 
 @cache

@@ -1,7 +1,8 @@
 """LLVM text of the functions that threads need: taking chunks, a barrier, a pool, the entries.
 
 The text is a module of its own, or is appended to the model's. No library is called: a thread waits
-by a spin on `pause`, then by a futex system call (Linux, x86-64).
+by a spin, then by a futex system call of Linux. `compiler/llvm/processors` has the functions by
+which one kind of processor spins, sleeps and counts time. The text here is the same for all.
 
     int64_t ncc_take(void *state, int64_t begin, int64_t chunks, int64_t tid, int64_t threads)
                                                      first + (last << 32) of chunks to do
@@ -14,7 +15,8 @@ by a spin on `pause`, then by a futex system call (Linux, x86-64).
     void ncc_worker(void *pool, int64_t tid)         the whole life of thread tid > 0 of a pool
     void ncc_stop(void *pool)                        lets the workers return
 
-Every thread has FTZ and DAZ set in MXCSR while it is inside `run`, and its own setting after it.
+Every thread takes denormal numbers for zeros while it is inside `run`, and has its own mode after
+it.
 
 State (buffers[0]), aligned to 64; its maker fills it with zeros, once:
     i64 +0 before, of the run    i64 +64 done, i32 +72 sleepers
@@ -59,10 +61,38 @@ least one of the two sees the other. Different words have different lower halves
 which a thread sleeps is less than 2^31, the chunks of a run, before its goal. Only a thread that
 reaches the goal wakes others: all threads that wait on `done` at one time have the same goal, since
 no thread is at the next barrier before this goal is reached.
+
+Orders of memory. x86-64 keeps most of them anyway, ARM none that is not asked for. Each atomic
+access has the order that the two arguments above need:
+
+    done, add       seq_cst: its release half publishes the results of chunks, and what this thread
+                    has read for them; it precedes the load of `sleepers`, as a waker's change must
+    wait, spin      acquire: the results of all chunks that `done` counts
+    wait, look      seq_cst: acquire as well, and after the count of this sleeper
+    sleepers, add   seq_cst: before the look
+    sleepers, load  seq_cst: after the change of the word
+    launches, add   seq_cst: as for `done`; it publishes `buffers`, `stop` and the caller's inputs
+    launches, load  acquire: pairs with that
+    before, store   release: the addresses in the array, which the caller has written
+    before, load    acquire: addresses are read after it. They are those of this run or of a later
+                    one, and a later one begins only when all chunks of this run are counted, each
+                    after the loads of the thread that has done it
+    done, begin     acquire: another thread may have called the run before
+    share, glimpse  an old value is smaller than the present one, and the swap fails with that; a
+                    value at the end of the share is final. So no order is needed, nor harmful
+    share, swap     a read-modify-write reads the latest value: no chunk is taken twice. Results do
+                    not travel by shares, so that no order is needed here, either
+    buffers, store  release, and load acquire: the array and the `before` of its state
+    stop            release and acquire; only the launch after it makes a worker look
+
+The kernel reads the word of a futex under a lock that also a waker takes, behind a full barrier. A
+single thread (`threads` is 1) uses plain accesses for its share: nobody else has this state.
 """
 
 from __future__ import annotations
 
+from ncc.compiler.llvm.processors.find import processor_of
+from ncc.compiler.target import Target
 from ncc.runtime.threads import POOL_THREADS
 
 # Ticks of the time-stamp counter to spin before sleeping: 25-50 us at 2-4 GHz. That is longer than
@@ -77,36 +107,21 @@ _NUMBERS = {"SPIN_TICKS": SPIN_TICKS, "IDLE_TICKS": IDLE_TICKS, "POOL_THREADS": 
 """The constants that the text below names."""
 
 _WAIT = """
-define internal void @ncc.futex_wait(ptr %word, i32 %seen) nounwind noinline {
-  ; futex(word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, no timeout)
-  %r = call i64 asm sideeffect "syscall",
-    "={rax},{rax},{rdi},{rsi},{rdx},{r10},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"
-    (i64 202, ptr %word, i64 128, i32 %seen, i64 0)
-  ret void
-}
-
-define internal void @ncc.futex_wake(ptr %word) nounwind noinline {
-  ; futex(word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, everybody)
-  %r = call i64 asm sideeffect "syscall",
-    "={rax},{rax},{rdi},{rsi},{rdx},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"
-    (i64 202, ptr %word, i64 129, i64 2147483647)
-  ret void
-}
-
 ; Returns once *word >= %goal; spins for %patience ticks before it sleeps. %word + 8: sleepers.
 define internal void @ncc.wait_until(ptr %word, i64 %goal, i64 %patience) nounwind noinline {
 entry:
-  %start = call i64 @llvm.readcyclecounter()
+  %limit = call i64 @ncc.patience(i64 %patience)
+  %start = call i64 @ncc.ticks()
   br label %spin
 spin:
   %spun = load atomic i64, ptr %word acquire, align 8
   %there = icmp sge i64 %spun, %goal
   br i1 %there, label %done, label %pause
 pause:
-  call void @llvm.x86.sse2.pause()
-  %now = call i64 @llvm.readcyclecounter()
+  call void @ncc.pause()
+  %now = call i64 @ncc.ticks()
   %ticks = sub i64 %now, %start
-  %early = icmp ult i64 %ticks, %patience
+  %early = icmp ult i64 %ticks, %limit
   br i1 %early, label %spin, label %sleep
 sleep:
   %sleepers = getelementptr i8, ptr %word, i64 8
@@ -249,16 +264,11 @@ nothing:
 _ENTRIES = """
 define internal void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads) nounwind {
   %saved = alloca i32, align 4
-  %inside = alloca i32, align 4
-  call void @llvm.x86.sse.stmxcsr(ptr %saved)
-  %mode = load i32, ptr %saved, align 4
-  %flushing = or i32 %mode, 32832 ; FTZ is bit 15, DAZ is bit 6
-  store i32 %flushing, ptr %inside, align 4
-  call void @llvm.x86.sse.ldmxcsr(ptr %inside)
+  call void @ncc.flush(ptr %saved)
   %state = load ptr, ptr %buffers, align 8
   %before = load atomic i64, ptr %state acquire, align 64
   call void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) noinline
-  call void @llvm.x86.sse.ldmxcsr(ptr %saved)
+  call void @ncc.restore(ptr %saved)
   ret void
 }
 
@@ -334,23 +344,16 @@ define void @ncc_stop(ptr %pool) nounwind {
 }
 """
 
-_DECLARATIONS = """
-declare i64 @llvm.readcyclecounter()
-declare void @llvm.x86.sse2.pause()
-declare void @llvm.x86.sse.stmxcsr(ptr)
-declare void @llvm.x86.sse.ldmxcsr(ptr)
-"""
 
-
-def threads_text(declare_run: bool = True) -> str:
-    """The LLVM text of barrier, taking, pool and entries, for every x86-64 target.
+def threads_text(target: Target, declare_run: bool = True) -> str:
+    """The LLVM text of barrier, taking, pool and entries.
 
     declare_run: True for a module of its own, where `run` is an external symbol; False when the
     text is appended to the module that defines `run`. LLVM's assembly parser must be initialized
-    before, since the system calls are inline assembly.
+    before, if the system calls of the target are inline assembly.
     """
     run = "declare void @run(ptr, i64, i64, i64)\n" if declare_run else ""
-    text = run + _DECLARATIONS + _WAIT + _BARRIER + _TAKE + _ENTRIES + _POOL
+    text = run + processor_of(target).threads + _WAIT + _BARRIER + _TAKE + _ENTRIES + _POOL
     for name, number in _NUMBERS.items():
         text = text.replace(name, str(number))
     return text

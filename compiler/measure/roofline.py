@@ -323,7 +323,7 @@ class _Writer:
         run = write_run((Launch("measure", self.threads, arguments),))
         text = emit_llvm(lower(module_of([kernel, run]), self.target), self.target)
         return Artifact(
-            objects=tuple(emit_object(t, self.target) for t in (text, threads_text())),
+            objects=tuple(emit_object(t, self.target) for t in (text, threads_text(self.target))),
             weights=b"",
             arena_bytes=0,
             inputs=(Binding("block", (self.cells,)),),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from ncc.compiler import target as target_module
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.options import Options
 from ncc.compiler.target import (
@@ -11,6 +12,9 @@ from ncc.compiler.target import (
     AVX2,
     AVX512,
     AVX512_VNNI,
+    CORTEX_A55,
+    NEON,
+    NEOVERSE_V1,
     ONE_UNIT,
     TARGETS,
     TWO_UNITS,
@@ -86,6 +90,37 @@ def test_virtual_cores_share_tiles(
     assert not asked
 
 
+@pytest.mark.parametrize(
+    ("parts", "core"),
+    [
+        ([0x41_D05], CORTEX_A55),
+        ([0x41_D05, 0x41_D0B, 0x41_D44], NEOVERSE_V1),
+        ([0x61_022], NEOVERSE_V1),
+        ([0x7F_001], NEON.core),
+        ([], NEON.core),
+    ],
+    ids=["small", "the largest of several", "Apple's", "unknown", "not listed"],
+)
+def test_cores_of_arm_are_known_by_maker_and_part(
+    parts: list[int], core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Choices for "host" are made for the largest core, with the caches at hand."""
+    monkeypatch.setattr(cpu, "features", lambda: NEON.features)
+    monkeypatch.setattr(target_module, "arm_parts", lambda: parts)
+    monkeypatch.setattr(cpu, "l1_bytes", lambda: 40 << 10)
+    monkeypatch.setattr(cpu, "l2_bytes", lambda: 3 << 20)
+    here = Target.of("host")
+    assert here == replace(NEON, core=replace(core, l1_bytes=40 << 10, l2_bytes=3 << 20))
+
+
+def test_code_for_android_leaves_its_register_alone() -> None:
+    """One object is for Linux and for Android."""
+    for target in TARGETS:
+        if target.architecture == "aarch64":
+            assert "+reserve-x18" in target.instructions
+            assert target.triple.count("-") == 3, "three parts name another system"
+
+
 def test_rows_of_tiles() -> None:
     """As many as divide a row of points well; short tiles take no less than ten."""
     assert [tile_rows(extent, 16) for extent in (1, 7, 16, 28, 56, 100)] == [1, 7, 16, 14, 14, 15]
@@ -108,7 +143,16 @@ def test_no_tiles(allowed: bool, tiles: bool, monkeypatch: pytest.MonkeyPatch) -
     assert Target.of("amx", tiles) is (AMX if tiles else AVX512_VNNI)
 
 
+def test_a_machine_without_a_target_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code for others can be made there."""
+    monkeypatch.setattr(cpu, "features", frozenset)
+    monkeypatch.setattr(cpu, "machine", lambda: "s390x")
+    with pytest.raises(Unsupported, match="code for this machine, s390x"):
+        Target.of("host")
+
+
 def test_unknown_name_lists_the_known() -> None:
     """An unknown name is refused with the names that there are."""
-    with pytest.raises(Unsupported, match="host, amx, avx512vnni, avx512, avx2, baseline"):
-        Target.of("neon")
+    known = "host, amx, avx512vnni, avx512, avx2, baseline, neondot, neon"
+    with pytest.raises(Unsupported, match=known):
+        Target.of("altivec")

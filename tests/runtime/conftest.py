@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ncc.compiler.llvm.threads import threads_text
+from ncc.compiler.target import BASELINE
 from ncc.runtime.artifact import Artifact, Binding
 from tests.launch_text import LAUNCH
 
@@ -123,7 +124,7 @@ def assemble() -> Assemble:
 @pytest.fixture(scope="session")
 def threads_object(assemble: Assemble) -> bytes:
     """The object with barrier, pool and entries."""
-    return assemble(threads_text())
+    return assemble(threads_text(BASELINE))
 
 
 @pytest.fixture(scope="session")

@@ -104,6 +104,17 @@ def a_binding(**fields: Any) -> dict[str, Any]:
     return {**plain, "axis": -1, "counter": -1, **fields}
 
 
+def test_another_kind_of_processor_is_named(saved: Path) -> None:
+    """Not its features, all of which are missing; and there is a target to recompile for."""
+    rewrite(saved, features=["asimd", "asimddp"], target="neondot")
+    with pytest.raises(ArtifactError) as caught:
+        Artifact.load(saved)
+    assert "compiled for neondot, a target of aarch64, and this machine is x86_64" in str(
+        caught.value
+    )
+    assert "recompile it with --target=" in str(caught.value)
+
+
 def test_a_foreign_cpu_is_refused_with_a_way_out(saved: Path) -> None:
     """What is missing, and for which target to recompile; the file can still be looked into."""
     rewrite(saved, features=["sse2", "avx99", "amx_magic"], target="future")

@@ -19,13 +19,14 @@ as long as a block. It transposes their bytes as it reads them:
     y[p, q, o'] += x[p, q + k, o'] * w[k, o']
         ->  y[p, q, o'] += x[p, q + 4 k + l, o'] * w[k, o', l]
 
-Such instructions take x without a sign. The producer of x stores 128 more, and sums start from the
-number that takes that off again:
+Most such instructions take x without a sign. The producer of x stores 128 more, and sums start from
+the number that takes that off again:
 
     y[o, p] += x[i, p] * w[o, i]
         ->  y[o, p] = s[o] + sum of u[i, p] * w[o, i],  u = x + 128,  s[o] = -128 * sum of w[o, i]
 
-No other pass knows that these instructions exist, or that one of their factors has no sign.
+Where the target takes both factors with their signs (`Target.dot_signed`), x stays as it is. No
+other pass knows that these instructions exist, or that one of their factors has no sign.
 
 Needs: the linalg level before groups; constant weights.  Breaks: nothing; sums are exact.
 """
@@ -94,7 +95,7 @@ class PackVnni(LinalgChoice["Split"]):
         }
         quads = _Quads()
         for generic, split in found.items():
-            if _has_points(LinalgOp(generic), split):
+            if not self.target.dot_signed and _has_points(LinalgOp(generic), split):
                 quads.read_unsigned(generic, split)
         for generic, split in found.items():
             quads.split(generic, split)

@@ -1,9 +1,9 @@
 """Arithmetic and mathematics of floats, scalar and vector alike, in the llvm dialect.
 
-Floats follow IEEE 754, with one exception: for `maximumf` and `minimumf` both zeros are equal. Both
-kinds of maximum are compare and select, which is one instruction on x86 if one operand is a
-constant, and three in general: maximumf returns a NaN of either operand, maxnumf the operand that
-is not NaN.
+Floats follow IEEE 754, with one exception: for `maximumf` and `minimumf` both zeros are equal.
+maximumf returns a NaN of either operand, maxnumf the operand that is not NaN. Processors have an
+instruction for each, or both kinds are compare and select, which is one instruction on x86 if one
+operand is a constant, and three in general.
 """
 
 from __future__ import annotations
@@ -36,30 +36,46 @@ def smaller(builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     return builder.extremum("min", lhs, rhs)
 
 
-def _keeping_nan(choose: Combine, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """The extremum, or NaN if an operand is NaN: `choose` returns NaN of its second operand."""
+def _keeping_nan(kind: str, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """`max` or `min`, or NaN if an operand is NaN."""
+    if builder.processor.keeps_nan:
+        is_number = builder.is_number(lhs) and builder.is_number(rhs)
+        return _generic(builder, f"{kind}imum", lhs, rhs, is_number)
     if builder.is_number(lhs):
-        return choose(builder, lhs, rhs)
-    chosen = choose(builder, rhs, lhs)
+        return builder.extremum(kind, lhs, rhs)
+    chosen = builder.extremum(kind, rhs, lhs)
     if builder.is_number(rhs):
         return chosen
     return builder.select(builder.compare("uno", rhs, rhs), rhs, chosen)
 
 
-def _dropping_nan(choose: Combine, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """The extremum, or the operand that is not NaN: `choose` drops NaN of its first operand."""
+def _dropping_nan(kind: str, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """`max` or `min`, or the operand that is not NaN."""
+    if builder.processor.keeps_nan:
+        is_number = builder.is_number(lhs) or builder.is_number(rhs)
+        return _generic(builder, f"{kind}num", lhs, rhs, is_number)
     if builder.is_number(lhs):
-        return choose(builder, rhs, lhs)
-    chosen = choose(builder, lhs, rhs)
+        return builder.extremum(kind, rhs, lhs)
+    chosen = builder.extremum(kind, lhs, rhs)
     if builder.is_number(rhs):
         return chosen
     return builder.select(builder.compare("uno", rhs, rhs), lhs, chosen)
 
 
-maximum: Combine = partial(_keeping_nan, greater)
-minimum: Combine = partial(_keeping_nan, smaller)
-maximum_number: Combine = partial(_dropping_nan, greater)
-minimum_number: Combine = partial(_dropping_nan, smaller)
+def _generic(
+    builder: LlvmBuilder, name: str, lhs: SSAValue, rhs: SSAValue, is_number: bool
+) -> SSAValue:
+    """An extremum by the generic intrinsic of this name, which is one instruction."""
+    result = builder.lane_wise(name, lhs, rhs)
+    if is_number:
+        builder.call_number(result)
+    return result
+
+
+maximum: Combine = partial(_keeping_nan, "max")
+minimum: Combine = partial(_keeping_nan, "min")
+maximum_number: Combine = partial(_dropping_nan, "max")
+minimum_number: Combine = partial(_dropping_nan, "min")
 
 
 def _extremum(strict: Combine, relaxed: Combine) -> Handler:
@@ -67,7 +83,9 @@ def _extremum(strict: Combine, relaxed: Combine) -> Handler:
         function: Function,
         op: arith.MaximumfOp | arith.MinimumfOp | arith.MaxnumfOp | arith.MinnumfOp,
     ) -> None:
-        combine = relaxed if FastMathFlag.NO_NANS in op.fastmath.data else strict
+        without_nan = FastMathFlag.NO_NANS in op.fastmath.data
+        exact = function.builder.processor.keeps_nan
+        combine = relaxed if without_nan and not exact else strict
         lhs, rhs = function.values(operands_of(op))
         function.bind(only_result(op), combine(function.builder, lhs, rhs))
 

@@ -81,7 +81,7 @@ def _has_instruction(function: Function, narrow: Attribute) -> bool:
     """Whether the target converts between this type and the next wider one."""
     if isinstance(narrow, BFloat16Type):
         return False
-    return function.target.fma or not isinstance(narrow, Float16Type)
+    return function.target.widens_float16 or not isinstance(narrow, Float16Type)
 
 
 def _width(type: Attribute) -> int:

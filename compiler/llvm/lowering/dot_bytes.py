@@ -1,10 +1,11 @@
 """rt.dot_bytes: four products of bytes a lane, by one instruction or by pairs of 16 bits.
 
     VNNI      vpdpbusd %sum, %x, %w
+    dotprod   sdot %sum, %w, %x         both with signs
     others    %sum + pmaddwd(even bytes) + pmaddwd(odd bytes)
 
-Even and odd bytes become two vectors of 16 bits: x without sign, w with sign. LLVM computes them
-once for all products that share an operand.
+Even and odd bytes become two vectors of 16 bits: w with sign, x with its sign if it has one. LLVM
+computes them once for all products that share an operand.
 """
 
 from __future__ import annotations
@@ -20,9 +21,6 @@ from ncc.compiler.llvm.lowering.function import PASS, Function
 from ncc.compiler.llvm.lowering.integers import paired_products
 from ncc.dialects import rt
 
-_BITS = 32
-_VNNI = "llvm.x86.avx512.vpdpbusd.{bits}"
-
 
 def lower_dot_bytes(function: Function, op: rt.DotBytesOp) -> None:
     """By the target's instructions for whole vectors."""
@@ -31,17 +29,32 @@ def lower_dot_bytes(function: Function, op: rt.DotBytesOp) -> None:
     count = lanes(total.type)
     if count != function.target.lanes:
         raise CompilerBug(f"a dot product of {count} lanes", pass_name=PASS)
+    signed = op.signed is not None
     if function.target.dot:
-        name = _VNNI.format(bits=count * _BITS)
-        return function.bind(op.result, builder.intrinsic(name, [total, x, w], total.type))
+        made = _by_instruction(builder, total, x, w, signed)
+        return function.bind(op.result, made)
+    upper = llvm.AShrOp if signed else llvm.LShrOp
     pair = VectorType(i16, [2 * count])
     x, w = (builder.convert(llvm.BitcastOp, value, pair) for value in (x, w))
-    even_x = _shift(builder, llvm.LShrOp, _low(builder, x))
+    even_x = _shift(builder, upper, _low(builder, x))
     even = paired_products(builder, even_x, _shift(builder, llvm.AShrOp, _low(builder, w)))
-    odd_x = _shift(builder, llvm.LShrOp, x)
+    odd_x = _shift(builder, upper, x)
     odd = paired_products(builder, odd_x, _shift(builder, llvm.AShrOp, w))
     both = builder.binary(llvm.AddOp, even, odd)
     function.bind(op.result, builder.binary(llvm.AddOp, total, both))
+
+
+def _by_instruction(
+    builder: LlvmBuilder, total: SSAValue, x: SSAValue, w: SSAValue, signed: bool
+) -> SSAValue:
+    """The sums by one instruction of the target."""
+    count, processor = lanes(total.type), builder.processor
+    names = processor.dot_signed_bytes if signed else processor.dot_bytes
+    if count not in names:
+        factor = "signed" if signed else "unsigned"
+        raise CompilerBug(f"a dot product of {count} lanes by {factor} bytes", pass_name=PASS)
+    factors = [w, x] if signed else [x, w]
+    return builder.intrinsic(names[count], [total, *factors], total.type)
 
 
 def _low(builder: LlvmBuilder, value: SSAValue) -> SSAValue:

@@ -24,13 +24,6 @@ from ncc.compiler.llvm.lowering.function import Function, Handler
 from ncc.dialects.code import DotOp
 from ncc.dialects.operation import operands_of
 
-_PAIRS_OF_PRODUCTS = {
-    4: "llvm.x86.sse2.pmadd.wd",
-    8: "llvm.x86.avx2.pmadd.wd",
-    16: "llvm.x86.avx512.pmaddw.d.512",
-}
-"""Instructions that multiply int16 and add neighbouring products, by their number of lanes."""
-
 
 def chosen_by(predicate: str) -> Combine:
     """lhs where `lhs predicate rhs`, otherwise rhs: extrema of integers."""
@@ -127,7 +120,7 @@ def lower_dot(function: Function, op: DotOp) -> None:
     builder = function.builder
     a, b = function.values(op.operands)
     type, count = a.type, lanes(a.type)
-    if count in _PAIRS_OF_PRODUCTS:
+    if _holds_pairs(builder, count):
         pairs = VectorType(i16, [2 * count])
         factors = (builder.convert(llvm.BitcastOp, value, pairs) for value in (a, b))
         return function.bind(op.result, paired_products(builder, *factors))
@@ -139,10 +132,26 @@ def lower_dot(function: Function, op: DotOp) -> None:
     function.bind(op.result, builder.binary(llvm.AddOp, *products))
 
 
+def _holds_pairs(builder: LlvmBuilder, count: int) -> bool:
+    """Whether the target multiplies pairs of int16 for so many int32 by instructions of their own:
+    named ones, or those that LLVM finds for a whole register.
+    """
+    named = builder.processor.paired_products
+    return count in named or (not named and count == builder.target.lanes)
+
+
 def paired_products(builder: LlvmBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     """a[2 k] * b[2 k] + a[2 k + 1] * b[2 k + 1] of int16, as int32, for a whole vector register."""
     count = lanes(a.type) // 2
-    return builder.intrinsic(_PAIRS_OF_PRODUCTS[count], [a, b], VectorType(i32, [count]))
+    if name := builder.processor.paired_products.get(count):
+        return builder.intrinsic(name, [a, b], VectorType(i32, [count]))
+    wide = VectorType(i32, [2 * count])
+    factors = [builder.convert(llvm.SExtOp, value, wide) for value in (a, b)]
+    products = builder.binary(llvm.MulOp, *factors)
+    sides = (range(first, 2 * count, 2) for first in range(2))
+    return builder.binary(
+        llvm.AddOp, *(builder.shuffle(products, products, side) for side in sides)
+    )
 
 
 def lower_absolute_integer(function: Function, op: math.AbsIOp) -> None:

@@ -41,6 +41,9 @@ from ncc.dialects.fixed_point import TO_MANTISSA
 from ncc.dialects.operation import make, only_result, operands_of
 from ncc.dialects.weights.narrow import TOGETHER
 
+WORD = 4
+"""Bytes of a word."""
+
 # Scratch memory of a kernel starts at a cache line, so that no vector access crosses two.
 _SCRATCH_ALIGNMENT = 64
 
@@ -66,6 +69,9 @@ def _access(type: Attribute) -> dict[str, Attribute]:
 def load(builder: LlvmBuilder, pointer: SSAValue, type: Attribute) -> SSAValue:
     """A value of that type in memory."""
     properties = _access(type)
+    if element(type) == i8 and lanes(type) == WORD and not builder.processor.short_vectors:
+        word = make(llvm.LoadOp, operands=[pointer], result_types=[i32], properties=properties)
+        return builder.convert(llvm.BitcastOp, builder.result(word), type)
     op = make(llvm.LoadOp, operands=[pointer], result_types=[type], properties=properties)
     return builder.result(op)
 

@@ -8,7 +8,8 @@ The instruction reads x as unsigned bytes. If x is signed, the kernel adds 128 t
 
     sum of x * w = (sum of (x + 128) * w) - (sum of 128 * w)
 
-The second sum is one accumulator for each vector of w, whatever the number of points.
+The second sum is one accumulator for each vector of w, whatever the number of points. There is none
+if the target takes both factors with their signs (`Schedule.signed`).
 
 Depthwise windows (`window_dot`) have x along the lane, too:
 
@@ -19,7 +20,7 @@ Depthwise windows (`window_dot`) have x along the lane, too:
 from __future__ import annotations
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import i8, i32
+from xdsl.dialects.builtin import UnitAttr, i8, i32
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -31,6 +32,7 @@ from ncc.compiler.loops.emit.sums import Accumulators
 from ncc.compiler.loops.kernel.products import QUAD, match_quads, reads_unsigned
 from ncc.compiler.loops.schedule.schedule import Strategy
 from ncc.dialects import rt
+from ncc.dialects.operation import NOTHING
 
 _SIGNS = -0x7F7F7F80
 """128 in each byte: x ^ 128 is x + 128 without a sign."""
@@ -46,7 +48,7 @@ class DotAccumulators(Accumulators):
         if isinstance(found, str):
             raise CompilerBug(f"no kernel for dot products: {found}")
         _, _, self.broadcast, self.stream = found
-        self.signed = not reads_unsigned(self.kernel, self.broadcast)
+        self.signed = not reads_unsigned(self.kernel, self.broadcast) and not self.schedule.signed
 
     def start(self, points: list[Point]) -> list[SSAValue]:
         initial = super().start(points)
@@ -86,16 +88,19 @@ class DotAccumulators(Accumulators):
         return tuple((d, n) for d, n in sorted(point.items()) if self.stream.coefficients[d])
 
     def _dot(self, total: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
-        return self.builder.add(rt.DotBytesOp, [total, x, w], total.type)
+        properties = {"signed": UnitAttr()} if self.schedule.signed else NOTHING
+        return self.builder.add(rt.DotBytesOp, [total, x, w], total.type, properties)
 
     def _weight_bytes(self, point: Point) -> SSAValue:
         """Four bytes of the weights in each lane."""
         return self.reads.neighbours(self.stream, point, QUAD * self.state.lanes)
 
     def _data_bytes(self, point: Point) -> SSAValue:
-        """Four bytes of the data, unsigned, in every lane."""
+        """Four bytes of the data, as the instruction reads them, in every lane."""
         if self.crossed:
             return self._columns(point)
+        if self.state.ahead is not None and self.schedule.at_once is not None:
+            return self._word_at_once(point, self.schedule.at_once[1])
         four = self.reads.neighbours(self.broadcast, point, QUAD)
 
         def spread() -> SSAValue:
@@ -106,6 +111,18 @@ class DotAccumulators(Accumulators):
             return self._as_bytes(words)
 
         return self.state.once(("bytes", four), spread)
+
+    def _word_at_once(self, point: Point, steps: int) -> SSAValue:
+        """The same, of the vector that all steps at once load."""
+        step, lanes = self.state.ahead or 0, self.state.lanes
+        with self.reads.first_of():
+            held = self.reads.neighbours(self.broadcast, point, QUAD * steps)
+
+        def spread() -> SSAValue:
+            words = self.builder.add(vector.BitcastOp, [held], vector_type(i32, steps))
+            return self._as_bytes(self.builder.splat(self.builder.element(words, step), lanes))
+
+        return self.state.once(("bytes", held, step), spread)
 
     def _columns(self, point: Point) -> SSAValue:
         """Four neighbours of a row, the four bytes of a channel side by side."""

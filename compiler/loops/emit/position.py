@@ -25,13 +25,14 @@ Point = dict[int, int]
 @dataclass
 class State:
     """The first index of the tile along every loop, the sizes of the tile, the length of vectors,
-    the part of the lane that the chunk has, if it has not all of it, and the values that were read
-    here.
+    the step of `Schedule.at_once` that is written, the part of the lane that the chunk has, if it
+    has not all of it, and the values that were read here.
     """
 
     bases: dict[int, SSAValue | int] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     lanes: int = 1
+    ahead: int | None = None
     part: SSAValue | None = None
     cache: dict[object, SSAValue] = field(default_factory=dict)
 
@@ -117,6 +118,7 @@ class Position:
         last: int,
         carried: Sequence[SSAValue],
         iteration: Callable[[list[SSAValue]], Sequence[SSAValue]],
+        step: int = 1,
     ) -> list[SSAValue]:
         """A loop of the kernel; `iteration(carried)` writes an iteration, which uses no value that
         was read outside of it.
@@ -129,7 +131,7 @@ class Position:
             self.state.cache = saved
             return results
 
-        return self.builder.loop(first, last, 1, carried, body)
+        return self.builder.loop(first, last, step, carried, body)
 
     def each_step(self, loop: int, body: Callable[[SSAValue], None]) -> None:
         """A loop of the kernel that carries no values."""

@@ -9,6 +9,8 @@ splits k, several elements share the lanes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -20,7 +22,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LinearForm, vector_type
 from ncc.compiler.loops.emit.position import Part, Point
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
-from ncc.compiler.loops.kernel.kernel import Access, KSplit
+from ncc.compiler.loops.kernel.kernel import LINE, Access, KSplit
 
 
 class Reads(Part):
@@ -40,6 +42,8 @@ class Reads(Part):
                 constant += coefficient * base
             else:
                 terms.append((base, coefficient))
+        if self.state.ahead and self.schedule.at_once is not None:
+            constant += access.coefficients[self.schedule.at_once[0]] * self.state.ahead
         if access.table is not None:
             number = self.read(access.table.at, point, False)
             terms.append((self.builder.local(number), 1))
@@ -57,6 +61,9 @@ class Reads(Part):
         k_split = None if lane_moves else self.position.k_split
         if k_split is not None and access.coefficients[k_split.inputs] == 1:
             return self._read_split(access, point, k_split)
+        at_once = None if lane_moves or self.state.ahead is None else self.schedule.at_once
+        if at_once is not None and access.coefficients[at_once[0]] == 1:
+            return self._read_at_once(access, point, at_once[1])
         return self.neighbours(access, point, self.state.lanes if lane_moves else 1)
 
     def neighbours(self, access: Access, point: Point, count: int) -> SSAValue:
@@ -68,13 +75,36 @@ class Reads(Part):
 
         return self.state.once((access.argument, form, count), load)
 
+    @contextmanager
+    def first_of(self) -> Iterator[None]:
+        """In a `with` block, addresses are those of the first of the steps that are unrolled."""
+        ahead, self.state.ahead = self.state.ahead, 0
+        yield
+        self.state.ahead = ahead
+
+    def _read_at_once(self, access: Access, point: Point, steps: int) -> SSAValue:
+        """One element of the vector that all steps at once load."""
+        step = self.state.ahead or 0
+        with self.first_of():
+            held = self.neighbours(access, point, steps)
+        return self.state.once(("at once", held, step), lambda: self.builder.element(held, step))
+
     def prefetch(self) -> None:
-        """The prefetches of one step."""
+        """The prefetches of one step; of steps at once, one for each line."""
         to_l2, to_l1 = self.schedule.prefetch_l2, self.schedule.prefetch_l1
         for accesses, l1 in ((to_l2, False), (to_l1, True)):
             for access in accesses:
-                source = self.entry.args[access.argument]
-                self.builder.prefetch(source, self.address(access, {}), l1)
+                if self._begins_line(access):
+                    source = self.entry.args[access.argument]
+                    self.builder.prefetch(source, self.address(access, {}), l1)
+
+    def _begins_line(self, access: Access) -> bool:
+        """Whether a step is not on the line of the step before, which is written with it."""
+        ahead, at_once = self.state.ahead, self.schedule.at_once
+        if not ahead or at_once is None:
+            return True
+        further = access.coefficients[at_once[0]]
+        return ahead * further // LINE > (ahead - 1) * further // LINE
 
     def _read_split(self, access: Access, point: Point, k_split: KSplit) -> SSAValue:
         """Several inputs in one vector, each in the lanes that it has."""

@@ -74,10 +74,35 @@ class Sums(Part):
     def _loop(
         self, loop: int, first: int, trips: int, values: list[SSAValue], inner: Step
     ) -> list[SSAValue]:
-        """One of them, unrolled if the schedule says so."""
+        """One of them, unrolled if the schedule says so, or by several steps at once."""
+        at_once = self.schedule.at_once
+        if at_once is not None and at_once[0] == loop and trips >= at_once[1]:
+            whole = trips // at_once[1] * at_once[1]
+            values = self._at_once(loop, first, whole, values, inner)
+            first, trips = first + whole, trips - whole
+            if not trips:
+                return values
         if trips > 1 and loop not in self.schedule.unroll:
             return self.position.iterations(loop, first, first + trips, values, inner)
         for i in range(first, first + trips):
             self.state.bases[loop] = i
             values = inner(values)
         return values
+
+    def _at_once(
+        self, loop: int, first: int, trips: int, values: list[SSAValue], inner: Step
+    ) -> list[SSAValue]:
+        """The innermost of them, by as many steps at once as the schedule says."""
+        assert self.schedule.at_once is not None
+        _, steps = self.schedule.at_once
+
+        def several(values: list[SSAValue]) -> list[SSAValue]:
+            for self.state.ahead in range(steps):
+                values = inner(values)
+            self.state.ahead = None
+            return values
+
+        if trips > steps:
+            return self.position.iterations(loop, first, first + trips, values, several, steps)
+        self.state.bases[loop] = first
+        return several(values)

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
+from xdsl.dialects.builtin import f32
+
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, Reason
-from ncc.compiler.loops.kernel.products import match_product
+from ncc.compiler.loops.kernel.products import QUAD, match_product
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.cycles import L2_SHARE, TileCost
 from ncc.compiler.loops.schedule.operands import ContractionOperands, Quad, elements_of
@@ -63,9 +65,11 @@ class Candidate:
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(broadcast[d])))),
             chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
             prefetch_l2=prefetched_to_l2(operands, sizes, order) if quad is None else (),
-            prefetch_l1=prefetched_to_l1(operands, sizes, order),
+            prefetch_l1=() if operands.core.width else prefetched_to_l1(operands, sizes, order),
             quad=quad,
             short=operands.short,
+            at_once=operands.at_once,
+            signed=operands.quad is not None and operands.quad.signed,
         )
 
 
@@ -138,9 +142,29 @@ def _operands(
     if not points and vector < kernel.extents[lane]:
         short = None  # a whole cache line is loaded anyway
     core = target.core
-    return ContractionOperands(
+    operands = ContractionOperands(
         kernel, core, lane, vector, vector, stream, broadcast, points, vectors, quad, short
     )
+    return replace(operands, at_once=_at_once(operands, target))
+
+
+def _at_once(operands: ContractionOperands, target: Target) -> tuple[int, int] | None:
+    """`Schedule.at_once`, if the target multiplies by any element of a vector, and the elements of
+    the broadcast operand are contiguous along the innermost reduced loop.
+    """
+    kernel, broadcast, quad = operands.kernel, operands.broadcast, operands.quad
+    loop, element = operands.innermost, kernel.element_types[broadcast.argument]
+    if not target.by_element or loop is None or kernel.k_split is not None:
+        return None
+    if broadcast.table is not None or loop in kernel.indexed:
+        return None
+    if kernel.extents[loop] < target.lanes:
+        return None
+    if quad is None:
+        fits = element == f32 and broadcast.coefficients[loop] == 1
+    else:
+        fits = quad.signed and not quad.in_pairs and broadcast.coefficients[loop] == QUAD
+    return (loop, target.lanes) if fits else None
 
 
 def _candidates(operands: ContractionOperands, target: Target) -> list[Candidate]:
@@ -168,7 +192,8 @@ def _tiles(operands: ContractionOperands, target: Target) -> Iterator[tuple[tupl
     """Candidate tiles that fit the registers.
 
     If points are fewer than vectors, they are the inner loop of the unrolled tile, or else vectors
-    are: the fewer ones stay in registers, the others are loaded one after another.
+    are: the fewer ones stay in registers, the others are loaded one after another. With several
+    steps at once, points stay in registers anyway.
     """
     extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
     in_lane, left_out = -(-extents[operands.lane] // operands.vector), operands.left_out
@@ -191,7 +216,8 @@ def _tiles(operands: ContractionOperands, target: Target) -> Iterator[tuple[tupl
             broadcast += [(points[0], column)] if points else []
             moving = [(vectors[0], other)] if vectors else []
             moving += [(operands.lane, lane)]
-            named = [*moving, *broadcast] if p < q else [*broadcast, *moving]
+            inside = p < q or operands.at_once is not None
+            named = [*moving, *broadcast] if inside else [*broadcast, *moving]
             yield tuple((loop, n) for loop, n in named if n > 1)
 
 

@@ -34,6 +34,13 @@ of the ways of a set.
 LATENCY = 8
 """Independent accumulators that hide the latency of multiply-adds."""
 
+DEPTH = 4.0
+"""Cycles from one multiply-add to the next of its sum, on cores whose loads are instructions."""
+
+COUNTING, PAIRED = 5.0, 0.5
+"""Instructions that count and move addresses, on such cores, once for all steps at once; and those
+of a load of vectors, of which one instruction loads two."""
+
 POINT, POINT_FROM_L2 = 0.5, 4.0
 """Cycles of a broadcast: from L1, and from L2 if points evict each other from a set of L1."""
 
@@ -187,6 +194,15 @@ def _tile_cycles(
     if short and q == 2 and not operands.joined and not operands.left_out:
         taken += UNLIKE * p
     products = max(taken, LATENCY) / core.multiply_adds
+    if core.width:
+        steps = 1 if operands.at_once is None else operands.at_once[1]
+        loads = p / steps + vectors
+        issued = p / steps + vectors * (1.0 if q % 2 else PAIRED)
+        front = (p * vectors + issued + COUNTING / steps) / core.width
+        in_l1 = held <= L1_SHARE * core.l1_bytes
+        reads = max(loads / core.loads, 0.0 if in_l1 else reads - point * p)
+        products = max(p * vectors / core.multiply_adds, DEPTH, front)
+        others = core.operand * issued
     crowd = CROWD * max(0, p * vectors - core.sums)
     return TileCycles(operands.steps, reads, products, others, STORE * p * vectors, crowd)
 

@@ -54,8 +54,11 @@ def _match(kernel: Kernel, target: Target) -> tuple[int, Access, Access, Quad] |
         return reason
     if kernel.extents[lane] % target.lanes:
         return f"its blocks of {kernel.extents[lane]} channels are no vectors of {target.lanes}"
-    quad = Quad(loop, not reads_unsigned(kernel, broadcast), in_pairs=not target.dot)
-    return lane, stream, broadcast, quad
+    signed = not reads_unsigned(kernel, broadcast)
+    if target.dot_signed and not signed:
+        return "its data has no signs"
+    surplus = signed and not target.dot_signed
+    return lane, stream, broadcast, Quad(loop, surplus, not target.dot, target.dot_signed)
 
 
 def _refused(kernel: Kernel, lane: int, pair: tuple[Access, Access]) -> Reason | None:

@@ -16,13 +16,16 @@ from ncc.compiler.target import Core
 class Quad:
     """The loop over the four products of a lane of a dot product.
 
-    signed   whether the broadcast operand has signs: then each vector of `stream` has one more sum
+    surplus  whether the broadcast operand has signs that the target does not take: then each vector
+             of `stream` has one more sum
     in_pairs whether the target multiplies two by two, as int16
+    signed   whether both operands have signs, and the target takes them
     """
 
     loop: int
-    signed: bool
+    surplus: bool
     in_pairs: bool
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ class ContractionOperands:
     points   the loops that only `broadcast` moves with, innermost first
     vectors  the loops that only `stream` moves with, without the lane
     quad     the four products of each lane; None for no dot product
-    short    as in `Schedule`
+    short, at_once
+             as in `Schedule`
     whole    elements of a vector that is not short
     """
 
@@ -51,6 +55,7 @@ class ContractionOperands:
     vectors: tuple[int, ...]
     quad: Quad | None = None
     short: tuple[int, int] | None = None
+    at_once: tuple[int, int] | None = None
 
     @cached_property
     def steps(self) -> int:
@@ -65,6 +70,14 @@ class ContractionOperands:
         if self.joined:
             return Strategy.SHARED_VECTORS
         return Strategy.CONTRACTION if self.kernel.k_split is None else Strategy.K_SPLIT
+
+    @cached_property
+    def innermost(self) -> int | None:
+        """The innermost reduced loop: `stream` walks it in the smallest steps."""
+        quad = None if self.quad is None else self.quad.loop
+        reduced = [d for d in self.kernel.reduced if d != quad]
+        stream, broadcast = self.stream.coefficients, self.broadcast.coefficients
+        return min(reduced, key=lambda d: (abs(stream[d]), abs(broadcast[d])), default=None)
 
     @property
     def joined(self) -> bool:
@@ -105,11 +118,15 @@ class ContractionOperands:
         """The registers of a tile: accumulators, all of the smaller operand, one for the other.
 
         If short vectors of two points share one, both broadcasts take a register, and so does the
-        vector of both.
+        vector of both. With several steps at once, the vectors of all points are held, and two of
+        `stream`: the next one is loaded while one is multiplied.
         """
+        if self.at_once is not None:
+            return p * q + p + 2
         if self.quad is not None:
-            held = p * q + q * self.quad.signed
-            return held + (2 * q + 3 if self.quad.in_pairs else min(p, q) + 1 + self.quad.signed)
+            held, surplus = p * q, self.quad.surplus
+            held += q * surplus
+            return held + (2 * q + 3 if self.quad.in_pairs else min(p, q) + 1 + surplus)
         if self.short is not None and self.joined and q >= self.kernel.extents[self.short[0]]:
             return p * q - p // 2 + min(p, q) + 3
         return p * q + min(p, q) + 1

@@ -57,6 +57,7 @@ class Schedule:
              loaded together and deinterleaved, or interleaved and stored
     chunks   how many of the outermost loops are split among threads
     quad     the reduced loop of the four products of a lane of a dot product
+    signed   whether dot products take both factors with signs
     prefetch_l2, prefetch_l1
              accesses that every step of the reduction prefetches: for a later tile, and for the
              next one
@@ -66,6 +67,8 @@ class Schedule:
              computed, by one shorter vector or by fewer whole ones; zeros are stored behind them
     panel    the reduced loop whose weights are transformed in L1 before they are multiplied
     span     elements of the lane in a chunk, in whole tiles; 0 if a chunk has all of them
+    at_once  (reduced loop, steps): so many steps of the innermost reduced loop are unrolled. They
+             load one vector of neighbours along it, and each multiplies by one element
     in_line  the most accumulators that do not spill before a function of the epilogue: more of them
              are spilled, and a loop over them has the code of the function once
     """
@@ -83,11 +86,13 @@ class Schedule:
     prefetch_l2: tuple[Access, ...] = ()
     prefetch_l1: tuple[Access, ...] = ()
     quad: int | None = None
+    signed: bool = False
     tiles: int = 0
     flat: bool = False
     short: tuple[int, int] | None = None
     panel: int | None = None
     span: int = 0
+    at_once: tuple[int, int] | None = None
     in_line: int = 16
 
     def points(self, loop: int) -> int:

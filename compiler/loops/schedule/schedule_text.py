@@ -65,11 +65,13 @@ FORMS: Mapping[str, _Form] = {
     "prefetch_l2": ACCESSES,
     "prefetch_l1": ACCESSES,
     "quad": LOOP,
+    "signed": FLAG,
     "tiles": NUMBER,
     "flat": FLAG,
     "short": LOOP_BY,
     "panel": LOOP,
     "span": NUMBER,
+    "at_once": LOOP_BY,
     "in_line": NUMBER,
 }
 """The fields of a schedule in the order in which they are written."""

@@ -16,7 +16,7 @@ def test_the_cache_has_the_object(tmp_path: Path) -> None:
     target, cache = Target.of("host"), Cache(tmp_path)
     for _ in range(2):
         make_ready(target, cache)
-        assert cache.get(threads_key(target)) == emit_object(threads_text(), target)
+        assert cache.get(threads_key(target)) == emit_object(threads_text(target), target)
     assert len(list(tmp_path.glob("*.o"))) == 1
 
 

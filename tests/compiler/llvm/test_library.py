@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ncc.compiler.llvm.library import LlvmLibrary, Refused
-from ncc.compiler.llvm.object_code import TRIPLE, emit_object
+from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.target import AVX2
 
 TEXT = "define i32 @twice(i32 %x) {\n  %y = add i32 %x, %x\n  ret i32 %y\n}"
@@ -31,11 +31,11 @@ def llvm() -> LlvmLibrary:
 
 def test_text_becomes_code(llvm: LlvmLibrary) -> None:
     """An object or assembly, of any number of modules after one another."""
-    machine = llvm.machine(TRIPLE, "x86-64-v3", "", 2)
+    machine = llvm.machine(AVX2.triple, "x86-64-v3", "", 2)
     layout = llvm.data_layout(machine)
     assert layout.startswith("e-")
     for _ in range(3):
-        with llvm.module(TEXT, TRIPLE, layout) as module:
+        with llvm.module(TEXT, AVX2.triple, layout) as module:
             llvm.inline(module, machine)
             assert b"twice:" in llvm.code(module, machine, as_object=False)
             assert llvm.code(module, machine).startswith(b"\x7fELF")
@@ -64,10 +64,10 @@ def test_memory_that_is_short_is_named() -> None:
 )  # fmt: skip
 def test_it_says_what_it_refuses(llvm: LlvmLibrary, text: str, what: str) -> None:
     """The parser does, and the verifier; the next text is taken."""
-    layout = llvm.data_layout(llvm.machine(TRIPLE, "x86-64", "", 0))
-    with pytest.raises(Refused, match=what), llvm.module(text, TRIPLE, layout):
+    layout = llvm.data_layout(llvm.machine(AVX2.triple, "x86-64", "", 0))
+    with pytest.raises(Refused, match=what), llvm.module(text, AVX2.triple, layout):
         pass
-    with llvm.module(TEXT, TRIPLE, layout):
+    with llvm.module(TEXT, AVX2.triple, layout):
         pass
 
 

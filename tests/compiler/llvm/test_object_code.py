@@ -8,11 +8,13 @@ from collections.abc import Callable
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.compiler.llvm import object_code
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly, emit_object
-from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
+from ncc.compiler.llvm.threads import threads_text
+from ncc.compiler.target import AVX2, AVX512, BASELINE, NEON, Target
 from ncc.runtime.machine_code import undefined_symbols
 
 CLEAR = """
@@ -23,6 +25,35 @@ func.func @clear(%x: memref<8xf32>) {
   func.return
 }
 """
+
+
+FOREIGN = """
+declare void @llvm.{family}.{name}
+define void @f() {{ ret void }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "family", "name"),
+    [
+        (AVX2, "aarch64", "hint(i32)"),
+        (NEON, "x86", "sse2.pause()"),
+        (BASELINE, "riscv", "orc.b.i64(i64)"),
+    ],
+    ids=["arm on x86", "x86 on arm", "riscv on x86"],
+)
+def test_foreign_intrinsics_never_reach_llvm(target: Target, family: str, name: str) -> None:
+    """LLVM would end the process."""
+    with pytest.raises(CompilerBug, match=f"intrinsics of {family} for the target {target.name}"):
+        emit_object(FOREIGN.format(family=family, name=name), target)
+
+
+def test_assembly_is_for_the_host_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM assembles for the processor that it runs on: threads of x86-64 need such a machine."""
+    monkeypatch.setattr(object_code, "HOST", "aarch64")
+    with pytest.raises(Unsupported, match="compiling for avx2 on aarch64\n.*a machine with x86_64"):
+        emit_object(threads_text(AVX2), AVX2)
+    assert emit_object(threads_text(NEON), NEON)
 
 
 def test_object_is_elf_without_needs(target: Target, parse: Callable[[str], ModuleOp]) -> None:

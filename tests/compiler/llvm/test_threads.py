@@ -14,12 +14,15 @@ import pytest
 from llvmlite import binding
 
 from ncc.compiler.llvm.threads import threads_text
+from ncc.compiler.target import BASELINE
 from ncc.runtime import cpu
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 from ncc.runtime.threads import POOL_BYTES, POOL_THREADS, state_bytes
 from tests.launch_text import LAUNCH
+
+TEXT = threads_text(BASELINE)
 
 # The levels of x86-64 behind the three targets.
 LEVELS = {"baseline": "x86-64", "avx2": "x86-64-v3", "avx512": "x86-64-v4"}
@@ -307,7 +310,7 @@ def level(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("threads", [2, 3, 16])
 def test_nobody_passes_a_barrier_before_all_is_done(level: str, threads: int) -> None:
     """Also with more threads than cores, where spinning alone would not end."""
-    stage = Stage(build(level, threads_text(), COUNT))
+    stage = Stage(build(level, TEXT, COUNT))
     with stage.pool(threads) as pool:
         for run in range(1, 6):
             stage.call("ncc_launch", pool, stage.buffers)
@@ -318,7 +321,7 @@ def test_nobody_passes_a_barrier_before_all_is_done(level: str, threads: int) ->
 @pytest.mark.parametrize("threads", [2, 3, 16])
 def test_nobody_ever_passes_a_barrier_too_early(threads: int) -> None:
     """In half a million barriers."""
-    stage = Stage(build("x86-64", threads_text(), COUNT))
+    stage = Stage(build("x86-64", TEXT, COUNT))
     with stage.pool(threads) as pool:
         for run in range(1, 5001 if threads < 16 else 501):
             stage.call("ncc_launch", pool, stage.buffers)
@@ -329,7 +332,7 @@ def test_nobody_ever_passes_a_barrier_too_early(threads: int) -> None:
 def test_a_run_does_not_wait_for_workers_that_never_come(level: str, threads: int) -> None:
     """None of them, or one of them: the others do all that there is."""
     for workers in (0, 1):
-        stage = Stage(build(level, threads_text(), COUNT))
+        stage = Stage(build(level, TEXT, COUNT))
         with stage.pool(threads, workers) as pool:
             for run in range(1, 4):
                 stage.call("ncc_launch", pool, stage.buffers)
@@ -339,7 +342,7 @@ def test_a_run_does_not_wait_for_workers_that_never_come(level: str, threads: in
 @pytest.mark.parametrize("threads", [2, 3])
 def test_a_worker_that_comes_after_a_run_changes_nothing(level: str, threads: int) -> None:
     """It walks through this run, or an earlier one, finds all taken, and leaves no trace."""
-    stage = Stage(build(level, threads_text(), COUNT))
+    stage = Stage(build(level, TEXT, COUNT))
     with stage.pool(threads, workers=0) as pool:
         for _ in range(3):
             stage.call("ncc_launch", pool, stage.buffers)
@@ -353,7 +356,7 @@ def test_a_worker_that_comes_after_a_run_changes_nothing(level: str, threads: in
 
 def test_a_worker_may_be_late_for_all_runs_but_the_last(level: str) -> None:
     """It takes part in none of them, and is stopped like any other."""
-    stage = Stage(build(level, threads_text(), COUNT))
+    stage = Stage(build(level, TEXT, COUNT))
     with stage.pool(2, workers=0) as pool:
         for _ in range(3):
             stage.call("ncc_launch", pool, stage.buffers)
@@ -366,7 +369,7 @@ def test_a_worker_may_be_late_for_all_runs_but_the_last(level: str) -> None:
 
 def test_one_pool_runs_on_several_states_in_turn() -> None:
     """A worker that is late for one of them may work on the next, or find it done."""
-    code = build("x86-64", threads_text(), COUNT)
+    code = build("x86-64", TEXT, COUNT)
     stages = [Stage(code) for _ in range(3)]
     with stages[0].pool(3) as pool:
         for run in range(1, 101):
@@ -378,7 +381,7 @@ def test_one_pool_runs_on_several_states_in_turn() -> None:
 @pytest.mark.parametrize("done", [(1 << 31) - 130, (1 << 32) - 130, (1 << 40) - 130])
 def test_chunks_are_counted_beyond_32_bits(level: str, done: int) -> None:
     """After years of runs, with threads that sleep at barriers."""
-    stage = Stage(build(level, threads_text(), COUNT))
+    stage = Stage(build(level, TEXT, COUNT))
     ctypes.c_int64.from_address(stage.state.address + 64).value = done
     with stage.pool(5) as pool:
         for run in range(1, 6):
@@ -389,7 +392,7 @@ def test_chunks_are_counted_beyond_32_bits(level: str, done: int) -> None:
 
 def test_one_thread_needs_no_pool(level: str) -> None:
     """ncc_run_alone is a whole run, and its barriers do not wait."""
-    stage = Stage(build(level, threads_text(), COUNT))
+    stage = Stage(build(level, TEXT, COUNT))
     stage.call("ncc_run_alone", stage.buffers)
     assert stage.integers(5) == [50] * 5
 
@@ -397,7 +400,7 @@ def test_one_thread_needs_no_pool(level: str) -> None:
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_every_chunk_is_done_once(level: str, threads: int) -> None:
     """In 200 launches of 3 chunks, without a barrier between them, and in the runs that follow."""
-    stage = Stage(build(level, threads_text(), CHUNKS))
+    stage = Stage(build(level, TEXT, CHUNKS))
     with stage.pool(threads) as pool:
         for run in range(1, 6):
             stage.call("ncc_launch", pool, stage.buffers)
@@ -408,7 +411,7 @@ def test_every_chunk_is_done_once(level: str, threads: int) -> None:
 
 def test_others_do_the_share_of_a_thread_that_is_held_up(level: str) -> None:
     """Thread 0 stays with its first chunks until all others are done; nobody waits for it."""
-    stage = Stage(build(level, threads_text(), HELD_UP))
+    stage = Stage(build(level, TEXT, HELD_UP))
     with stage.pool(2, workers=0) as pool:
         caller = stage.begin("ncc_launch", pool, stage.buffers)
         while caller.is_alive() and not stage.integers(19)[18]:
@@ -422,7 +425,7 @@ def test_others_do_the_share_of_a_thread_that_is_held_up(level: str) -> None:
 
 def test_denormals_are_zero_inside_a_run_and_only_there(level: str) -> None:
     """On all threads; afterwards the caller computes with denormals again."""
-    stage = Stage(build(level, threads_text(), DENORMAL))
+    stage = Stage(build(level, TEXT, DENORMAL))
     cells = (ctypes.c_float * 4).from_address(stage.cells.address)
     begun = (ctypes.c_int64 * 2).from_address(stage.cells.address + 64)
     with stage.pool(3) as pool:
@@ -441,7 +444,7 @@ def test_denormals_are_zero_inside_a_run_and_only_there(level: str) -> None:
 
 def test_idle_workers_sleep(level: str) -> None:
     """Between runs a pool takes no CPU time, and is there at once for the next."""
-    stage = Stage(build(level, threads_text(), COUNT))
+    stage = Stage(build(level, TEXT, COUNT))
     with stage.pool(2, workers=0) as pool:
         worker = stage.begin("ncc_worker", pool, 1)
         state = Path("/proc/self/task", str(worker.native_id), "stat")
@@ -458,7 +461,7 @@ def test_idle_workers_sleep(level: str) -> None:
 
 def test_text_can_be_appended_to_the_model(level: str) -> None:
     """Without the declaration of run, both fit into one module."""
-    lines = [*COUNT.splitlines(), *threads_text(declare_run=False).splitlines()]
+    lines = [*COUNT.splitlines(), *threads_text(BASELINE, declare_run=False).splitlines()]
     declared = {line for line in lines if line.startswith("declare ") and "@llvm" in line}
     rest = [line for line in lines if not line.startswith("declare ")]
     stage = Stage(build(level, "\n".join([*sorted(declared), *rest])))
@@ -469,13 +472,17 @@ def test_text_can_be_appended_to_the_model(level: str) -> None:
 def test_nothing_but_run_is_needed(level: str) -> None:
     """Alone, the text leaves a single symbol open: no C library."""
     with pytest.raises(ArtifactError, match="refers to run,"):
-        build(level, threads_text())
-    build(level, threads_text(), "define void @run(ptr %b, i64 %t, i64 %n, i64 %c) { ret void }")
+        build(level, TEXT)
+    build(
+        level,
+        TEXT,
+        "define void @run(ptr %b, i64 %t, i64 %n, i64 %c) { ret void }",
+    )
 
 
 def test_no_wake_is_lost_around_the_moment_of_falling_asleep() -> None:
     """Launches that come just before, at and after the end of the spin all finish."""
-    stage = Stage(build("x86-64", threads_text(), COUNT))
+    stage = Stage(build("x86-64", TEXT, COUNT))
     chance = random.Random(1)
     with stage.pool(2) as pool:
         for _ in range(3000):

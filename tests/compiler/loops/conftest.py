@@ -191,7 +191,7 @@ def model_of(
     returned = network.body.block.last_op
     results = returned.operands if returned is not None else ()
     loops = build(planned, target, len(network.body.block.args), threads=threads)
-    text = emit_llvm(lower(loops.module(), target), target, threads_text(declare_run=False))
+    text = emit_llvm(lower(loops.module(), target), target, threads_text(target, declare_run=False))
     return Model(
         Artifact(
             objects=(emit_object(text, target),),

@@ -77,7 +77,7 @@ def test_packed_convolutions_take_them(
 
     module = make_network([(32, 10, 10)], write)
     PackChannels().apply(Context(), module)
-    PackVnni().apply(Context(), module)
+    PackVnni(target).apply(Context(), module)
     kernel = [kernel for kernel in kernels_of(module) if kernel.reduced][-1]
     schedule = choose(kernel, target)
     assert schedule.quad is not None and schedule.vector == target.lanes

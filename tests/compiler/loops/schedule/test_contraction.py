@@ -9,7 +9,16 @@ import pytest
 
 from ncc.compiler.loops.schedule import contraction
 from ncc.compiler.loops.schedule.choose import choose
-from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Core, Target
+from ncc.compiler.target import (
+    AVX512,
+    BASELINE,
+    NEON,
+    ONE_UNIT,
+    TWO_UNITS,
+    TWO_UNITS_OF_AMD,
+    Core,
+    Target,
+)
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import ones
 from tests.compiler.loops.emit.layers import (
@@ -135,3 +144,23 @@ def test_what_a_tile_has_fewer_of_is_innermost(kernel: KernelOf) -> None:
         if points != vectors:
             assert moves == sorted(moves, reverse=points < vectors)
     assert {(3, 8), (14, 2)} <= shapes
+
+
+def test_arm_reads_the_points_of_four_steps_at_once(kernel: KernelOf) -> None:
+    """Six points of a block: 24 sums, the vectors of the points, and two of weights are 32
+    registers. Vectors are the outer loop of the tile, so that each is loaded once.
+    """
+    layer = pointwise_convolution(64)
+    found = kernel(lambda b, x: layer(b, layer(b, x)), (64, 14, 14))
+    schedule = choose(found, NEON)
+    assert schedule.at_once == (schedule.reduced[-1], NEON.lanes)
+    *vectors, (_, points) = schedule.tile
+    assert (prod(n for _, n in vectors), points) == (4, 6)
+    assert not schedule.prefetch_l1
+    assert choose(found, replace(NEON, by_element=False)).at_once is None
+    assert choose(found, BASELINE).at_once is None
+
+
+def test_points_that_are_no_neighbours_are_read_one_by_one(kernel: KernelOf) -> None:
+    """An image of the caller's has its channels in planes."""
+    assert choose(kernel(convolution, (3, 30, 30)), NEON).at_once is None

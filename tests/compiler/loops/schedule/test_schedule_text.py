@@ -26,18 +26,21 @@ FULL = Schedule(
     prefetch_l2=(Access(1, 64, (1, 0, 0, 0, -4)), Access(2, 0, (0, 0, 1, 0, 0))),
     prefetch_l1=(Access(0, -1, (0, 0, 1, 0, 0)),),
     quad=2,
+    signed=True,
     tiles=4,
     flat=True,
     short=(0, 8),
     panel=4,
     span=128,
+    at_once=(4, 4),
     in_line=4,
 )
 TEXT = (
     "contraction lane d3 vector 16 tile d1 by 7, d0 by 2 order d0, d1, d3 reduced d2, d4 "
     "unroll d2, d4 transpose d1 interleave d0 chunks 2 "
-    "prefetch_l2 arg1[d0 - 4 * d4 + 64], arg2[d2] prefetch_l1 arg0[d2 - 1] quad d2 tiles 4 flat "
-    "short d0 by 8 panel d4 span 128 in_line 4"
+    "prefetch_l2 arg1[d0 - 4 * d4 + 64], arg2[d2] prefetch_l1 arg0[d2 - 1] quad d2 signed "
+    "tiles 4 flat "
+    "short d0 by 8 panel d4 span 128 at_once d4 by 4 in_line 4"
 )
 
 

@@ -20,6 +20,18 @@ from ncc.runtime.artifact import Artifact
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A C compiler, and the command in front of its programs."""
+
+    cc: str
+    runner: tuple[str, ...] = ()
+
+
+NATIVE = Toolchain("cc")
+AARCH64 = Toolchain("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
+
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler (cc)")
 CXX = shutil.which("c++")
@@ -155,6 +167,7 @@ class Library:
     folder: Path
     name: str = "net"
     embedded: bool = True
+    toolchain: Toolchain = NATIVE
     signature: Signature = field(init=False)
     runners: dict[str, Path] = field(init=False, default_factory=dict)
     """The program that runs the network, by how it is linked."""
@@ -188,7 +201,7 @@ class Library:
             self.runners[kind] = program([self], text, kind, name="run")
         files = [self.folder / "inputs", self.folder / "outputs"]
         weights = [] if self.embedded else [self.weights]
-        return run([self.runners[kind], threads, runs, *files, *weights])
+        return run([*self.toolchain.runner, self.runners[kind], threads, runs, *files, *weights])
 
 
 def program(
@@ -205,8 +218,20 @@ def program(
             linked.append(library.folder / f"lib{library.name}.a")
         else:
             linked += [f"-L{library.folder}", f"-l{library.name}", f"-Wl,-rpath,{library.folder}"]
-    assert CC is not None
-    done([CC, "-O1", "-g", *WARNINGS, text, "-o", made, "-pthread", *options, *linked])
+    done(
+        [
+            libraries[0].toolchain.cc,
+            "-O1",
+            "-g",
+            *WARNINGS,
+            text,
+            "-o",
+            made,
+            "-pthread",
+            *options,
+            *linked,
+        ]
+    )
     return made
 
 

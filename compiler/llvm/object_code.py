@@ -16,7 +16,7 @@ from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.llvm.library import HOST, LlvmLibrary, Machine, Refused
 from ncc.compiler.llvm.processors.find import processor_of
 from ncc.compiler.target import Target
-from ncc.runtime.machine_code import undefined_symbols
+from ncc.runtime.elf import undefined_symbols
 
 STAGE = "make machine code"
 

@@ -258,12 +258,16 @@ class Target:
         tiles: whether the code may use matrix tiles. Without them a target that has some is the
         next one, and the system is not asked to allow them.
 
-        Raises Unsupported when there is no such target.
+        Raises Unsupported when there is no such target, or none for this machine.
         """
         if name == "host":
             here = cpu.features()
             fitting = (target for target in TARGETS if target.features <= here)
-            widest = next(t for t in fitting if not t.tiles or (tiles and cpu.allow_tiles()))
+            usable = (t for t in fitting if not t.tiles or (tiles and cpu.allow_tiles()))
+            widest = next(usable, None)
+            if widest is None:
+                nearest = ", ".join(target.name for target in TARGETS)
+                raise Unsupported(f"code for this machine, {cpu.machine()},", nearest=nearest)
             return replace(widest, core=Core.here(widest))
         for target in TARGETS:
             if target.name == name:

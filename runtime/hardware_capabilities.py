@@ -6,7 +6,7 @@ The numbers are those of the kernel: `asm/hwcap.h`, and `linux/auxvec.h`.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 _HWCAP, _HWCAP2 = 16, 26
 
@@ -25,6 +25,18 @@ def features_of(machine: str) -> frozenset[str]:
     bits = _BITS.get(machine, {})
     words = {number: _auxiliary(number) for number, _ in bits}
     return frozenset(name for (number, bit), name in bits.items() if words[number] >> bit & 1)
+
+
+def words_of(machine: str, features: Iterable[str]) -> dict[int, int]:
+    """The words of the vector that tell of some features, and the bits that must be set in each.
+
+    A feature that this ncc does not know has no word.
+    """
+    needed, masks = frozenset(features), dict[int, int]()
+    for (number, bit), name in _BITS.get(machine, {}).items():
+        if name in needed:
+            masks[number] = masks.get(number, 0) | 1 << bit
+    return masks
 
 
 def _auxiliary(number: int) -> int:

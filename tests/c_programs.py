@@ -20,6 +20,18 @@ from ncc.runtime.artifact import Artifact
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A C compiler, and the command in front of its programs."""
+
+    cc: str
+    runner: tuple[str, ...] = ()
+
+
+NATIVE = Toolchain("cc")
+AARCH64 = Toolchain("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
+
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler (cc)")
 CXX = shutil.which("c++")
@@ -155,6 +167,7 @@ class Library:
     folder: Path
     name: str = "net"
     embedded: bool = True
+    toolchain: Toolchain = NATIVE
     signature: Signature = field(init=False)
     runners: dict[str, Path] = field(init=False, default_factory=dict)
     """The program that runs the network, by how it is linked."""
@@ -188,7 +201,7 @@ class Library:
             self.runners[kind] = program([self], text, kind, name="run")
         files = [self.folder / "inputs", self.folder / "outputs"]
         weights = [] if self.embedded else [self.weights]
-        return run([self.runners[kind], threads, runs, *files, *weights])
+        return run([*self.toolchain.runner, self.runners[kind], threads, runs, *files, *weights])
 
 
 def program(
@@ -205,18 +218,42 @@ def program(
             linked.append(library.folder / f"lib{library.name}.a")
         else:
             linked += [f"-L{library.folder}", f"-l{library.name}", f"-Wl,-rpath,{library.folder}"]
-    assert CC is not None
-    done([CC, "-O1", "-g", *WARNINGS, text, "-o", made, "-pthread", *options, *linked])
+    done(
+        [
+            libraries[0].toolchain.cc,
+            "-O1",
+            "-g",
+            *WARNINGS,
+            text,
+            "-o",
+            made,
+            "-pthread",
+            *options,
+            *linked,
+        ]
+    )
     return made
+
+
+_POINTER, _INT = ctypes.c_void_p, ctypes.c_int
+_DECLARED: Mapping[str, tuple[Any, ...]] = {
+    "supported": (_INT,),
+    "create": (_POINTER, _POINTER, _INT),
+    "destroy": (None, _POINTER),
+    "check": (_INT, _POINTER, _INT),
+    "bytes": (ctypes.c_size_t, _INT),
+    "init": (_POINTER, _POINTER, _POINTER, _INT),
+    "work": (_INT, _POINTER, _INT),
+    "quit": (None, _POINTER),
+}
+"""What each function returns and takes, as headers declare it; `run` is another one in each."""
 
 
 class Loaded:
     """A library's shared object in this process, whose functions are called by their short names:
-    `loaded.call("check", None, 1)`.
+    `loaded.call("check", None, 1)`. Addresses are numbers; for `run`, so are all arguments but
+    those of a type of ctypes.
     """
-
-    POINTERS = ("create", "init")
-    """The functions that return one."""
 
     def __init__(self, folder: Path, name: str = "net") -> None:
         self._library = ctypes.CDLL(str(folder / f"lib{name}.so"))
@@ -224,13 +261,11 @@ class Loaded:
         self.info: dict[str, Any] = json.loads(ctypes.string_at(ctypes.addressof(text)))
         self._name = name
 
-    def call(self, function: str, *arguments: object) -> Any:
-        """Call a function: pointers and numbers are passed as int, and numbers of C as they are."""
+    def call(self, function: str, *arguments: Any) -> Any:
+        """Call a function."""
         found = self._library[f"{self._name}_{function}{self.info['suffix']}"]
-        found.restype = ctypes.c_int
-        if function in self.POINTERS:
-            found.restype = ctypes.c_void_p
-        elif function == "bytes":
-            found.restype = ctypes.c_size_t
-        passed = [ctypes.c_void_p(a) if isinstance(a, int) and a > 9 else a for a in arguments]
-        return found(*passed)
+        if function == "run":
+            found.restype = _INT
+            return found(*(_POINTER(a) if isinstance(a, int) else a for a in arguments))
+        found.restype, *found.argtypes = _DECLARED[function]
+        return found(*arguments)

@@ -259,7 +259,7 @@ CODE = all_of(
         shell_complete=completed(_targets),
         default="host",
         show_default=True,
-        help="amx (at -O3), avx512vnni, avx512, avx2, baseline or host.",
+        help="amx (at -O3), avx512vnni, avx512, avx2, baseline; neondot or neon; host.",
     ),
 )
 """The options that decide which code ncc makes."""

@@ -1,34 +1,42 @@
 """Relocatable ELF objects, 64 bits, little endian, as data that can be merged and written.
 
 `read` makes a `Unit` of an object, `merge` makes one unit of several, and `write` makes an object
-of a unit. `ncc.runtime.machine_code` reads objects, too: it checks files that may be forged, and
-loads them. The objects here come from LLVM, or from a file whose checksums hold.
-
-(ELF specification: gABI, chapter 4.)
+of a unit. `ncc.runtime.elf` has the format, and checks what is read.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.runtime.elf import (
+    ABSOLUTE,
+    ALLOC,
+    EXECUTE,
+    GLOBAL,
+    HEADER,
+    IDENT,
+    LOCAL,
+    NOBITS,
+    OF_SECTION,
+    PROGBITS,
+    RELA,
+    RELOCATION,
+    SECTION,
+    STRTAB,
+    SYMBOL,
+    SYMTAB,
+    UNDEFINED,
+    WRITE,
+    ObjectFile,
+    broken,
+)
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
-HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-SECTION = struct.Struct("<IIQQQQIIQQ")
-SYMBOL = struct.Struct("<IBBHQQ")
-RELOCATION = struct.Struct("<QIIq")  # r_info as its two halves: type, symbol
-IDENT = b"\x7fELF\x02\x01\x01" + bytes(9)
-
-PROGBITS, SYMTAB, STRTAB, RELA, NOBITS = 1, 2, 3, 4, 8
-WRITE, ALLOC, EXECUTE, INFO_LINK = 0x1, 0x2, 0x4, 0x40
-UNDEFINED, ABSOLUTE = 0, 0xFFF1
-LOCAL, GLOBAL = 0, 1
-OBJECT, FUNCTION, OF_SECTION, OF_FILE = 1, 2, 3, 4
+INFO_LINK = 0x40
 _RELOCATABLE = 1
 
 RODATA, TEXT, DATA, WEIGHTS = ".rodata", ".text", ".data.rel.ro", ".rodata.weights"
@@ -102,46 +110,24 @@ class Unit:
         return [s.name for s in self.symbols if not s.is_local and s.section is None]
 
 
-def machine_of(image: bytes) -> int:
-    """The number of the machine of an object."""
-    return int.from_bytes(image[18:20], "little")
-
-
 def read(image: bytes) -> Unit:
-    """The unit of an object that LLVM has made."""
-    fields = HEADER.unpack_from(image)
-    machine, flags, offset, count, names = fields[2], fields[7], fields[6], fields[12], fields[13]
-    heads = [SECTION.unpack_from(image, offset + n * SECTION.size) for n in range(count)]
-    unit, numbers = Unit(machine, flags), {}
-    for number, head in enumerate(heads):
-        if head[1] in (PROGBITS, NOBITS) and head[2] & ALLOC:
-            numbers[number] = len(unit.sections)
-            content = bytes(head[5]) if head[1] == NOBITS else image[head[4] : head[4] + head[5]]
-            name = _text(image, heads[names][4] + head[0])
-            unit.sections.append(Section(name, head[2], max(1, head[8]), [content]))
-    for head in heads:
-        table = memoryview(image)[head[4] : head[4] + head[5]]
-        if head[1] == SYMTAB:
-            for record in SYMBOL.iter_unpack(table):
-                unit.symbols.append(_symbol(image, heads[head[6]][4], numbers, record))
-        elif head[1] == RELA and head[7] in numbers:
-            records = map(Relocation._make, RELOCATION.iter_unpack(table))
-            unit.sections[numbers[head[7]]].relocations += records
+    """The unit of an object. Raises ArtifactError for one that is broken."""
+    found = ObjectFile(memoryview(image))
+    unit = Unit(found.number, found.flags)
+    numbers = {number: position for position, number in enumerate(found.loaded)}
+    for number, head in found.loaded.items():
+        content = bytes(head.size) if head.type == NOBITS else found.contents(head)
+        section = Section(found.names[number], head.flags, max(1, head.alignment), [content])
+        unit.sections.append(section)
+    for number, records in found.relocations():
+        made = map(Relocation._make, RELOCATION.iter_unpack(records))
+        unit.sections[numbers[number]].relocations += made
+    for name, binding, number, value, kind, size in found.symbols:
+        if number not in (UNDEFINED, ABSOLUTE) and number not in numbers:
+            raise broken(f"symbol {name} is in a section that is not loaded")
+        place = numbers.get(number)
+        unit.symbols.append(Symbol(name, kind, place, value, size, binding == LOCAL))
     return unit
-
-
-def _symbol(
-    image: bytes, strings: int, numbers: Mapping[int, int], record: tuple[int, ...]
-) -> Symbol:
-    name, info, _, section, value, size = record
-    text, kind = _text(image, strings + name), info & 0xF
-    if section not in (UNDEFINED, ABSOLUTE) and section not in numbers:
-        raise CompilerBug(f"symbol {text} is in a section that is not loaded")
-    return Symbol(text, kind, numbers.get(section), value, size, info >> 4 == LOCAL)
-
-
-def _text(image: bytes, at: int) -> str:
-    return image[at : image.index(b"\0", at)].decode()
 
 
 def merge(units: Iterable[Unit], shown: frozenset[str]) -> Unit:

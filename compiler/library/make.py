@@ -17,25 +17,22 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.library import elf
+from ncc.compiler.library import elf, host, processor
 from ncc.compiler.library.api import WEIGHTS_SYMBOL, api_text
 from ncc.compiler.library.ar import archive
 from ncc.compiler.library.beside import cmake_config, cpp_header, info_text
-from ncc.compiler.library.elf import Pieces, Section, Unit, machine_of
+from ncc.compiler.library.elf import Pieces, Section, Unit
 from ncc.compiler.library.header import Header
-from ncc.compiler.library.host import C_LIBRARY, host_text
 from ncc.compiler.library.layout import HEAD_BYTES, head_page
 from ncc.compiler.library.machine import MACHINES, Machine
-from ncc.compiler.library.processor import processor_text
 from ncc.compiler.library.shared import shared_object
 from ncc.compiler.library.signature import Signature
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.target import Target
 from ncc.runtime.artifact import Artifact, as_bytes
 from ncc.runtime.draft import draft_of
+from ncc.runtime.elf import ALLOC, OBJECT
 from ncc.runtime.errors import ArtifactError, InputError
-from ncc.runtime.machine_code import undefined_symbols
 
 MOST_EMBEDDED = 1 << 30
 """Bytes of weights in a library: code reaches 2 GB, over the weights of other libraries as well."""
@@ -49,8 +46,8 @@ def write_library(
     name: an identifier of C. version: of ncc. embedded: whether the weights are in the library.
     All files are written under other names first, and renamed at the end.
 
-    Raises InputError for weights that are too large to be embedded, Unsupported for the machine of
-    the code, ArtifactError for objects that are broken, and OSError.
+    Raises InputError for weights that are too large to be embedded, ArtifactError for objects that
+    are broken, and OSError.
     """
     files = library_files(artifact, name, version, embedded)
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +81,8 @@ def library_files(
         for unit in [elf.merge(units, shown)]
     }
     whole = elf.merge((unit for units in members.values() for unit in units), shown)
-    if missing := set(whole.undefined).difference(C_LIBRARY):
+    of_c = {*host.C_LIBRARY, *processor.C_LIBRARY[MACHINES[whole.machine].name]}
+    if missing := set(whole.undefined) - of_c:
         raise ArtifactError(f"the code refers to {', '.join(sorted(missing))}, which it has not")
     files = {
         f"lib{name}.a": archive(objects),
@@ -100,33 +98,23 @@ def library_files(
 
 def _members(artifact: Artifact, header: Header, info: bytes) -> Mapping[str, list[Unit]]:
     """What each member of the static library is made of."""
-    kernels, symbols = _kernels(artifact), header.symbols
+    kernels, symbols = [elf.read(image) for image in artifact.objects], header.symbols
     machine = MACHINES[kernels[0].machine]
     api = api_text(artifact, header.embedded, symbols)
     network = [_compiled(api, machine), *kernels]
-    told = Section(elf.RODATA, elf.ALLOC, 8, [info + b"\0"])
+    told = Section(elf.RODATA, ALLOC, 8, [info + b"\0"])
     network.append(_data(kernels[0], told, f"{header.signature.name}_info"))
     if header.embedded:
         parts: list[elf.Buffer] = [head_page(artifact), as_bytes(artifact.weights)]
-        section = Section(elf.WEIGHTS, elf.ALLOC, HEAD_BYTES, parts)
+        section = Section(elf.WEIGHTS, ALLOC, HEAD_BYTES, parts)
         network.append(_data(kernels[0], section, WEIGHTS_SYMBOL))
-    processor = processor_text(machine, artifact.features, symbols)
     return {
         "network": network,
-        "processor": [_compiled(processor, machine)],
-        "host": [_compiled(host_text(symbols), machine)],
+        "processor": [
+            _compiled(processor.processor_text(machine, artifact.features, symbols), machine)
+        ],
+        "host": [_compiled(host.host_text(symbols), machine)],
     }
-
-
-def _kernels(artifact: Artifact) -> list[Unit]:
-    """The code of the model, which must be that of a machine that is known."""
-    for image in artifact.objects:
-        if machine_of(image) not in MACHINES:
-            known = ", ".join(one.name for one in MACHINES.values())
-            what = f"a library for the target {artifact.target}"
-            raise Unsupported(what, nearest=f"those of {known}")
-        undefined_symbols(image)  # raises for what is no object
-    return [elf.read(image) for image in artifact.objects]
 
 
 def _compiled(text: str, machine: Machine) -> Unit:
@@ -136,7 +124,7 @@ def _compiled(text: str, machine: Machine) -> Unit:
 
 def _data(like: Unit, section: Section, symbol: str) -> Unit:
     """A unit of constants with a name."""
-    content = elf.Symbol(symbol, elf.OBJECT, 0, 0, section.size)
+    content = elf.Symbol(symbol, OBJECT, 0, 0, section.size)
     return Unit(like.machine, like.flags, [section], [content])
 
 

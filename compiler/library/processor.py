@@ -5,12 +5,14 @@ It is compiled for the fewest instructions, and is a member of its own in a stat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from string import Template
 
 from ncc.compiler.library.api import with_symbols
-from ncc.compiler.library.machine import X86_64, Machine
-from ncc.runtime import cpu
+from ncc.compiler.library.machine import AARCH64, X86_64, Machine
+from ncc.runtime import cpu, hardware_capabilities
+from ncc.runtime.errors import ArtifactError
 
 _CPUID = """
 @needed = internal constant [$count x [4 x i32]] [$rows], align 16
@@ -92,6 +94,7 @@ def _x86_64(features: frozenset[str]) -> str:
     """The processor says what it has, and which registers the system saves. For matrix tiles, the
     system is asked for permission, which holds for the whole process.
     """
+    _require_known(name for name in features if not cpu.words_of([name]))
     words, state = cpu.words_of(features), cpu.saved_state_of(features)
     rows = (", ".join(f"i32 {n - (n >> 31 << 32)}" for n in row) for row in words)
     call, request, tiles = cpu.TILES_REQUEST
@@ -105,9 +108,57 @@ def _x86_64(features: frozenset[str]) -> str:
     )
 
 
-_TEXTS: Mapping[str, Callable[[frozenset[str]], str]] = {X86_64.name: _x86_64}
+_AUXILIARY = """
+declare i64 @getauxval(i64) nonlazybind
+
+define i32 @api.supported() nounwind {
+  %all.0 = icmp eq i64 0, 0
+$rows
+  %answer = zext i1 %all.$count to i32
+  ret i32 %answer
+}
+"""
+
+_WORD = """
+  %word.$n = call i64 @getauxval(i64 $number)
+  %found.$n = and i64 %word.$n, $mask
+  %has.$n = icmp eq i64 %found.$n, $mask
+  %all.$next = and i1 %all.$n, %has.$n
+"""
+
+
+def _aarch64(features: frozenset[str]) -> str:
+    """Linux says what the processor has."""
+    words_of = partial(hardware_capabilities.words_of, AARCH64.name)
+    _require_known(name for name in features if not words_of([name]))
+    words = words_of(features).items()
+    rows = (
+        Template(_WORD).substitute(n=n, next=n + 1, number=number, mask=mask)
+        for n, (number, mask) in enumerate(words)
+    )
+    return Template(_AUXILIARY).substitute(rows="".join(rows), count=len(words))
+
+
+def _require_known(unknown: Iterable[str]) -> None:
+    """Raise for features that no question to a processor is known for."""
+    if names := ", ".join(sorted(unknown)):
+        raise ArtifactError(
+            f"the code needs {names}, which this ncc does not know: compile it again"
+        )
+
+
+C_LIBRARY: Mapping[str, tuple[str, ...]] = {X86_64.name: (), AARCH64.name: ("getauxval",)}
+"""The functions of the C library that are called."""
+
+_TEXTS: Mapping[str, Callable[[frozenset[str]], str]] = {
+    X86_64.name: _x86_64,
+    AARCH64.name: _aarch64,
+}
 
 
 def processor_text(machine: Machine, features: frozenset[str], symbols: Mapping[str, str]) -> str:
-    """The function, for features as /proc/cpuinfo names them. symbols: its name in objects."""
+    """The function, for features as /proc/cpuinfo names them. symbols: its name in objects.
+
+    Raises ArtifactError for features that are not known.
+    """
     return with_symbols(_TEXTS[machine.name](features), symbols)

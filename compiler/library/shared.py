@@ -20,24 +20,10 @@ from typing import NamedTuple
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.library.elf import (
-    ALLOC,
     DATA,
-    EXECUTE,
-    FUNCTION,
-    GLOBAL,
-    HEADER,
-    IDENT,
-    NOBITS,
-    PROGBITS,
-    RELA,
-    RELOCATION,
     RODATA,
-    SECTION,
-    STRTAB,
-    SYMBOL,
     TEXT,
     WEIGHTS,
-    WRITE,
     Buffer,
     Pieces,
     Relocation,
@@ -48,6 +34,22 @@ from ncc.compiler.library.elf import (
     up,
 )
 from ncc.compiler.library.machine import MACHINES
+from ncc.runtime.elf import (
+    ALLOC,
+    EXECUTE,
+    FUNCTION,
+    GLOBAL,
+    HEADER,
+    IDENT,
+    NOBITS,
+    PROGBITS,
+    RELA,
+    RELOCATION,
+    SECTION,
+    STRTAB,
+    SYMBOL,
+    WRITE,
+)
 
 _PROGRAM = struct.Struct("<IIQQQQQQ")
 _DYNAMIC = struct.Struct("<qQ")
@@ -110,9 +112,9 @@ class _Linker:
             if not section.flags & WRITE:
                 raise CompilerBug(f"an address in {section.name}, where no loader writes")
             self.addresses += 1
-        elif kind not in self.machine.kinds:
+        elif kind not in self.machine.relocations:
             raise CompilerBug(f"a relocation of type {kind} in code for {self.machine.name}")
-        elif self.machine.kinds[kind].through_table:
+        elif self.machine.relocations[kind].through_table:
             self.slots.setdefault(symbol, _SLOT * len(self.slots))
 
     def _rows(self) -> list[_Row]:
@@ -192,16 +194,19 @@ class _Linker:
         content = bytearray().join(section.parts)
         start, table = self.starts[section.name], self.starts[".got"]
         for offset, number, index, addend in section.relocations:
-            symbol = self.unit.symbols[index]
-            address, kind = self._address(symbol), self.machine.kinds.get(number)
-            if kind is not None and kind.through_table:
-                address = table + self.slots[index]
+            symbol, place = self.unit.symbols[index], start + offset
+            kind = self.machine.relocations[number]
+            address = table + self.slots[index] if kind.through_table else self._address(symbol)
             if address is None:
                 raise CompilerBug(f"code reaches {symbol.name} by no table of addresses")
-            if kind is None:
-                self._load(start + offset, self.machine.relative, 0, address + addend)
-            else:
-                kind.store(content, offset, start + offset, address + addend)
+            if number == self.machine.address:
+                self._load(place, self.machine.relative, 0, address + addend)
+                continue
+            (old,) = kind.store.unpack_from(content, offset)
+            changed = kind.patch(old, place, address + addend)
+            if changed is None:
+                raise CompilerBug(f"a relocation {kind.name} does not reach {symbol.name}")
+            kind.store.pack_into(content, offset, changed)
         return [content]
 
     def _table(self) -> bytes:

@@ -16,7 +16,7 @@ from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.llvm.library import HOST, LlvmLibrary, Machine, Refused
 from ncc.compiler.llvm.processors.find import processor_of
 from ncc.compiler.target import Target
-from ncc.runtime.machine_code import undefined_symbols
+from ncc.runtime.elf import undefined_symbols
 
 STAGE = "make machine code"
 
@@ -25,6 +25,7 @@ USUAL = 2
 
 _DECLARED = re.compile(r"^(?:declare .*?)?@([\w.]+)(?:\(| = external )", re.MULTILINE)
 """Functions and data of other objects, in the text."""
+
 FAMILIES = frozenset(
     "aarch64 amdgcn arm bpf cuda dx hexagon loongarch mips nvvm ppc r600 riscv s390 spv ve wasm x86"
     " xcore".split()

@@ -143,6 +143,14 @@ def test_no_tiles(allowed: bool, tiles: bool, monkeypatch: pytest.MonkeyPatch) -
     assert Target.of("amx", tiles) is (AMX if tiles else AVX512_VNNI)
 
 
+def test_a_machine_without_a_target_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code for others can be made there."""
+    monkeypatch.setattr(cpu, "features", frozenset)
+    monkeypatch.setattr(cpu, "machine", lambda: "s390x")
+    with pytest.raises(Unsupported, match="code for this machine, s390x"):
+        Target.of("host")
+
+
 def test_unknown_name_lists_the_known() -> None:
     """An unknown name is refused with the names that there are."""
     known = "host, amx, avx512vnni, avx512, avx2, baseline, neondot, neon"

@@ -26,6 +26,13 @@ def test_bits_are_features(
     assert cpu.widest_target() == target
 
 
+def test_features_are_words_and_bits() -> None:
+    """As code asks for them that is no Python; unknown names have none."""
+    words = hardware_capabilities.words_of
+    assert words("aarch64", ["asimd", "asimddp", "i8mm"]) == {16: 1 << 1 | 1 << 20, 26: 1 << 13}
+    assert words("aarch64", ["magic"]) == words("x86_64", ["asimd"]) == {}
+
+
 def test_the_vector_can_be_asked_here() -> None:
     """AT_PAGESZ is 6; no system has word 4000."""
     assert hardware_capabilities._auxiliary(6) % 4096 == 0 < hardware_capabilities._auxiliary(6)

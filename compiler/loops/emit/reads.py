@@ -22,7 +22,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LinearForm, vector_type
 from ncc.compiler.loops.emit.position import Part, Point
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
-from ncc.compiler.loops.kernel.kernel import Access, KSplit
+from ncc.compiler.loops.kernel.kernel import LINE, Access, KSplit
 
 
 class Reads(Part):
@@ -90,12 +90,21 @@ class Reads(Part):
         return self.state.once(("at once", held, step), lambda: self.builder.element(held, step))
 
     def prefetch(self) -> None:
-        """The prefetches of one step."""
+        """The prefetches of one step; of steps at once, one for each line."""
         to_l2, to_l1 = self.schedule.prefetch_l2, self.schedule.prefetch_l1
         for accesses, l1 in ((to_l2, False), (to_l1, True)):
             for access in accesses:
-                source = self.entry.args[access.argument]
-                self.builder.prefetch(source, self.address(access, {}), l1)
+                if self._begins_line(access):
+                    source = self.entry.args[access.argument]
+                    self.builder.prefetch(source, self.address(access, {}), l1)
+
+    def _begins_line(self, access: Access) -> bool:
+        """Whether a step is not on the line of the step before, which is written with it."""
+        ahead, at_once = self.state.ahead, self.schedule.at_once
+        if not ahead or at_once is None:
+            return True
+        further = access.coefficients[at_once[0]]
+        return ahead * further // LINE > (ahead - 1) * further // LINE
 
     def _read_split(self, access: Access, point: Point, k_split: KSplit) -> SSAValue:
         """Several inputs in one vector, each in the lanes that it has."""

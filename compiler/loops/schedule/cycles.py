@@ -37,9 +37,9 @@ LATENCY = 8
 DEPTH = 4.0
 """Cycles from one multiply-add to the next of its sum, on cores whose loads are instructions."""
 
-COUNTING = 3.0
-"""Instructions of a step that count and move addresses, on such cores; as many at each of its
-unrolled parts."""
+COUNTING, PAIRED = 5.0, 0.5
+"""Instructions that count and move addresses, on such cores, once for all steps at once; and those
+of a load of vectors, of which one instruction loads two."""
 
 POINT, POINT_FROM_L2 = 0.5, 4.0
 """Cycles of a broadcast: from L1, and from L2 if points evict each other from a set of L1."""
@@ -197,11 +197,12 @@ def _tile_cycles(
     if core.width:
         steps = 1 if operands.at_once is None else operands.at_once[1]
         loads = p / steps + vectors
-        front = (p * vectors + loads + COUNTING + COUNTING / steps) / core.width
+        issued = p / steps + vectors * (1.0 if q % 2 else PAIRED)
+        front = (p * vectors + issued + COUNTING / steps) / core.width
         in_l1 = held <= L1_SHARE * core.l1_bytes
         reads = max(loads / core.loads, 0.0 if in_l1 else reads - point * p)
         products = max(p * vectors / core.multiply_adds, DEPTH, front)
-        others = core.operand * loads
+        others = core.operand * issued
     crowd = CROWD * max(0, p * vectors - core.sums)
     return TileCycles(operands.steps, reads, products, others, STORE * p * vectors, crowd)
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ncc.compiler.driver.compile import compile_with
+from ncc.compiler.driver.compile import compile_file, compile_with
 from ncc.compiler.driver.specialise import callable_now
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.options import Options
+from ncc.compiler.stopwatch import Stopwatch
 from ncc.runtime.artifact import Artifact
-from ncc.runtime.session import Model
+from ncc.runtime.session import Model, in_memory
 
 DECODER = Path(__file__).parents[3] / "examples" / "decoder" / "decoder.param"
 TOKENS, BEFORE = 3, 4
@@ -73,21 +74,41 @@ def compiled(kind: str, target: str = "host", seed: int = 1) -> Compiled:
     return Compiled(model.artifact, feeds, model.run(feeds))
 
 
-def _model(kind: str, target: str, seed: int) -> Model:
+def _options(kind: str, target: str, seed: int) -> Options:
     shapes = {"in0": (TOKENS, 64), "in2": (TOKENS, 8), "in3": (TOKENS, 8)}
-    options = Options.of(
+    return Options.of(
         target=target,
         num_threads=2,
         random_weights=seed,
         input_shapes=shapes if kind == "caches" else {},
         tuned=False,
     )
+
+
+def _model(kind: str, target: str, seed: int) -> Model:
+    options = _options(kind, target, seed)
     if kind == "caches":
         return callable_now(compile_with(DECODER, None, options))
     with TemporaryDirectory() as folder:
-        path = Path(folder, "net.param")
-        path.write_text(param_text(TEXTS[kind]))
-        return compile_with(path, None, options)
+        return compile_with(_param(kind, folder), None, options)
+
+
+@cache
+def artifact_for(kind: str, target: str) -> Artifact:
+    """The network of a kind for another processor, with weights of seed 1."""
+    options = _options(kind, target, 1)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "net.ncc")
+        compile_file(_param(kind, folder), None, options, path, Stopwatch())
+        return in_memory(Artifact.load(path, any_cpu=True))
+
+
+def _param(kind: str, folder: str) -> Path:
+    if kind == "caches":
+        return DECODER
+    path = Path(folder, "net.param")
+    path.write_text(param_text(TEXTS[kind]))
+    return path
 
 
 def param_text(layers: str) -> str:

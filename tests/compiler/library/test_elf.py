@@ -6,15 +6,9 @@ import pytest
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.library.elf import (
-    ALLOC,
     DATA,
-    EXECUTE,
-    FUNCTION,
-    OBJECT,
-    OF_SECTION,
     RODATA,
     TEXT,
-    WRITE,
     Pieces,
     Relocation,
     Section,
@@ -25,7 +19,8 @@ from ncc.compiler.library.elf import (
     read,
     write,
 )
-from ncc.runtime.machine_code import MachineCode, undefined_symbols
+from ncc.runtime.elf import ALLOC, EXECUTE, FUNCTION, OBJECT, OF_SECTION, WRITE, undefined_symbols
+from ncc.runtime.machine_code import MachineCode
 from tests.compiler.library.small_networks import Compiled
 
 CODE, CONSTANT = ALLOC | EXECUTE, ALLOC

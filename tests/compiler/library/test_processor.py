@@ -16,6 +16,7 @@ from ncc.compiler.library.signature import FUNCTIONS
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.target import BASELINE
 from ncc.runtime import cpu
+from ncc.runtime.errors import ArtifactError
 from ncc.runtime.machine_code import MachineCode
 from tests.c_programs import STATIC, Library, Loaded, needs_cc, run
 from tests.compiler.library.small_networks import compiled
@@ -54,6 +55,12 @@ def test_the_system_is_asked_for_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     request = map(ctypes.c_long, cpu.TILES_REQUEST)
     allowed = ctypes.CDLL(None).syscall(*request) == 0
     assert ctypes.CFUNCTYPE(ctypes.c_int)(code.address("supported"))() == allowed
+
+
+def test_a_feature_that_is_not_known() -> None:
+    """A library never takes a processor for able to run what it cannot ask it about."""
+    with pytest.raises(ArtifactError, match="needs avx1024,"):
+        processor_text(X86_64, frozenset({"sse2", "avx1024"}), {"supported": "supported"})
 
 
 def test_every_feature_is_asked_for() -> None:

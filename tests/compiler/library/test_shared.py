@@ -11,22 +11,9 @@ import numpy as np
 import pytest
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.library.elf import (
-    ALLOC,
-    DATA,
-    EXECUTE,
-    FUNCTION,
-    NOBITS,
-    OBJECT,
-    RODATA,
-    TEXT,
-    WRITE,
-    Relocation,
-    Section,
-    Symbol,
-    Unit,
-)
+from ncc.compiler.library.elf import DATA, RODATA, TEXT, Relocation, Section, Symbol, Unit
 from ncc.compiler.library.shared import shared_object
+from ncc.runtime.elf import ALLOC, EXECUTE, FUNCTION, NOBITS, OBJECT, WRITE
 from tests.c_programs import Library, Loaded, done
 from tests.compiler.library.small_networks import Compiled
 

@@ -11,7 +11,7 @@ from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly, emit_object
 from ncc.compiler.target import AVX2, Target
-from ncc.runtime.machine_code import undefined_symbols
+from ncc.runtime.elf import undefined_symbols
 
 SUM = """
 func.func @sum(%x: memref<8xf32>, %y: memref<1xf32>) {

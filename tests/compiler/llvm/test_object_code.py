@@ -15,7 +15,7 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly, emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.target import AVX2, AVX512, BASELINE, NEON, Target
-from ncc.runtime.machine_code import undefined_symbols
+from ncc.runtime.elf import undefined_symbols
 
 CLEAR = """
 func.func @clear(%x: memref<8xf32>) {

@@ -10,7 +10,7 @@ from ncc.compiler.llvm.object_code import emit_assembly, emit_object
 from ncc.compiler.llvm.processors.find import PROCESSORS, processor_of
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.target import NEON, TARGETS, Target
-from ncc.runtime.machine_code import undefined_symbols
+from ncc.runtime.elf import undefined_symbols
 from ncc.runtime.relocations import MACHINES
 
 targets = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

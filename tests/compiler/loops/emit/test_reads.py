@@ -1,0 +1,32 @@
+"""Prefetches of steps that are written at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ncc.compiler.loops.emit.emitter import write
+from ncc.compiler.loops.kernel.kernel import LINE
+from ncc.compiler.loops.schedule.choose import choose
+from ncc.compiler.target import NEON
+from ncc.dialects import rt
+from tests.compiler.loops.emit.layers import KernelOf, pointwise_convolution
+
+
+@pytest.mark.parametrize(("further", "lines"), [(0, 1), (4, 1), (8, 2), (LINE, 4)])
+def test_steps_at_once_prefetch_a_line_once(kernel: KernelOf, further: int, lines: int) -> None:
+    """Four steps, each so many elements further: those on the line of the step before add none."""
+    layer = pointwise_convolution(64)
+    found = kernel(lambda b, x: layer(b, layer(b, x)), (64, 14, 14))
+    schedule = choose(found, NEON)
+    assert schedule.at_once is not None
+    loop, steps = schedule.at_once
+    weights = max(filter(None, found.anchor.inputs), key=lambda access: access.argument)
+    coefficients = [further if d == loop else 0 for d in range(len(found.extents))]
+    access = replace(weights, coefficients=tuple(coefficients))
+    written = write(found, replace(schedule, prefetch_l2=(access,)), "kernel")
+    prefetches = [op for op in written.walk() if isinstance(op, rt.PrefetchOp)]
+    products = [op for op in written.walk() if op.name == "vector.fma"]
+    tiles = {op.parent for op in products}
+    assert steps == 4 and len(prefetches) == lines * len(tiles)

@@ -232,7 +232,7 @@ class Recurrent(Operator):
         finals: list[list[Tensor]] = []
         for d in range(self.directions):
             own = [
-                b.full((batch, hidden), 0.0)
+                b.map(b.loops_of((batch, hidden)), 0.0)
                 if s is None
                 else b.reshape(b.cut(s, 0, d, d + 1), (batch, hidden))
                 for s in states
@@ -273,13 +273,18 @@ class Recurrent(Operator):
         inputs = b.sum((n, g), over=(i,), of=x[t, n, i] * w[d, g, i])
         n, g, i = b.loops_of((batch, gates, hidden))
         again = b.sum((n, g), over=(i,), of=own[0][n, i] * r[d, g, i])
+        parts = {
+            (of, k): b.cut(of, 1, k * hidden, (k + 1) * hidden)
+            for of in (inputs, again)
+            for k in range(self.GATES)
+        }
+        added = [] if bias is None else self._bias_parts(b, bias, d, hidden)
         n, j = b.loops_of((batch, hidden))
 
         def gate(of: Tensor, behind: int) -> Callable[[int], Scalar]:
             def read(number: int) -> Scalar:
-                value = of[n, j + number * hidden]
-                place = j + (behind * gates + number * hidden)
-                return value if bias is None else value + bias[d, place]
+                value = parts[of, number][n, j]
+                return value + added[behind * self.GATES + number][j] if added else value
 
             return read
 
@@ -289,6 +294,11 @@ class Recurrent(Operator):
             b.loops_of((batch, hidden))
             found.append(b.map((n, j), value))
         return found
+
+    def _bias_parts(self, b: Builder, bias: Tensor, d: int, hidden: int) -> list[Tensor]:
+        """The biases of each gate: those of the inputs, then those of the recurrent part."""
+        row = b.reshape(b.cut(bias, 0, d, d + 1), bias.shape[1:])
+        return [b.cut(row, 0, k * hidden, (k + 1) * hidden) for k in range(2 * self.GATES)]
 
 
 def _swapped(b: Builder, x: Tensor) -> Tensor:

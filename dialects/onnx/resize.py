@@ -32,11 +32,12 @@ class Sampling:
     @property
     def is_plain(self) -> bool:
         """Whether each place shows one element."""
-        return self.places.shape[1] == 1
+        return bool(self.places.shape[1] == 1)
 
     def keeps(self, extent: int) -> bool:
         """Whether these many elements stay where they are."""
-        return self.is_plain and bool(np.array_equal(self.places[:, 0], np.arange(extent)))
+        plain = np.arange(extent)
+        return self.is_plain and bool(np.array_equal(self.places[:, 0], plain))
 
 
 class _Resize(Operator):

@@ -99,7 +99,7 @@ class SqueezeOp(_Squeeze):
 
     def dropped(self) -> Sequence[int] | None:
         axes = self.optional(1)
-        return None if axes is None else [int(axis) for axis in axes]
+        return None if axes is None else [int(axis) for axis in axes.reshape(-1)]
 
 
 @operator("Squeeze", since=1, until=12)
@@ -131,7 +131,7 @@ class UnsqueezeOp(_Unsqueeze):
     SETTLES = (1,)
 
     def added(self) -> Sequence[int]:
-        return [int(axis) for axis in self.constant(1)]
+        return [int(axis) for axis in self.constant(1).reshape(-1)]
 
 
 @operator("Unsqueeze", since=1, until=12)

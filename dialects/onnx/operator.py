@@ -40,7 +40,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import Rewriter
 
 from ncc.dialects.bfloat16 import from_bfloat16
-from ncc.dialects.element import ELEMENTS, element_of, name_of
+from ncc.dialects.element import ELEMENTS, as_stored, element_of, name_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import (
     Count,

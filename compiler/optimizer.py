@@ -205,6 +205,7 @@ def optimize_network(
         if in_bin is not None:
             raise InputError("an .onnx has its weights: no .bin belongs to it")
         module, warnings, unknown = read_blobs(in_param, asked), (), ()
+        asked = {}  # shapes with the batch axis of the .onnx
     else:
         module, warnings, unknown = _read(in_param, in_bin, asked)
     if start is not None or end is not None:

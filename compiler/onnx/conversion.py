@@ -28,8 +28,10 @@ from ncc.dialects.onnx.operator import ConstantOp, Operator, constant_of
 from ncc.dialects.onnx.plumbing import ViewOp
 from ncc.dialects.weights.weight import WeightAttr as Weights
 
-Convert: TypeAlias = Callable[[Any, "Conversion"], SSAValue | None]
-"""Makes layers of an operator; None where no layer is exactly this operator."""
+Convert: TypeAlias = Callable[[Any, "Conversion"], SSAValue | Sequence[SSAValue] | None]
+"""Makes layers of an operator; None where no layer is exactly this operator. Several results come
+in their order.
+"""
 
 CONVERSIONS: dict[type[Operator], Convert] = {}
 """The conversion of each operator that has one."""
@@ -95,12 +97,25 @@ class Conversion:
         weights: Mapping[str, WeightAttr] | None = None,
     ) -> SSAValue:
         """The result of a new layer, whose shape its rule infers."""
-        made = cls.make(operands, params, weights, name=self.op.layer_name)
-        result = self._insert(made)
+        return self.layers(cls, operands, params, weights)[0]
+
+    def layers(
+        self,
+        cls: type[Layer],
+        operands: Sequence[SSAValue],
+        params: Mapping[str, ParamValue] | None = None,
+        weights: Mapping[str, WeightAttr] | None = None,
+        outputs: int = 1,
+    ) -> list[SSAValue]:
+        """The same with several results."""
+        name, blobs = self.op.layer_name, [""] * outputs
+        made = cls.make(operands, params, weights, name=name, blobs=blobs)
+        self._insert(made)
         made.check()
-        (inferred,) = made.infer_all([shape(operand) for operand in operands])
-        Rewriter.replace_value_with_new_type(result, TensorType(f32, inferred))
-        return made.results[0]
+        inferred = made.infer_all([shape(operand) for operand in operands])
+        for result, extents in zip(list(made.results), inferred, strict=True):
+            Rewriter.replace_value_with_new_type(result, TensorType(f32, extents))
+        return list(made.results)
 
     def _constant(self, op: ConstantOp, extents: Shape) -> SSAValue:
         names = {1: "w", 2: "hw", 3: "chw", 4: "cdhw"}[len(extents)]

@@ -20,6 +20,7 @@ Needs: shapes.  Breaks: nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -32,6 +33,7 @@ from ncc.compiler.onnx import convolution as convolution
 from ncc.compiler.onnx import elementwise as elementwise
 from ncc.compiler.onnx import linear as linear
 from ncc.compiler.onnx import movement as movement
+from ncc.compiler.onnx import reduction as reduction
 from ncc.compiler.onnx.conversion import CONVERSIONS, Conversion, is_float, shape
 from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.network import Network
@@ -62,39 +64,43 @@ def convert_to_ncnn(module: ModuleOp) -> None:
 
 def _convert(op: Operator) -> None:
     conversion = Conversion(op)
-    value: SSAValue | None
+    values: Sequence[SSAValue] | None
     if isinstance(op, IdentityOp):
-        value = op.operands[0]
+        values = [op.operands[0]]
     elif isinstance(op, ViewOperator):
-        value = conversion.view(op.operands[0], shape(op.results[0]))
+        values = [conversion.view(op.operands[0], shape(op.results[0]))]
     else:
-        value = _made(op, conversion)
-    if value is None:
+        values = _made(op, conversion)
+    if values is None:
         conversion.undo()
         return
-    _name(value, op)
-    value = conversion.view(value, shape(op.results[0]))
-    value.name_hint = value.name_hint or op.results[0].name_hint
-    Rewriter.replace_op(op, [], new_results=[value])
+    if not isinstance(op, IdentityOp | ViewOperator):
+        _name(values, op)
+    shown = []
+    for value, result in zip(values, op.results, strict=True):
+        shown.append(conversion.view(value, shape(result)))
+        shown[-1].name_hint = shown[-1].name_hint or result.name_hint
+    Rewriter.replace_op(op, [], new_results=shown)
 
 
-def _name(value: SSAValue, op: Operator) -> None:
-    """Give the name of an operator's result to the blob that is it."""
-    layer = value.owner
-    if isinstance(layer, Layer) and layer.blob_names == ("",):
-        layer.attributes["blobs"] = ArrayAttr([StringAttr(op.blob_names[0])])
+def _name(values: Sequence[SSAValue], op: Operator) -> None:
+    """Give the names of an operator's results to the blobs that are these."""
+    layer = values[0].owner
+    if isinstance(layer, Layer) and len(layer.results) == len(values) and not any(layer.blob_names):
+        layer.attributes["blobs"] = ArrayAttr(map(StringAttr, op.blob_names))
 
 
-def _made(op: Operator, conversion: Conversion) -> SSAValue | None:
+def _made(op: Operator, conversion: Conversion) -> Sequence[SSAValue] | None:
     convert = CONVERSIONS.get(type(op))
-    if convert is None or len(op.results) != 1:
-        return None
-    if not all(map(is_float, [*op.operands, *op.results])):
+    settled = op.settling()
+    used = [value for k, value in enumerate(op.operands) if k not in settled]
+    if convert is None or not all(map(is_float, [*used, *op.results])):
         return None
     try:
-        return convert(op, conversion)
+        made = convert(op, conversion)
     except LayerError:
         return None  # the layer does not take these shapes
+    return [made] if isinstance(made, SSAValue) else made
 
 
 def _erase_unread(network: Network) -> None:

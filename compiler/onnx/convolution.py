@@ -5,20 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx.conversion import Conversion, converts, reshaped, shape, weight_of
-from ncc.dialects.ncnn.convolution.convolution import ConvolutionDepthWiseOp, ConvolutionOp
+from ncc.dialects.ncnn.convolution.convolution import (
+    ConvolutionDepthWiseOp,
+    ConvolutionOp,
+    DeconvolutionDepthWiseOp,
+    DeconvolutionOp,
+)
 from ncc.dialects.ncnn.convolution.convolution_nd import (
     Convolution1DOp,
     Convolution3DOp,
     ConvolutionDepthWise1DOp,
     ConvolutionDepthWise3DOp,
+    Deconvolution1DOp,
+    Deconvolution3DOp,
+    DeconvolutionDepthWise1DOp,
+    DeconvolutionDepthWise3DOp,
 )
 from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr
 from ncc.dialects.ncnn.pooling.pooling import Pooling1DOp, Pooling3DOp, PoolingOp
-from ncc.dialects.onnx.convolution import ConvOp
-from ncc.dialects.onnx.pooling import GlobalAveragePoolOp, MaxPoolOp
+from ncc.dialects.onnx.convolution import ConvOp, ConvTransposeOp
+from ncc.dialects.onnx.pooling import AveragePoolOp, GlobalAveragePoolOp, MaxPoolOp
 from ncc.dialects.onnx.windows import Window
 
 AXES = {1: "w", 2: "hw", 3: "dhw"}
@@ -32,6 +42,16 @@ GROUPED: dict[int, type[Layer]] = {
     1: ConvolutionDepthWise1DOp,
     2: ConvolutionDepthWiseOp,
     3: ConvolutionDepthWise3DOp,
+}
+TRANSPOSED: dict[int, type[Layer]] = {
+    1: Deconvolution1DOp,
+    2: DeconvolutionOp,
+    3: Deconvolution3DOp,
+}
+TRANSPOSED_GROUPED: dict[int, type[Layer]] = {
+    1: DeconvolutionDepthWise1DOp,
+    2: DeconvolutionDepthWiseOp,
+    3: DeconvolutionDepthWise3DOp,
 }
 POOLS: dict[int, type[Layer]] = {1: Pooling1DOp, 2: PoolingOp, 3: Pooling3DOp}
 
@@ -94,3 +114,51 @@ def global_average(op: GlobalAveragePoolOp, to: Conversion) -> SSAValue | None:
     if shape(x)[0] != 1 or rank not in POOLS:
         return None
     return to.layer(POOLS[rank], [to.blob(x)], {"pooling_type": 1, "global_pooling": 1})
+
+
+@converts(AveragePoolOp)
+def average_pool(op: AveragePoolOp, to: Conversion) -> SSAValue | None:
+    """The means of windows without holes, which end inside of image and padding."""
+    x = op.operands[0]
+    windows = op.windows(shape(x))
+    dense = all(w.dilation == 1 for w in windows)
+    inside = op.counts(shape(x)) == tuple(w.count for w in windows)
+    if shape(x)[0] != 1 or len(windows) not in POOLS or not dense or not inside:
+        return None
+    params = window_params(windows, dilated=False)
+    params |= {"pooling_type": 1, "pad_mode": 1, "avgpool_count_include_pad": op.count_include_pad}
+    return to.layer(POOLS[len(windows)], [to.blob(x)], params)
+
+
+@converts(ConvTransposeOp)
+def transposed(op: ConvTransposeOp, to: Conversion) -> SSAValue | None:
+    """A transposed convolution of one image, with filters that are constants."""
+    x, w = op.operands[0], weight_of(op.operands[1])
+    bias = weight_of(op.operands[2]) if len(op.operands) > 2 else None
+    rank = len(shape(x)) - 2
+    known = w is not None and (bias is not None) == (len(op.operands) > 2)
+    if not known or w is None or shape(x)[0] != 1 or rank not in AXES:
+        return None
+    windows = op.windows(shape(x), w.shape)
+    if any(min(a.low, a.high) < 0 for a in windows):
+        return None
+    params = window_params(windows, dilated=True)
+    extra = op.output_padding or (0,) * rank
+    names = {"w": "output_pad_right", "h": "output_pad_bottom", "d": "output_pad_behind"}
+    params |= {names[axis]: n for axis, n in zip(AXES[rank], extra, strict=True)}
+    params |= {
+        "num_output": w.shape[1] * op.group,
+        "bias_term": int(bias is not None),
+        "weight_data_size": prod(w.shape),
+    }
+    # ncnn has the outputs first.
+    filters = w.array().reshape(op.group, -1, *w.shape[1:]).swapaxes(1, 2)
+    extents = filters.shape if op.group > 1 else filters.shape[1:]
+    if op.group > 1:
+        params["group"] = op.group
+    weights = {"weight": WeightAttr.typed(np.ascontiguousarray(filters.reshape(extents)))}
+    if bias is not None:
+        weights["bias"] = bias
+    layers = TRANSPOSED_GROUPED if op.group > 1 else TRANSPOSED
+    made = to.layer(layers[rank], [to.blob(x)], params, weights)
+    return made if shape(made) == shape(op.results[0])[1:] else None

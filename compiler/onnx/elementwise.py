@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, converts, number_of, shape
+from ncc.compiler.onnx.conversion import (
+    Conversion,
+    converts,
+    number_of,
+    reshaped,
+    shape,
+    weight_of,
+    without_batch,
+)
+from ncc.dialects.ncnn.elementwise.activation_layers import ClipOp as ClipLayer
+from ncc.dialects.ncnn.elementwise.activation_layers import HardSigmoidOp as HardSigmoidLayer
+from ncc.dialects.ncnn.elementwise.activation_layers import HardSwishOp as HardSwishLayer
 from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp, SigmoidOp, TanHOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.elementwise.per_channel import PReLUOp as PReLULayer
 from ncc.dialects.ncnn.elementwise.unary import UnaryOpOp
 from ncc.dialects.ncnn.layer import Layer, Shape
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
@@ -88,3 +101,65 @@ def _together(x: Shape, y: Shape) -> tuple[Shape, Shape]:
     while len(x) > 1 and x[0] == y[0] == 1:
         x, y = x[1:], y[1:]
     return x, y
+
+
+@converts(activations.ClipOp)
+def clip(op: activations.ClipOp, to: Conversion) -> SSAValue | None:
+    """Limits that are constants."""
+    limits = {}
+    for place, name in ((1, "min"), (2, "max")):
+        held = op.operand_at(place)
+        if held is not None:
+            number = number_of(held)
+            if number is None:
+                return None
+            limits[name] = number
+    return _with_params(op, to, ClipLayer, limits)
+
+
+@converts(activations.ClipV6Op)
+def clip_of_attributes(op: activations.ClipV6Op, to: Conversion) -> SSAValue | None:
+    """Limits that are attributes."""
+    return _with_params(op, to, ClipLayer, {"min": op.min, "max": op.max})
+
+
+@converts(activations.HardSigmoidOp)
+def hard_sigmoid(op: activations.HardSigmoidOp, to: Conversion) -> SSAValue | None:
+    """Of a positive slope."""
+    if op.alpha <= 0:
+        return None
+    return _with_params(op, to, HardSigmoidLayer, {"alpha": op.alpha, "beta": op.beta})
+
+
+@converts(activations.HardSwishOp)
+def hard_swish(op: Operator, to: Conversion) -> SSAValue | None:
+    """With the slope that ONNX has."""
+    return _with_params(op, to, HardSwishLayer, {"alpha": 1 / 6, "beta": 0.5})
+
+
+@converts(activations.LeakyReluOp)
+def leaky_relu(op: activations.LeakyReluOp, to: Conversion) -> SSAValue | None:
+    """With its slope."""
+    return _with_params(op, to, ReLUOp, {"slope": op.alpha})
+
+
+@converts(activations.PReluOp)
+def prelu(op: activations.PReluOp, to: Conversion) -> SSAValue | None:
+    """A slope for each channel of one image, or one for all."""
+    x, slope = op.operands[0], weight_of(op.operands[1])
+    blob = without_batch(shape(x))
+    if slope is None or len(blob) > MAX_RANK or prod(slope.shape) not in (1, blob[0]):
+        return None
+    channels = (1,) * (len(shape(x)) - len(slope.shape)) + slope.shape
+    if prod(slope.shape) > 1 and channels[-len(blob)] != blob[0]:
+        return None
+    weights = {"slope": reshaped(slope, (prod(slope.shape),))}
+    return to.layer(PReLULayer, [to.blob(x)], {"num_slope": prod(slope.shape)}, weights)
+
+
+def _with_params(
+    op: Operator, to: Conversion, cls: type[Layer], params: Mapping[str, float]
+) -> SSAValue | None:
+    """One operand, each element by itself."""
+    x = to.blob(op.operands[0])
+    return None if len(shape(x)) > MAX_RANK else to.layer(cls, [x], params)

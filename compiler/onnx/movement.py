@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, converts, shape
+from ncc.compiler.onnx.conversion import Conversion, converts, number_of, shape
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
-from ncc.dialects.ncnn.layer import Shape
+from ncc.dialects.ncnn.layer import ParamValue, Shape
+from ncc.dialects.ncnn.movement.crop import CropOp
 from ncc.dialects.ncnn.movement.movement import PERMUTATIONS, PermuteOp
 from ncc.dialects.ncnn.movement.movement import ConcatOp as ConcatLayer
+from ncc.dialects.ncnn.movement.movement import SliceOp as SliceLayer
+from ncc.dialects.ncnn.movement.padding import PaddingOp
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.reduction.reduction import SoftmaxOp as SoftmaxLayer
+from ncc.dialects.ncnn.sampling.resample import InterpOp
+from ncc.dialects.onnx.gather import GatherOp
 from ncc.dialects.onnx.movement import ConcatOp, TransposeOp
+from ncc.dialects.onnx.padding import PadOp, PadV2Op
+from ncc.dialects.onnx.resize import ResizeOp
+from ncc.dialects.onnx.slices import SliceOp, SliceV1Op, SplitOp, SplitV2Op, SplitV13Op
 from ncc.dialects.onnx.softmax import SoftmaxOp, SoftmaxV1Op
 
 
@@ -63,3 +74,99 @@ def softmax(op: SoftmaxOp, to: Conversion) -> SSAValue | None:
         return None
     blob = to.view(x, extents[front:])
     return to.layer(SoftmaxLayer, [blob], {"axis": region[0] - front, "fixbug0": 1})
+
+
+def _front(extents: Shape, axis: int) -> int:
+    """The axes in front that a blob leaves out: a batch of 1, where it is not the one at work."""
+    return 1 if axis > 0 and extents[0] == 1 else 0
+
+
+@converts(SplitOp, SplitV13Op, SplitV2Op)
+def split(op: SplitOp | SplitV2Op, to: Conversion) -> Sequence[SSAValue] | None:
+    """Parts along one axis."""
+    x = op.operands[0]
+    axis, sizes = op.parts(shape(x))
+    front = _front(shape(x), axis)
+    blob = shape(x)[front:]
+    if len(blob) > MAX_RANK or min(sizes) < 1:
+        return None
+    params: dict[str, ParamValue] = {"slices": tuple(sizes), "axis": axis - front}
+    return to.layers(SliceLayer, [to.view(x, blob)], params, outputs=len(sizes))
+
+
+@converts(SliceOp, SliceV1Op)
+def slice_(op: SliceOp | SliceV1Op, to: Conversion) -> SSAValue | None:
+    """A box of one sample, whose elements are neighbours."""
+    x, slices = op.operands[0], op.slices(shape(op.operands[0]))
+    if shape(op.results[0]) == shape(x):
+        return x
+    box = [(n, *one) for n, one in zip(shape(x), slices, strict=True) if n != 1]
+    if len(box) > MAX_RANK or any(step != 1 for *_, step in box):
+        return None
+    cut = [k for k, (n, _, size, _) in enumerate(box) if size != n]
+    params: dict[str, ParamValue] = {
+        "starts": tuple(box[k][1] for k in cut),
+        "ends": tuple(box[k][1] + box[k][2] for k in cut),
+        "axes": tuple(cut),
+    }
+    return to.layer(CropOp, [to.view(x, tuple(n for n, *_ in box))], params)
+
+
+@converts(GatherOp)
+def gather(op: GatherOp, to: Conversion) -> SSAValue | None:
+    """One slice, at a place that is a constant."""
+    x, index = op.operands[0], number_of(op.operands[1])
+    extents = shape(x)
+    axis = op.axis % len(extents)
+    front = _front(extents, axis)
+    if index is None or len(extents) - front > MAX_RANK:
+        return None
+    at = int(index) % extents[axis]
+    params = {"starts": (at,), "ends": (at + 1,), "axes": (axis - front,)}
+    return to.layer(CropOp, [to.view(x, extents[front:])], params)
+
+
+@converts(PadOp, PadV2Op)
+def pad(op: PadOp | PadV2Op, to: Conversion) -> SSAValue | None:
+    """Borders of the axes that ncnn pads, of one value."""
+    x, value = op.operands[0], op.value()
+    borders, extents = op.borders(shape(x)), shape(x)
+    front = 1 if len(extents) > 1 and extents[0] == 1 and borders[0] == (0, 0) else 0
+    around = borders[front:]
+    flat = [n for pair in around for n in pair]
+    if value is None or op.mode != "constant" or not 1 <= len(around) <= 3 or min(flat) < 0:
+        return None
+    names = (("front", "behind"), ("top", "bottom"), ("left", "right"))[-len(around) :]
+    params: dict[str, ParamValue] = {"value": float(value)}
+    for (low, high), pair in zip(names, around, strict=True):
+        params[low], params[high] = pair
+    return to.layer(PaddingOp, [to.view(x, extents[front:])], params)
+
+
+@converts(ResizeOp)
+def resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
+    """An image at another size, where ncnn looks at the same pixels."""
+    x, result = op.operands[0], shape(op.results[0])
+    extents = shape(x)
+    if len(extents) != 4 or extents[0] != 1 or extents[:2] != result[:2]:
+        return None
+    params: dict[str, ParamValue] = {"output_height": result[2], "output_width": result[3]}
+    way = op.coordinate_transformation_mode
+    if op.mode == "nearest":
+        params["resize_type"] = 1
+    elif op.mode == "linear" and way in ("half_pixel", "align_corners"):
+        params |= {"resize_type": 2, "align_corner": int(way == "align_corners")}
+    else:
+        return None
+    made = InterpOp.make([], params)
+    samplings = op.samplings(extents)
+    for axis, sweep in made.sweeps(extents[1:]).items():
+        one = samplings[axis + 1]
+        cells, weights = sweep.taps(int(made.resize_type))
+        seen = np.zeros((result[axis + 1], extents[axis + 1]))
+        np.add.at(seen, (np.arange(len(one.places))[:, None], one.places), one.weights)
+        shown = np.zeros_like(seen)
+        np.add.at(shown, (np.arange(result[axis + 1])[None], cells), weights)
+        if not np.allclose(seen, shown, rtol=0, atol=1e-6):
+            return None
+    return to.layer(InterpOp, [to.blob(x)], params)

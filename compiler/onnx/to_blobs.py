@@ -31,7 +31,7 @@ from ncc.dialects.ncnn.layer import Layer, Shape
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK, ReshapeOp, reshape_params
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.onnx.operator import Operator
+from ncc.dialects.onnx.operator import ConstantOp, Operator
 from ncc.dialects.onnx.plumbing import OnnxInputOp, ViewOp
 from ncc.dialects.shapes import shown
 
@@ -65,7 +65,7 @@ def _of_operators(network: Network) -> Iterator[str]:
     """The operators that did not become layers, by type."""
     found: dict[str, list[str]] = {}
     for op in network.layers:
-        if isinstance(op, Operator) and not isinstance(op, ViewOp):
+        if isinstance(op, Operator) and not isinstance(op, ViewOp | ConstantOp):
             shapes = ", ".join(shown(shape(value)) for value in op.operands)
             found.setdefault(op.type_name, []).append(f"{op.layer_name!r} of {shapes}")
     for kind, names in found.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.read_onnx.build_module import domain_of
 from ncc.compiler.read_onnx.protobuf import GRAPH, package
 from ncc.dialects.onnx.operator import operator_class
@@ -17,19 +18,34 @@ MOST_ROUNDS = 8
 
 
 def inlined(model: Any) -> Any:
-    """The model without calls of functions."""
+    """The model without calls of functions. Raises `Unsupported` where a function cannot be
+    inlined.
+    """
     from onnx import inliner
 
     if model.functions:
-        model = inliner.inline_local_functions(model)
+        model = _without(model, inliner.inline_local_functions, "its own functions")
     for _ in range(MOST_ROUNDS):
-        unknown = sorted(_functions(model))
+        unknown = {(node.domain, node.op_type) for node in _calls(model)}
         if not unknown:
             break
-        model = inliner.inline_selected_functions(
-            model, unknown, exclude=False, inline_schema_functions=True
-        )
+        names = ", ".join(sorted(name for _, name in unknown))
+        found = sorted(unknown)
+
+        def inline(model: Any, found: list[tuple[str, str]] = found) -> Any:
+            return inliner.inline_selected_functions(model, found, inline_schema_functions=True)
+
+        model = _without(model, inline, names)
     return model
+
+
+def _without(model: Any, inline: Any, what: str) -> Any:
+    """The model as the package inlines it; its errors are RuntimeErrors without a class."""
+    try:
+        return inline(model)
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise Unsupported(f"{what}, which onnx cannot write as nodes here: {reason}") from error
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
@@ -41,20 +57,35 @@ def _nodes(graph: Any) -> Iterator[Any]:
                 yield from _nodes(attribute.g)
 
 
-def _functions(model: Any) -> set[tuple[str, str]]:
-    """The operators without a class that the standard defines as functions."""
-    onnx = package()
+def _calls(model: Any) -> list[Any]:
+    """The nodes without a class that the standard defines as functions, all attributes said."""
     versions = {domain_of(one.domain): one.version for one in model.opset_import}
-    found = set()
+    found = []
     for node in _nodes(model.graph):
         domain = domain_of(node.domain)
         version = versions.get(domain)
         if version is None or operator_class(domain, node.op_type, version) is not None:
             continue
-        try:
-            schema = onnx.defs.get_schema(node.op_type, version, domain)
-        except onnx.defs.SchemaError:
-            continue
-        if schema.has_function or schema.has_context_dependent_function:
-            found.add((node.domain, node.op_type))
+        schema = _schema(node.op_type, version, domain)
+        if schema is not None and (schema.has_function or schema.has_context_dependent_function):
+            _say_defaults(node, schema)
+            found.append(node)
     return found
+
+
+def _schema(name: str, version: int, domain: str) -> Any:
+    """What the standard says of an operator; None where it does not have it."""
+    defs = package().defs
+    try:
+        return defs.get_schema(name, version, domain)
+    except defs.SchemaError:
+        return None
+
+
+def _say_defaults(node: Any, schema: Any) -> None:
+    """Add the attributes that a node leaves at their defaults: functions refer to them."""
+    said = {attribute.name for attribute in node.attribute}
+    for name, declared in schema.attributes.items():
+        default = declared.default_value
+        if name not in said and default.type:
+            node.attribute.append(default)

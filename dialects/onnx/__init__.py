@@ -16,6 +16,7 @@ from ncc.dialects.onnx import normalization as normalization
 from ncc.dialects.onnx import padding as padding
 from ncc.dialects.onnx import plumbing as plumbing
 from ncc.dialects.onnx import pooling as pooling
+from ncc.dialects.onnx import recurrent as recurrent
 from ncc.dialects.onnx import reduction as reduction
 from ncc.dialects.onnx import resize as resize
 from ncc.dialects.onnx import slices as slices

@@ -120,7 +120,8 @@ class ConvTransposeOp(Operator):
                 wanted = size * strides[k]
             if wanted is not None:
                 total = full - wanted
-                low = total // 2 if self.auto_pad != "SAME_LOWER" else total - total // 2
+                half = max(0, total) // 2
+                low = half if self.auto_pad == "SAME_UPPER" else max(0, total) - half
                 high = total - low
             made.append(Window(full - low - high, kernel[k], strides[k], dilations[k], low, high))
         return tuple(made)
@@ -180,7 +181,7 @@ class ConvTransposeOp(Operator):
         batch, g, o, *rest = loops
         to, i, taps = rest[:rank], rest[rank], rest[rank + 1 :]
         seen = [y + t * a.dilation for y, t, a in zip(to, taps, at, strict=True)]
-        back = [a.kernel - 1 - t for t, a in zip(taps, at, strict=True)]
+        back = [t * -1 + (a.kernel - 1) for t, a in zip(taps, at, strict=True)]
         of = image[[batch, g, i, *seen]] * filters[[g, i, o, *back]]
         y = b.reshape(b.sum([batch, g, o, *to], over=[i, *taps], of=of), shape)
         if bias is None:

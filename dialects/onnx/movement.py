@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.onnx.attribute import integer, integers, required, tensor
+from ncc.dialects.onnx.attribute import integer, integers, required, string, tensor
 from ncc.dialects.onnx.operator import (
     Array,
     LayerError,
@@ -99,7 +99,7 @@ class SqueezeOp(_Squeeze):
 
     def dropped(self) -> Sequence[int] | None:
         axes = self.optional(1)
-        return None if axes is None else [int(axis) for axis in axes]
+        return None if axes is None else [int(axis) for axis in axes.reshape(-1)]
 
 
 @operator("Squeeze", since=1, until=12)
@@ -131,7 +131,7 @@ class UnsqueezeOp(_Unsqueeze):
     SETTLES = (1,)
 
     def added(self) -> Sequence[int]:
-        return [int(axis) for axis in self.constant(1)]
+        return [int(axis) for axis in self.constant(1).reshape(-1)]
 
 
 @operator("Unsqueeze", since=1, until=12)
@@ -218,3 +218,73 @@ class ConstantOfShapeOp(Operator):
     def lower(self, b: Builder, shape: Tensor) -> Tensor:
         element_type = self.element_types()
         return b.full(self.infer(shape.shape), self.element.reshape(()).item(), element_type)
+
+
+@operator("DepthToSpace", since=1)
+class DepthToSpaceOp(Operator):
+    """Blocks of channels become blocks of pixels."""
+
+    blocksize = integer()
+    mode = string("DCR")
+
+    def check(self) -> None:
+        if self.mode not in ("DCR", "CRD"):
+            raise LayerError(f"mode is {self.mode!r}", "mode")
+
+    def split(self, x: Shape) -> tuple[Shape, tuple[int, ...]]:
+        """The axes of x in parts, and their order in the result."""
+        if len(x) != 4:
+            raise LayerError(f"an image {shown(x)}")
+        n, c, h, w = x
+        b = required(self.blocksize, "blocksize")
+        if b < 1 or c % (b * b):
+            raise LayerError(f"{c} channels for blocks of {b}", "blocksize")
+        rest = c // (b * b)
+        if self.mode == "DCR":
+            return (n, b, b, rest, h, w), (0, 3, 4, 1, 5, 2)
+        return (n, rest, b, b, h, w), (0, 1, 4, 2, 5, 3)
+
+    def infer(self, x: Shape) -> Shape:
+        self.split(x)
+        b = required(self.blocksize, "blocksize")
+        return (x[0], x[1] // (b * b), x[2] * b, x[3] * b)
+
+    def reference(self, x: Array) -> Array:
+        parts, order = self.split(x.shape)
+        return x.reshape(parts).transpose(order).reshape(self.infer(x.shape))
+
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
+        parts, order = self.split(x.shape)
+        return b.reshape(_transposed(b, b.reshape(x, parts), order), self.infer(x.shape))
+
+
+@operator("SpaceToDepth", since=1)
+class SpaceToDepthOp(Operator):
+    """Blocks of pixels become blocks of channels."""
+
+    blocksize = integer()
+
+    def split(self, x: Shape) -> Shape:
+        """The axes of x in parts."""
+        b = required(self.blocksize, "blocksize")
+        if len(x) != 4 or b < 1 or x[2] % b or x[3] % b:
+            raise LayerError(f"an image {shown(x)} for blocks of {b}", "blocksize")
+        return (*x[:2], x[2] // b, b, x[3] // b, b)
+
+    def infer(self, x: Shape) -> Shape:
+        n, c, h, b, w, _ = self.split(x)
+        return (n, c * b * b, h, w)
+
+    def reference(self, x: Array) -> Array:
+        parts = x.reshape(self.split(x.shape))
+        return parts.transpose(0, 3, 5, 1, 2, 4).reshape(self.infer(x.shape))
+
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
+        parts = b.reshape(x, self.split(x.shape))
+        return b.reshape(_transposed(b, parts, (0, 3, 5, 1, 2, 4)), self.infer(x.shape))
+
+
+def _transposed(b: Builder, x: Tensor, order: Sequence[int]) -> Tensor:
+    """The axes of x in another order."""
+    loops = b.loops_of([x.shape[axis] for axis in order])
+    return b.map(loops, x[[loops[order.index(axis)] for axis in range(x.rank)]])

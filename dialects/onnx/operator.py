@@ -166,7 +166,7 @@ class Operator(Layer):
 
     def infer_all(self, shapes: Shapes) -> list[Shape]:
         inferred = super().infer_all(self._placed(shapes))[: len(self.results)]
-        for shape in inferred:
+        for shape in inferred if not isinstance(self, ConstantOp) else ():
             if 0 in shape:
                 raise NotYet(f"a value without elements ({shown(shape)})")
         return inferred
@@ -186,12 +186,17 @@ class Operator(Layer):
             from_bfloat16(array) if kind == bf16 and array.dtype == np.uint16 else array
             for array, kind in zip(arrays, kinds, strict=True)
         ]
+        # Of float64, to be exact, the results stay so.
+        exact = any(a.dtype == np.float64 and k == f32 for a, k in zip(arrays, kinds, strict=True))
         computed = self.reference(*self._placed(given))
         several = computed if isinstance(computed, list | tuple) else [computed]
         found = several[: len(self.results)]
         elements = self.element_types_all(kinds)
         # np.ascontiguousarray would give scalars an axis.
-        return [_stored(array, element) for array, element in zip(found, elements, strict=True)]
+        return [
+            np.asarray(array, order="C") if exact and element == f32 else as_stored(array, element)
+            for array, element in zip(found, elements, strict=True)
+        ]
 
     def expand_all(self, b: Builder, tensors: Sequence[Tensor]) -> list[Tensor]:
         lowered = self.lower(b, *self._placed(tensors))
@@ -230,13 +235,6 @@ class Operator(Layer):
             ConstantOp.of(array, self.layer_name, name)
             for array, name in zip(arrays, names, strict=False)
         ]
-
-
-def _stored(array: Array, element: Attribute) -> Array:
-    """A dense array of an element type; the reference of float64, to be exact, stays so."""
-    if np.asarray(array).dtype == np.float64 and element == f32:
-        return np.asarray(array, order="C")
-    return as_stored(array, element)
 
 
 def constant_of(value: SSAValue) -> Array | None:

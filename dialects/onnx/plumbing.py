@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Layer, OpenShape, declare, shape_of
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.onnx.attribute import integer, integers
+from ncc.dialects.onnx.attribute import integer, integers, real
 from ncc.dialects.onnx.operator import (
     Array,
     Builder,
+    NotYet,
     Operator,
     Shape,
     Tensor,
@@ -130,3 +131,42 @@ class ViewOp(Operator):
 
 declare(ViewOp, "View", (1, 1), (1, 1))
 ViewOp.name = "onnx.View"
+
+
+@operator("Dropout", since=12, inputs=(1, 3), outputs=(1, 2))
+class DropoutOp(Operator):
+    """x, and a mask that holds everywhere: nothing is dropped at inference."""
+
+    SETTLES: ClassVar[tuple[int, ...]] = (2,)
+
+    seed = integer()
+
+    def infer(self, x: Shape, *others: Shape | None) -> list[Shape]:
+        training = self.optional(2)
+        if training is not None and training.reshape(()):
+            raise NotYet("Dropout in training")
+        return [x, x]
+
+    def element_types(self, *operands: Attribute) -> list[Attribute]:
+        return [operands[0], i1]
+
+    def reference(self, x: Array, *others: Array | None) -> list[Array]:
+        return [x, np.ones(x.shape, np.bool_)]
+
+    def lower(self, b: Builder, x: Tensor, *others: Tensor | None) -> list[Tensor]:
+        if len(self.results) == 1:
+            return [x]
+        return [x, b.full(x.shape or (1,), 1, i1)]
+
+
+@operator("Dropout", since=7, until=11, outputs=(1, 2))
+class DropoutV7Op(DropoutOp):
+    """The same; the ratio is an attribute."""
+
+    SETTLES = ()
+
+    ratio = real(0.5)
+    seed: Any = None
+
+    def infer(self, x: Shape, *others: Shape | None) -> list[Shape]:
+        return [x, x]

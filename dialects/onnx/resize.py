@@ -34,11 +34,10 @@ class Sampling:
         """Whether each place shows one element."""
         return bool(self.places.shape[1] == 1)
 
-    @property
-    def is_identity(self) -> bool:
-        """Whether the elements stay where they are."""
-        plain = list(range(len(self.places)))
-        return self.is_plain and self.places[:, 0].tolist() == plain
+    def keeps(self, extent: int) -> bool:
+        """Whether these many elements stay where they are."""
+        plain = np.arange(extent)
+        return self.is_plain and bool(np.array_equal(self.places[:, 0], plain))
 
 
 class _Resize(Operator):
@@ -110,7 +109,8 @@ class _Resize(Operator):
             case "pytorch_half_pixel":
                 return (at + 0.5) / scale - 0.5 if out > 1 else np.zeros_like(at)
             case "align_corners":
-                return at * (n - 1) / (out - 1) if out > 1 else np.zeros_like(at)
+                last = n * scale - 1
+                return at * (n - 1) / last if out > 1 else np.zeros_like(at)
             case "asymmetric":
                 return at / scale
             case "tf_half_pixel_for_nn":
@@ -151,7 +151,7 @@ class _Resize(Operator):
 
     def lower(self, b: Builder, x: Tensor, *others: Tensor | None) -> Tensor:
         for axis, one in enumerate(self.samplings(x.shape)):
-            if not one.is_identity:
+            if not one.keeps(x.shape[axis]):
                 x = self._resampled(b, x, axis, one)
         return x
 

@@ -92,7 +92,8 @@ def check_operator(
     arrays = [{**fed, **held}[name] for name in names if name]
     computed = op.reference_all(arrays)
     wanted = computed if expected is None else list(expected)
-    found = evaluate(expand_network(Network.of(module)), list(fed.values()))
+    given_arrays = [np.atleast_1d(array) for array in fed.values()]
+    found = evaluate(expand_network(Network.of(module)), given_arrays)
     for k, result in enumerate(op.results):
         assert shape_of(result) == wanted[k].shape, "the shape"
         assert dtype_of(element_of(result)) == wanted[k].dtype, "the element type"

@@ -178,7 +178,7 @@ class InterpOp(Layer):
             return False
         return x[-1] == width and (len(x) == 2 or x[-2] == height)
 
-    def _sweeps(self, *xs: Shape) -> dict[int, WindowDomain]:
+    def sweeps(self, *xs: Shape) -> dict[int, WindowDomain]:
         """How each axis of a row or an image is resized that is."""
         x, (height, width) = _image(xs[0]), self._size(*xs)
         sizes = {1: (width, self.width_scale)}
@@ -205,7 +205,7 @@ class InterpOp(Layer):
         """A cell and a weight for each tap of each place."""
         if len(xs[0]) == 1 or self.stays(*xs):
             return 0
-        sweeps = self._sweeps(*xs).values()
+        sweeps = self.sweeps(*xs).values()
         if self.resize_type == NEAREST and is_open(*xs[0]) and all(s.repeats for s in sweeps):
             return 0
         return sum(2 * TAPS[self.resize_type] * sweep.out for sweep in sweeps)
@@ -218,7 +218,7 @@ class InterpOp(Layer):
         if self.stays(*shapes):
             return x
         x = x[:, 0] if x.ndim == 4 else x
-        for axis, sweep in self._sweeps(*shapes).items():
+        for axis, sweep in self.sweeps(*shapes).items():
             x = resample_array(x, axis, sweep, self.resize_type)
         return x
 
@@ -233,7 +233,7 @@ class InterpOp(Layer):
         if x.rank == 4:
             first = b.slice(x, (0,) * 4, (x.shape[0], 1, *x.shape[2:]))
             x = b.collapse(first, [[0, 1], [2], [3]])
-        sweeps = self._sweeps(*shapes)
+        sweeps = self.sweeps(*shapes)
         if self.resize_type == NEAREST:
             return _expand_nearest(b, x, shape, sweeps)
         return _expand_taps(b, x, shape, sweeps, self.resize_type)

@@ -47,3 +47,18 @@ def test_squeeze_and_unsqueeze_of_older_op_sets() -> None:
 def test_flatten_from_an_axis() -> None:
     """A matrix of the axes before it and those behind."""
     check_operator("Flatten", {"axis": -1}, [X], expected=[X.reshape(6, 4)])
+
+
+def test_blocks_of_channels_and_of_pixels() -> None:
+    """One is the inverse of the other."""
+    x = np.arange(64, dtype=np.float32).reshape(1, 8, 2, 4)
+    wide = x.reshape(1, 2, 2, 2, 2, 4).transpose(0, 3, 4, 1, 5, 2).reshape(1, 2, 4, 8)
+    check_operator("DepthToSpace", {"blocksize": 2}, [x], expected=[wide])
+    check_operator("SpaceToDepth", {"blocksize": 2}, [wide], expected=[x])
+
+
+def test_dropout_drops_nothing() -> None:
+    """In no op set; the mask holds everywhere."""
+    mask = np.ones(X.shape, np.bool_)
+    check_operator("Dropout", {}, [X], expected=[X, mask], outputs=2)
+    check_operator("Dropout", {"ratio": 0.2}, [X], expected=[X], opset=11)

@@ -1,0 +1,53 @@
+"""LSTM, GRU and RNN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.compiler.diagnostics import Unsupported
+from tests.onnx.models import check_operator
+
+RNG = np.random.default_rng(2)
+
+
+def _numbers(*shape: int) -> Any:
+    return RNG.standard_normal(shape, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "gates", "states"), [("LSTM", 4, 2), ("GRU", 3, 1), ("RNN", 1, 1)]
+)
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_weights_that_are_inputs(kind: str, gates: int, states: int, direction: str) -> None:
+    """Steps one after the other are what ncnn's layer, the reference, computes."""
+    ways = 2 if direction == "bidirectional" else 1
+    w, r, bias = (
+        _numbers(ways, gates * 3, 4),
+        _numbers(ways, gates * 3, 3),
+        _numbers(ways, gates * 6),
+    )
+    first = [_numbers(ways, 2, 3) for _ in range(states)]
+    attributes: dict[str, Any] = {"hidden_size": 3, "direction": direction}
+    if kind == "GRU":
+        attributes["linear_before_reset"] = 1
+    operands = [_numbers(3, 2, 4), w, r, bias, None, *first]
+    check_operator(kind, attributes, operands, outputs=1 + states, rtol=1e-4, atol=1e-5)
+
+
+def test_one_step_of_an_rnn() -> None:
+    """h' = tanh(W x + U h)."""
+    x, w, r, h = _numbers(1, 1, 4), _numbers(1, 3, 4), _numbers(1, 3, 3), _numbers(1, 1, 3)
+    wanted = np.tanh(x[0] @ w[0].T + h[0] @ r[0].T)
+    expected = [wanted[None, None], wanted[None]]
+    operands = [x, w, r, None, None, h]
+    check_operator("RNN", {"hidden_size": 3}, operands, expected=expected, outputs=2)
+
+
+def test_other_activations_are_refused() -> None:
+    """By their names."""
+    operands = [_numbers(1, 1, 4), _numbers(1, 3, 4), _numbers(1, 3, 3)]
+    with pytest.raises(Unsupported, match="RNN with the activations Relu"):
+        check_operator("RNN", {"hidden_size": 3, "activations": ["Relu"]}, operands)

@@ -34,6 +34,9 @@ class Size(int):
 
     form: Form
 
+    __array_ufunc__ = None
+    """An array of numpy cannot compute with sizes: it would take the number for the hint."""
+
     @staticmethod
     def of(form: Form) -> int:
         """The integer of a form: a number where it is constant."""

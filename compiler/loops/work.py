@@ -22,6 +22,7 @@ from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.plan import MOST_ELEMENTS, Buffer, Kind
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import hint
 
 OPERATIONS = {
     **dict.fromkeys(("addf", "subf", "mulf", "divf", "negf"), 1),
@@ -193,7 +194,9 @@ def _elements(kernel: Kernel, argument: int) -> tuple[int, int] | None:
 
 
 def _reach(kernel: Kernel, access: Access) -> int:
-    """The elements of an access: at most its points, and those from first to last."""
-    walked = [(e, abs(c)) for e, c in zip(kernel.extents, access.coefficients, strict=True) if c]
-    elements = prod(e for e, _ in walked) * prod(kernel.extents[d] for d in access.table_loops)
-    return min(elements, 1 + sum((e - 1) * c for e, c in walked) + access.table_reach)
+    """The elements of an access, for the hint: at most its points, and those from first to last."""
+    extents = list(map(hint, kernel.extents))
+    coefficients = map(hint, access.coefficients)
+    walked = [(e, abs(c)) for e, c in zip(extents, coefficients, strict=True) if c]
+    elements = prod(e for e, _ in walked) * prod(extents[d] for d in access.table_loops)
+    return min(elements, 1 + sum((e - 1) * c for e, c in walked) + hint(access.table_reach))

@@ -18,6 +18,7 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.loops.emit.lanes import widen
 from ncc.compiler.target import BASELINE
+from ncc.dialects.attributes import number_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.weights.sources import Array
 
@@ -41,7 +42,7 @@ def run_code() -> Iterator[RunCode]:
         address = engines[-1].get_function_address("code")
         pointers = [array.ctypes.data for array in memory]
         counts = [
-            1 if count is None else count.value.data for count in (code.steps, code.iterations)
+            1 if count is None else number_of(count) for count in (code.steps, code.iterations)
         ]
         types = [*[ctypes.c_void_p] * len(pointers), *[ctypes.c_int64] * 2]
         function = ctypes.CFUNCTYPE(None, *types)(address)

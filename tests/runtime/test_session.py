@@ -268,8 +268,8 @@ def single(reverse: Artifact, assemble: Any, threads_object: bytes) -> Artifact:
     text = """
     define void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) {
     entry:
-      %x.at = getelementptr ptr, ptr %buffers, i64 3
-      %y.at = getelementptr ptr, ptr %buffers, i64 4
+      %x.at = getelementptr ptr, ptr %buffers, i64 4
+      %y.at = getelementptr ptr, ptr %buffers, i64 5
       %x = load ptr, ptr %x.at
       %y = load ptr, ptr %y.at
       %v = load <12 x float>, ptr %x, align 4

@@ -10,6 +10,7 @@ import weakref
 import pytest
 
 from ncc.runtime import threads
+from ncc.runtime.artifact import FIRST_BUFFER
 from ncc.runtime.errors import NccError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
@@ -52,7 +53,7 @@ class Cells:
 
     def __init__(self) -> None:
         self.state, self.cells = Memory(state_bytes(8)), Memory(4096)
-        self.table = (ctypes.c_void_p * 2)(self.state.address, self.cells.address)
+        self.table = (ctypes.c_void_p * FIRST_BUFFER)(self.state.address, self.cells.address)
 
     def after_run(self, team: Team) -> list[int]:
         """The cells after one run."""

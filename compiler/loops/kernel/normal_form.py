@@ -18,6 +18,7 @@ from itertools import permutations
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, Stage
 from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
+from ncc.dialects.size import is_open
 
 LONG = 4096
 """Steps of a loop that threads share if it is alone."""
@@ -61,7 +62,7 @@ def _shared_out(kernel: Kernel) -> Kernel:
         return kernel
     (loop,) = loops
     extent, shares = kernel.extents[loop], range(2 * SHARES, SHARES // 4, -1)
-    if extent < LONG or loop in kernel.clipped:
+    if is_open(extent) or extent < LONG or loop in kernel.clipped:
         return kernel
     possible = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
     if not possible and not kernel.reduced:

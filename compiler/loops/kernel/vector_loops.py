@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.kernel.kernel import Kernel, Stage
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import hint, is_open
 
 LARGEST_OFFSET = 2**31 - 1
 """The largest offset of an element that is gathered, in int32."""
@@ -84,9 +85,11 @@ def interleaved_loops(kernel: Kernel) -> tuple[int, int] | None:
 def _interleaves(kernel: Kernel, lane: int, members: int) -> bool:
     """Whether some accesses have just the elements of one loop between neighbours of the other."""
     count = kernel.extents[members]
-    if not 2 <= count <= MOST_INTERLEAVED or kernel.extents[lane] <= count:
+    if is_open(count):
         return False
-    if not kernel.store.coefficients[lane]:  # as for every reduced loop
+    if not 2 <= count <= MOST_INTERLEAVED or hint(kernel.extents[lane]) <= count:
+        return False
+    if kernel.store.coefficients[lane] == 0:  # as for every reduced loop
         return False
     apart = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
     return bool(apart) and all(

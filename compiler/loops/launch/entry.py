@@ -2,7 +2,7 @@
 
     func.func @run(%buffers: !llvm.ptr, %thread: index, %threads: index, %before: index) {
       %none = arith.constant 0 : index
-      %x = rt.buffer %buffers[3] : memref<150528xf32>
+      %x = rt.buffer %buffers[4] : memref<150528xf32>
       %did = rt.launch 56 of @contraction_8d04ab2c91f3(%x, %w, %y) after 0, %none,
                %buffers, %thread, %threads, %before : (...)
       rt.barrier %did until 56, %buffers, %threads, %before
@@ -302,7 +302,7 @@ class _Entry:
         op = scf.ForOp(zero, end, one, [did], body)
         self.block.add_op(op)
         self.before, self.did, self.chunks = before, op.results[0], begin
-        self._count(loop.count * loop.counted)
+        self._count(loop.chunks)
 
     def _barrier_between(self, iteration: SSAValue) -> None:
         """A barrier in front of each iteration but the first."""

@@ -15,6 +15,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.reductions.fuse_softmax import FuseSoftmax
 from ncc.compiler.target import Target
+from ncc.dialects.attributes import number_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.reduction.reduction import softmax, softmax_array
@@ -45,7 +46,7 @@ def shared(make_network: Callable[..., ModuleOp]) -> Shared:
             assert str(module) == before
         shapes = [op.results[0].type.get_shape() for op in found]  # type: ignore[attr-defined]
         return [
-            (s, op.iterations.value.data)
+            (s, number_of(op.iterations))
             for s, op in zip(shapes, found, strict=True)
             if op.iterations
         ]

@@ -1,0 +1,103 @@
+"""Sizes in place of extents that nobody says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.ncnn.sized_shapes import (
+    default_hint,
+    has_sizes,
+    sized_shapes,
+    without_settled,
+)
+from ncc.compiler.options import Options
+from ncc.compiler.read.read_network import read
+from ncc.dialects.size import Assumption, Size, form_of, hint
+from ncc.dialects.size_form import Symbol
+from ncc.runtime.extents import ANY
+
+TWO = """7767517
+3 3
+Input data 0 1 a-b{a}
+Input more 0 1 a_b{b}
+BinaryOp add 2 1 a-b a_b out 0=0
+"""
+
+CROP = """7767517
+3 3
+Input data 0 1 data
+Input box 0 1 box 0=6
+Crop crop 2 1 data box out 0=-233
+"""
+
+
+def found(tmp_path: Path, text: str, options: Options) -> dict[str, tuple[int | None, ...]]:
+    """The shapes of a network."""
+    path = tmp_path / "net.param"
+    path.write_text(text)
+    return sized_shapes(read(path, random_weights=0).module, options)
+
+
+def test_open_extents_are_sizes(tmp_path: Path) -> None:
+    """Whether the file leaves them open or the caller; the names of two inputs never meet."""
+    options = Options.of(input_shapes={"a-b": (3, None, (64, 512))})
+    shapes = found(tmp_path, TWO.format(a="", b=" 0=0 1=8 2=3"), options)
+    (_, h, w), (c, height, width) = shapes["a-b"], shapes["a_b"]
+    assert (c, height) == (3, 8)
+    assert isinstance(h, Size) and form_of(h).symbols == {Symbol("a_b_h", 224)}
+    assert isinstance(w, Size) and form_of(w).symbols == {Symbol("a_b_w", 224, 64, 512)}
+    assert isinstance(width, Size) and form_of(width).symbols == {Symbol("a_b__w", 224)}
+    assert has_sizes(shapes)
+
+
+def test_a_hint_is_what_costs_are_compared_for(tmp_path: Path) -> None:
+    """It need not be near the usual one."""
+    options = Options(input_shapes={"a-b": (3, None, 5)}, hints={"a-b": (3, 11, 5)})
+    shapes = found(tmp_path, TWO.format(a="", b=" 0=5 1=11 2=3"), options)
+    h = shapes["a-b"][1]
+    assert isinstance(h, Size) and hint(h) == 11
+
+
+def test_without_an_open_extent_nothing_changes(tmp_path: Path) -> None:
+    """Nor where not even a rank is known: shape inference tells that."""
+    text = TWO.format(a="", b="")
+    assert found(tmp_path, text, Options()) == {}
+    known = {"a-b": (3, 4, 5), "a_b": (3, 4, 5)}
+    assert found(tmp_path, text, Options(input_shapes=known)) == known
+    assert not has_sizes(known)
+
+
+def test_values_that_decide_shapes_allow_no_open_extent(tmp_path: Path) -> None:
+    """Each array of them is a compilation."""
+    with pytest.raises(Unsupported, match="open input 'data' beside inputs that grow"):
+        found(tmp_path, CROP, Options(input_shapes={"data": (3, None, 8)}))
+
+
+def test_an_extent_that_can_only_be_one_number_is_that_number() -> None:
+    """An equation of two extents settles neither."""
+    c, h, w = (Size.symbol(name, number) for name, number in (("c", 3), ("h", 8), ("w", 8)))
+    assumed = [Assumption(form_of(2 * c - 6), "=="), Assumption(form_of(h - w), "==")]
+    shapes = without_settled({"data": (c, h, w)}, assumed)
+    assert shapes["data"][0] == 3 and shapes["data"][1:] == (h, w)
+    assert without_settled({"data": (c, 4)}, [Assumption(form_of(c - 2), "!=")])["data"][0] == c
+
+
+@pytest.mark.parametrize(
+    ("shape", "ranges", "wanted"),
+    [
+        ((None, None, None), (), (3, 224, 224)),
+        ((3, None, 100), (), (3, 224, 100)),
+        ((None, None), (), (224, 224)),
+        ((3, None, None), (ANY, (256, 1024), (1, 64)), (3, 256, 64)),
+    ],
+)
+def test_a_hint_nobody_gives_is_that_of_an_image(
+    shape: tuple[int | None, ...],
+    ranges: tuple[tuple[int, int | None], ...],
+    wanted: tuple[int, ...],
+) -> None:
+    """Inside of the ranges."""
+    assert default_hint(shape, ranges) == wanted

@@ -80,6 +80,14 @@ RIGHT = [
 ]
 """Layers that take (4, h, w)."""
 
+PRIORS = """7767517
+4 5
+Input data 0 1 data
+Split s 1 2 data image again
+Pooling p 1 1 again p 0=0 1=4 2=4 5=1
+PriorBox it 2 1 p image y 0=60,90 1=100,150 -23302=2,2.0,3.0 9=-233 10=-233 13=0.5 {}
+"""
+
 REFUSED = [
     "ArgMax 1=2",
     "Flip -23300=1,2",
@@ -101,7 +109,12 @@ def lowered(path: Path, line: str, *shape: int) -> Compilation:
     outputs = "y z" if name == "Slice" else "y"
     counts = f"2 {len(outputs.split()) + 1}"
     head = f"7767517\n{counts}\nInput data 0 1 x\n"
-    path.write_text(f"{head}{name} it 1 {len(outputs.split())} x {outputs} {params}\n")
+    return network(path, f"{head}{name} it 1 {len(outputs.split())} x {outputs} {params}\n", *shape)
+
+
+def network(path: Path, text: str, *shape: int) -> Compilation:
+    """The same of a network."""
+    path.write_text(text)
     options = Options.of(opt_level=0, target="avx2", random_weights=1)
     found = Compilation(path, None, options)
     infer_shapes(found.source, dict.fromkeys(Network.of(found.source).inputs, shape))
@@ -139,3 +152,16 @@ def test_a_layer_whose_tables_depend_on_the_size_is_refused(tmp_path: Path, line
     with pytest.raises(Unsupported, match="layer 'it'"), assuming():
         lowered(tmp_path / "net.param", line, *_open(4, 14, 20))
     lowered(tmp_path / "net.param", line, 4, 14, 20)
+
+
+@pytest.mark.parametrize("params", ["", "8=1 11=16 12=16", "7=0 15=1"])
+def test_boxes_of_cells_are_those_of_the_table(tmp_path: Path, params: str) -> None:
+    """But for rounding: a table is made in float64."""
+    path, text = tmp_path / "net.param", PRIORS.format(params)
+    with assuming():
+        module = network(path, text, *_open(3, 24, 40)).source
+    for height, width in ((24, 40), (31, 18), (5, 4)):
+        x = np.zeros((3, height, width), np.float32)
+        (wanted,) = evaluate(network_of(network(path, text, *x.shape).source), [x])
+        (found,) = evaluate(network_of(with_extents(module, {"h": height, "w": width})), [x])
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)

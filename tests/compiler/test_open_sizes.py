@@ -56,11 +56,12 @@ PixelShuffle h 1 1 g h 0=4
 """
 
 SAME = """7767517
-4 4
+5 5
 Input data 0 1 data
 Convolution a 1 1 data a 0=16 1=3 3=2 4=-233 5=1 6=432 9=1
 Convolution b 1 1 a b 0=32 1=3 4=-233 5=1 6=4608 9=1
 Pooling c 1 1 b c 0=1 1=2 2=2
+Convolution d 1 1 c d 0=8 1=1 4=1 5=1 6=256 9=1
 """
 
 NETWORKS = {"classifier": CLASSIFIER, "pyramid": PYRAMID, "same": SAME}

@@ -477,6 +477,11 @@ def to_index(x: Scalar) -> Scalar:
     return Apply(index, arith.IndexCastOp, (convert(x, i32),))
 
 
+def number_of_index(x: Scalar, type: Attribute = f32) -> Scalar:
+    """An index as a number."""
+    return convert(Apply(i32, arith.IndexCastOp, (x,)), type)
+
+
 def number_of_size(size: int, type: Attribute = f32) -> Scalar:
     """An extent, or what was computed of some, as a number: a constant unless it is a size."""
     if not isinstance(size, Size):
@@ -484,7 +489,7 @@ def number_of_size(size: int, type: Attribute = f32) -> Scalar:
     value = Apply(index, SizeOp, (), (("size", SizeAttr(size)),))
     if type == index:
         return value
-    return convert(Apply(i32, arith.IndexCastOp, (value,)), type)
+    return number_of_index(value, type)
 
 
 def over_size(value: float, size: int) -> Operand:

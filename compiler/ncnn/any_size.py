@@ -26,6 +26,13 @@ numbers divide the first ones.
 """
 
 
+def check_tables(layer: Layer, operands: Sequence[Tensor]) -> None:
+    """Raise `NeedsNumbers` where a layer would make tables whose sizes its inputs decide."""
+    shapes = [x.shape for x in operands]
+    if any(is_open(*shape) for shape in shapes) and is_open(layer.tables(*shapes)):
+        raise NeedsNumbers(f"{layer.type_name} of this kind makes tables for one size")
+
+
 def check_any_size(
     layer: Layer,
     made: Sequence[Operation],
@@ -40,8 +47,6 @@ def check_any_size(
     given = {symbol for x in operands for n in x.shape for symbol in form_of(n).symbols}
     if not given:
         return
-    if is_open(layer.tables(*(x.shape for x in operands))):
-        raise NeedsNumbers(f"{layer.type_name} of this kind makes tables for one size")
     symbols = _further(given, list(assumed))
     shapes = [tuple(_with(n, symbols) for n in x.shape) for x in operands]
     kinds = (x.element_type for x in operands)

@@ -47,7 +47,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
-from ncc.compiler.ncnn.any_size import check_any_size
+from ncc.compiler.ncnn.any_size import check_any_size, check_tables
 from ncc.compiler.ncnn.counted_rows import is_row_wise
 from ncc.compiler.ncnn.shape_problems import shape_problem, unknown_extents
 from ncc.compiler.ncnn.sizes import TooLarge, check_sizes, check_steps
@@ -203,6 +203,7 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
     last = builder.block.last_op
     check_sizes(layer, [x.shape for x in operands], ())
     try:
+        check_tables(layer, operands)
         with assuming() as assumed:
             expanded = layer.expand_all(builder, operands)
         made = _behind(builder.block, last)

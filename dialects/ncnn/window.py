@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.shapes import Shape, shown
+from ncc.dialects.size import largest
 from ncc.dialects.weights.sources import Array
 
 SAME_UPPER = -233
@@ -53,7 +54,7 @@ class Window:
 
     def same(self, size: int, code: int) -> Pad:
         """The padding of SAME_UPPER or SAME_LOWER; none where nothing is missing."""
-        total = max(0, self.extent + (size - 1) // self.stride * self.stride - size)
+        total = largest(0, self.extent + (size - 1) // self.stride * self.stride - size)
         half = total // 2
         return (half, total - half) if code == SAME_UPPER else (total - half, half)
 

@@ -30,6 +30,7 @@ from xdsl.traits import SymbolTable
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.dialects.element import element_of, i20, i24
 from ncc.dialects.shapes import Shape
+from ncc.dialects.structured import shape_of_tensor
 from ncc.dialects.tiled import TiledLoopOp, YieldOp
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import ConstantOp
@@ -129,6 +130,10 @@ class Evaluator:
                 if not isinstance(inner, YieldOp):
                     self.step(inner)
             made.append([self.values[part] for part in op.parts])
+        if not made:
+            return [
+                np.zeros(shape_of_tensor(v), dtype_of(_element(v), self.dtype)) for v in op.results
+            ]
         axes = op.result_axes.get_values()
         return [
             np.concatenate(parts, axis)

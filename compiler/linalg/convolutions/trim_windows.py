@@ -183,6 +183,26 @@ def _cheapest(axes: Sequence[_Axis], costs: CostModel) -> tuple[_Axis, ...] | No
     return best if _products(best) < every else None
 
 
+def _cut(
+    windows: Sequence[Window],
+    sizes: Sequence[int],
+    fronts: Sequence[int],
+    extents: Sequence[int],
+    costs: CostModel,
+) -> tuple[_Axis, ...] | None:
+    """The axes that `_cheapest` chooses. If inputs decide how many elements see the border, parts
+    are only around those that see nothing.
+    """
+    if not is_open(*sizes, *extents):
+        return _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)), costs)
+    with by_hint():
+        axes = list(map(_Axis.of, windows, sizes, fronts, extents))
+    if not any(run.is_blind for axis in axes for run in axis.runs):
+        return None
+    # As above, with what it assumes: where the parts begin, and in which order.
+    return tuple(axis.joined() for axis in map(_Axis.of, windows, sizes, fronts, extents))
+
+
 def _products(axes: Sequence[_Axis]) -> int:
     return prod(axis.products() for axis in axes)
 
@@ -223,19 +243,11 @@ class _Trimming:
             return "its windows are no axes of the image and of the weights"
         fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
         sizes = shape_of(op.results[0])[1:]
-        with by_hint():
-            cut = _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)), costs)
+        cut = _cut(windows, sizes, fronts, extents, costs)
         if cut is None:
             return "its windows see too little border for parts to pay"
-        if is_open(*sizes, *extents):
-            # As above, with what this assumes: where the parts begin, and in which order.
-            axes = tuple(map(_Axis.of, windows, sizes, fronts, extents))
-            with by_hint():
-                cut = _cheapest(axes, costs) or axes
-            if is_open(*(tap for axis in axes for run in axis.runs for tap in run.taps)):
-                return "its inputs decide which taps see the border"
         operations = (op, *following(op))
-        if not _products(cut) and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
+        if _products(cut) == 0 and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
             # A fill is no value in memory, as later sums need one.
             return "all of its windows see the border alone"
         return _Trimming(operations, pad, weights.value, cut)

@@ -70,6 +70,7 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, convert
+from ncc.dialects.size import hint
 from ncc.dialects.weights.derived import Bf16Pairs, Blocked, OfRows
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
@@ -163,9 +164,9 @@ class Halved:
         along = [
             d for d in data.index[axis].loops() if d in linalg_op.parallel and not apart.uses(d)
         ]
-        width = max((linalg_op.extents[d] for d in along), default=1)
-        row = points // width, width, shape_of(data.value)[axis] - width
-        numbers = prod(shape_of(data.value))
+        width = max((hint(linalg_op.extents[d]) for d in along), default=1)
+        shape = list(map(hint, shape_of(data.value)))
+        row, numbers = (points // width, width, shape[axis] - width), prod(shape)
         in_float32 = cycles_in_blocks(outputs, inputs, taps, points, target, self.components)
         halved = cycles_on_tiles(outputs, inputs, taps, row, target, self.components, numbers)
         return in_float32, halved
@@ -321,7 +322,7 @@ class _Rewrite:
         """
         room = self.target.core.l2_bytes // 2
         data, weights, sums = (
-            size * prod(v.shape) // found.components for size, v in ((2, x), (2, w), (4, y))
+            hint(size * prod(v.shape) // found.components) for size, v in ((2, x), (2, w), (4, y))
         )
         whole = found.channels is Channels.WINDOW_ROWS or found.group is not None
         if whole or min(data, weights) <= room:

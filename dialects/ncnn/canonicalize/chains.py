@@ -43,7 +43,7 @@ class FuseViews(LayerPattern):
         shape = shape_of(op.results[0])
         if shape is not None and shape_of(op.operands[0]) in (shape, shape_of(first.operands[0])):
             return "one of the two changes no shape"
-        if not _looks_at_no_extent(op) and (shape is None or min(shape) < 0):
+        if not _looks_at_no_extent(op) and (shape is None or any(n < 0 for n in shape)):
             return "the shape of the result is not known"
         return None
 

@@ -284,7 +284,7 @@ class DeconvolutionLayer(Filtering):
             crops = [(n - n // 2, n // 2) for n in excess]
         else:
             raise LayerError("an output size needs pads of -233 or -234", self.OUTPUTS[-1])
-        if min(excess) < 0:
+        if any(n < 0 for n in excess):
             raise LayerError(f"the output sizes {wanted} exceed {list(full)}", self.OUTPUTS[-1])
         return crops
 
@@ -292,7 +292,7 @@ class DeconvolutionLayer(Filtering):
         params = self.params(*xs)
         full = self.full_sizes(self.planes_of(xs[0], params)[1:], params.windows)
         sizes = [n - low - high for n, (low, high) in zip(full, self.crops(full), strict=True)]
-        if min(sizes) <= 0:
+        if any(n <= 0 for n in sizes):
             raise LayerError(
                 f"cropping {list(full)} by {self.pads} leaves nothing of input {xs[0]}"
             )

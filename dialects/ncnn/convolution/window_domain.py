@@ -10,6 +10,7 @@ from math import gcd, prod
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.window import Window
+from ncc.dialects.size import largest
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,9 @@ def phases(window: Window, size: int, out: int, before: int) -> tuple[int, int, 
             count = (out - r - 1) // stride + 1
             start = (r + before - last * dilation) // stride
             found.append((r, count, taps, last, start))
-    low = max(0, -min((start for *_, start in found), default=0))
+    low = largest(0, *(-start for *_, start in found))
     ends = (count + (taps - 1) * reach + start for _, count, taps, _, start in found)
-    high = max(0, max(ends, default=size) - size)
+    high = largest(0, *(end - size for end in ends))
     sweeps = [
         WindowDomain(
             count,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -19,6 +20,8 @@ from ncc.dialects.ncnn.layer import (
     real,
     reals,
 )
+from ncc.dialects.scalar import Scalar, clamp, number_of_index, number_of_size
+from ncc.dialects.size import is_open
 
 FROM_SHAPE = -233
 """A size or step that is taken from the shapes of the inputs."""
@@ -92,13 +95,56 @@ class PriorBoxOp(Layer):
         return (2, 4 * cells * self.boxes)
 
     def tables(self, x: Shape, image: Shape | None = None) -> int:
+        if self._is_made_by_run(x, image):
+            return 0
         return prod(self.infer(x, image))
 
     def reference(self, x: Array, image: Array | None = None) -> Array:
         return self.table(x.shape, None if image is None else image.shape)
 
     def lower(self, b: Builder, x: Tensor, image: Tensor | None = None) -> Tensor:
-        return b.table(self.table(x.shape, None if image is None else image.shape))
+        shape = None if image is None else image.shape
+        if self._is_made_by_run(x.shape, shape):
+            return self._expand_boxes(b, x.shape, shape)
+        return b.table(self.table(x.shape, shape))
+
+    def _is_made_by_run(self, x: Shape, image: Shape | None) -> bool:
+        """Whether inputs decide how many boxes there are, and where."""
+        rounds = self.step_mmdetection and FROM_SHAPE in (self.step_width, self.step_height)
+        squares = self.squares_only(1 if image is None else 2)
+        return is_open(*x, *(image or ())) and not rounds and not squares
+
+    def _expand_boxes(self, b: Builder, x: Shape, image: Shape | None) -> Tensor:
+        """The same boxes in float32, by the cell of each."""
+        h, w = x[1:]
+        wide, high = self._extents_of(image)
+        less = 1.0 if self.center_mmdetection else 0.0
+        centres: list[Tensor] = []
+        for cells, size, step in ((w, wide, self.step_width), (h, high, self.step_height)):
+            length = number_of_size(size) / number_of_size(cells) if step == FROM_SHAPE else step
+            (k,) = b.loops_of((cells,))
+            centres.append(b.map((k,), (length - less) * self.offset + _number(b, k) * length))
+        half = np.array(self._sizes()) / 2
+        corners = b.table(np.concatenate([-half, half], axis=1).astype(np.float32))
+        across = b.table(np.array([1, 0, 1, 0], np.float32))
+        row, column, box, side = b.loops_of((h, w, len(half), 4))
+        is_x, is_y = across[side], 1.0 - across[side]
+        centre = centres[0][column] * is_x + centres[1][row] * is_y
+        whole = number_of_size(wide) * is_x + number_of_size(high) * is_y
+        value = (centre + corners[box, side]) / whole
+        value = clamp(value, 0.0, 1.0) if self.clip else value
+        boxes = b.map((row, column, box, side), value)
+        count = prod(boxes.shape)
+        flat, variances = b.loops_of((count // 4, 4))
+        table = b.table(np.array([getattr(self, f"variances_{k}") for k in range(4)], np.float32))
+        both = [boxes, b.map((flat, variances), table[variances])]
+        return b.concat([b.reshape(one, (1, count)) for one in both], 0)
+
+    def _extents_of(self, image: Shape | None) -> tuple[int, int]:
+        """Width and height of the image."""
+        wide = image[2] if image and self.image_width == FROM_SHAPE else self.image_width
+        high = image[1] if image and self.image_height == FROM_SHAPE else self.image_height
+        return wide, high
 
     @np.errstate(invalid="ignore", over="ignore")
     def table(self, x: Shape, image: Shape | None) -> Array:
@@ -106,8 +152,7 @@ class PriorBoxOp(Layer):
         h, w = x[1:]
         if self.squares_only(1 if image is None else 2):
             return self._clipped(self._squares(h, w)).reshape(self.infer(x, image))
-        wide = image[2] if image and self.image_width == FROM_SHAPE else self.image_width
-        high = image[1] if image and self.image_height == FROM_SHAPE else self.image_height
+        wide, high = self._extents_of(image)
         step_x, step_y = self._step(self.step_width, wide, w), self._step(self.step_height, high, h)
         less = 1.0 if self.center_mmdetection else 0.0
         centres_x = self.offset * (step_x - less) + np.arange(w) * step_x
@@ -154,6 +199,10 @@ class PriorBoxOp(Layer):
 
     def _clipped(self, boxes: Array) -> Array:
         return (np.clip(boxes, 0, 1) if self.clip else boxes).astype(np.float32)
+
+
+def _number(b: Builder, loop: AffineExpr) -> Scalar:
+    return number_of_index(b.index(loop))
 
 
 def _around(centres_x: Array, centres_y: Array, halves: Sequence[Sequence[float]] | Array) -> Array:

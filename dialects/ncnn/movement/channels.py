@@ -126,7 +126,7 @@ class ReorgOp(BlockLayer):
     def infer(self, x: Shape) -> Shape:
         channels, height, width = self._image(x)
         s = self.stride
-        if min(height, width) < s:
+        if height < s or width < s:
             raise LayerError(f"{x} has no block of {s} by {s}", "stride")
         return (channels * s * s, height // s, width // s)
 

@@ -195,7 +195,7 @@ class InterpOp(Layer):
         x, (height, width) = xs[0], self._size(*xs)
         if self.stays(*xs):
             return x
-        if min(width, 1 if len(x) == 2 else height) < 1:
+        if width < 1 or (len(x) > 2 and height < 1):
             raise LayerError(f"{x} would be resized to a height of {height}, a width of {width}")
         if self.resize_type == NONE and len(x) > 1:
             raise LayerError(f"resize_type 0 cannot resize {x}", "resize_type")

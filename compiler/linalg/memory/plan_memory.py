@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import merge
 from math import prod
@@ -28,7 +28,6 @@ from typing import TypeAlias
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
-from ncc.compiler.barriers import in_phases
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import callee_of, network_of
@@ -39,6 +38,7 @@ from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.linalg.memory.loops import loop_of
 from ncc.compiler.linalg.memory.move_up import Shared, move_up
+from ncc.compiler.linalg.memory.parts import parts_of, put_into_parts
 from ncc.compiler.linalg.memory.standing_halos import (
     BordersOf,
     borders_of,
@@ -51,7 +51,6 @@ from ncc.compiler.plan import (
     Halo,
     Kind,
     Loop,
-    Part,
     Plan,
     Subview,
     halos_of,
@@ -221,31 +220,15 @@ def _lay_out(
         apart, smaller = _least_offsets(alive, least, costs)
         if smaller < size:
             offsets, size, first_of = apart, smaller, {buffer: buffer for buffer in alive}
-    is_laid_out = not is_open(*(buffer.bytes for buffer in alive))
-    numbers = {buffer: number for number, buffer in enumerate(dict.fromkeys(first_of.values()))}
     for buffer in alive:
-        beginning = first_of[buffer]
-        buffer.byte_offset = offsets[beginning] if is_laid_out else 0
-        buffer.part = None if is_laid_out else numbers[beginning]
+        buffer.byte_offset = offsets[first_of[buffer]]
+    is_laid_out = not is_open(*(buffer.bytes for buffer in alive))
+    if not is_laid_out:
+        put_into_parts(alive, first_of, borders)
     for buffer, (whole, begin) in within.items():
         buffer.byte_offset = whole.byte_offset + begin
         buffer.part = whole.part
     return size if is_laid_out else None
-
-
-def parts_of(steps: Iterable[AnyStep], threads: int) -> Iterator[Part]:
-    """The parts of the arena that steps use, in order, and their phases."""
-    sizes: dict[int, dict[int, None]] = defaultdict(dict)
-    phases: dict[int, tuple[int, int]] = {}
-    for phased in in_phases(steps, threads):
-        reads, writes = touched(phased.step)
-        for buffer in (*reads, *writes):
-            if buffer.part is not None:
-                sizes[buffer.part][buffer.byte_offset + buffer.bytes] = None
-                first, _ = phases.get(buffer.part, (phased.first, 0))
-                phases[buffer.part] = first, phased.last
-    for number in range(len(sizes)):
-        yield Part(largest(*sizes[number]), *phases[number])
 
 
 def _takes(buffer: Buffer) -> int:

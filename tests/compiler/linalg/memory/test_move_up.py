@@ -14,8 +14,10 @@ from xdsl.ir import Block, Region
 
 from ncc.compiler.linalg.memory.move_up import move_up
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Plan, Subview
+from ncc.dialects.attributes import tensor_type
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
+from ncc.dialects.size import Size, assuming
 from ncc.dialects.statements import Code
 from ncc.runtime.artifact import DYNAMIC_HEADER
 from tests.compiler.linalg.computations import relu
@@ -245,3 +247,23 @@ def test_boxes_of_other_strides() -> None:
     old, new, extents = (0, 0, 0), (1, 0, 0), (1, 4, 5)
     assert moves(old, new, extents)
     assert not moves(old, new, extents, (20, 4, 1))
+
+
+H, W = Size.symbol("h", 9), Size.symbol("w", 5)
+
+
+@pytest.mark.parametrize(
+    ("distance", "same"),
+    [(H * W, True), (2 * H * W, True), ((H - 1) * W, False), (H * W - 1, False), (W * W, False)],
+)
+def test_rows_that_stay_apart_for_all_inputs(distance: int, same: bool) -> None:
+    """Where only some sizes keep them apart, the value has memory of its own."""
+    kind = tensor_type(f32, (H, W))
+    value = Block(arg_types=[kind]).args[0]
+    old, new = (Buffer(Kind.ARENA, 3 * H * W, 4, 0, value) for _ in range(2))
+    function = func.FuncOp("k", ([kind], [kind]))
+    call = Call(function, (Subview(old, distance, (W, 1)),), (Subview(new, 0, (W, 1)),), ())
+    with assuming() as assumed:
+        _, memory = move_up([call])
+    assert memory == ({new: (old, 0)} if same else {})
+    assert not assumed

@@ -9,7 +9,7 @@ buffers that are alive at the same time.
 Successive buffers with the same size and the same halos share an offset, if the arena need not
 grow: each thread writes where it wrote before, and a halo that is still there is not written again.
 
-If sizes of buffers depend on the inputs, each run lays out the arena. The plan says what shares an
+If sizes depend on the inputs, each run lays out the arena. The plan says what shares an
 offset, a part of the arena, and in which phases each part is in use.
 
 Needs: an outlined network (`form-fusion-groups`).
@@ -99,11 +99,12 @@ def plan(
         raise CompilerBug("a network without a return")
     outputs = tuple(placement.subviews[value].buffer for value in returned.operands)
     near = costs.near_steps if threads == 1 else costs.near_steps_of_threads
-    size = _lay_out(steps, memory, borders, near, costs)
+    is_fixed = not is_open(*(buffer.elements for buffer in placement.buffers))
+    size = _lay_out(steps, memory, borders, near, costs, is_fixed)
     steps = list(without_standing_halos(steps, borders))
-    arena = tuple(parts_of(steps, threads)) if size is None else ()
-    subviews = placement.subviews
-    return Plan(tuple(steps), subviews, tuple(constants), size or 0, position, outputs, arena)
+    arena = () if is_fixed else tuple(parts_of(steps, threads))
+    size, subviews = size if is_fixed else 0, placement.subviews
+    return Plan(tuple(steps), subviews, tuple(constants), size, position, outputs, arena)
 
 
 class _Steps:
@@ -193,14 +194,18 @@ def _rounded(count: int) -> int:
 
 
 def _lay_out(
-    steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near: int, costs: CostModel
-) -> int | None:
+    steps: Sequence[AnyStep],
+    memory: Shared,
+    borders: BordersOf,
+    near: int,
+    costs: CostModel,
+    is_fixed: bool,
+) -> int:
     """Give every buffer of the arena its offset; returns the arena's size in bytes.
 
-    If sizes depend on the inputs, buffers get their parts of the arena, and None is returned.
-
     memory: buffers that take over the memory of another one. near: steps between buffers that share
-    an offset.
+    an offset. is_fixed: whether no size depends on the inputs. If one does, buffers get parts of
+    the arena in place of offsets, and the size is that for the hint.
     """
     within = _within(memory)
     alive: dict[Buffer, _Lifetime] = {}
@@ -222,13 +227,12 @@ def _lay_out(
             offsets, size, first_of = apart, smaller, {buffer: buffer for buffer in alive}
     for buffer in alive:
         buffer.byte_offset = offsets[first_of[buffer]]
-    is_laid_out = not is_open(*(buffer.bytes for buffer in alive))
-    if not is_laid_out:
+    if not is_fixed:
         put_into_parts(alive, first_of, borders)
     for buffer, (whole, begin) in within.items():
         buffer.byte_offset = whole.byte_offset + begin
         buffer.part = whole.part
-    return size if is_laid_out else None
+    return size
 
 
 def _takes(buffer: Buffer) -> int:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
 
-from ncc.compiler.plan import AnyStep, Buffer, Call, Kind, Loop, touched
+from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Loop, touched
 from ncc.dialects.size import is_never_below
 
 Interval: TypeAlias = tuple[Buffer, int, int]
@@ -64,16 +64,29 @@ class Barriers:
 
     def stands_before(self, step: AnyStep, inside: Collection[int] = ()) -> bool:
         """Whether a step has a barrier in front. inside: the calls of a loop that have one."""
-        calls = step.calls if isinstance(step, Loop) and not step.is_private else (step,)
-        touched = [Touched.by(call) for call in calls]
-        begin = min((place for place in inside if place), default=len(calls))
-        waits = any(one.depends_on(self.since) for one in touched[:begin])
+        waits = self.must_stand(step, inside)
+        self.note(step, inside, waits)
+        return waits
+
+    def must_stand(self, step: AnyStep, inside: Collection[int] = ()) -> bool:
+        """Whether a step, up to the first barrier inside, depends on those since the last one."""
+        touched = _touched(step)
+        begin = min((place for place in inside if place), default=len(touched))
+        return any(one.depends_on(self.since) for one in touched[:begin])
+
+    def note(self, step: AnyStep, inside: Collection[int], waits: bool) -> None:
+        """Go on behind a step."""
         certain = certain_within(step, inside) if isinstance(step, Loop) else ()
         if waits or certain:
             self.since = Touched()
-        for one in touched[max(certain, default=0) :]:
+        for one in _touched(step)[max(certain, default=0) :]:
             self.since.add(one)
-        return waits
+
+
+def _touched(step: AnyStep) -> list[Touched]:
+    """By a step, or by each call of a loop between whose calls barriers may stand."""
+    calls = step.calls if isinstance(step, Loop) and not step.is_private else (step,)
+    return [Touched.by(call) for call in calls]
 
 
 @dataclass(frozen=True)
@@ -92,16 +105,44 @@ class Phased:
 def in_phases(steps: Iterable[AnyStep], threads: int = 2) -> Iterator[Phased]:
     """The steps of a run in order. A loop of one iteration is what that one does.
 
+    Where the run lays out the arena, halos share the phase of the step behind them, if it does not
+    read them: so their memory is in use no earlier. A barrier stands in front of them, then.
+
     threads: where there is one alone, each step is a phase.
     """
     barriers, phase = Barriers(), -1 if threads == 1 else 0
-    for step in chain(*map(_without_single_iterations, steps)):
+    for halos, step in _with_halos(chain(*map(_without_single_iterations, steps))):
         inside = barriers_within(step) if isinstance(step, Loop) else frozenset[int]()
-        waits = barriers.stands_before(step, inside)
+        filled, waits = Barriers(), False
+        for halo in halos:
+            filled.note(halo, (), False)
+            waits |= barriers.must_stand(halo)
+        together = not filled.must_stand(step, inside)
+        waits |= together and barriers.must_stand(step, inside)
+        for halo in halos:
+            barriers.note(halo, (), waits)
+            phase += waits or threads == 1
+            yield Phased(halo, waits, frozenset(), phase, phase)
+            waits = False
+        waits |= barriers.must_stand(step, inside)
+        barriers.note(step, inside, waits)
         first = phase = phase + (waits or threads == 1)
         if isinstance(step, Loop) and certain_within(step, inside):
             phase += 1
         yield Phased(step, waits, inside, first, phase)
+
+
+def _with_halos(steps: Iterable[AnyStep]) -> Iterator[tuple[list[Halo], AnyStep]]:
+    """Each step, with the halos in front of it that the run gives their place."""
+    halos: list[Halo] = []
+    for step in steps:
+        if isinstance(step, Halo) and step.subview.buffer.part is not None:
+            halos.append(step)
+        else:
+            yield halos, step
+            halos = []
+    for halo in halos:
+        yield [], halo
 
 
 def _without_single_iterations(step: AnyStep) -> Iterable[AnyStep]:

@@ -21,7 +21,7 @@ from ncc.compiler.barriers import (
     certain_within,
     in_phases,
 )
-from ncc.compiler.linalg.memory.plan_memory import parts_of
+from ncc.compiler.linalg.memory.parts import parts_of
 from ncc.compiler.plan import Buffer, Call, Kind, Loop, Subview
 from ncc.dialects.size import Size
 from tests.compiler.interleaved import Run, found_in_any_order, found_in_order

@@ -9,7 +9,7 @@ buffers that are alive at the same time.
 Successive buffers with the same size and the same halos share an offset, if the arena need not
 grow: each thread writes where it wrote before, and a halo that is still there is not written again.
 
-If sizes of buffers depend on the inputs, each run lays out the arena. The plan says what shares an
+If sizes depend on the inputs, each run lays out the arena. The plan says what shares an
 offset, a part of the arena, and in which phases each part is in use.
 
 Needs: an outlined network (`form-fusion-groups`).
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import merge
 from math import prod
@@ -28,7 +28,6 @@ from typing import TypeAlias
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
-from ncc.compiler.barriers import in_phases
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import callee_of, network_of
@@ -39,6 +38,7 @@ from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.linalg.memory.loops import loop_of
+from ncc.compiler.linalg.memory.parts import parts_of, put_into_parts
 from ncc.compiler.linalg.memory.standing_halos import (
     BordersOf,
     borders_of,
@@ -51,7 +51,6 @@ from ncc.compiler.plan import (
     Halo,
     Kind,
     Loop,
-    Part,
     Plan,
     Subview,
     halos_of,
@@ -100,11 +99,12 @@ def plan(
         raise CompilerBug("a network without a return")
     outputs = tuple(placement.subviews[value].buffer for value in returned.operands)
     near = costs.near_steps if threads == 1 else costs.near_steps_of_threads
-    size = _lay_out(steps, memory, borders, near, costs)
+    is_fixed = not is_open(*(buffer.elements for buffer in placement.buffers))
+    size = _lay_out(steps, memory, borders, near, costs, is_fixed)
     steps = list(without_standing_halos(steps, borders))
-    arena = tuple(parts_of(steps, threads)) if size is None else ()
-    subviews = placement.subviews
-    return Plan(tuple(steps), subviews, tuple(constants), size or 0, position, outputs, arena)
+    arena = () if is_fixed else tuple(parts_of(steps, threads))
+    size, subviews = size if is_fixed else 0, placement.subviews
+    return Plan(tuple(steps), subviews, tuple(constants), size, position, outputs, arena)
 
 
 class _Steps:
@@ -194,14 +194,18 @@ def _rounded(count: int) -> int:
 
 
 def _lay_out(
-    steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near: int, costs: CostModel
-) -> int | None:
+    steps: Sequence[AnyStep],
+    memory: Shared,
+    borders: BordersOf,
+    near: int,
+    costs: CostModel,
+    is_fixed: bool,
+) -> int:
     """Give every buffer of the arena its offset; returns the arena's size in bytes.
 
-    If sizes depend on the inputs, buffers get their parts of the arena, and None is returned.
-
     memory: buffers that take over the memory of another one. near: steps between buffers that share
-    an offset.
+    an offset. is_fixed: whether no size depends on the inputs. If one does, buffers get parts of
+    the arena in place of offsets, and the size is that for the hint.
     """
     within = _within(memory)
     alive: dict[Buffer, _Lifetime] = {}
@@ -221,31 +225,14 @@ def _lay_out(
         apart, smaller = _least_offsets(alive, least, costs)
         if smaller < size:
             offsets, size, first_of = apart, smaller, {buffer: buffer for buffer in alive}
-    is_laid_out = not is_open(*(buffer.bytes for buffer in alive))
-    numbers = {buffer: number for number, buffer in enumerate(dict.fromkeys(first_of.values()))}
     for buffer in alive:
-        beginning = first_of[buffer]
-        buffer.byte_offset = offsets[beginning] if is_laid_out else 0
-        buffer.part = None if is_laid_out else numbers[beginning]
+        buffer.byte_offset = offsets[first_of[buffer]]
+    if not is_fixed:
+        put_into_parts(alive, first_of, borders)
     for buffer, (whole, begin) in within.items():
         buffer.byte_offset = whole.byte_offset + begin
         buffer.part = whole.part
-    return size if is_laid_out else None
-
-
-def parts_of(steps: Iterable[AnyStep], threads: int) -> Iterator[Part]:
-    """The parts of the arena that steps use, in order, and their phases."""
-    sizes: dict[int, dict[int, None]] = defaultdict(dict)
-    phases: dict[int, tuple[int, int]] = {}
-    for phased in in_phases(steps, threads):
-        reads, writes = touched(phased.step)
-        for buffer in (*reads, *writes):
-            if buffer.part is not None:
-                sizes[buffer.part][buffer.byte_offset + buffer.bytes] = None
-                first, _ = phases.get(buffer.part, (phased.first, 0))
-                phases[buffer.part] = first, phased.last
-    for number in range(len(sizes)):
-        yield Part(largest(*sizes[number]), *phases[number])
+    return size
 
 
 def _takes(buffer: Buffer) -> int:

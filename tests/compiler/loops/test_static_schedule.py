@@ -13,11 +13,14 @@ from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.loops.build_network import NetworkLoops, build
 from ncc.compiler.loops.launch.script import Launch, LoopLaunch
 from ncc.compiler.loops.static_schedule import statically_scheduled
+from ncc.compiler.ncnn.canonicalize import canonicalize
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import Size, form_of, hint, is_open
 from ncc.runtime.session import Model
 from tests.compiler.loops.rolled import rolled
 
@@ -108,3 +111,28 @@ def test_launches_in_a_loop_are_shared_as_others(
         rolled(make_plan(make_network([(columns, columns)], parts)), 0, 2, 4, 2), AVX512, 1
     )
     assert statically_scheduled(private, 2).script == private.script
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_short_steps_of_any_size(param: Path, threads: int) -> None:
+    """For the hint as if sizes were known; a thread takes a chunk at least, and never more at once
+    than for the hint.
+    """
+    param.write_text(NETWORK.replace("0=20 1=20", "0=0 1=0"))
+    compilation = compiled(param, threads, "avx512")
+    module = compilation.source.clone()
+    h, w = Size.symbol("h", 20), Size.symbol("w", 20)
+    infer_shapes(module, {"in": (16, h, w)})
+    canonicalize(module)
+    module = compilation.structured(module)
+    loops = compilation.loops(module, compilation.plan(module))
+    launched = [step for step in loops.script if isinstance(step, Launch)]
+    shares = [step for step in launched if is_open(step.at_once)]
+    assert shares and any(step.at_once == 1 and is_open(step.chunks) for step in launched)
+    for step in shares:
+        assert hint(step.at_once) == -(-hint(step.chunks) // threads)
+        for extent in (1, 2, 7, 20, 300):
+            at_once, chunks = (
+                form_of(n).value({"h": extent, "w": extent}) for n in (step.at_once, step.chunks)
+            )
+            assert at_once == max(1, min(-(-chunks // threads), hint(step.at_once)))

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 
 import ncc
+from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.add_in_place import added_in_place
+from ncc.compiler.linalg.memory.plan_memory import plan as plan_of
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
+from ncc.dialects.size import Size, assuming
 from ncc.dialects.statements import Code
 from ncc.runtime.artifact import ALIGNMENT
 from tests.compiler.linalg.tiles import Seen, loop
@@ -430,3 +434,25 @@ def test_numbers_in_chunks(tmp_path: Path) -> None:
         model = ncc.compile(path, random_weights=1, num_threads=threads)
         for _ in range(2):
             np.testing.assert_allclose(model(x), wanted, rtol=0, atol=1e-5 * abs(wanted).max())
+
+
+def test_values_of_any_size(make_network: MakeNetwork) -> None:
+    """They are in one part of the arena, if they have one size for all inputs."""
+    side = Size.symbol("n", 9)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = transposed(b, x)
+        y, w = transposed(b, x), b.full((16, 16), 1.0)
+        o, p, q, i = b.loops_of((*x.shape, 16))
+        return transposed(b, add(b, b.sum((o, p, q), (i,), y[i, p, q] * w[o, i]), x))
+
+    module = make_network([(16, side, side)], write)
+    FormFusionGroups().apply(Context(), module)
+    with assuming() as assumed:
+        call = first_addition(plan_of(module))
+    (added,) = added_in_place(call)
+    (result,) = call.results
+    assert added.buffer is not result.buffer
+    assert added.buffer.part == result.buffer.part is not None
+    assert added.buffer.byte_offset == result.buffer.byte_offset
+    assert not assumed

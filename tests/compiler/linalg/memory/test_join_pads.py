@@ -7,15 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.context import Context
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8
 from xdsl.ir import Block
 
 import ncc
+from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.join_pads import join_pads
+from ncc.compiler.linalg.memory.plan_memory import plan as plan_of
 from ncc.compiler.plan import Call, Halo, Plan
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import flip
+from ncc.dialects.size import Size, assuming, largest
+from tests.compiler.linalg.computations import flip, work
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[[ModuleOp], Plan]
@@ -32,6 +36,22 @@ def planned(make_network: MakeNetwork, make_plan: MakePlan) -> Callable[..., Pla
             return [flip(b, b.pad(y, *sides, number)) for sides, number in pads]
 
         return make_plan(make_network([(3, 4)], write))
+
+    return plan
+
+
+@pytest.fixture
+def planned_for(make_network: MakeNetwork) -> Callable[..., Plan]:
+    """planned_for(shape, sides, ..): the plan of a value of that shape with readers that pad it."""
+
+    def plan(shape: Sequence[int], *pads: Sides) -> Plan:
+        def write(b: Builder, x: Tensor) -> list[Tensor]:
+            y = work(b, x)
+            return [work(b, b.pad(y, *sides)) for sides in pads]
+
+        module = make_network([shape], write)
+        FormFusionGroups().apply(Context(), module)
+        return plan_of(module)
 
     return plan
 
@@ -117,3 +137,13 @@ def test_windows_of_one_pad_read_what_they_did(tmp_path: Path) -> None:
         found = ncc.compile(path, random_weights=1, num_threads=threads).run(x)
         for name, array in wanted.items():
             np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-5 * abs(array).max())
+
+
+def test_pads_of_any_size(planned_for: Callable[..., Plan]) -> None:
+    """The one pad is as wide as the wider one of each input."""
+    width = Size.symbol("w", 9)
+    with assuming() as assumed:
+        plan = planned_for((width, 4), ((width, 0), (0, 0)), ((3, 0), (width - 1, 0)))
+    (halo,) = (step for step in plan.steps if isinstance(step, Halo))
+    assert halo.low == (largest(width, 3), 0) and halo.high == (width - 1, 0)
+    assert not copies(plan) and not assumed

@@ -17,6 +17,7 @@ from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
+from ncc.dialects.size import Size
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
 from ncc.runtime.session import Model
@@ -476,7 +477,7 @@ def test_a_chain_in_a_body_spares_what_is_outside(
 def test_shares() -> None:
     """Whole iterations are dealt out: 5 to two threads are 3 at most, where 2.5 would do."""
     assert share_of(8, 2) == share_of(6, 3) == 1
-    assert share_of(5, 2) == MOST_UNEVEN
+    assert share_of(5, 2) == share_of(Size.symbol("h", 5), 2) == MOST_UNEVEN
     assert share_of(FEWEST_ITERATIONS * 4 - 1, 4) is share_of(0, 2) is share_of(9, 4) is None
     assert stays(500, 400, 1000) and not stays(500, 401, 1000)
 

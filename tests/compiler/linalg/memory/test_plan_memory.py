@@ -420,3 +420,10 @@ def test_those_that_live_to_the_last_come_first_where_no_order_of_sizes_helps() 
         assert apart[0] <= offsets[other] or apart[1] <= offsets[one] or last < begin or end < first
     ends = [size for _, size in plan_memory._tries(alive, COSTS)]
     assert min(ends[: len(ends) // 2]) > 64 * 12
+
+
+def test_a_plan_of_numbers_has_no_parts(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Its arena is laid out."""
+    plan = make_plan(make_network(*random_network(3)))
+    assert plan.arena == () and plan.arena_bytes
+    assert all(subview.buffer.part is None for subview in plan.subviews.values())

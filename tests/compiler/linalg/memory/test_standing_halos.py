@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, f32
@@ -9,6 +11,7 @@ from xdsl.ir import Block
 
 from ncc.compiler.linalg.memory.standing_halos import borders_of, without_standing_halos
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Step, Subview
+from ncc.dialects.size import Size
 
 SHAPE, BYTES = (4, 4), 64
 VALUE = Block(arg_types=[TensorType(f32, SHAPE)]).args[0]
@@ -55,6 +58,19 @@ def test_a_halo_elsewhere_or_of_another_value_is_written() -> None:
     assert again(halo(first), halo(buffer(BYTES)))
     assert again(halo(first), halo(buffer(0), 1.0))
     assert again(halo(first), halo(buffer(0), -0.0))
+
+
+def test_parts_of_the_arena_have_halos_of_their_own() -> None:
+    """Where the run lays out the arena, parts in use at one time are apart. In one part, memory is
+    apart if it is for all inputs.
+    """
+    width = Size.symbol("w", 9)
+    parts = [replace(buffer(0), part=number) for number in (0, 1, 0)]
+    assert not again(halo(parts[0]), write(parts[1]), halo(parts[2]))
+    assert again(halo(parts[0]), halo(parts[1]))
+    for offset, over in ((4 * width, True), (64 * width, False)):
+        behind = replace(buffer(offset), part=0)
+        assert again(halo(parts[0]), write(behind), halo(parts[2])) == over
 
 
 def test_only_the_arena_keeps_halos() -> None:

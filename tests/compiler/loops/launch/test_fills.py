@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import ctypes
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
-from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
+from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.launch.fills import USUAL, Fills
 from ncc.compiler.loops.launch.halos import boxes
 from ncc.compiler.plan import Buffer, Halo, Kind, Subview
 from ncc.compiler.target import Target
 from ncc.dialects.element import BLOB_ELEMENTS, element_of
+from ncc.dialects.size import Size
+from ncc.dialects.structured import empty
 from ncc.runtime.machine_code import MachineCode
 
 OWN = 7
@@ -29,7 +32,7 @@ def halo_of(
 ) -> Halo:
     """A frame of ones in memory of its own, each row `gap` cells longer than it need be."""
     element = BLOB_ELEMENTS[np.dtype(dtype).name]
-    value = tensor.EmptyOp([], TensorType(element, shape)).tensor
+    value = empty(shape, element).tensor
     strides = [1]
     for n in reversed(shape[1:]):
         strides.insert(0, strides[0] * n + gap)
@@ -43,8 +46,14 @@ def fills_of(halo: Halo) -> Fills:
     return Fills.of(tuple(boxes(halo)), halo.subview, halo.value, element)
 
 
-def check(halos: Sequence[Halo], dtype: str = "f4") -> None:
-    """Frames hold ones then, whatever chunks come first, and all else what it held before."""
+def check(
+    halos: Sequence[Halo], dtype: str = "f4", extents: Mapping[str, int] | None = None
+) -> None:
+    """Frames hold ones then, whatever chunks come first, and all else what it held before.
+
+    extents: of the inputs, where sizes depend on them.
+    """
+    known = partial(changed, change=lambda size: size.form.value(extents or {}))
     target = Target.of("host")
     found = [fills_of(halo) for halo in halos]
     kernels = {fills.text: fills for fills in found}
@@ -55,7 +64,8 @@ def check(halos: Sequence[Halo], dtype: str = "f4") -> None:
     module = ModuleOp(functions)
     module.verify()
     code = MachineCode([emit_object(emit_llvm(lower(module, target), target, ""), target)])
-    for halo, fills in zip(halos, found, strict=True):
+    for frame, fills in zip(halos, found, strict=True):
+        halo, numbers, chunks = known((frame, fills.numbers, fills.chunks))
         memory = np.full(halo.subview.buffer.elements, OWN, dtype)
         expected = memory.copy()
         strides = [np.dtype(dtype).itemsize * n for n in halo.subview.strides]
@@ -64,11 +74,11 @@ def check(halos: Sequence[Halo], dtype: str = "f4") -> None:
         cells[...] = 1
         own = zip(halo.low, halo.shape, halo.high, strict=True)
         cells[tuple(slice(low, n - high) for low, n, high in own)] = OWN
-        types = [ctypes.c_void_p] + [ctypes.c_int64] * (len(fills.numbers) + 2)
+        types = [ctypes.c_void_p] + [ctypes.c_int64] * (len(numbers) + 2)
         kernel = ctypes.CFUNCTYPE(None, *types)(code.address(names[fills.text]))
-        half = fills.chunks // 2
-        for first, last in ((half, fills.chunks), (0, half)):
-            kernel(memory[begin:].ctypes.data, *fills.numbers, first, last)
+        half = chunks // 2
+        for first, last in ((half, chunks), (0, half)):
+            kernel(memory[begin:].ctypes.data, *numbers, first, last)
         np.testing.assert_array_equal(memory, expected)
 
 
@@ -83,6 +93,19 @@ def test_random_frames() -> None:
         if any(low) or any(high):
             halos.append(halo_of(shape, low, high, draw.choice([0, 0, 5])))
     check(halos)
+
+
+def test_borders_of_any_size() -> None:
+    """One kernel, told by the run: some boxes have no cells then."""
+    h, w = Size.symbol("h", 9), Size.symbol("w", 5)
+    halos = [
+        halo_of((16, h + 2, w + 3), (0, 1, 1), (0, 1, 2), 0),
+        halo_of((h, w + h, 16), (0, h - 1, 0), (0, 1, 0), 0),
+        halo_of((h + w, 7), (w, 0), (0, 0), 5),
+        halo_of((4, h + 3, w + w // 2, 16), (0, 1, 0, 0), (0, 2, w // 2, 0), 0),
+    ]
+    for extents in ({"h": 1, "w": 1}, {"h": 2, "w": 1}, {"h": 5, "w": 40}):
+        check(halos, extents=extents)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "f2", "i4"])

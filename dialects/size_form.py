@@ -346,10 +346,28 @@ def _is_above(low: Fraction | None, number: int) -> bool:
 
 def _room_of(atom: Atom) -> Fraction | None:
     """How far an atom can be above its least value; None if there is no limit."""
-    if isinstance(atom, Symbol):
-        return None if atom.most is None else Fraction(atom.most - atom.least)
-    form = Form.atom(atom)
-    if any(symbol.most is None for symbol in form.symbols):
-        return None
-    below, low = least(ZERO.plus(form, -1)), _least_of(atom)
-    return None if below is None or low is None else -below - low
+    low, high = _least_of(atom), _most_of(atom)
+    return None if low is None or high is None else high - low
+
+
+def _most_of(atom: Atom) -> Fraction | None:
+    match atom:
+        case Symbol():
+            return None if atom.most is None else Fraction(atom.most)
+        case Quotient():
+            high, divisor = _most(atom.dividend), atom.divisor.constant
+            if high is None or divisor is None:
+                return None
+            return Fraction(high.numerator // (high.denominator * divisor))
+        case Extremum():
+            highs = [_most(form) for form in atom.forms]
+            known = [high for high in highs if high is not None]
+            if atom.name == "min":
+                return min(known, default=None)
+            return max(known) if len(known) == len(highs) else None
+
+
+def _most(form: Form) -> Fraction | None:
+    """A number that the form is never above; None if none is found."""
+    below = least(ZERO.plus(form, -1))
+    return None if below is None else -below

@@ -235,7 +235,7 @@ class LateModel(Model):
         # Where shapes do not fit the layers, the compilation for them says so.
         settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
         self._model(settled, {})
-        self.reason = str(error)
+        self.reason = str(error).partition("\n")[0]
         return None
 
     def _model(self, shapes: Shapes, values: Arrays) -> Model:
@@ -298,15 +298,21 @@ class _Versions:
         """The version for these shapes."""
         for model in self.models:
             if model.is_for(shapes):
-                if self._used[-1:] != [model]:
-                    self._used = [other for other in self._used if other is not model] + [model]
+                self._note(model)
                 return model
         return None
 
     def add(self, model: Model) -> None:
         """Keep one more."""
-        kept = self._used[-MOST_KEPT + 1 :]
+        kept = self._used[1 - MOST_KEPT :]
         self.models = [*(old for old in self.models if old in kept), model]
+        self._note(model)
+
+    def _note(self, model: Model) -> None:
+        """A use of a version."""
+        if self._used[-1:] != [model]:
+            others = [other for other in self._used if other is not model]
+            self._used = [*others[1 - MOST_KEPT :], model]
 
 
 _CLOSED = (), (1,), (0,)
@@ -317,14 +323,22 @@ def _candidates(bindings: Sequence[OpenBinding], shapes: Shapes) -> Iterator[dic
     """The shapes that a version may be for, with None for open extents, the most open ones first.
 
     Where not even a rank is said, an image has the channels of the call. Of a matrix, layers may
-    want the rows or the columns to be as many as weights have.
+    want the rows or the columns to be as many as weights have. Extents of 1 may have to stay 1, so
+    that they are known to broadcast.
     """
     fed = [binding for binding in bindings if not binding.grows]
     are_images = all(binding.ranked or len(shapes[binding.name]) > 2 for binding in fed)
+    tried: list[dict[str, OpenShape]] = []
     for closed in _CLOSED[:1] if are_images else _CLOSED:
-        found = {binding.name: _opened(binding, shapes[binding.name], closed) for binding in fed}
-        if any(None in shape for shape in found.values()):
+        tried.append({b.name: _opened(b, shapes[b.name], closed) for b in fed})
+    tried.append({name: _with_ones(shape, shapes[name]) for name, shape in tried[0].items()})
+    for place, found in enumerate(tried):
+        if any(None in shape for shape in found.values()) and found not in tried[:place]:
             yield found
+
+
+def _with_ones(shape: OpenShape, of_call: Shape) -> OpenShape:
+    return tuple(1 if found == 1 else extent for extent, found in zip(shape, of_call, strict=True))
 
 
 def _opened(binding: OpenBinding, shape: Shape, closed: Sequence[int]) -> OpenShape:

@@ -488,7 +488,7 @@ def test_files_are_read_once(branches: Path) -> None:
 
 
 def test_weights_that_changed_are_not_mixed_with_old_ones(branches: Path) -> None:
-    """Weights are packed for each version; one from another file would belong to another network."""
+    """Each version packs weights; those of another file would belong to another network."""
     weights = np.full(1 + 216 + 8, 0.5, np.float32)
     weights[0] = 0.0  # the tag of fp32
     path = branches.with_suffix(".bin")

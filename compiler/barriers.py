@@ -94,7 +94,7 @@ def in_phases(steps: Iterable[AnyStep], threads: int = 2) -> Iterator[Phased]:
 
     threads: where there is one alone, each step is a phase.
     """
-    barriers, phase = Barriers(), 0
+    barriers, phase = Barriers(), -1 if threads == 1 else 0
     for step in chain(*map(_without_single_iterations, steps)):
         inside = barriers_within(step) if isinstance(step, Loop) else frozenset[int]()
         waits = barriers.stands_before(step, inside)

@@ -30,6 +30,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from ncc.dialects.size import Size
+
 DType: TypeAlias = "np.dtype[Any]"
 
 BLOB_ELEMENTS: Mapping[str, Attribute] = {
@@ -113,6 +115,8 @@ def number(value: float, element: Attribute) -> FloatAttr | IntegerAttr:
     """A number as the attribute of an `arith.constant` of that type: beyond all float32, an
     infinity.
     """
+    if isinstance(value, Size):
+        raise TypeError(f"{value} is no number, for all inputs")
     if isinstance(element, IntegerType | IndexType):
         return IntegerAttr(int(value), element)
     if not isinstance(element, AnyFloat):

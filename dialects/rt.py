@@ -200,12 +200,10 @@ class LaunchOp(IRDLOperation):
         return -(-int(self.chunks.value.data) // int(at_once))
 
     def verify_(self) -> None:
-        if len(self.told) not in (0, 1, 3) or (
-            self.told and (self.chunks.value.data or self.at_once)
-        ):
-            raise VerifyException(
-                "rt.launch: a run tells chunks, or units, chunks of one, and chunks"
-            )
+        if len(self.told) not in (0, 1, 3):
+            raise VerifyException("rt.launch: a run tells chunks, or units, their size, and chunks")
+        if self.told and (self.chunks.value.data or self.at_once is not None):
+            raise VerifyException("rt.launch: chunks are told or known, not both")
         if self.at_once is not None and self.at_once.value.data < 1:
             raise VerifyException("rt.launch: a chunk at least is taken at once")
         chunks, after = self.counted, self.after.value.data

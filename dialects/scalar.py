@@ -137,6 +137,8 @@ class Apply(Scalar):
 
 def constant(value: float, type: Attribute = f32) -> Scalar:
     """A number as an expression: float32 unless `type` is another element type or index."""
+    if isinstance(value, Size):
+        return number_of_size(value, type)
     return Constant(type, number(value, type))
 
 
@@ -377,6 +379,8 @@ def number_of_size(size: int, type: Attribute = f32) -> Scalar:
     if not isinstance(size, Size):
         return constant(size, type)
     value = Apply(index, SizeOp, (), (("size", SizeAttr(size)),))
+    if type == index:
+        return value
     return convert(Apply(i32, arith.IndexCastOp, (value,)), type)
 
 

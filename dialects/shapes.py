@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from ncc.dialects.size import hint
 from ncc.runtime.extents import OPEN, Range
 
 Shape: TypeAlias = tuple[int, ...]
@@ -19,4 +20,4 @@ DYNAMIC = OPEN
 
 def shown(shape: OpenShape) -> str:
     """A shape for messages: `3x224x224`, or `?x6` if an extent is not known."""
-    return "x".join("?" if n is None or n < 0 else str(n) for n in shape) or "a scalar"
+    return "x".join("?" if n is None or hint(n) < 0 else str(n) for n in shape) or "a scalar"

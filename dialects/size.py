@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, isinf
 from typing import Self
 
 from ncc.dialects.size_form import ZERO, Extremum, Form, Symbol, least
@@ -33,6 +33,9 @@ class Size(int):
     """An integer that depends on the shapes of the inputs."""
 
     form: Form
+
+    __array_ufunc__ = None
+    """An array of numpy cannot compute with sizes: it would take the number for the hint."""
 
     @staticmethod
     def of(form: Form) -> int:
@@ -247,7 +250,14 @@ def _assume(form: Form, relation: str) -> None:
 
 def _is_below(a: float, b: float) -> bool:
     """Whether a < b, where one of them is a size."""
-    a, b = floor(a) if isinstance(a, float) else a, ceil(b) if isinstance(b, float) else b
+    if isinstance(a, float):
+        if isinf(a):
+            return a < 0
+        a = floor(a)
+    if isinstance(b, float):
+        if isinf(b):
+            return b > 0
+        b = ceil(b)
     if _is_guessing.get():
         return hint(a) < hint(b)
     difference = form_of(b).plus(form_of(a), -1)

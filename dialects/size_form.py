@@ -3,8 +3,8 @@
     3 * ((h + 1) // 2) * w + 4
 
 is a polynomial of atoms: extents of inputs, quotients rounded down, least and largest values. Two
-forms that are equal as text have one value for all inputs. `Bounds` proves that a form is never
-below, or above, a number.
+forms that are equal as text have one value for all inputs. `least` proves that a form is never
+below a number.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from math import prod
+from functools import cached_property, lru_cache
+from itertools import product
+from math import ceil, gcd, prod
 from typing import TypeAlias
 
 
@@ -265,15 +266,52 @@ def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
 Polynomial: TypeAlias = dict[tuple[Atom, ...], Fraction]
 
 
+@lru_cache(maxsize=1 << 16)
 def least(form: Form) -> Fraction | None:
     """A number that the form is never below, for all inputs in their ranges; None if none is found.
 
     Each atom is its own least value and something that is not negative: where no factor of the
     polynomial of these is negative, the constant is a bound. Quotients are tried as atoms, and as
-    fractions with what rounding takes away.
+    fractions with what rounding takes away; before, those of one divisor cancel. Whole multiples of
+    a number are at least the next one.
     """
-    found = [_least(*_parted(form, fractions)) for fractions in (False, True)]
-    return max((bound for bound in found if bound is not None), default=None)
+    if form.constant is not None:
+        return Fraction(form.constant)
+    rest, below = _without_pairs(form)
+    tried = [(form, 0), (rest, below)] if rest is not form else [(form, 0)]
+    found = [
+        _raised(bound + more, form)
+        for one, more in tried
+        for fractions in (False, True)
+        if (bound := _least(*_parted(one, fractions))) is not None
+    ]
+    return max(found, default=None)
+
+
+def _raised(bound: Fraction, form: Form) -> Fraction:
+    """The least value of the form that is not below a bound: its terms have a common divisor."""
+    constant = sum(factor for monomial, factor in form.terms if not monomial)
+    step = gcd(*(factor for monomial, factor in form.terms if monomial))
+    return Fraction(constant + step * ceil((bound - constant) / step))
+
+
+def _without_pairs(form: Form) -> tuple[Form, int]:
+    """The form without differences a // n - b // n that have a bound, and the sum of these bounds.
+
+    a // n - b // n is at least d // n where a - b is at least d.
+    """
+    terms, below = dict(form.terms), 0
+    quotients = [(m, m[0]) for m, _ in form.terms if len(m) == 1 and isinstance(m[0], Quotient)]
+    for (less, b), (more, a) in product(quotients, repeat=2):
+        divisor, times = a.divisor.constant, min(terms[more], -terms[less])
+        if divisor is None or a.divisor != b.divisor or times <= 0:
+            continue
+        low = least(a.dividend.plus(b.dividend, -1))
+        if low is not None:
+            below += times * (ceil(low) // divisor)
+            terms[more] -= times
+            terms[less] += times
+    return (Form.of(terms), below) if terms != dict(form.terms) else (form, 0)
 
 
 def _parted(form: Form, fractions: bool) -> tuple[Polynomial, Fraction]:

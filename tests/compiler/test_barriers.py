@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, count
 
 import pytest
 from hypothesis import given
@@ -12,8 +14,17 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
-from ncc.compiler.barriers import Barriers, Touched, barriers_within
+from ncc.compiler.barriers import (
+    Barriers,
+    Touched,
+    barriers_within,
+    certain_within,
+    in_phases,
+)
+from ncc.compiler.linalg.memory.plan_memory import parts_of
 from ncc.compiler.plan import Buffer, Call, Kind, Loop, Subview
+from ncc.dialects.size import Size
+from tests.compiler.interleaved import Run, found_in_any_order, found_in_order
 from tests.compiler.loops.rolled import moving
 
 BYTES = 64
@@ -202,3 +213,128 @@ def test_nobody_ever_waits_in_vain(data: draw.DataObject) -> None:
             assert first != second or not written & one.own
     alone = [step for number in range(one.count) for step in one.iteration(number)]
     assert section <= sum(waiting(alone))
+
+
+# --- sizes ----------------------------------------------------------------------------------
+
+H, W = Size.symbol("h", 9), Size.symbol("w", 5)
+
+
+def part(number: int, elements: int = 16, begin: int = 0) -> Buffer:
+    return replace(buffer(begin), part=number, elements=elements)
+
+
+def test_parts_of_the_arena_are_apart() -> None:
+    """Wherever they lie: the run lays them out so. In one part, offsets decide."""
+    assert not reads(part(0)).depends_on(writes(part(1)))
+    assert reads(part(0)).depends_on(writes(part(0)))
+    assert not reads(part(0, begin=BYTES)).depends_on(writes(part(0)))
+
+
+def test_what_may_be_common_is_common() -> None:
+    """Memory is apart only if it is for all inputs."""
+    assert reads(part(0, begin=4 * H)).depends_on(writes(part(0, elements=W)))
+    assert not reads(part(0, begin=4 * H + 4 * W)).depends_on(writes(part(0, elements=W)))
+    assert not reads(part(0, elements=H)).depends_on(writes(part(0, begin=4 * H + 4)))
+
+
+@pytest.mark.parametrize(
+    ("count", "between", "behind"),
+    [(H + 1, True, True), (H, False, True), (H - 1, False, False), (4, True, True)],
+)
+def test_loops_that_may_have_no_iteration(count: int, between: bool, behind: bool) -> None:
+    """Barriers inside of a loop count for what follows if each run comes by."""
+    once = loop(call([X], [V]), call([V], [Y]), own=(V,), count=count)
+    assert barriers_within(once) == {0, 1}
+    certain = [place for place, is_so in enumerate((between, behind)) if is_so]
+    assert sorted(certain_within(once, {0, 1})) == certain
+    assert waiting([call([REST], [M]), once, call([Y], [M])]) == [False, False, True]
+    assert waiting([call([REST], [M]), once, call([M], [REST])])[2] == (not behind)
+    again = loop(call([X], [Y, V]), own=(V,), count=count)
+    assert barriers_within(again) == {0}
+    assert waiting([call([REST], [M]), again, call([M], [REST])])[2] == (not between)
+
+
+def phases(steps: Sequence[Call | Loop], threads: int = 2) -> list[tuple[int, int]]:
+    return [(step.first, step.last) for step in in_phases(steps, threads)]
+
+
+def test_phases_end_at_barriers() -> None:
+    """Also at those inside of a loop, unless only some runs come by. A single thread does one step
+    after the other.
+    """
+    steps = [call([X], [V]), call([X], [M]), call([V], [Y]), call([M], [REST])]
+    assert phases(steps) == [(0, 0), (0, 0), (1, 1), (1, 1)]
+    assert phases(steps, threads=1) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    for times, last in ((4, 2), (H + 1, 2), (H - 1, 1)):
+        inside = loop(*TRANSFORMED, count=times)
+        assert phases([call([REST], [X]), inside]) == [(0, 0), (1, last)]
+    assert phases([loop(*TRANSFORMED, count=1)]) == [(0, 0), (1, 1), (2, 2)]
+
+
+def open_plan(draw: random.Random) -> list[Call | Loop]:
+    """Random steps on memory whose sizes depend on the inputs. The stride of a subview says how
+    many elements it has.
+    """
+    some = 16 * H * W, 16 * H, 16 * (W // 2), 16 * (H + 2 * W), 32
+    whole: list[Subview] = []
+    steps: list[Call | Loop] = []
+    numbers = count()
+
+    def new(elements: int, number: int | None = None) -> Subview:
+        made = part(next(numbers) if number is None else number, elements)
+        return Subview(made, 0, (elements,))
+
+    def step(operands: Sequence[Subview], results: Sequence[Subview]) -> Call:
+        return Call(func.FuncOp("k", ((), ())), tuple(operands), tuple(results), ())
+
+    def loop_of_two(length: int, times: int, threads: int) -> Loop:
+        """One makes what the other one reads; both may read a window of another value."""
+        v = replace(new(threads * length), strides=(length,))
+        made = [new(length * times) for _ in range(draw.randint(1, 2))]
+        whole.extend(made)
+        result, *given = (replace(one, strides=(length,), further=length) for one in made)
+        if given:
+            steps.append(step([], made[1:]))
+        calls = step(given, [v]), step([v, *given], [result])
+        return Loop(calls, times, frozenset([v.buffer]), threads)
+
+    for _ in range(draw.randint(3, 14)):
+        given = draw.sample(whole, min(len(whole), draw.randint(0, 2)))
+        match draw.randrange(5):
+            case 0:  # two parts of one value
+                length = draw.choice(some)
+                joined = new(2 * length)
+                for begin in (0, length):
+                    steps.append(step(given, [replace(joined, offset=begin, strides=(length,))]))
+                whole.append(joined)
+            case 1 if whole:  # in place
+                old = whole.pop(draw.randrange(len(whole)))
+                taken = new(old.buffer.elements, old.buffer.part)
+                steps.append(step([old, *(one for one in given if one is not old)], [taken]))
+                whole.append(taken)
+            case 2:
+                times = draw.choice([1, 3, H, H - 1, W // 2, W + 1])
+                length = draw.choice([16, 16 * W])
+                steps.append(loop_of_two(length, times, draw.choice([1, 2])))
+            case _:
+                made = new(draw.choice(some))
+                steps.append(step(given, [made]))
+                whole.append(made)
+    return steps
+
+
+@pytest.mark.parametrize("first", range(0, 120, 30))
+def test_any_layout_by_phases_is_right(first: int) -> None:
+    """Random plans for random inputs: threads that run on between barriers read what they read one
+    step after the other, wherever parts lie that have no phase in common.
+    """
+    for seed in range(first, first + 30):
+        draw = random.Random(seed)
+        steps = open_plan(draw)
+        arena = list(parts_of(steps, 2))
+        for _ in range(4):
+            extents = {"h": draw.randint(1, 5), "w": draw.randint(1, 5)}
+            items = list(Run(extents).items(list(in_phases(steps)), draw))
+            found = found_in_any_order(items, arena, extents, draw)
+            assert found == found_in_order(items), f"seed {seed} for {extents}"

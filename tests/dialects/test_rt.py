@@ -125,8 +125,18 @@ def printed(module: ModuleOp) -> str:
 
 TOGETHER = TOLD.replace(" of @", " by 7 of @")
 
+COUNTS = """\
+builtin.module {
+  func.func @run(%b : !llvm.ptr, %n : index, %x : memref<8xi8>) {
+    %0 = rt.launch 0 told(%n) of @k(%x, %n) after 0, %n, %b, %n, %n, %n : (memref<8xi8>, index)
+    %1 = rt.launch 0 told(%0, %n, %n) of @r(%b) after 2, %0, %b, %n, %n, %n : (!llvm.ptr)
+    func.return
+  }
+}"""
+"""Only the run knows how many chunks there are."""
 
-@pytest.mark.parametrize("text", [ENTRY, TOLD, TOGETHER, CODE, LANES, STEPS, REDUCE])
+
+@pytest.mark.parametrize("text", [ENTRY, TOLD, TOGETHER, COUNTS, CODE, LANES, STEPS, REDUCE])
 def test_prints_what_it_parsed(text: str) -> None:
     """Parsing and printing gives the same text, which parses again to the same."""
     once = printed(parse(text))
@@ -134,6 +144,20 @@ def test_prints_what_it_parsed(text: str) -> None:
     for line in text.splitlines():
         if "rt." in line and not any(name in line for name in ("code", "lanes", "reduce")):
             assert line.strip().split(" = ")[-1] in once
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("0 told(%n)", "3 told(%n)", "told or known, not both"),
+        ("0 told(%n)", "0 told(%n) by 2", "told or known, not both"),
+        ("0 told(%n)", "0 told(%n, %n)", "a run tells chunks, or units"),
+    ],
+)
+def test_chunks_are_told_whole(old: str, new: str, message: str) -> None:
+    """A launch that the run tells its chunks knows none itself."""
+    with pytest.raises(VerifyException, match=message):
+        parse(COUNTS.replace(old, new))
 
 
 def test_constructors_make_verified_operations() -> None:

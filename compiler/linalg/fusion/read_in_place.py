@@ -29,6 +29,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, generic_of, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
+from ncc.dialects.size import is_open
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def _why_stored(linalg_op: LinalgOp, most_blocks: int) -> str | None:
     if shape[0] > most_blocks:
         return f"the sums have more than {most_blocks} blocks"
     (source,) = linalg_op.captured
+    if is_open(*shape_of(source)):
+        return "the run tells how far its blocks are apart"
     return None if _is_gathered(source) else "others than gathers read its operand, too"
 
 

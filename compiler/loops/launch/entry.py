@@ -302,7 +302,7 @@ class _Entry:
         op = scf.ForOp(zero, end, one, [did], body)
         self.block.add_op(op)
         self.before, self.did, self.chunks = before, op.results[0], begin
-        self._count(loop.count * loop.counted)
+        self._count(loop.chunks)
 
     def _barrier_between(self, iteration: SSAValue) -> None:
         """A barrier in front of each iteration but the first."""

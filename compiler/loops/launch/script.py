@@ -132,9 +132,16 @@ class LoopLaunch:
         return sum(launch.counted for launch in self.launches)
 
     @property
+    def chunks(self) -> int:
+        """The same in all iterations: how many there are, where threads take whole ones."""
+        return self.count * self.counted if self.function is None else self.count
+
+    @property
     def needed(self) -> Iterator[int]:
         """The numbers that the entry point needs for it, but those of its launches."""
-        yield from (self.count, self.counted, self.count * self.counted)
+        yield self.count
+        if self.function is None:
+            yield from (self.counted, self.chunks)
 
 
 Script: TypeAlias = tuple[Launch | LoopLaunch | Barrier, ...]
@@ -223,11 +230,8 @@ def table_of(script: Script) -> Table:
 
 def chunks_of(script: Script) -> int:
     """How many times threads can take some in a run."""
-    return sum(
-        step.counted if isinstance(step, Launch) else step.count * step.counted
-        for step in script
-        if not isinstance(step, Barrier)
-    )
+    launched = (step for step in script if not isinstance(step, Barrier))
+    return sum(one.counted if isinstance(one, Launch) else one.chunks for one in launched)
 
 
 def promise_separate(function: func.FuncOp, separate: Iterable[bool]) -> None:

@@ -15,7 +15,7 @@ from llvmlite import binding
 
 from ncc.compiler.llvm.threads import threads_text
 from ncc.runtime import cpu
-from ncc.runtime.artifact import FIRST_BUFFER
+from ncc.runtime.artifact import FIRST_BUFFER, NUMBERS_BUFFER
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
@@ -313,6 +313,20 @@ def test_nobody_passes_a_barrier_before_all_is_done(level: str, threads: int) ->
         for run in range(1, 6):
             stage.call("ncc_launch", pool, stage.buffers)
             assert stage.integers(5) == [50 * run] * 5
+
+
+def test_numbers_say_which_run_they_are_for(level: str) -> None:
+    """Their first word is the chunks of all runs before, as in the state; nothing else changes."""
+    stage = Stage(build(level, threads_text(), COUNT))
+    numbers = [(ctypes.c_int64 * 4)(-1, 5, 6, 7) for _ in range(2)]
+    with stage.pool(2) as pool:
+        for run in range(4):
+            mine = numbers[run % 2]
+            stage.pointers[NUMBERS_BUFFER] = ctypes.addressof(mine)
+            stage.call("ncc_launch", pool, stage.buffers)
+            assert list(mine) == [250 * run, 5, 6, 7]
+    stage.call("ncc_run_alone", stage.buffers)
+    assert list(numbers[1]) == [250 * 4, 5, 6, 7]
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
+import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.llvm.emit import emit_llvm
@@ -144,6 +145,44 @@ def test_chunks_together(compiled: Compile) -> None:
         assert state[2:4].tolist() == [thread + 1, 3]
         assert np.count_nonzero(x) == (3 if thread == 0 else wanted)
     assert x.tolist() == [2, 12, 22, 32, 42, 52, 62, 72, 0]
+
+
+COUNTS = (
+    TOLD.partition("func.func @run")[0]
+    + """
+func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index) {
+  %x = rt.buffer %buffers[1] : memref<8xindex>
+  %counts = rt.buffer %buffers[2] : memref<3xindex>
+  %none = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %ten = arith.constant 10 : index
+  %units = memref.load %counts[%none] : memref<3xindex>
+  %by = memref.load %counts[%one] : memref<3xindex>
+  %chunks = memref.load %counts[%two] : memref<3xindex>
+  %done = rt.launch 0 told(%units, %by, %chunks) of @write(%x, %ten, %two) after 0, %none,
+    %buffers, %tid, %threads, %before : (memref<8xindex>, index, index)
+  %behind = arith.addi %before, %units : index
+  rt.end %done until 0, %buffers, %tid, %threads, %behind
+  func.return
+}
+"""
+)
+
+
+@pytest.mark.parametrize("told", ["%units", "%units, %by, %chunks"])
+def test_chunks_that_the_run_tells(compiled: Compile, told: str) -> None:
+    """Some, none, or several at once."""
+    code = compiled(COUNTS.replace("%units, %by, %chunks", told), RUNTIME)
+    state, x, counts = (np.zeros(count, np.int64) for count in (16, 9, 3))
+    buffers = np.array([buffer.ctypes.data for buffer in (state, x, counts)], np.uint64)
+    together = told != "%units"
+    for units, by, chunks in ((3, 3, 8), (1, 2, 2), (0, 1, 0)):
+        counts[:] = (units, by, chunks) if together else (chunks, 1, chunks)
+        x[:], state[:] = 0, 0
+        code.call("run", buffers, 0, 1, 100)
+        assert x.tolist() == [10 * k + 2 if k < chunks else 0 for k in range(9)]
+        assert state[2:4].tolist() == [counts[0], 100 + counts[0]]
 
 
 def test_kernels_are_told_numbers(compiled: Compile) -> None:

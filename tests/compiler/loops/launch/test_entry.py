@@ -1,16 +1,15 @@
-"""The entry point: what is promised about the arguments of kernels, and how it is written."""
+"""The entry point does what its script says."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
 
 import pytest
-from hypothesis import given
-from hypothesis.strategies import integers
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, f32
 
+from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.launch.entry import write_loops, write_run
 from ncc.compiler.loops.launch.script import (
     Argument,
@@ -19,68 +18,23 @@ from ncc.compiler.loops.launch.script import (
     LoopLaunch,
     Script,
     Timestamps,
-    bytes_of,
     declarations,
-    launches_of,
-    promise_separate,
-    separate_arguments,
+    table_of,
 )
 from ncc.dialects import rt
-from tests.compiler.loops.launch.entry_log import EARLIER, events, unrolled
-
-
-def memory(buffer: int, offset: int, elements: int = 8) -> Argument:
-    return Argument(buffer, offset, MemRefType(f32, [elements]), 4 * elements)
-
-
-SCRIPT: Script = (
-    Launch("scale", 5, (memory(3, 0), memory(1, 32))),
-    Barrier(),
-    Launch("scale", 5, (memory(1, 32), memory(4, 0))),
-    Launch("add", 1, (memory(1, 0), memory(1, 32), memory(1, 48))),
+from ncc.dialects.size import Size, form_of, largest
+from tests.compiler.loops.launch.entry_log import EARLIER, events, events_with, unrolled
+from tests.compiler.loops.launch.scripts import (
+    AFTER,
+    BEFORE,
+    MAKE,
+    PRIVATE,
+    SCRIPT,
+    TOLD,
+    USE,
+    memory,
+    moved,
 )
-
-
-def test_arguments_that_share_bytes_are_not_separate() -> None:
-    """Bytes 32 to 64 of a buffer meet bytes 48 to 80, and no byte before 32."""
-    assert separate_arguments(SCRIPT) == {"scale": (True, True), "add": (True, False, False)}
-
-
-def test_one_launch_in_place_is_enough() -> None:
-    """What is promised of a kernel holds for every launch of it."""
-    in_place = (*SCRIPT, Launch("scale", 5, (memory(1, 0), memory(1, 0))))
-    assert separate_arguments(in_place)["scale"] == (False, False)
-
-
-def test_neighbours_are_separate() -> None:
-    """The byte behind a window is not the window's, and another buffer is other memory."""
-    windows = memory(1, 0), memory(1, 32), memory(2, 16)
-    for order in (windows, windows[::-1]):
-        assert separate_arguments((Launch("k", 1, order),)) == {"k": (True, True, True)}
-
-
-def test_what_lies_within_another_shares_it() -> None:
-    """The second ends before the third begins, and both are bytes of the first."""
-    windows = memory(1, 0, 32), memory(1, 8), memory(1, 64), memory(1, 128)
-    for order in permutations(range(4)):
-        script = (Launch("k", 1, tuple(windows[k] for k in order)),)
-        assert separate_arguments(script) == {"k": tuple(k == 3 for k in order)}
-
-
-def test_indices_have_eight_bytes() -> None:
-    """Tables of indices are memory too."""
-    table = Argument(2, 0, MemRefType(IndexType(), [4]), bytes_of(MemRefType(IndexType(), [4])))
-    script = (Launch("k", 1, (table, memory(2, 28))), Launch("l", 1, (table, memory(2, 32))))
-    assert separate_arguments(script) == {"k": (False, False), "l": (True, True)}
-
-
-def test_promises_are_attributes_of_the_arguments() -> None:
-    """Arguments behind the memrefs get none."""
-    (declared,) = (op for op in declarations(SCRIPT) if op.sym_name.data == "add")
-    promise_separate(declared, [True, False, False])
-    assert declared.arg_attrs is not None
-    promised = ["llvm.noalias" in attributes.data for attributes in declared.arg_attrs]
-    assert promised == [True, False, False, False, False]
 
 
 def test_entry_point_does_what_the_script_says() -> None:
@@ -122,17 +76,6 @@ def test_numbers_stand_behind_memory() -> None:
     assert [op.result for op in made] == [zero, five, seven]
 
 
-def moved(argument: Argument, by_iteration: int = 0, by_thread: int = 0) -> Argument:
-    return replace(argument, by_iteration=by_iteration, by_thread=by_thread)
-
-
-MAKE = Launch("make", 3, (moved(memory(3, 0), 8), memory(1, 64)))
-USE = Launch("use", 4, (memory(1, 64), moved(memory(1, 512), 32)), at_once=2)
-BEFORE = Launch("make", 5, (memory(3, 0), memory(1, 0)))
-TOLD = Launch("t", 2, (memory(2, 0),), (7,), is_told_iteration=True)
-AFTER = Launch("use", 1, (memory(1, 64), memory(1, 0)))
-
-
 def text(script: Script, timestamps: Timestamps | None = None) -> str:
     """The body of the entry point, whose arguments have their own names."""
     run = write_run(script, timestamps)
@@ -152,7 +95,7 @@ def test_a_loop_stands_once() -> None:
         text(script)
         == """\
 %0 = arith.constant 0 : index
-%1 = rt.buffer %b[3] : memref<8xf32>
+%1 = rt.buffer %b[4] : memref<8xf32>
 %2 = rt.buffer %b[1] : memref<8xf32>
 %3 = rt.launch 5 of @make(%1, %2) after 0, %0, %run, %before : (memref<8xf32>, memref<8xf32>)
 %4 = arith.constant 5 : index
@@ -165,7 +108,7 @@ def test_a_loop_stands_once() -> None:
   %13 = arith.muli %11, %4 : index
   %14 = arith.addi %before, %13 : index
   %15 = arith.muli %11, %5 : index
-  %16 = rt.buffer %b[3] further %15 : memref<8xf32>
+  %16 = rt.buffer %b[4] further %15 : memref<8xf32>
   %17 = rt.launch 3 of @make(%16, %6) after 5, %12, %run, %14 : (memref<8xf32>, memref<8xf32>)
   rt.barrier %17 until 8, %b, %of, %14
   %18 = arith.muli %11, %7 : index
@@ -252,16 +195,6 @@ def test_a_loop_counts_as_its_launches_do(body: tuple[Launch | Barrier, ...], co
     assert ended[-1][:2] == ("end", EARLIER + until)
 
 
-PRIVATE = LoopLaunch(
-    6,
-    (
-        Launch("make", 3, (moved(memory(3, 0), 8), moved(memory(1, 64), 0, 128))),
-        Launch("use", 2, (moved(memory(1, 64), 0, 128), moved(memory(1, 512), 32))),
-    ),
-    "loop_3",
-)
-
-
 def test_a_private_loop_is_a_function() -> None:
     """It is launched with the buffers and the thread's number, and calls kernels on all chunks."""
     script = (BEFORE, Barrier(), PRIVATE)
@@ -294,36 +227,6 @@ def test_a_private_loop_is_a_function() -> None:
     ]  # fmt: skip
 
 
-def test_arguments_of_all_iterations_are_kept_apart() -> None:
-    """In the last iteration the result lies where it met an operand, were it as long."""
-    script = (Barrier(), PRIVATE, AFTER)
-    assert separate_arguments((PRIVATE,)) == {"make": (True, True), "use": (True, True)}
-    assert [(one.kernel, times) for one, times in launches_of(script)] == [
-        ("make", 6), ("use", 6), ("use", 1)
-    ]  # fmt: skip
-    for by, iterations, apart in ((-84, 6, False), (-84, 5, True), (-83, 6, True), (88, 6, True)):
-        arguments = moved(memory(1, 64), 0, 128), moved(memory(1, 512, 24), by)
-        on = LoopLaunch(iterations, (PRIVATE.launches[0], Launch("use", 2, arguments)), "loop_3")
-        assert separate_arguments((on,))["use"] == (apart, apart)
-
-
-@given(*[integers(-3, 3)] * 2, *[integers(0, 30)] * 2, *[integers(1, 9)] * 2, integers(1, 12))
-def test_memory_that_meets_in_some_iteration(
-    by: int, along: int, begin: int, start: int, size: int, reach: int, count: int
-) -> None:
-    """Whichever of the two moves, and both ways."""
-    one, other = (
-        Argument(1, offset, MemRefType(f32, [8]), length, step)
-        for offset, length, step in ((begin, size, by), (start, reach, along))
-    )
-    meeting = [
-        replace(one, offset=begin + n * by).meets(replace(other, offset=start + n * along))
-        for n in range(count)
-    ]
-    assert one.meets(other, count) == other.meets(one, count) == any(meeting)
-    assert not one.meets(replace(other, buffer=2), count)
-
-
 def test_an_entry_point_without_stamps_looks_at_no_clock() -> None:
     """What is not asked for costs nothing."""
     assert "timestamp" not in str(ModuleOp([write_run(SCRIPT)]))
@@ -346,3 +249,149 @@ def test_a_loop_has_one_stamp() -> None:
     run = write_run(script, Timestamps(5))
     stamps = [op.timestamp for op in run.walk() if isinstance(op, rt.LaunchOp)]
     assert [stamp and stamp.get_values()[1] for stamp in stamps] == [0, 1, 2, 2, 3, 4]
+
+
+# --- numbers that the run tells -------------------------------------------------------------
+
+H, W = Size.symbol("h", 9), Size.symbol("w", 5)
+
+
+def in_part(part: int, offset: int = 0, by_iteration: int = 0, by_thread: int = 0) -> Argument:
+    return Argument(1, offset, MemRefType(f32, [DYNAMIC_INDEX]), 32, by_iteration, by_thread, part)
+
+
+def test_what_the_run_tells_is_loaded() -> None:
+    """Where a kernel is launched, and only by threads that are in time for these numbers."""
+    script = (
+        Launch("k", H, (in_part(0, 4 * W), memory(4, 0)), sizes=(H, W)),
+        Barrier(),
+        Launch("l", 3, (in_part(0),), (W, 7)),
+    )
+    types = "(memref<?xf32>, memref<8xf32>, memref<2xi64>)"
+    assert (
+        text(script).replace(types, "(..)")
+        == """\
+%0 = rt.buffer %b[3] : memref<7xindex>
+%1 = arith.constant 0 : index
+%2 = memref.load %0[%1] : memref<7xindex>
+%3 = arith.cmpi eq, %2, %before : index
+scf.if %3 {
+  %4 = arith.constant 0 : index
+  %5 = arith.constant 1 : index
+  %6 = memref.load %0[%5] : memref<7xindex>
+  %7 = rt.buffer %b[1] further %6 : memref<?xf32>
+  %8 = rt.buffer %b[4] : memref<8xf32>
+  %9 = rt.buffer %b[3] offset 24 : memref<2xi64>
+  %10 = arith.constant 2 : index
+  %11 = memref.load %0[%10] : memref<7xindex>
+  %12 = rt.launch 0 told(%11) of @k(%7, %8, %9) after 0, %4, %run, %before : (..)
+  %13 = memref.load %0[%10] : memref<7xindex>
+  %14 = arith.addi %before, %13 : index
+  rt.barrier %12 until 0, %b, %of, %14
+  %15 = arith.constant 5 : index
+  %16 = memref.load %0[%15] : memref<7xindex>
+  %17 = rt.buffer %b[1] further %16 : memref<?xf32>
+  %18 = arith.constant 6 : index
+  %19 = memref.load %0[%18] : memref<7xindex>
+  %20 = arith.constant 7 : index
+  %21 = rt.launch 3 of @l(%17, %19, %20) after 0, %4, %run, %14 : (memref<?xf32>, index, index)
+  rt.end %21 until 3, %run, %14
+}"""
+    )
+
+
+def at(script: Script, h: int, w: int, bases: Sequence[int]) -> Script:
+    """The script of a network of that size, whose arena is laid out."""
+
+    def number(size: Size) -> int:
+        return size.form.value({"h": h, "w": w})
+
+    def placed(argument: Argument) -> Argument:
+        if argument.part is None:
+            return argument
+        return replace(argument, offset=argument.offset + bases[argument.part], part=None)
+
+    def launch(one: Launch) -> Launch:
+        return replace(one, arguments=tuple(map(placed, one.arguments)))
+
+    def step(one: Launch | LoopLaunch | Barrier) -> Launch | LoopLaunch | Barrier:
+        if isinstance(one, LoopLaunch):
+            return replace(one, body=tuple(map(step, one.body)))  # type: ignore[arg-type]
+        return launch(one) if isinstance(one, Launch) else one
+
+    return tuple(map(step, changed(script, number)))
+
+
+K = Launch("k", H // 2, (in_part(0, 4 * W), moved(memory(4, 0), 4 * H)), sizes=(H, W))
+L = Launch("l", W, (in_part(1, 0, 4 * W * H), in_part(0)), (3, W), at_once=largest(1, W // 2))
+M = Launch("m", 3, (in_part(2),), (H,), is_told_iteration=True)
+N = Launch("n", H * W, (memory(4, 8), moved(memory(5, 0), 64)), sizes=(4, W))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        (K, Barrier(), L, M, Barrier(), N),
+        (M, LoopLaunch(H, (K, Barrier(), L)), N),
+        (LoopLaunch(W // 2, (Barrier(), K, M)), Barrier(), LoopLaunch(3, (L, Barrier(), M)), K),
+        (LoopLaunch(W, (M,)), BEFORE, LoopLaunch(5, (N,)), AFTER),
+        (BEFORE, LoopLaunch(H - 1, (M, K, N), "loop_0"), L, AFTER),
+    ],
+)
+@pytest.mark.parametrize(("h", "w"), [(9, 5), (1, 1), (4, 7)])
+def test_one_entry_point_for_all_sizes(script: Script, h: int, w: int) -> None:
+    """With the numbers of a size it does what the entry point for that size does."""
+    bases = 640, 64, 1280
+    words = [EARLIER]
+    for number in table_of(script).numbers:
+        value = form_of(number.value).value({"h": h, "w": w})
+        words.append(value + (0 if number.part is None else bases[number.part]))
+    assert events_with(script, words) == events(at(script, h, w, bases))
+
+
+def test_a_late_thread_does_nothing() -> None:
+    """If the numbers are for another run than the one that the thread came for."""
+    words = [EARLIER, *[1] * len(table_of((K, L)).numbers)]
+    assert events_with((K, L), words)
+    assert events_with((K, L), [EARLIER + 1, *words[1:]]) == []
+
+
+def test_a_private_loop_loads_what_it_is_told() -> None:
+    """Its function gets no numbers; it finds them by the buffers of the run."""
+    moving = in_part(0, 8, by_iteration=4 * W), in_part(1, 0, by_thread=4 * H)
+    script = (LoopLaunch(H, (Launch("k", W, moving, (7,), sizes=(W,)),), "loop_0"),)
+    (loop,) = write_loops(script)
+    ModuleOp([*declarations(script), loop, write_run(script)]).verify()
+    for argument, name in zip(loop.body.block.args, ("b", "thread", "from", "to"), strict=True):
+        argument.name_hint = name
+    _, *lines, _, _ = str(loop).splitlines()
+    call = "(memref<?xf32>, memref<?xf32>, memref<1xi64>, index, index, index) -> ()"
+    written = "\n".join(line[2:] for line in lines).replace(call, "(..)")
+    assert (
+        written
+        == """\
+%0 = arith.constant 0 : index
+%1 = arith.constant 1 : index
+%2 = rt.buffer %b[3] : memref<8xindex>
+scf.for %3 = %from to %to step %1 {
+  %4 = arith.constant 3 : index
+  %5 = memref.load %2[%4] : memref<8xindex>
+  %6 = arith.muli %3, %5 : index
+  %7 = arith.constant 2 : index
+  %8 = memref.load %2[%7] : memref<8xindex>
+  %9 = arith.addi %8, %6 : index
+  %10 = rt.buffer %b[1] further %9 : memref<?xf32>
+  %11 = arith.constant 5 : index
+  %12 = memref.load %2[%11] : memref<8xindex>
+  %13 = arith.muli %thread, %12 : index
+  %14 = arith.constant 4 : index
+  %15 = memref.load %2[%14] : memref<8xindex>
+  %16 = arith.addi %15, %13 : index
+  %17 = rt.buffer %b[1] further %16 : memref<?xf32>
+  %18 = rt.buffer %b[3] offset 56 : memref<1xi64>
+  %19 = arith.constant 7 : index
+  %20 = arith.constant 6 : index
+  %21 = memref.load %2[%20] : memref<8xindex>
+  func.call @k(%10, %17, %18, %19, %0, %21) : (..)
+}"""
+    )

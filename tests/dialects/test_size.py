@@ -1,0 +1,155 @@
+"""Sizes compute as integers do, and note what a comparison assumes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from math import inf
+
+import pytest
+from hypothesis import given
+
+from ncc.dialects.size import (
+    Assumption,
+    Size,
+    are_equal,
+    assuming,
+    by_hint,
+    form_of,
+    hint,
+    is_equal,
+    is_never_below,
+    is_open,
+    largest,
+    most_of,
+    smallest,
+)
+from tests.dialects.sizes import EXTENTS, H, W, expressions, values
+
+
+def test_arithmetic_gives_sizes_and_numbers() -> None:
+    """A number where the sizes cancel."""
+    assert (str((H - 3) // 2 + 1), hint((H - 3) // 2 + 1)) == ("[((h + 1) // (2)) + -1]", 111)
+    assert divmod(H * 4 + 3, 4) == (H, 3)
+    assert (7 - H, -H, 448 // H) == (-(H - 7), 0 - H, 448 // H)
+    assert not is_open(H - H + 1, 4 * W // W)
+
+
+def test_other_numbers_than_integers_see_the_hint() -> None:
+    """Costs are such numbers."""
+    assert (H * 0.5, 0.5 * H) == (112.0, 112.0)
+
+
+def test_equal_is_the_same_expression() -> None:
+    """No number is, whatever the hint; and a size is true."""
+    with assuming() as assumed:
+        assert H == Size.symbol("h", 224)
+        assert H != 224
+        assert H != W
+        assert (H + 3) // 4 in {(H + 3) // 4: 1}
+        assert H - 224
+    assert not assumed
+
+
+def test_what_is_certain_is_not_assumed() -> None:
+    """Whatever the inputs."""
+    with assuming() as assumed:
+        assert H > 0
+        assert (H + 3) // 4 <= H
+        assert not H < 1
+        assert is_never_below(H, 1)
+        assert not is_never_below(H, 2)
+        assert not is_equal(H + 1, H)
+        assert -inf < H < inf
+        assert 0.5 < H
+    assert not assumed
+
+
+def test_what_holds_for_the_hint_is_assumed() -> None:
+    """Each comparison with its answer."""
+    with assuming() as assumed:
+        assert H > 3
+        assert H < 1000.5
+        assert not H >= W
+        assert is_equal(H, 224)
+        assert not is_equal(H, W)
+        assert are_equal((3, H), (3, 224))
+        assert not are_equal((3, H), (3,))
+    assert [str(one) for one in assumed] == [
+        "h + -4 >= 0",
+        "-1 * h + 1000 >= 0",
+        "-1 * h + w + -1 >= 0",
+        "h + -224 == 0",
+        "h + -1 * w != 0",
+    ]
+
+
+def test_decisions_about_costs_assume_nothing() -> None:
+    """As a block, and as a decorator."""
+
+    @by_hint()
+    def is_large(size: int) -> bool:
+        return size > 100
+
+    with assuming() as assumed:
+        assert is_large(H)
+        with by_hint():
+            assert H < W
+            assert is_equal(H, 224)
+            assert not H - 224
+            assert H != 224
+    assert not assumed
+    assert is_large(101)
+
+
+def test_blocks_inside_of_blocks() -> None:
+    """The outer one has what the inner one assumes, unless that keeps it."""
+    with assuming() as outer:
+        with assuming() as inner:
+            assert H > 3
+        with assuming(kept=False) as alone:
+            assert W > 3
+    assert list(outer) == list(inner) == [Assumption(form_of(H - 4), ">=")]
+    assert list(alone) == [Assumption(form_of(W - 4), ">=")]
+
+
+@pytest.mark.parametrize(("relation", "holds"), [(">=", [0, 1]), ("==", [0]), ("!=", [-1, 1])])
+def test_an_assumption_holds(relation: str, holds: list[int]) -> None:
+    """By the value of its form."""
+    assumption = Assumption(form_of(H), relation)
+    assert [value for value in (-1, 0, 1) if assumption.holds(value)] == holds
+
+
+def test_the_largest_and_the_smallest() -> None:
+    """Without those that another one is never beyond."""
+    assert largest(H, H + 3, 1) == H + 3
+    assert smallest(H, H + 3) == H
+    assert str(largest(H, W, 0)) == "[max(h, w)]"
+    assert (largest(3, 5), smallest(3, 5)) == (5, 3)
+
+
+def test_the_most_of_a_size() -> None:
+    """As far as it is known."""
+    assert most_of(4 * ((H + 3) // 4) - H) == 3
+    assert most_of(H) is None
+    assert most_of(7) == 7
+    assert most_of(Size.symbol("h", 8, 1, 16)) == 16
+
+
+def test_copies_are_the_same_size() -> None:
+    """Also those that another process reads."""
+    size = (H + 3) // 4 * W
+    for same in (copy.copy(size), copy.deepcopy(size), pickle.loads(pickle.dumps(size))):
+        assert isinstance(same, Size)
+        assert (same, hint(same)) == (size, hint(size))
+
+
+@given(expressions(), values())
+def test_what_a_comparison_assumes_decides_it(expression: str, at: dict[str, int]) -> None:
+    """For all extents at which the assumptions hold, the answer is right."""
+    value = eval(expression, {**EXTENTS, **at})
+    with assuming() as assumed:
+        size = eval(expression, dict(EXTENTS))
+        answers = (size > 7, size <= 3, is_equal(size, 5))
+    if all(one.holds(one.form.value(at)) for one in assumed):
+        assert answers == (value > 7, value <= 3, value == 5)

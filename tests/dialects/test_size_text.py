@@ -1,0 +1,33 @@
+"""Sizes read back as they were written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from ncc.dialects.size import Size, hint
+from ncc.dialects.size_text import size_of_text, text_of_size
+from tests.dialects.sizes import EXTENTS, H, W, expressions
+
+
+def test_the_text_has_hints_and_ranges() -> None:
+    """As much of them as there is."""
+    assert text_of_size(2 * H + (W + 1) // 2) == "((w@256 + 1) // (2)) + 2 * h@224"
+    assert text_of_size(Size.symbol("h", 8, 4)) == "h@8:4"
+    assert text_of_size(Size.symbol("h", 8, 1, 16)) == "h@8:1:16"
+    assert text_of_size(7) == "7"
+
+
+@given(expressions())
+def test_a_size_reads_back(expression: str) -> None:
+    """With its hint."""
+    size = eval(expression, dict(EXTENTS))
+    read = size_of_text(text_of_size(size))
+    assert (read, hint(read)) == (size, hint(size))
+
+
+@pytest.mark.parametrize("text", ["h", "h@4 +", "f(h@4)", "h@4 ** 2", "'h'", "h@4[0]", "1.5"])
+def test_other_text_is_no_size(text: str) -> None:
+    """It says which."""
+    with pytest.raises(ValueError, match="is no size"):
+        size_of_text(text)

@@ -17,7 +17,7 @@ import ncc
 from ncc.compiler.driver import assemble, specialise
 from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.manifest import Manifest
-from ncc.compiler.driver.specialise import LateModel, OpenBinding
+from ncc.compiler.driver.specialise import LateModel
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.verification.verify import verify
 from ncc.runtime.artifact import Artifact
@@ -554,24 +554,6 @@ def test_expressions_are_evaluated_for_every_shape(tmp_path: Path) -> None:
         assert result.shape == (height * width, 5)
         weights.append(result)
     assert np.allclose(weights[0][0], weights[1][0], rtol=1e-5)  # the first pixel of both
-
-
-SHAPES = [
-    OpenBinding.of("x", None),
-    OpenBinding.of("x", (None, None)),
-    OpenBinding.of("x", (3, None)),
-    OpenBinding.of("x", (3, 4)),
-]
-
-
-@pytest.mark.parametrize(
-    ("shape", "admitted"),
-    [((3, 4), "1111"), ((3, 5), "1110"), ((2, 4), "1100"), ((3, 4, 1), "1000")],
-)
-def test_an_open_shape_admits(shape: tuple[int, ...], admitted: str) -> None:
-    """Any extent where it is open, the very one where it is not."""
-    assert [binding.admits(shape) for binding in SHAPES] == [flag == "1" for flag in admitted]
-    assert [binding.is_open for binding in SHAPES] == [True, True, True, False]
 
 
 CROP = """7767517

@@ -14,6 +14,7 @@ import pytest
 import ncc
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
+from ncc.compiler.driver.specialise import LateModel
 
 Captured: TypeAlias = pytest.CaptureFixture[str]
 
@@ -112,3 +113,19 @@ def test_a_rank_has_to_be_said(tmp_path: Path, capfd: Captured) -> None:
     path.write_text(NET)
     assert cli.run(["compile", str(path), "--random-weights", "1"]) == exit_codes.WRONG
     assert "open shapes must be said, of 'data' (?)" in capfd.readouterr().err
+
+
+def test_the_code_of_a_file_is_not_that_of_a_first_call(
+    compiled: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are in the cache, and each finds its own."""
+    monkeypatch.setenv("NCC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("NCC_CACHE")
+    net, _ = compiled
+    options = ("--random-weights", "1", "--shape", "data=3x?x?")
+    for name in ("one.ncc", "other.ncc"):
+        model = ncc.compile(net, random_weights=1, input_shapes={"data": (3, None, None)})
+        assert isinstance(model, LateModel)
+        path = tmp_path / name
+        assert cli.run(["compile", str(net), *options, "-o", str(path)]) == exit_codes.OK
+        assert ncc.load(path).artifact.sizes is not None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.format import MAGIC_PREFIX
 from numpy.typing import NDArray
 
-from ncc.compiler.driver.specialise import OpenBinding, require_shapes
+from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
 from ncc.compiler.images import LARGEST, read_image
 from ncc.compiler.options import seed_of
 from ncc.dialects.bfloat16 import to_bfloat16

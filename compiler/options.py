@@ -73,6 +73,8 @@ class Options:
             raise Unsupported(f"precision {self.precision!r}", nearest=", ".join(PRECISIONS))
         for name, shape in _by_name("input_shapes", self.input_shapes).items():
             _require_shape(name, _asked(name, shape))
+        for name, shape in _by_name("hints", self.hints).items():
+            _require_shape(name, _asked(name, shape))
         for name, ranges in _by_name("ranges", self.ranges).items():
             _require_ranges(name, ranges)
         _require_types(_by_name("input_types", self.input_types))

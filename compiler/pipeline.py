@@ -176,7 +176,7 @@ class Compilation:
             self.param, self.bin, options, schedules=self.schedules, stopwatch=self.stopwatch
         )
         other.source, other.values = self.source, values
-        other._weights_path = self._weights_path
+        other._weights_path, other.read_from = self._weights_path, self.read_from
         if self.weights_state() != self.read_from:
             raise InputError(
                 "a new shape needs the weights, whose file has changed since the model was made: "

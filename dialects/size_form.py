@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
-from math import ceil, floor, gcd, prod
+from math import ceil, gcd, prod
 from typing import TypeAlias
 
 
@@ -384,29 +384,28 @@ def _is_above(low: Fraction | None, number: int) -> bool:
 
 def _room_of(atom: Atom) -> Fraction | None:
     """How far an atom can be above its least value; None if there is no limit."""
-    low, top = _least_of(atom), _most_of(atom)
-    return None if low is None or top is None else top - low
+    low, high = _least_of(atom), _most_of(atom)
+    return None if low is None or high is None else high - low
 
 
 def _most_of(atom: Atom) -> Fraction | None:
-    """A number that an atom is never above; None if none is found."""
     match atom:
         case Symbol():
             return None if atom.most is None else Fraction(atom.most)
         case Quotient():
-            top, divisor = _most(atom.dividend), atom.divisor.constant
-            return None if top is None or divisor is None else Fraction(floor(top / divisor))
+            high, divisor = _most(atom.dividend), atom.divisor.constant
+            if high is None or divisor is None:
+                return None
+            return Fraction(high.numerator // (high.denominator * divisor))
         case Extremum():
-            tops = [_most(form) for form in atom.forms]
-            known = [top for top in tops if top is not None]
+            highs = [_most(form) for form in atom.forms]
+            known = [high for high in highs if high is not None]
             if atom.name == "min":
                 return min(known, default=None)
-            return max(known) if len(known) == len(tops) else None
+            return max(known) if len(known) == len(highs) else None
 
 
 def _most(form: Form) -> Fraction | None:
-    """The same of a form whose extents all have a limit."""
-    if any(symbol.most is None for symbol in form.symbols):
-        return None
+    """A number that the form is never above; None if none is found."""
     below = least(ZERO.plus(form, -1))
     return None if below is None else -below

@@ -27,7 +27,9 @@ class Dump:
 
     def look(self, name: str, module: object) -> None:
         """Write the module after a pass."""
-        self.add(name, str(module).rstrip() + "\n", ".mlir")
+        from ncc.dialects.stage_text import text_of
+
+        self.add(name, text_of(module), ".mlir")
 
     def add(self, name: str, text: str, suffix: str) -> None:
         """Write a text, unless it equals the one before."""
@@ -45,13 +47,14 @@ def dumped(param: str, bin: str | None, folder: Path, options: Mapping[str, Any]
     """Write a network after every pass, and print a line for each."""
     from ncc.compiler import pipeline
     from ncc.compiler.driver.tuned import schedules_for
+    from ncc.dialects.stage_text import text_of
 
     folder.mkdir(parents=True, exist_ok=True)
     dump = Dump(folder)
     stages = pipeline.stages(param, bin, dump.look, schedules_for, **options)
     for name, stage in stages:
         if name in BEHIND:
-            dump.add(name, f"{str(stage).rstrip()}\n", BEHIND[name])
+            dump.add(name, text_of(stage), BEHIND[name])
         yield from dump.told
         dump.told.clear()
         if name == list(BEHIND)[-1]:

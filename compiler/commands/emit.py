@@ -72,11 +72,12 @@ def refuse_mixed_output(levels: Sequence[str]) -> None:
 
 def levels_of(stages: Iterable[tuple[str, Any]], wanted: Sequence[str]) -> dict[str, bytes]:
     """The text or bytes of each wanted level. The compilation ends with the last of them."""
+    from ncc.dialects.stage_text import text_of
+
     texts: dict[str, bytes] = {}
     for name, stage in stages:
         if name in wanted:
-            text = stage if isinstance(stage, bytes) else f"{str(stage).rstrip()}\n".encode()
-            texts[name] = text
+            texts[name] = stage if isinstance(stage, bytes) else text_of(stage).encode()
         if len(texts) == len(wanted):
             break
     return texts

@@ -16,8 +16,9 @@ from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.manifest import Made, Manifest
 from ncc.compiler.driver.models import Entry
 from ncc.compiler.driver.objects import Objects
+from ncc.compiler.driver.open_binding import OpenBinding, are_open
 from ncc.compiler.driver.python_settings import PYTHON
-from ncc.compiler.driver.specialise import LateModel, OpenBinding, are_open
+from ncc.compiler.driver.specialise import LateModel
 from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.work import work_of
 from ncc.compiler.ncnn.input_types import input_types

@@ -152,6 +152,8 @@ class _Request:
 
         with self.stopwatch.timing("load the model"):
             artifact = self.entry.artifact() if self.entry is not None else None
+        if artifact is not None and artifact.sizes is not None and not self.options.ahead:
+            artifact = None  # a file's code, which is not for the shape of the first call
         if artifact is None and apart:
             artifact = self._made_apart()
         if artifact is not None:

@@ -31,7 +31,8 @@ def kernel_key(text: str, target: Target) -> str:
 def model_key(param: PathLike, bin: PathLike | None, options: Options) -> str | None:
     """The key of the model for these files, by all but the content of the .bin.
 
-    None where the files cannot be read, or only once: a pipe is left to the reader.
+    None where the files cannot be read, or only once: a pipe is left to the reader. Whether code is
+    made ahead of calls matters for open shapes alone, and a model tells whether it has some.
     """
     weights = os.fspath(default_bin_path(param) if bin is None else bin)
     if any(os.path.exists(path) and not os.path.isfile(path) for path in (param, weights)):
@@ -41,7 +42,8 @@ def model_key(param: PathLike, bin: PathLike | None, options: Options) -> str | 
         size = os.stat(weights).st_size if os.path.exists(weights) else None
     except OSError:
         return None
-    chosen = [(field.name, _said(getattr(options, field.name))) for field in fields(options)]
+    names = [field.name for field in fields(options) if field.name != "ahead"]
+    chosen = [(name, _said(getattr(options, name))) for name in names]
     tuned = sorted(schedules_for(options).items())
     parts = (compiler_version(), Path(param).name, bin is None, weights, size, chosen, tuned)
     return sha256(repr(parts).encode() + b"\0" + text).hexdigest()

@@ -21,6 +21,7 @@ from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.compiler.target import Target
+from ncc.dialects.size import assuming
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,15 @@ class Objects:
         return images
 
     def _lowered(self, module: Callable[[], ModuleOp], stopwatch: Stopwatch) -> str:
-        with stopwatch.timing("write loops"):
-            written = module()
-        with stopwatch.timing("lower to LLVM"):
-            return emit_llvm(lower(written, self.target), self.target)
+        with assuming() as assumed:
+            with stopwatch.timing("write loops"):
+                written = module()
+            with stopwatch.timing("lower to LLVM"):
+                text = emit_llvm(lower(written, self.target), self.target)
+        if assumed:  # nobody would hear of it: the plan, and what it assumes, is made
+            what = ", ".join(map(str, assumed))
+            raise CompilerBug(f"code takes for granted that {what}", pass_name=STAGE, dump=text)
+        return text
 
     def _emitted(self, text: str, effort: int, stopwatch: Stopwatch) -> bytes:
         with stopwatch.timing("LLVM"):

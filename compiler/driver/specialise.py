@@ -25,18 +25,18 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
+from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
 from ncc.compiler.options import shapes_by_name
 from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime import cpu
-from ncc.runtime.artifact import Artifact, Binding, PathLike, as_bytes
+from ncc.runtime.artifact import Artifact, PathLike, as_bytes
 from ncc.runtime.errors import InputError, NccError
-from ncc.runtime.extents import Range, is_within
 from ncc.runtime.results import Array
 from ncc.runtime.session import ArrayLike, Model, as_array, misfit
 
@@ -47,75 +47,7 @@ Key: TypeAlias = tuple[Shape | bytes, ...]
 MOST_KEPT = 8
 """The number of sets of shapes that a model keeps code for; the least recently used goes first."""
 
-MOST_NAMED = 6
-"""The number of inputs that an error names."""
-
 _COMPARED_AT_ONCE = 1 << 20
-
-
-@dataclass(frozen=True)
-class OpenBinding(Binding):
-    """An input or output of which the shape is not settled: an extent of -1 can be any.
-
-    ranked: whether the number of extents is known; `shape` is empty where it is not. grows: whether
-    nobody need say the shape, since the layers that read it do, and its extent may grow from run to
-    run within one compilation. is_cache: whether it is empty where nobody feeds it. settles:
-    whether its values decide shapes, so that a compilation is for one array of them.
-    """
-
-    ranked: bool = True
-    grows: bool = False
-    is_cache: bool = False
-    settles: bool = False
-
-    @staticmethod
-    def of(
-        name: str,
-        shape: OpenShape | None,
-        dtype: str = "float32",
-        *,
-        growing: bool = False,
-        is_cache: bool = False,
-        settles: bool = False,
-        ranges: tuple[Range, ...] = (),
-    ) -> OpenBinding:
-        """None stands for what is not known. growing: whether an input that is open grows."""
-        extents = tuple(DYNAMIC if extent is None else extent for extent in shape or ())
-        grows = growing and (shape is None or None in shape)
-        return OpenBinding(
-            name,
-            extents,
-            dtype,
-            ranges=ranges,
-            ranked=shape is not None,
-            grows=grows,
-            is_cache=is_cache,
-            settles=settles,
-        )
-
-    @property
-    def is_open(self) -> bool:
-        """Whether something about the shape is not known, and must be."""
-        return not self.grows and (not self.ranked or DYNAMIC in self.shape)
-
-    def needs_a_call(self) -> bool:
-        """Whether no code can be made before a call: even the rank is open, or values decide."""
-        return self.settles or (self.is_open and not self.ranked)
-
-    @property
-    def extents(self) -> str:
-        return super().extents if self.ranked else "?"
-
-    def admits(self, shape: Shape) -> bool:
-        """Whether arrays of this shape can be fed."""
-        if not self.ranked:
-            return True
-        least = 0 if self.is_cache else 1
-        ranges = self.ranges or ((least, None),) * len(self.shape)
-        return len(shape) == len(self.shape) and all(
-            found == extent if extent != DYNAMIC else is_within(found, range)
-            for found, extent, range in zip(shape, self.shape, ranges, strict=True)
-        )
 
 
 class LateModel(Model):
@@ -235,7 +167,7 @@ class LateModel(Model):
         # Where shapes do not fit the layers, the compilation for them says so.
         settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
         self._model(settled, {})
-        self.reason = str(error)
+        self.reason = str(error).partition("\n")[0]
         return None
 
     def _model(self, shapes: Shapes, values: Arrays) -> Model:
@@ -298,15 +230,21 @@ class _Versions:
         """The version for these shapes."""
         for model in self.models:
             if model.is_for(shapes):
-                if self._used[-1:] != [model]:
-                    self._used = [other for other in self._used if other is not model] + [model]
+                self._note(model)
                 return model
         return None
 
     def add(self, model: Model) -> None:
         """Keep one more."""
-        kept = self._used[-MOST_KEPT + 1 :]
+        kept = self._used[1 - MOST_KEPT :]
         self.models = [*(old for old in self.models if old in kept), model]
+        self._note(model)
+
+    def _note(self, model: Model) -> None:
+        """A use of a version."""
+        if self._used[-1:] != [model]:
+            others = [other for other in self._used if other is not model]
+            self._used = [*others[1 - MOST_KEPT :], model]
 
 
 _CLOSED = (), (1,), (0,)
@@ -317,14 +255,22 @@ def _candidates(bindings: Sequence[OpenBinding], shapes: Shapes) -> Iterator[dic
     """The shapes that a version may be for, with None for open extents, the most open ones first.
 
     Where not even a rank is said, an image has the channels of the call. Of a matrix, layers may
-    want the rows or the columns to be as many as weights have.
+    want the rows or the columns to be as many as weights have. Extents of 1 may have to stay 1, so
+    that they are known to broadcast.
     """
     fed = [binding for binding in bindings if not binding.grows]
     are_images = all(binding.ranked or len(shapes[binding.name]) > 2 for binding in fed)
+    tried: list[dict[str, OpenShape]] = []
     for closed in _CLOSED[:1] if are_images else _CLOSED:
-        found = {binding.name: _opened(binding, shapes[binding.name], closed) for binding in fed}
-        if any(None in shape for shape in found.values()):
+        tried.append({b.name: _opened(b, shapes[b.name], closed) for b in fed})
+    tried.append({name: _with_ones(shape, shapes[name]) for name, shape in tried[0].items()})
+    for place, found in enumerate(tried):
+        if any(None in shape for shape in found.values()) and found not in tried[:place]:
             yield found
+
+
+def _with_ones(shape: OpenShape, of_call: Shape) -> OpenShape:
+    return tuple(1 if found == 1 else extent for extent, found in zip(shape, of_call, strict=True))
 
 
 def _opened(binding: OpenBinding, shape: Shape, closed: Sequence[int]) -> OpenShape:
@@ -388,31 +334,6 @@ def callable_now(model: Model) -> Model:
     """The same, but where values decide shapes, so that only calls can compile."""
     settles = any(isinstance(b, OpenBinding) and b.settles for b in model.inputs)
     return model if settles else settled(model)
-
-
-def are_open(inputs: Iterable[OpenBinding]) -> bool:
-    """Whether shapes depend on values that only a call has."""
-    return any(binding.is_open or binding.settles for binding in inputs)
-
-
-def require_shapes(bindings: Iterable[Binding]) -> None:
-    """Raise the InputError that names all bindings with an open shape, and two ways to say one."""
-    unknown = [binding for binding in bindings if binding.is_open]
-    if not unknown:
-        return
-    first = unknown[0]
-    guess = tuple(
-        size if extent == DYNAMIC else extent
-        for extent, size in zip(first.shape or (DYNAMIC,) * 3, (3, 224, 224, 224), strict=False)
-    )
-    text = shown(guess)
-    names = [f"{binding.name!r} ({binding.extents})" for binding in unknown[:MOST_NAMED]]
-    more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
-    raise InputError(
-        f"open shapes must be said, of {', '.join(names)}{more}: for example by "
-        f"--shape {first.name}={text}, in Python by input_shapes={{{first.name!r}: {guess}}}",
-        first.name,
-    )
 
 
 def _fed(feeds: Mapping[str, ArrayLike], binding: OpenBinding) -> Array:

@@ -83,7 +83,8 @@ def _work(step: Step, without: Set[Buffer] = frozenset()) -> Work:
         known = [elements for elements in found if elements is not None]
         read, written = map(sum, zip(*known, strict=True)) if known else (0, 0)
         if len(known) < len(found) or not found:
-            read, written = buffer.elements if buffer.elements < MOST_ELEMENTS else 0, 0
+            elements = hint(buffer.elements)
+            read, written = elements if elements < MOST_ELEMENTS else 0, 0
         if buffer.kind is Kind.CONSTANT:
             weights += read * buffer.element_bytes
         else:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ncc.compiler.driver.assemble import artifact_of, open_inputs
 from ncc.compiler.driver.cache import cache_of
-from ncc.compiler.driver.specialise import require_shapes
+from ncc.compiler.driver.open_binding import require_shapes
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import AnyPath, Compilation
 from ncc.runtime.session import Model

@@ -23,6 +23,7 @@ import numpy as np
 
 from ncc.dialects.ncnn.axes import extents
 from ncc.dialects.ncnn.layer import LayerError, Shape
+from ncc.dialects.size import Size
 
 Number: TypeAlias = "int | np.float32"
 Function: TypeAlias = Callable[..., Number]
@@ -209,7 +210,9 @@ def _operand(token: str, shapes: Sequence[Shape]) -> Number:
 
 
 def _integer(value: Number) -> int:
-    """A number truncated toward zero, if it is a 32-bit integer then."""
+    """A number truncated toward zero, if it is a 32-bit integer then; or a size."""
+    if isinstance(value, Size):
+        return value
     if not np.isfinite(value) or not _INT_MIN <= int(value) <= _INT_MAX:
         raise LayerError(f"{value} is no 32-bit integer")
     return int(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,9 @@ def test_values_out_of_range_are_refused(
 def test_no_option_is_of_any_type(name: str) -> None:
     """Whoever makes them: an error of ncc, not of Python, says so."""
     wrong: Any
-    makers: tuple[Callable[..., Options], ...] = (Options, Options.of)
+    makers: list[Callable[..., Options]] = [Options]
+    if name in signature(Options.of).parameters:
+        makers.append(Options.of)
     for wrong in (object(), b"2", [1.5], 2.5):
         for make in makers:
             with pytest.raises((InputError, Unsupported)):
@@ -118,3 +121,22 @@ def test_extents_may_be_left_open() -> None:
     extents: Any = [np.int64(3), None, None]
     options = Options.of(input_shapes={"data": extents})
     assert options.input_shapes == {"data": (3, None, None)}
+
+
+def test_an_open_extent_may_have_a_range() -> None:
+    """The least and the most, in any sequence; a range of one number is still open."""
+    ranged: dict[str, Any] = {"x": (3, (64, np.int64(1024)), None), "y": [[8, None], 4]}
+    options = Options.of(input_shapes=ranged)
+    assert options.input_shapes == {"x": (3, None, None), "y": (None, 4)}
+    assert options.ranges == {"x": ((1, None), (64, 1024), (1, None)), "y": ((8, None), (1, None))}
+    assert Options.of(input_shapes={"x": (3, None, None)}).ranges == {}
+
+
+@pytest.mark.parametrize("range", [(0, 4), (8, 4), (1, 2, 3), (), ("a", 4), (1.5, 4), (None, 4)])
+def test_what_is_no_range_is_refused_by_name(range: Any) -> None:
+    """Also where options are made by hand."""
+    wanted = "no range for an extent of input 'x': expected the least and the most extent"
+    with pytest.raises(InputError, match=wanted):
+        Options.of(input_shapes={"x": (3, range)})
+    with pytest.raises(InputError, match=wanted):
+        Options(input_shapes={"x": (3, None)}, ranges={"x": ((1, None), (5, 4))})

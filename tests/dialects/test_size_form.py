@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given
 
-from ncc.dialects.size import Size, form_of, is_open
+from ncc.dialects.size import Size, form_of, is_open, largest, smallest
 from ncc.dialects.size_form import ZERO, Form, Symbol, least
 from tests.dialects.sizes import EXTENTS, H, W, expressions, values
 
@@ -99,3 +100,33 @@ def test_ranges_bound_a_form() -> None:
     assert least(h) == 64
     assert least(ZERO.plus(h, -1)) == -1024
     assert least(Form.number(1 << 20).plus(h.times(h), -1)) == 0
+
+
+LOW, WIDE = Size.symbol("h", 8, 2, 20), Size.symbol("w", 8, 3, 9)
+FREE = Size.symbol("free", 8)
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted"),
+    [
+        (LOW - WIDE, -7),
+        (20 - (LOW + 1) // 2, 10),
+        (100 - LOW * WIDE, -80),
+        (WIDE - smallest(LOW, WIDE), -6),
+        (largest(LOW, WIDE) - 3, 0),
+        (30 - largest(LOW, WIDE), 10),
+        (30 - largest(LOW, WIDE + FREE), None),
+        (9 - smallest(FREE, WIDE), 0),
+        (5 - FREE // 2, None),
+        ((LOW - 30) // 4, -7),
+    ],
+)
+def test_ranges_bound_an_expression(size: int, wanted: int | None) -> None:
+    """From below, at least so well, if there is a limit; the bound holds for all extents."""
+    form = form_of(size)
+    found = least(form)
+    assert found is None if wanted is None else found is not None and found >= wanted
+    if found is not None:
+        extents = product(range(2, 21), range(3, 10), (1, 2, 50))
+        values = [form.value({"h": h, "w": w, "free": free}) for h, w, free in extents]
+        assert min(values) >= found

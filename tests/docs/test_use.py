@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_page_runs(folder: Path) -> None:
     """Its Python, in order; the shell's part is what `ncc compile` of the page does."""
-    (command,) = re.findall(r"^ncc (compile .*?)\s*#", PAGE, re.MULTILINE)
-    assert cli.run(command.split()) == exit_codes.OK
+    for command in re.findall(r"^ncc ((?:compile|run) .*?)\s*(?:#.*)?$", PAGE, re.MULTILINE):
+        assert cli.run(shlex.split(command)) == exit_codes.OK
     image = np.random.default_rng(0).integers(0, 256, (224, 224, 3), np.uint8)
     names: dict[str, Any] = {"image": image, "images": [image] * 3}
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(block, names)
     assert names["top"].shape == (5,)

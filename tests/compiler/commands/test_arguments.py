@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 
 from ncc.compiler import cli
-from ncc.compiler.commands import exit_codes
+from ncc.compiler.commands import arguments, exit_codes
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
@@ -39,7 +39,7 @@ def test_a_folder_is_no_network(capfd: Captured, command: str, path: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    "words",
     [
         ["compile", ""],
         ["compile", DIGITS, ""],
@@ -53,11 +53,11 @@ def test_a_folder_is_no_network(capfd: Captured, command: str, path: str) -> Non
         ["optimize", "", "null", "a.param", "a.bin", "0"],
         ["optimize", DIGITS, "null", "", "a.bin", "0"],
     ],
-    ids=lambda arguments: " ".join(map(str, arguments)).replace(str(DIGITS), "net.param"),
+    ids=lambda words: " ".join(map(str, words)).replace(str(DIGITS), "net.param"),
 )
-def test_a_path_is_not_empty(capfd: Captured, arguments: list[object]) -> None:
+def test_a_path_is_not_empty(capfd: Captured, words: list[object]) -> None:
     """As that of a variable is which nobody has set: it would be the folder at hand."""
-    assert cli.run(list(map(str, arguments))) == exit_codes.USAGE
+    assert cli.run(list(map(str, words))) == exit_codes.USAGE
     assert "the path is empty" in capfd.readouterr().err
 
 
@@ -112,3 +112,31 @@ def test_several_levels_need_a_folder(tmp_path: Path, capfd: Captured) -> None:
     assert cli.run(levels) == exit_codes.USAGE
     assert "a folder for several levels" in capfd.readouterr().err
     assert there.read_text() == "what it is"
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("3x?x?", (3, None, None)),
+        ("3x64..1024x?", (3, (64, 1024), None)),
+        ("64..x5", ((64, None), 5)),
+        ("5..5", ((5, 5),)),
+    ],
+)
+def test_a_shape_may_have_ranges(text: str, shape: object) -> None:
+    """Where a command takes them."""
+    assert arguments.asked_shape(f"data={text}") == ("data", shape)
+
+
+@pytest.mark.parametrize("text", ["..64", "64..32", "0..4", "4...8", "4..?", "..", "4..8.."])
+def test_what_is_no_range_is_refused(capfd: Captured, text: str) -> None:
+    """With the form of a shape."""
+    assert cli.run(["compile", str(DIGITS), "--shape", f"data=1x{text}x8"]) == exit_codes.USAGE
+    assert "is not of the form data=3x224x224" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["run", "show", "verify", "explain"])
+def test_ranges_are_for_the_compilation_alone(capfd: Captured, command: str) -> None:
+    """Others want one shape."""
+    assert cli.run([command, str(DIGITS), "--shape", "data=1x8..9x8"]) == exit_codes.USAGE
+    assert "has ranges, which `ncc compile` alone takes" in capfd.readouterr().err

@@ -134,7 +134,7 @@ def test_a_compiled_file_for_programs(tmp_path: Path, capfd: pytest.CaptureFixtu
     capfd.readouterr()
     assert cli.run(["show", path, "--json"]) == exit_codes.OK
     told = json.loads(capfd.readouterr().out)
-    data = {"name": "data", "type": "float32", "shape": [1, 8, 8], "dynamic": False}
+    data = {"name": "data", "type": "float32", "shape": [1, 8, 8], "dynamic": False, "ranges": None}
     assert (told["model"], told["target"], told["threads"]) == ("digits.param", "avx2", 1)
     assert told["inputs"] == [data]
     assert ["conv1"] in [step["layers"][:1] for step in told["steps"]]

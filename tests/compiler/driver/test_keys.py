@@ -89,6 +89,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "random_weights": {"random_weights": 1},
     "timestamps": {"timestamps": True},
     "tuned": {"tuned": False},
+    "ranges": {"input_shapes": {"data": (4, (5, 9), 7)}},
 }
 
 
@@ -97,8 +98,11 @@ def test_every_option_is_in_the_key(
 ) -> None:
     """And so are the files, by names, the text of one and the size of the other; and ncc itself."""
     usual = Options.of(target="avx2")
-    assert {field.name for field in fields(Options)} - {"precision"} == set(OTHERS)
+    assert {field.name for field in fields(Options)} - {"precision", "ahead", "hints"} == (
+        set(OTHERS)
+    )
     keys = [model_key(param, None, usual)]
+    keys.append(model_key(param, None, replace(usual, hints={"data": (4, 5, 7)})))
     for changed in OTHERS.values():
         keys.append(model_key(param, None, Options.of(**{"target": "avx2", **changed})))
     tuned_file(os.environ, usual.target).add({"kernel": "schedule"})

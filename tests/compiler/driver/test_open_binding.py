@@ -1,0 +1,36 @@
+"""Which shapes an input admits of which not all is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
+from ncc.runtime.artifact import Binding
+from ncc.runtime.errors import InputError
+
+SHAPES = [
+    OpenBinding.of("x", None),
+    OpenBinding.of("x", (None, None)),
+    OpenBinding.of("x", (3, None)),
+    OpenBinding.of("x", (3, 4)),
+    OpenBinding.of("x", (3, None), ranges=((1, None), (5, 9))),
+]
+
+
+@pytest.mark.parametrize(
+    ("shape", "admitted"),
+    [((3, 4), "11110"), ((3, 5), "11101"), ((2, 4), "11000"), ((3, 4, 1), "10000")],
+)
+def test_an_open_shape_admits(shape: tuple[int, ...], admitted: str) -> None:
+    """Any extent where it is open, those of a range, the very one where it is not open."""
+    assert [binding.admits(shape) for binding in SHAPES] == [flag == "1" for flag in admitted]
+    assert [binding.is_open for binding in SHAPES] == [True, True, True, False, True]
+
+
+def test_open_shapes_are_asked_for_by_name() -> None:
+    """Of a network and of a compiled file alike."""
+    bindings = [Binding("known", (3, 4)), Binding("x", (3, -1, -1), ranges=((1, None),) * 3)]
+    with pytest.raises(InputError) as caught:
+        require_shapes(bindings)
+    assert "'x' (3x?x?): for example by --shape x=3x224x224" in str(caught.value)
+    require_shapes(bindings[:1])

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.choose import choose
@@ -16,6 +16,8 @@ from ncc.compiler.loops.schedule.chunks import chunk_count
 from ncc.compiler.loops.schedule.pointwise import scalar
 from ncc.compiler.loops.schedule.schedule import CHUNKS_WANTED, Schedule
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
+from ncc.dialects.casts import cast
+from ncc.dialects.element import ELEMENTS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, select
 from ncc.dialects.shapes import Shape
@@ -29,6 +31,7 @@ from tests.compiler.loops.emit.layers import (
     pooling,
     targets,
 )
+from tests.typed import network
 
 
 def accumulators(kernel: Kernel, schedule: Schedule, target: Target) -> int:
@@ -268,3 +271,24 @@ def test_the_same_kernel_is_scheduled_the_same_way(kernel: KernelOf) -> None:
     """A choice depends on nothing but the kernel and the target."""
     first, second = (kernel(convolution, (64, 16, 16)) for _ in range(2))
     assert choose(first, AVX512) == choose(second, AVX512)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "int64", "uint64", "uint8"])
+def test_numbers_of_64_bits_have_half_of_the_lanes(
+    name: str, kernels_of: Callable[[ModuleOp], list[Kernel]]
+) -> None:
+    """Whether they are in memory, or only computed with; other types have all lanes."""
+    element = ELEMENTS[name]
+
+    def doubled(b: Builder, x: Tensor) -> Tensor:
+        at = b.loops_of(x.shape)
+        return b.map(at, x[at] * 2)
+
+    def converted(b: Builder, x: Tensor) -> Tensor:
+        at = b.loops_of(x.shape)
+        return b.map(at, cast(cast(x[at], element), f32))
+
+    lanes = AVX512.lanes // 2 if "64" in name else AVX512.lanes
+    for kind, write in ((element, doubled), (f32, converted)):
+        (kernel,) = kernels_of(network([((4, 64), kind)], write))
+        assert choose(kernel, AVX512).vector == lanes

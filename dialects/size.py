@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import ceil, floor, isinf
-from typing import Self
+from typing import NoReturn, Self
 
 from ncc.dialects.size_form import ZERO, Extremum, Form, Symbol, least
 
@@ -33,9 +33,6 @@ class Size(int):
     """An integer that depends on the shapes of the inputs."""
 
     form: Form
-
-    __array_ufunc__ = None
-    """An array of numpy cannot compute with sizes: it would take the number for the hint."""
 
     @staticmethod
     def of(form: Form) -> int:
@@ -50,6 +47,9 @@ class Size(int):
     def symbol(name: str, hint: int, least: int = 1, most: int | None = None) -> int:
         """An extent of an input."""
         return Size.of(Form.atom(Symbol(name, hint, least, most)))
+
+    def __array_ufunc__(self, *_: object, **__: object) -> NoReturn:
+        raise NeedsNumbers("numpy computes with numbers, and its inputs decide this one")
 
     def __add__(self, other: int) -> int:
         if not isinstance(other, int):

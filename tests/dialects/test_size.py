@@ -6,11 +6,13 @@ import copy
 import pickle
 from math import inf
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from ncc.dialects.size import (
     Assumption,
+    NeedsNumbers,
     Size,
     are_equal,
     assuming,
@@ -153,3 +155,10 @@ def test_what_a_comparison_assumes_decides_it(expression: str, at: dict[str, int
         answers = (size > 7, size <= 3, is_equal(size, 5))
     if all(one.holds(one.form.value(at)) for one in assumed):
         assert answers == (value > 7, value <= 3, value == 5)
+
+
+def test_numpy_needs_numbers() -> None:
+    """It would take the number for the hint."""
+    for compute in (lambda: np.float32(2) * H, lambda: H + np.ones(3), lambda: np.maximum(H, 3)):
+        with pytest.raises(NeedsNumbers, match="numpy"):
+            compute()

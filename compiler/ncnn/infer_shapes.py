@@ -105,10 +105,11 @@ def infer_shapes(
         least = 0 if name in emptied else 1
         blob = network.inputs[name].owner
         is_blob = isinstance(blob, InputOp) and not blob.TYPED
-        if (is_blob and not 1 <= len(shape) <= MAX_RANK) or any(
-            extent is not None and extent < least for extent in shape
-        ):
-            raise InputError(f"the shape of input {name!r} cannot be {shown(shape)}", name)
+        said = f"the shape of input {name!r} cannot be {shown(shape)}"
+        if is_blob and not 1 <= len(shape) <= MAX_RANK:
+            raise InputError(said, name, f"1 to {MAX_RANK} extents", str(len(shape)))
+        if any(extent is not None and extent < least for extent in shape):
+            raise InputError(said, name)
     elements = input_types(module, types)
     refused = _Inference(asked, elements, growing).run(network)
     if refused:

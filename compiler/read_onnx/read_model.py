@@ -13,7 +13,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc.dialects.onnx  # fills the table of operators
-from ncc.compiler.diagnostics import ModelError, Problem, Unsupported
+from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.read_onnx.build_module import build
 from ncc.compiler.read_onnx.initializers import Initializers
 from ncc.compiler.read_onnx.inline_functions import inlined
@@ -40,23 +40,23 @@ def read_model(path: str | os.PathLike[str], outputs: Sequence[str] | None = Non
     package()
     data = bytes_of(path)
     model = parsed(data, path)
-    _check_versions(model, path)
+    _check_versions(model)
     model = inlined(model)
     return build(model, path, Initializers(model.graph, path, data), outputs)
 
 
-def _check_versions(model: Any, path: str) -> None:
+def _check_versions(model: Any) -> None:
     """Raise where the op set is older than those that are read, or newer than those known here."""
     newest = package().defs.onnx_opset_version()
     for imported in model.opset_import:
         if imported.domain not in ("", "ai.onnx"):
             continue
         if imported.version < OLDEST:
-            problem = (
-                f"the op set {imported.version} is too old: {OLDEST} is the oldest that is read"
+            raise Unsupported(
+                f"the op set {imported.version}",
+                nearest=f"{OLDEST}, the oldest that is read",
+                how="onnx.version_converter makes a newer one",
             )
-            how = "onnx.version_converter makes a newer one"
-            raise ModelError(Problem(problem, path=path, how=how))
         if imported.version > newest:
             raise Unsupported(
                 f"the op set {imported.version}",

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
 from ncc.dialects.casts import cast
-from ncc.dialects.element import is_integer
+from ncc.dialects.element import is_integer, is_unsigned
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, required, string
 from ncc.dialects.onnx.broadcast import broadcast, read
@@ -134,7 +134,10 @@ class BitShiftOp(BinaryOperator):
         return np.left_shift(x, y) if self.left else np.right_shift(x, y)
 
     def scalar(self, x: Scalar, y: Scalar) -> Scalar:
-        return shift_left(x, y) if self.left else shift_right(x, y)
+        if not self.left:
+            return shift_right(x, y)
+        moved = shift_left(x, y)
+        return moved if is_unsigned(x.type) else select(y < 0, 0, moved)
 
 
 @operator("Max", since=8, inputs=(1, None))

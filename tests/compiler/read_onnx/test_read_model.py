@@ -99,11 +99,11 @@ def test_a_missing_file(tmp_path: Path) -> None:
         read_model(tmp_path / "none.onnx")
 
 
-@pytest.mark.parametrize(("version", "error"), [(6, ModelError), (999, Unsupported)])
-def test_op_sets_that_are_not_read(tmp_path: Path, version: int, error: type[NccError]) -> None:
+@pytest.mark.parametrize("version", [6, 999])
+def test_op_sets_that_are_not_read(tmp_path: Path, version: int) -> None:
     """Neither older than 7, nor newer than the package knows."""
     made = model([node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"], opset=version)
-    with pytest.raises(error, match=f"the op set {version}"):
+    with pytest.raises(Unsupported, match=f"the op set {version}"):
         read_model(written(tmp_path, made))
 
 

@@ -140,7 +140,7 @@ class BitShiftOp(BinaryOperator):
         return moved if is_unsigned(x.type) else select(y < 0, 0, moved)
 
 
-@operator("Max", since=8, inputs=(1, None))
+@operator("Max", since=6, inputs=(1, None))
 class MaxOp(VariadicOperator):
     """The largest operand; NaN where one is."""
 
@@ -151,7 +151,7 @@ class MaxOp(VariadicOperator):
         return nan_maximum(x, y)
 
 
-@operator("Min", since=8, inputs=(1, None))
+@operator("Min", since=6, inputs=(1, None))
 class MinOp(VariadicOperator):
     """The smallest operand; NaN where one is."""
 
@@ -162,7 +162,7 @@ class MinOp(VariadicOperator):
         return nan_minimum(x, y)
 
 
-@operator("Sum", since=8, inputs=(1, None))
+@operator("Sum", since=6, inputs=(1, None))
 class SumOp(VariadicOperator):
     """The sum of all operands."""
 
@@ -173,7 +173,7 @@ class SumOp(VariadicOperator):
         return x + y
 
 
-@operator("Mean", since=8, inputs=(1, None))
+@operator("Mean", since=6, inputs=(1, None))
 class MeanOp(SumOp):
     """The mean of all operands."""
 

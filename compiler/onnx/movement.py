@@ -129,7 +129,7 @@ def gather(op: GatherOp, to: Conversion) -> SSAValue | None:
 @converts(PadOp, PadV2Op)
 def pad(op: PadOp | PadV2Op, to: Conversion) -> SSAValue | None:
     """Borders of the axes that ncnn pads, of one value."""
-    x, value = op.operands[0], op.value()
+    x, value = op.operands[0], op.filled_with()
     borders, extents = op.borders(shape(x)), shape(x)
     front = 1 if len(extents) > 1 and extents[0] == 1 and borders[0] == (0, 0) else 0
     around = borders[front:]

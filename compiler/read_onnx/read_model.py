@@ -13,7 +13,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc.dialects.onnx  # fills the table of operators
-from ncc.compiler.diagnostics import ModelError, Problem, Unsupported
+from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.read_onnx.build_module import build
 from ncc.compiler.read_onnx.initializers import Initializers
 from ncc.compiler.read_onnx.inline_functions import inlined
@@ -40,26 +40,34 @@ def read_model(path: str | os.PathLike[str], outputs: Sequence[str] | None = Non
     package()
     data = bytes_of(path)
     model = parsed(data, path)
-    _check_versions(model, path)
-    model = inlined(model)
+    model = inlined(_of_known_version(model))
     return build(model, path, Initializers(model.graph, path, data), outputs)
 
 
-def _check_versions(model: Any, path: str) -> None:
-    """Raise where the op set is older than those that are read, or newer than those known here."""
+def _of_known_version(model: Any) -> Any:
+    """The model in an op set that is read. Raises `Unsupported` where the package knows none."""
     newest = package().defs.onnx_opset_version()
     for imported in model.opset_import:
         if imported.domain not in ("", "ai.onnx"):
             continue
         if imported.version < OLDEST:
-            problem = (
-                f"the op set {imported.version} is too old: {OLDEST} is the oldest that is read"
-            )
-            how = "onnx.version_converter makes a newer one"
-            raise ModelError(Problem(problem, path=path, how=how))
+            model = _converted(model, imported.version)
         if imported.version > newest:
             raise Unsupported(
                 f"the op set {imported.version}",
                 nearest=f"{newest}, the newest that the package onnx knows",
                 how="pip install --upgrade onnx",
             )
+    return model
+
+
+def _converted(model: Any, version: int) -> Any:
+    """The model in the oldest op set that is read, as the package converts it."""
+    from onnx import version_converter
+
+    try:
+        return version_converter.convert_version(model, OLDEST)
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        what = f"the op set {version}, which onnx cannot convert to {OLDEST}: {reason}"
+        raise Unsupported(what, nearest=f"{OLDEST} and newer") from error

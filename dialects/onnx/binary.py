@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
 from ncc.dialects.casts import cast
-from ncc.dialects.element import is_integer
+from ncc.dialects.element import is_integer, is_unsigned
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, required, string
 from ncc.dialects.onnx.broadcast import broadcast, read
@@ -134,10 +134,13 @@ class BitShiftOp(BinaryOperator):
         return np.left_shift(x, y) if self.left else np.right_shift(x, y)
 
     def scalar(self, x: Scalar, y: Scalar) -> Scalar:
-        return shift_left(x, y) if self.left else shift_right(x, y)
+        if not self.left:
+            return shift_right(x, y)
+        moved = shift_left(x, y)
+        return moved if is_unsigned(x.type) else select(y < 0, 0, moved)
 
 
-@operator("Max", since=8, inputs=(1, None))
+@operator("Max", since=6, inputs=(1, None))
 class MaxOp(VariadicOperator):
     """The largest operand; NaN where one is."""
 
@@ -148,7 +151,7 @@ class MaxOp(VariadicOperator):
         return nan_maximum(x, y)
 
 
-@operator("Min", since=8, inputs=(1, None))
+@operator("Min", since=6, inputs=(1, None))
 class MinOp(VariadicOperator):
     """The smallest operand; NaN where one is."""
 
@@ -159,7 +162,7 @@ class MinOp(VariadicOperator):
         return nan_minimum(x, y)
 
 
-@operator("Sum", since=8, inputs=(1, None))
+@operator("Sum", since=6, inputs=(1, None))
 class SumOp(VariadicOperator):
     """The sum of all operands."""
 
@@ -170,7 +173,7 @@ class SumOp(VariadicOperator):
         return x + y
 
 
-@operator("Mean", since=8, inputs=(1, None))
+@operator("Mean", since=6, inputs=(1, None))
 class MeanOp(SumOp):
     """The mean of all operands."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import bf16, i64
 from xdsl.ir import Attribute
 
 from ncc.dialects.casts import cast
@@ -130,6 +130,8 @@ class RangeOp(Operator):
 
     def numbers(self) -> Array:
         """The numbers themselves."""
+        if self.element_at(0) == bf16:
+            raise NotYet("Range of bfloat16")
         start, limit, delta = (self.constant(k).reshape(()) for k in self.SETTLES)
         if delta == 0:
             raise LayerError("a delta of 0")

@@ -60,7 +60,7 @@ class _Pad(Operator):
             found.append(at)
         return found
 
-    def value(self) -> float | None:
+    def filled_with(self) -> float | None:
         """The value of what is added; None where only the run knows it."""
         raise NotImplementedError
 
@@ -78,12 +78,12 @@ class _Pad(Operator):
 
     def filling(self, x: Array, *others: Array) -> Any:
         """The value of what is added, as a scalar of numpy."""
-        return x.dtype.type(self.value() or 0)
+        return x.dtype.type(self.filled_with() or 0)
 
     def lower(self, b: Builder, x: Tensor, *others: Tensor | None) -> Tensor:
         if self.mode != "constant":
             return self._gathered(b, x)
-        borders, value = self.borders(x.shape), self.value()
+        borders, value = self.borders(x.shape), self.filled_with()
         low = [max(0, -before) for before, _ in borders]
         kept = [n + min(0, z) - c for n, c, (_, z) in zip(x.shape, low, borders, strict=True)]
         inside = b.slice(x, low, kept)
@@ -137,7 +137,7 @@ class PadOp(_Pad):
         pads = [int(n) for n in self.constant(1).reshape(-1)]
         return _paired(pads, len(x), axes_of(named, len(x)))
 
-    def value(self) -> float | None:
+    def filled_with(self) -> float | None:
         held = self.operand_at(2)
         if held is None:
             return 0
@@ -154,10 +154,10 @@ class PadV2Op(_Pad):
     """Pads and value are attributes."""
 
     pads = integers()
-    value_ = real(0.0)
+    value = real(0.0)
 
     def borders(self, x: Shape) -> list[tuple[int, int]]:
         return _paired(required(self.pads, "pads"), len(x), range(len(x)))
 
-    def value(self) -> float | None:
-        return self.value_
+    def filled_with(self) -> float | None:
+        return self.value

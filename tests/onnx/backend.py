@@ -212,16 +212,20 @@ def table(outcomes: Iterable[Outcome]) -> str:
     rows: dict[str, list[Outcome]] = {}
     for one in outcomes:
         rows.setdefault(one.operator, []).append(one)
-    lines = ["| operator | cases | right | refused | why |", "|---|---|---|---|---|"]
+    head = "| operator | cases | right | refused | other | why it is refused |"
+    lines = [head, "|---|---|---|---|---|---|"]
     total: Counter[str] = Counter()
     for operator, found in sorted(rows.items()):
         counts = Counter(one.kind for one in found)
         total.update(counts)
         why = Counter(_reason(one.why) for one in found if one.kind == "refused")
         told = "; ".join(f"{count}: {reason}" for reason, count in why.most_common(3))
-        right, refused = counts["right"], counts["refused"] or ""
-        lines.append(f"| {operator} | {len(found)} | {right} | {refused} | {told} |")
-    counted = f"{sum(total.values())} cases: {total['right']} right, {total['refused']} refused"
+        numbers = [counts["right"], counts["refused"] or "", counts["WRONG"] or ""]
+        lines.append(f"| {operator} | {len(found)} | {' | '.join(map(str, numbers))} | {told} |")
+    counted = (
+        f"{sum(total.values())} cases: {total['right']} right, {total['refused']} refused, "
+        f"{total['WRONG']} other"
+    )
     return f"{counted}.\n\n" + "\n".join(lines) + "\n"
 
 
@@ -263,7 +267,7 @@ HEADER = """# ONNX operators
 
 Made by `python -m tests.onnx.backend --all --table docs/onnx.md`: the node cases of the `onnx`
 package's backend tests, each compiled at -O0 and at -O2. A case is right within its own tolerances
-at both; it is refused where ncc says by name what it cannot do.
+at both; it is refused where ncc says by name what it cannot do; any other outcome is "other".
 
 """
 

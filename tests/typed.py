@@ -115,14 +115,14 @@ EVERY = [
         name,
         level,
         target,
-        marks=() if name in USUAL and which == k % len(WAYS) else pytest.mark.slow,
+        marks=() if name in USUAL and which == k % len(WAYS) else pytest.mark.sweep,
         id=f"{name}-O{level}-{target}",
     )
     for k, name in enumerate(ELEMENTS)
     for which, (level, target) in enumerate(WAYS)
 ]
 every_type = pytest.mark.parametrize(("name", "level", "target"), EVERY)
-"""A type of each kind in one way; if slow tests are wanted, all of them in all."""
+"""A type of each kind in one way; in a sweep, all of them in all."""
 
 COUNT = 37
 """Numbers of a sample: two vectors and more, and some left."""

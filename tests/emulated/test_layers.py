@@ -45,7 +45,7 @@ def by_emulator(folder: Path, target: str) -> Callable[[Sequence[Case]], dict[st
     return run
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.parametrize("target", CPUS)
 @pytest.mark.parametrize("part", range(4))
 def test_recordings(

@@ -26,7 +26,7 @@ TYPES = list(ELEMENTS.values())
 CLOSE = {"float16": 2e-2, "float32": 1e-2, "float64": 1e-9}
 """Of the largest result; bfloat16 is among float32 here."""
 
-SEEDS = [pytest.param(seed, marks=pytest.mark.slow if seed > 5 else ()) for seed in range(60)]
+SEEDS = [pytest.param(seed, marks=pytest.mark.sweep if seed > 5 else ()) for seed in range(60)]
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The backend tests of the `onnx` package: a sample, and behind `slow` all of them."""
+"""The backend tests of the `onnx` package: a sample, and behind `sweep` all of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_sample(name: str) -> None:
     assert found.kind == "right", found
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["node", "simple", "pytorch-converted", "pytorch-operator"])
 def test_every_case(kind: str) -> None:
     """Every case is right, or refused by name."""

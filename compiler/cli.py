@@ -51,7 +51,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="ncc")
+@click.version_option(package_name="ncnn-compiler")
 def ncc() -> None:
     """A compiler for ncnn networks.
 

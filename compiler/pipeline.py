@@ -50,6 +50,7 @@ from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.shapes import OpenShape
 from ncc.dialects.size import assuming
 from ncc.runtime.errors import InputError
+from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.paths import path_of
 
 AnyPath: TypeAlias = "str | PathLike[str]"
@@ -210,8 +211,9 @@ class Compilation:
             settle(module, self.values)
             self._infer(module, shapes)
         if options.opt_level >= 1:
-            with self.changing(module, "convert onnx to ncnn"):
-                convert_to_ncnn(module)
+            if is_onnx(self.param):
+                with self.changing(module, "convert onnx to ncnn"):
+                    convert_to_ncnn(module)
             with self.changing(module, "canonicalize"):
                 canonicalize(module, exact=options.opt_level == 1)
         if options.opt_level >= 2:

@@ -33,6 +33,7 @@ from ncc.dialects.onnx.operator import ConstantOp
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.file_kinds import is_onnx
+from ncc.runtime.paths import path_of
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
@@ -145,6 +146,7 @@ def summary_of(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None = No
 
     Raises ModelError where the file is at fault, InputError for a name that is no input.
     """
+    param = path_of(param, "the .param")
     if is_onnx(param):
         return _of_onnx(param, input_shapes)
     found = read(param, random_weights=0, opaque=True)

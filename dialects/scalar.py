@@ -487,9 +487,7 @@ def number_of_size(size: int, type: Attribute = f32) -> Scalar:
     if not isinstance(size, Size):
         return constant(size, type)
     value = Apply(index, SizeOp, (), (("size", SizeAttr(size)),))
-    if type == index:
-        return value
-    return number_of_index(value, type)
+    return value if type == index else number_of_index(value, type)
 
 
 def over_size(value: float, size: int) -> Operand:

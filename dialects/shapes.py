@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ncc.dialects.size import hint
 from ncc.runtime.extents import OPEN, Range
 
 Shape: TypeAlias = tuple[int, ...]
@@ -20,4 +19,5 @@ DYNAMIC = OPEN
 
 def shown(shape: OpenShape) -> str:
     """A shape for messages: `3x224x224`, or `?x6` if an extent is not known."""
-    return "x".join("?" if n is None or hint(n) < 0 else str(n) for n in shape) or "a scalar"
+    # int: a size is the number for its hint, so that nothing is assumed of it.
+    return "x".join("?" if n is None or int(n) < 0 else str(n) for n in shape) or "a scalar"

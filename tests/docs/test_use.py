@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import ncc
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
 from tests.c_programs import CXX, done, needs_cc, run
+from tests.onnx.models import model, written
 
 PAGE = (Path(__file__).parents[2] / "docs" / "use.md").read_text()
 
@@ -29,7 +31,9 @@ InnerProduct fc 1 1 2 out0 0=10 1=1 2=80
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with net.ncnn.param and weights of ones, to be in."""
+    """A folder with net.onnx, net.ncnn.param and weights of ones, to be in."""
+    node = onnx.helper.make_node("Relu", ["in0"], ["out0"])
+    written(tmp_path, model([node], {"in0": (1, 3, 8, 8)}, ["out0"]))
     (tmp_path / "net.ncnn.param").write_text(NETWORK)
     # 216 + 8 and 80 + 10 numbers, the filters behind a tag each.
     sizes = 0, 216 + 8, 0, 80 + 10
@@ -63,7 +67,7 @@ def block(language: str) -> str:
 @needs_cc
 def test_its_programs_in_c_run(folder: Path) -> None:
     """A library of the .ncc, compiled and linked by the page's own line."""
-    (compiling,) = re.findall(r"^ncc (compile .*?)\s*#", PAGE, re.MULTILINE)
+    (compiling,) = re.findall(r"^ncc (compile .*-o net\.ncc)\s*#", PAGE, re.MULTILINE)
     (making,) = re.findall(r"^ncc (compile .*--emit=lib.*)$", PAGE, re.MULTILINE)
     (linking,) = re.findall(r"^cc .*$", PAGE, re.MULTILINE)
     assert cli.run(compiling.split()) == exit_codes.OK

@@ -6,6 +6,7 @@ import struct
 from dataclasses import replace
 
 from ncc.compiler.library.layout import HEAD_BYTES, TABLE, Layout, head, head_page
+from ncc.runtime.artifact import FIRST_BUFFER
 from tests.c_programs import Library, Loaded
 from tests.compiler.library.small_networks import Compiled, compiled
 
@@ -14,7 +15,7 @@ def test_parts_of_the_memory() -> None:
     """All parts are there, one behind the other, each in lines of its own."""
     layout = Layout(compiled("caches").artifact)
     inputs, outputs = len(layout.artifact.inputs), len(layout.artifact.outputs)
-    assert layout.counters == 1 and layout.slots == 3 + inputs + 1 + outputs
+    assert layout.counters == 1 and layout.slots == FIRST_BUFFER + inputs + 1 + outputs
     assert TABLE + 8 * layout.slots <= layout.counters_at
     assert layout.counters_at + 8 <= layout.state_at
     assert layout.state_at + 128 + 64 * 2 <= layout.arena_at(2)

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import f16, f32
 from ncc.compiler.loops.kernel.kernel import Bf16Split, Kernel, KSplit
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum, to_index
+from ncc.dialects.size import Size
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import row_sums, work
 from tests.compiler.loops.conftest import Kernels
@@ -100,6 +101,7 @@ def test_every_field_is_in_the_signature(kernels: Kernels) -> None:
             *(replace(bf16_split, **{name: held}) for name, held in halves.items()),
         ],
         "lanes": [(0, 1), (1, 0)],
+        "body_sizes": [(Size.symbol("h", 224),)],
         "k_split": [None, KSplit(1, 1, 2), KSplit(0, 0, 2), KSplit(0, 1, 4)],
     }
     assert set(changes) == {field.name for field in fields(Kernel)}

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ncc.compiler.commands.arguments import all_of, chosen, progress, signature
-from ncc.runtime.artifact import Artifact
 from ncc.runtime.draft import place_of
 from ncc.runtime.file_kinds import is_compiled
 
 if TYPE_CHECKING:
     from ncc.compiler.stopwatch import Stopwatch
+    from ncc.runtime.artifact import Artifact
 
 EMBEDDED, IN_A_FILE = "embedded", "file"
 
@@ -83,6 +83,8 @@ def compiled(
     param: str, bin: str | None, draft: Path, options: Mapping[str, Any], stopwatch: Stopwatch
 ) -> Artifact:
     """The compiled model in a file, or of a network, which is compiled into the draft."""
+    from ncc.runtime.artifact import Artifact
+
     if is_compiled(param):
         if bin is not None or chosen(_SETTLED):
             raise click.UsageError(f"{param} is compiled: all other choices are settled")

@@ -24,7 +24,7 @@ from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.emit.position import kernel_reaches, kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.own_sizes import OwnSizes, has_sizes
+from ncc.compiler.loops.kernel.own_sizes import owned
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
 from ncc.compiler.loops.launch.entry import write_loops, write_run
@@ -210,7 +210,7 @@ class _Family:
     @cached_property
     def unit(self) -> Unit:
         """The kernel for all of them, once all have been taken in."""
-        kernel, schedule = OwnSizes().of((self.kernel, self.schedule))
+        kernel, schedule, _ = owned(self.kernel, self.schedule)
         text = f"{kernel.signature_text} {stable_text(schedule)}"
         name = f"{_kind(kernel)}_{digest(text)[:12]}"
 
@@ -358,7 +358,7 @@ class _NetworkWriter:
         if self.sharing:
             schedule = with_lane_parted(hinted, schedule)
         schedule = for_any_size(kernel, schedule)
-        outermost = None if has_sizes(kernel) else free_outermost(kernel, schedule)
+        outermost = None if kernel.is_open else free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:
             extents[outermost] = 1
@@ -409,9 +409,7 @@ class _NetworkWriter:
             reached = zip(kernel_reaches(generic_op), elements, strict=True)
             reaches = [count * dtype.itemsize for count, dtype in reached]
             chunks = chunk_count(generic_op, due.made_by.schedule)
-            own = OwnSizes()
-            own.of((generic_op, due.made_by.schedule))
-            sizes = tuple(own.values)
+            *_, sizes = owned(generic_op, due.made_by.schedule)
         elif due.fills is not None:
             reaches, chunks, numbers = [due.fills.reach], due.fills.chunks, due.fills.numbers
         arguments = tuple(map(self._argument, due.subviews, unit.types, reaches))

@@ -68,7 +68,7 @@ def signature_text(call: Call) -> str:
     op = _code(call)
     outer: list[SSAValue] = list(call.function.body.block.args)
     positions = [outer.index(value) for value in op.inputs]
-    strides, named = OwnSizes().of((_strides(call), _named(op)))
+    strides, named, _ = _owned(call, op)
     kept = [subview is not None for subview in call.scratch]
     properties = {name: value for name, value in op.properties.items() if name != "steps"}
     if named:
@@ -83,17 +83,20 @@ def signature_text(call: Call) -> str:
 
 def sizes(call: Call) -> tuple[int, ...]:
     """The values of the kernel's own sizes: first of strides, then those that its body names."""
+    *_, values = _owned(call, _code(call))
+    return values
+
+
+def _owned(
+    call: Call, op: CodeOp
+) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...], tuple[int, ...]]:
+    """The strides of the memory of a call and the numbers that its code names, by the kernel's own
+    sizes, and the values of these.
+    """
     own = OwnSizes()
-    own.of((_strides(call), _named(_code(call))))
-    return tuple(own.values)
-
-
-def _strides(call: Call) -> tuple[tuple[int, ...], ...]:
-    return tuple(subview.strides for subview in call.subviews)
-
-
-def _named(op: CodeOp) -> tuple[int, ...]:
-    return tuple(inner.size.data for inner in _size_ops(op))
+    strides = tuple(subview.strides for subview in call.subviews)
+    named = tuple(inner.size.data for inner in _size_ops(op))
+    return own.of(strides), own.of(named), tuple(own.values)
 
 
 def _size_ops(op: CodeOp) -> list[SizeOp]:
@@ -103,15 +106,14 @@ def _size_ops(op: CodeOp) -> list[SizeOp]:
 def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
     """The region of the call's `rt.code` as a kernel; the region is cloned."""
     op = _code(call).clone()
-    own = OwnSizes()
-    strides, named = own.of((_strides(call), _named(op)))
+    strides, named, sizes = _owned(call, op)
     body = op.body.block
     named_by = dict(zip(_size_ops(op), named, strict=True))
     widen(body, target)
     arguments = list(body.args)
     iteration = None if op.iterations is None else arguments.pop()
     step = None if op.steps is None else arguments.pop()
-    builder, values, places = _entry(call, arguments, strides, len(own.values))
+    builder, values, places = _entry(call, arguments, strides, len(sizes))
     for argument, value in zip(arguments, values, strict=True):
         told = places.get(value, ())
         if is_open(*told):

@@ -23,6 +23,7 @@ from ncc.compiler.linalg.analysis.attributes import Matrix
 from ncc.compiler.loops.kernel.stable_text import stable_text
 from ncc.dialects.operation import operands_of, ops_of
 from ncc.dialects.rt import SizeOp
+from ncc.dialects.size import is_open
 
 LINE = 16
 """Elements of a cache line."""
@@ -188,6 +189,20 @@ class Kernel:
         first = (self.initial,) if isinstance(self.initial, Stage) else ()
         last = () if self.bf16_split is None else (self.bf16_split.stage,)
         return (*first, self.anchor, *self.epilogue, *last)
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether the run tells it some numbers."""
+        bf16_split = self.bf16_split
+        distances = () if bf16_split is None else (bf16_split.distance, bf16_split.back)
+        return is_open(
+            *self.extents,
+            *self.body_sizes,
+            *distances,
+            *(elements for _, _, elements in self.valid_extents),
+            *(n for a in self.accesses() for n in (a.offset, *a.coefficients, a.table_reach)),
+            *(stride for held in self.captured.values() for stride in held.strides),
+        )
 
     @property
     def unpaired(self) -> int | None:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from xdsl.ir import Attribute, Block, SSAValue
 
+from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.dialects.size import Size, hint
 
 T = TypeVar("T")
@@ -58,16 +59,19 @@ def changed(value: T, change: Callable[[Size], int]) -> T:
     return found  # type: ignore[no-any-return]
 
 
-def has_sizes(value: object) -> bool:
-    """Whether a kernel, or a part of one, names a size."""
-    found = OwnSizes()
-    found.of(value)
-    return bool(found.values)
+def owned(kernel: Kernel, schedule: T) -> tuple[Kernel, T, tuple[Size, ...]]:
+    """A kernel and its schedule with the kernel's own sizes, and the values of these."""
+    own = OwnSizes()
+    if kernel.is_open:
+        kernel, schedule = own.of((kernel, schedule))
+    return kernel, schedule, tuple(own.values)
 
 
-def own_sizes(*values: object) -> int:
-    """How many sizes of its own a kernel with its schedule has, after `OwnSizes.of`."""
+def own_sizes(kernel: Kernel, schedule: object) -> int:
+    """How many sizes of its own a kernel with its schedule has, after `owned`."""
+    if not kernel.is_open:
+        return 0
     found = OwnSizes()
-    found.of(values)
+    found.of((kernel, schedule))
     symbols = {symbol.name for size in found.values for symbol in size.form.symbols}
     return len(symbols)

@@ -21,6 +21,8 @@ short loop, makes a schedule that fits one size only.
 
 def for_the_hint(kernel: Kernel) -> Kernel:
     """The kernel with numbers in place of sizes, for whoever chooses a schedule."""
+    if not kernel.is_open:
+        return kernel
     extents = tuple(max(hint(n), LONG) if is_open(n) else n for n in kernel.extents)
     return replace(changed(kernel, hint), extents=extents)
 
@@ -30,6 +32,8 @@ def for_any_size(kernel: Kernel, schedule: Schedule) -> Schedule:
 
     Raises `Unsupported` for a strategy whose loops have no end that the run tells.
     """
+    if not kernel.is_open:
+        return schedule
     open_arguments = {a.argument for a in kernel.accesses() if is_open(*a.coefficients)}
     if schedule.strategy in CLOSED and (open_arguments or is_open(*kernel.extents)):
         raise Unsupported(

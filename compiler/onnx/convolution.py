@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -67,15 +67,25 @@ def window_params(windows: Sequence[Window], *, dilated: bool) -> dict[str, Para
     return params
 
 
+def filters_of(op: ConvOp | ConvTransposeOp) -> tuple[WeightAttr, WeightAttr | None] | None:
+    """The filters and the bias of a convolution of one image, where layers have its rank and both
+    are constants.
+    """
+    x, filters, *more = op.operands
+    w, bias = weight_of(filters), weight_of(more[0]) if more else None
+    if w is None or (bias is None and more) or shape(x)[0] != 1 or len(shape(x)) - 2 not in AXES:
+        return None
+    return w, bias
+
+
 @converts(ConvOp)
 def convolution(op: ConvOp, to: Conversion) -> SSAValue | None:
     """A convolution of one image with filters that are constants."""
-    x, w = op.operands[0], weight_of(op.operands[1])
-    bias = weight_of(op.operands[2]) if len(op.operands) > 2 else None
-    rank = len(shape(x)) - 2
-    known = w is not None and (bias is not None) == (len(op.operands) > 2)
-    if not known or w is None or shape(x)[0] != 1 or rank not in AXES:
+    constants = filters_of(op)
+    if constants is None:
         return None
+    x, (w, bias) = op.operands[0], constants
+    rank = len(shape(x)) - 2
     params = window_params(op.windows(shape(x), w.shape), dilated=True)
     params |= {
         "num_output": w.shape[0],
@@ -93,17 +103,24 @@ def convolution(op: ConvOp, to: Conversion) -> SSAValue | None:
     return to.layer(layers[rank], [to.blob(x)], params, weights)
 
 
-@converts(MaxPoolOp)
-def max_pool(op: MaxPoolOp, to: Conversion) -> SSAValue | None:
-    """The maxima of windows without holes, which end inside of image and padding."""
+def pooled(
+    op: MaxPoolOp | AveragePoolOp, to: Conversion, params: Mapping[str, ParamValue]
+) -> SSAValue | None:
+    """The pools of one image, by windows without holes, which end inside of image and padding."""
     x = op.operands[0]
     windows = op.windows(shape(x))
     dense = all(w.dilation == 1 for w in windows)
     inside = op.counts(shape(x)) == tuple(w.count for w in windows)
     if shape(x)[0] != 1 or len(windows) not in POOLS or not dense or not inside:
         return None
-    params = window_params(windows, dilated=False) | {"pooling_type": 0, "pad_mode": 1}
-    return to.layer(POOLS[len(windows)], [to.blob(x)], params)
+    where = window_params(windows, dilated=False)
+    return to.layer(POOLS[len(windows)], [to.blob(x)], {**where, "pad_mode": 1, **params})
+
+
+@converts(MaxPoolOp)
+def max_pool(op: MaxPoolOp, to: Conversion) -> SSAValue | None:
+    """The maxima of windows."""
+    return pooled(op, to, {"pooling_type": 0})
 
 
 @converts(GlobalAveragePoolOp)
@@ -118,27 +135,19 @@ def global_average(op: GlobalAveragePoolOp, to: Conversion) -> SSAValue | None:
 
 @converts(AveragePoolOp)
 def average_pool(op: AveragePoolOp, to: Conversion) -> SSAValue | None:
-    """The means of windows without holes, which end inside of image and padding."""
-    x = op.operands[0]
-    windows = op.windows(shape(x))
-    dense = all(w.dilation == 1 for w in windows)
-    inside = op.counts(shape(x)) == tuple(w.count for w in windows)
-    if shape(x)[0] != 1 or len(windows) not in POOLS or not dense or not inside:
-        return None
-    params = window_params(windows, dilated=False)
-    params |= {"pooling_type": 1, "pad_mode": 1, "avgpool_count_include_pad": op.count_include_pad}
-    return to.layer(POOLS[len(windows)], [to.blob(x)], params)
+    """The means of windows."""
+    padding: dict[str, ParamValue] = {"avgpool_count_include_pad": op.count_include_pad}
+    return pooled(op, to, {"pooling_type": 1, **padding})
 
 
 @converts(ConvTransposeOp)
 def transposed(op: ConvTransposeOp, to: Conversion) -> SSAValue | None:
     """A transposed convolution of one image, with filters that are constants."""
-    x, w = op.operands[0], weight_of(op.operands[1])
-    bias = weight_of(op.operands[2]) if len(op.operands) > 2 else None
-    rank = len(shape(x)) - 2
-    known = w is not None and (bias is not None) == (len(op.operands) > 2)
-    if not known or w is None or shape(x)[0] != 1 or rank not in AXES:
+    constants = filters_of(op)
+    if constants is None:
         return None
+    x, (w, bias) = op.operands[0], constants
+    rank = len(shape(x)) - 2
     windows = op.windows(shape(x), w.shape)
     if any(min(a.low, a.high) < 0 for a in windows):
         return None

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.ncnn.movement.movement import permuted
 from ncc.dialects.onnx.attribute import integer, integers, required, string, tensor
 from ncc.dialects.onnx.operator import (
     Array,
@@ -164,9 +165,7 @@ class TransposeOp(Operator):
         return x.transpose(self.order(x.ndim))
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
-        order = self.order(x.rank)
-        loops = b.loops_of([x.shape[axis] for axis in order])
-        return b.map(loops, x[[loops[order.index(axis)] for axis in range(x.rank)]])
+        return permuted(b, x, self.order(x.rank))
 
 
 @operator("Concat", since=4, inputs=(1, None))

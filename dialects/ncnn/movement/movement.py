@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ncc.dialects.ncnn.axes import EXTENT_NAMES, resolve_axes, resolve_axis
@@ -123,6 +125,12 @@ PERMUTATIONS = {
 """By rank and order_type: the input's axis that becomes the result's w, then its h, ..."""
 
 
+def permuted(b: Builder, x: Tensor, order: Sequence[int]) -> Tensor:
+    """x with its axes in another order. order: the axis of x for each axis of the result."""
+    at = b.loops_of([x.shape[axis] for axis in order])
+    return b.map(at, x[[at[order.index(axis)] for axis in range(x.rank)]])
+
+
 @layer("Permute")
 class PermuteOp(MovingLayer):
     """The axes in another order; rank 1 has only one."""
@@ -152,8 +160,7 @@ class PermuteOp(MovingLayer):
         order = self.order(x.rank)
         if order == tuple(range(x.rank)):
             return x
-        at = b.loops_of([x.shape[axis] for axis in order])
-        return b.map(at, x[[at[order.index(axis)] for axis in range(x.rank)]])
+        return permuted(b, x, order)
 
 
 @layer("Flip")

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from math import ceil, floor, isinf
 from typing import NoReturn, Self
 
-from ncc.dialects.size_form import ZERO, Extremum, Form, Symbol, least
+from ncc.dialects.size_form import ZERO, Extremum, Form, Symbol, is_at_least, least
 
 
 class Size(int):
@@ -179,14 +179,9 @@ def _extremum(name: str, values: tuple[int, ...]) -> int:
     kept: list[Form] = []
     for place, form in enumerate(forms):
         others = [*kept, *forms[place + 1 :]]
-        if not any(_never_below(other.plus(form, -1), sign) for other in others):
+        if not any(is_at_least(ZERO.plus(other.plus(form, -1), sign), 0) for other in others):
             kept.append(form)
     return Size.of(kept[0] if len(kept) == 1 else Form.atom(Extremum(name, tuple(kept))))
-
-
-def _never_below(difference: Form, sign: int) -> bool:
-    low = least(difference if sign > 0 else ZERO.plus(difference, -1))
-    return low is not None and low >= 0
 
 
 # --- what is assumed ------------------------------------------------------------------------------
@@ -261,12 +256,10 @@ def _is_below(a: float, b: float) -> bool:
     if _is_guessing.get():
         return hint(a) < hint(b)
     difference = form_of(b).plus(form_of(a), -1)
-    low = least(difference)
-    if low is not None and low > 0:
+    if is_at_least(difference, 1):
         return True
     back = ZERO.plus(difference, -1)
-    low = least(back)
-    if low is not None and low >= 0:
+    if is_at_least(back, 0):
         return False
     found = difference.hint > 0
     _assume(difference.plus(Form.number(1), -1) if found else back, ">=")
@@ -285,8 +278,7 @@ def is_never_below(a: int, b: int) -> bool:
     """Whether a >= b for all inputs, as far as that can be proved."""
     if not is_open(a, b):
         return a >= b
-    low = least(form_of(a).plus(form_of(b), -1))
-    return low is not None and low >= 0
+    return is_at_least(form_of(a).plus(form_of(b), -1), 0)
 
 
 def are_equal(one: Sequence[int], other: Sequence[int]) -> bool:
@@ -306,10 +298,8 @@ def is_equal(a: int, b: int) -> bool:
     difference = form_of(a).plus(form_of(b), -1)
     if difference.constant is not None:
         return difference.constant == 0
-    for one in (difference, ZERO.plus(difference, -1)):
-        low = least(one)
-        if low is not None and low > 0:
-            return False
+    if any(is_at_least(one, 1) for one in (difference, ZERO.plus(difference, -1))):
+        return False
     found = difference.hint == 0
     _assume(difference, "==" if found else "!=")
     return found

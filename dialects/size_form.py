@@ -288,6 +288,12 @@ def least(form: Form) -> Fraction | None:
     return max(found, default=None)
 
 
+def is_at_least(form: Form, number: int) -> bool:
+    """Whether the form is never below a number, as far as that can be proved."""
+    low = least(form)
+    return low is not None and low >= number
+
+
 def _raised(bound: Fraction, form: Form) -> Fraction:
     """The least value of the form that is not below a bound: its terms have a common divisor."""
     constant = sum(factor for monomial, factor in form.terms if not monomial)
@@ -367,7 +373,7 @@ def _least_of(atom: Atom) -> Fraction | None:
         case Quotient():
             low, divisor = least(atom.dividend), atom.divisor.constant
             if divisor is None:
-                is_positive = _is_above(low, -1) and _is_above(least(atom.divisor), 0)
+                is_positive = is_at_least(atom.dividend, 0) and is_at_least(atom.divisor, 1)
                 return Fraction(0) if is_positive else None
             return None if low is None else Fraction(low.numerator // (low.denominator * divisor))
         case Extremum():
@@ -376,10 +382,6 @@ def _least_of(atom: Atom) -> Fraction | None:
             if atom.name == "max":
                 return max(known, default=None)
             return min(known) if len(known) == len(lows) else None
-
-
-def _is_above(low: Fraction | None, number: int) -> bool:
-    return low is not None and low > number
 
 
 def _room_of(atom: Atom) -> Fraction | None:

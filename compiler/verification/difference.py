@@ -138,17 +138,21 @@ def difference(found: Array, wanted: Array) -> float:
     """
     if found.shape != wanted.shape:
         return inf
-    if not wanted.size:
-        return 0.0
-    odd = ~(np.isfinite(found) & np.isfinite(wanted))
-    if not np.array_equal(found[odd], wanted[odd], equal_nan=True):
-        return inf
-    ours, theirs = (flushed(array[~odd].astype(np.float64)) for array in (found, wanted))
-    largest = float(np.abs(theirs).max(initial=0.0))
-    distances = np.abs(ours - theirs)
-    apart = float(distances.max(initial=0.0))
+    ours, theirs = found.reshape(-1), wanted.reshape(-1)
+    apart = largest = 0.0
+    differing = 0
+    for start in range(0, wanted.size, _AT_ONCE):
+        pair = [array[start : start + _AT_ONCE].astype(np.float64) for array in (ours, theirs)]
+        odd = ~(np.isfinite(pair[0]) & np.isfinite(pair[1]))
+        if not np.array_equal(pair[0][odd], pair[1][odd], equal_nan=True):
+            return inf
+        one, other = (flushed(array[~odd]) for array in pair)
+        distances = np.abs(one - other)
+        apart = max(apart, float(distances.max(initial=0.0)))
+        largest = max(largest, float(np.abs(other).max(initial=0.0)))
+        differing += np.count_nonzero(distances)
     if found.dtype == wanted.dtype == np.int8:
-        few = np.count_nonzero(distances) <= max(1, found.size * OFF)
+        few = differing <= max(1, found.size * OFF)
         apart = max(apart - 1, 0.0) if few else apart
     return apart / largest if largest else apart
 

@@ -27,6 +27,16 @@ def test_the_difference_is_a_part_of_the_largest_value() -> None:
     assert difference(array(0.25), array(0)) == 0.25
 
 
+def test_large_blobs_are_compared_to_their_end() -> None:
+    wanted = np.zeros((3, 1 << 20), np.float32)
+    wanted[0, 0] = 4
+    found = wanted.copy()
+    found[2, -1] = 1
+    assert difference(found, wanted) == 0.25
+    found[2, -1] = np.nan
+    assert difference(found, wanted) == np.inf
+
+
 def test_denormal_numbers_are_zeros() -> None:
     """As they are where networks run: nothing but these is no other result than nothing."""
     least = float(np.finfo(np.float32).smallest_normal)

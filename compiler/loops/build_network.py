@@ -170,18 +170,18 @@ def build(
     plan: Plan,
     target: Target,
     inputs: int,
-    stamped: bool = False,
+    timestamps: bool = False,
     schedules: Mapping[str, str] = MappingProxyType({}),
     threads: int = 1,
 ) -> NetworkLoops:
     """The kernels of a plan, each once, and the entry point that calls them.
 
-    stamped: whether the entry point notes when each step is done, in a buffer behind those of the
-    outputs. schedules: texts of schedules by the signatures of the kernels that shall have them;
-    one that a kernel cannot have counts for nothing. threads: how many will share the work.
+    timestamps: whether the entry point notes when each step is done, in a buffer behind those of
+    the outputs. schedules: texts of schedules by the signatures of the kernels that shall have
+    them; one that a kernel cannot have counts for nothing. threads: how many will share the work.
     """
     loops = _NetworkWriter(plan, target, inputs, schedules, threads).write()
-    if not stamped:
+    if not timestamps:
         return loops
     behind = FIRST_BUFFER + inputs + len(plan.outputs)
     return replace(loops, timestamps=Timestamps(behind))

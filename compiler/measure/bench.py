@@ -172,26 +172,26 @@ def bench(
     )
     rounds = rounds_of(rounds)
     model = settled(compile_with(param, bin, options))
-    stamped = settled(compile_with(param, bin, replace(options, timestamps=True)))
-    stamped = Model(sharing_weights(stamped.artifact, [model]))
+    timestamped = settled(compile_with(param, bin, replace(options, timestamps=True)))
+    timestamped = Model(sharing_weights(timestamped.artifact, [model]))
     inputs = all_feeds(model.inputs, feeds, seed, value_range)
-    work = stamped.artifact.info["work"]
+    work = timestamped.artifact.info["work"]
     of_bytes = any(step["byte_flops"] for step in work)
     meter = RooflineMeter(options.target, model.num_threads, of_bytes)
 
     samples: list[float] = []
-    steps = [TimestampedRun.of(stamped, inputs)]
+    steps = [TimestampedRun.of(timestamped, inputs)]
     for _ in range(rounds):
         meter.sample()
         samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
-        steps += [TimestampedRun.of(stamped, inputs) for _ in range(2)]
+        steps += [TimestampedRun.of(timestamped, inputs) for _ in range(2)]
     network = read_network(param, bin, random_weights=random_weights).module
     unroll_batches(network, options.input_shapes)
     infer_shapes(network, options.input_shapes, options.input_types)
     convert_to_ncnn(network)
     roofline = meter.roofline()
     weights = sum(step["weight_bytes"] for step in work)
-    footprint = weights + stamped.artifact.arena_bytes
+    footprint = weights + timestamped.artifact.arena_bytes
     return Benchmark(
         os.path.basename(os.fspath(param)),
         options.target.name,
@@ -200,7 +200,7 @@ def bench(
         multiply_adds(network),
         roofline,
         footprint,
-        tuple(_costs(stamped, steps, roofline, footprint)),
+        tuple(_costs(timestamped, steps, roofline, footprint)),
         inputs,
         tuple(binding.name for binding in model.outputs),
     )

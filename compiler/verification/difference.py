@@ -150,7 +150,7 @@ def difference(found: Array, wanted: Array) -> float:
         distances = np.abs(one - other)
         apart = max(apart, float(distances.max(initial=0.0)))
         largest = max(largest, float(np.abs(other).max(initial=0.0)))
-        differing += np.count_nonzero(distances)
+        differing += int(np.count_nonzero(distances))
     if found.dtype == wanted.dtype == np.int8:
         few = differing <= max(1, found.size * OFF)
         apart = max(apart - 1, 0.0) if few else apart

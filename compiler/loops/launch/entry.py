@@ -173,7 +173,7 @@ class _Entry:
         self.known: dict[Argument, SSAValue] = {}
         self.chunks = 0
         self.timestamps = timestamps
-        self.stamped = 0
+        self.noted = 0
 
     def written(self) -> func.FuncOp:
         """The whole of the script, for threads that are not too late for its numbers."""
@@ -195,7 +195,7 @@ class _Entry:
         if self.timestamps is not None:
             self._take(None, 1, [])  # whoever comes first notes the start
         for step in self.script:
-            self.stamped += not isinstance(step, Barrier)
+            self.noted += not isinstance(step, Barrier)
             if isinstance(step, Barrier):
                 self._barrier()
             elif isinstance(step, Launch):
@@ -264,7 +264,7 @@ class _Entry:
         self, kernel: str | None, chunks: int, arguments: Sequence[SSAValue], at_once: int = 1
     ) -> None:
         """Call the kernel on chunks as long as there are some to be taken."""
-        stamp = None if self.timestamps is None else (self.timestamps.buffer, self.stamped)
+        stamp = None if self.timestamps is None else (self.timestamps.buffer, self.noted)
         thread = (self.buffers, self.thread, self.threads, self.before)
         counted, told = -(-chunks // at_once), list[SSAValue]()
         if Number(chunks).is_told:

@@ -28,6 +28,7 @@ def test_the_difference_is_a_part_of_the_largest_value() -> None:
 
 
 def test_large_blobs_are_compared_to_their_end() -> None:
+    """The last of three million elements counts as the first does."""
     wanted = np.zeros((3, 1 << 20), np.float32)
     wanted[0, 0] = 4
     found = wanted.copy()

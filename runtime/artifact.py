@@ -43,14 +43,11 @@ PathLike: TypeAlias = "str | os.PathLike[str]"
 
 SIZES = "sizes.json"
 FORMAT = "ncc"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 # The buffers of a run, by number: state of the threads, arena, weights, numbers that depend on the
 # shapes of the inputs, then inputs, then outputs.
 STATE_BUFFER, ARENA_BUFFER, WEIGHTS_BUFFER, NUMBERS_BUFFER, FIRST_BUFFER = range(5)
-
-# The word of the numbers (int64) behind the one in which compiled code notes which run it is.
-FIRST_NUMBER = 1
 
 # Of buffers, and of every value in the arena and the weights: a cache line, an AVX-512 register.
 ALIGNMENT = 64

@@ -78,7 +78,10 @@ class Model:
         self._fed = [(binding, np.dtype(binding.dtype)) for binding in self.inputs]
         self._counters = counters(self.inputs)
         self._places = Places(
-            self._weights.ctypes.data, len(self.inputs) + bool(self._counters), len(self.outputs)
+            self._weights.ctypes.data,
+            len(self.inputs) + bool(self._counters),
+            len(self.outputs),
+            0 if artifact.sizes is None else len(artifact.sizes.numbers),
         )
         self._fixed = None
         if artifact.sizes is None:
@@ -169,9 +172,9 @@ class Model:
         counted: dict[int, int] = {}
         arrays = [_checked(feeds, binding, dtype, counted) for binding, dtype in self._fed]
         sized = self._fixed or self._sized_of(arrays)
-        context = self._take(sized)
-        table = context.table(sized)
-        buffers = table.buffers
+        context = self._take()
+        context.prepare(sized)
+        buffers = context.buffers
         for slot, array in enumerate(arrays, FIRST_BUFFER):
             buffers[slot] = address_of(array)
         if self._counters:
@@ -180,7 +183,7 @@ class Model:
         results = {}
         for (slot, name, memory), shape in zip(context.results, sized.outputs, strict=True):
             results[name], buffers[slot] = memory.make(counted, shape)
-        context.run(table)
+        context.run()
         self._give_back(context)
         for binding in self._dynamic:
             results[binding.name] = _found_rows(results[binding.name], binding)
@@ -198,14 +201,14 @@ class Model:
             "for this shape as well"
         )
 
-    def _take(self, sized: Sized) -> Context:
+    def _take(self) -> Context:
         """A free context; a new one if there is none."""
         while not self._closed:
             try:
                 context = self._free.pop()
             except IndexError:
                 return Context(self._code, self.num_threads, self._places, self.outputs)
-            if context.has_room(sized):
+            if not context.is_lost:
                 return context
             context.team.dissolve()
         raise NccError("the model is closed")

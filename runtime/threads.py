@@ -21,10 +21,10 @@ from ncc.runtime.errors import NccError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 
-# Where the maker of a pool writes the number of its threads (int64), and the size of a pool; all
-# else in it, and in the state of runs, is zero at first and belongs to the compiled code.
-POOL_BYTES = 128
-POOL_THREADS = 16
+# Where the maker of a pool writes how many threads, buffers and numbers there are (int64). All else
+# in it, and in the state of runs, is zero at first and belongs to the compiled code: the version of
+# the message of a launch, the message itself, and a copy of it for each worker.
+POOL_THREADS, POOL_BUFFERS, POOL_NUMBERS, POOL_VERSION, MESSAGE = 16, 24, 32, 64, 128
 
 _RUN_ALONE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _LAUNCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -34,7 +34,12 @@ _STOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 def state_bytes(threads: int) -> int:
     """The size of the state of runs: counters, and a cache line for the share of each thread."""
-    return 128 + 64 * threads
+    return 64 + 64 * threads
+
+
+def pool_bytes(threads: int, buffers: int, numbers: int) -> int:
+    """The size of a pool for runs with so many buffers, and numbers that depend on shapes."""
+    return MESSAGE + threads * (-(-8 * (1 + buffers + numbers) // 64) * 64)
 
 
 _forks = 0
@@ -51,14 +56,17 @@ os.register_at_fork(after_in_child=_count_fork)
 class Team:
     """Runs `code` on a fixed number of threads, one run at a time.
 
-    run(buffers): one run; `buffers` is the address of the array of buffer pointers.
-    A run does not wait for workers that come late, which then look at the array and at the state
-    that it names: `kept` are the objects that own both, of all runs.
+    run(array): one run; `array` is the address of an array of so many pointers to buffers. numbers:
+    how many the run tells that depend on shapes.
+    A run does not wait for workers that come late, which then look at its state: `kept` is what
+    owns the states of all runs.
     A team of one starts no thread. Workers end with `dissolve`, when the team is forgotten, or
     when the interpreter exits, whichever comes first; code and `kept` stay until they have.
     """
 
-    def __init__(self, code: MachineCode, threads: int, kept: object) -> None:
+    def __init__(
+        self, code: MachineCode, threads: int, kept: object, buffers: int, numbers: int = 0
+    ) -> None:
         self.threads = threads
         self.run: Callable[[int], None]
         self._code, self._kept = code, kept
@@ -67,8 +75,9 @@ class Team:
         if threads == 1:
             self.run = _RUN_ALONE(code.address("ncc_run_alone"))
             return
-        pool = Memory(POOL_BYTES)
-        ctypes.c_int64.from_address(pool.address + POOL_THREADS).value = threads
+        pool = Memory(pool_bytes(threads, buffers, numbers))
+        counts = (ctypes.c_int64 * 3).from_address(pool.address + POOL_THREADS)
+        counts[:] = [threads, buffers, numbers]
         workers = [
             threading.Thread(
                 target=_work, args=(code, pool, kept, tid), name=f"ncc-{tid}", daemon=True

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ncc.compiler.library.make import write_library
-from ncc.compiler.library.signature import Argument, Signature
+from ncc.compiler.library.signature import INFER_SHAPES, Argument, Signature
 from ncc.runtime.artifact import Artifact
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
@@ -47,7 +47,8 @@ _MAIN = """
 #include <sys/mman.h>
 #include "%(net)s.h"
 
-/* THREADS RUNS INPUTS OUTPUTS [WEIGHTS]: counters and inputs from one file, outputs to another. */
+/* THREADS RUNS INPUTS OUTPUTS [WEIGHTS]: what a call tells and inputs from one file, outputs to
+   another. */
 static void *some(size_t bytes) { void *p = malloc(bytes + 1); if (!p) exit(90); return p; }
 static void get(FILE *file, void *to, size_t bytes) {
   if (fread(to, 1, bytes, file) != bytes) exit(91);
@@ -87,6 +88,14 @@ def main_text(signature: Signature) -> str:
     """A program that runs any network."""
     allocate, store = [], []
     buffers = (*signature.inputs, *signature.outputs)
+    names = ["net"]
+    if signature.is_open:
+        net = signature.name
+        allocate.append(f"  {net}_sizes told, *sizes = &told;\n  get(file, sizes, sizeof told);")
+        names.append("sizes")
+    if INFER_SHAPES in signature.functions:
+        allocate.append(f"  {net}_shapes inferred, *shapes = &inferred;")
+        allocate.append(f"  if ({net}_infer_shapes(sizes, shapes)) return 98;")
     for counter in signature.counters:
         allocate.append(f"  int64_t {counter};\n  get(file, &{counter}, 8);")
     for one in signature.inputs:
@@ -99,13 +108,13 @@ def main_text(signature: Signature) -> str:
             store += [f"  put(file, {one.name}->row, {row} * (size_t){one.name}->rows);"]
         else:
             store.append(f"  put(file, {one.name}, {one.name}_bytes);")
-    names = [one.name for one in signature.inputs] + signature.counters
+    names += [one.name for one in signature.inputs] + signature.counters
     names += [one.name for one in signature.outputs]
     return _MAIN % {
         "net": signature.name,
         "NET": signature.upper,
         "allocate": "\n".join(allocate),
-        "arguments": ", ".join(["net", *names]),
+        "arguments": ", ".join(names),
         "store": "\n".join(store),
         "free": "\n".join(f"  free({one.name});" for one in buffers),
     }
@@ -119,19 +128,23 @@ def _buffer(signature: Signature, one: Argument) -> str:
     elements = f"{signature.upper}_{one.name.upper()}_ELEMENTS"
     if one.counter:
         elements += f"({one.counter})"
+    if one.binding.is_open:
+        elements += "(sizes)" if one.binding in signature.artifact.inputs else "(shapes)"
     size = f"  size_t {one.name}_bytes = {elements} * sizeof({one.type});"
     return f"{size}\n  {one.type} *{one.name} = some({one.name}_bytes);"
 
 
 def inputs_of(signature: Signature, feeds: Arrays) -> bytes:
-    """Counters and arrays, as the program reads them."""
+    """Open extents, counters and arrays, as the program reads them."""
     counted: dict[int, int] = {}
+    names = [one.binding.name for one in signature.inputs]
+    told = [feeds[names[one.input]].shape[one.axis] for one in signature.open_extents]
     for one in signature.inputs:
         if one.counter:
             found = one.binding.count(feeds[one.binding.name].shape)
             assert found is not None
             counted[one.binding.counter] = found
-    head = np.array([counted[n] for n in range(len(counted))], np.int64)
+    head = np.array([*told, *(counted[n] for n in range(len(counted)))], np.int64)
     return head.tobytes() + b"".join(feeds[one.binding.name].tobytes() for one in signature.inputs)
 
 
@@ -236,17 +249,24 @@ def program(
 
 
 _POINTER, _INT = ctypes.c_void_p, ctypes.c_int
-_DECLARED: Mapping[str, tuple[Any, ...]] = {
+_DECLARED: dict[str, tuple[Any, ...]] = {
     "supported": (_INT,),
     "create": (_POINTER, _POINTER, _INT),
     "destroy": (None, _POINTER),
     "check": (_INT, _POINTER, _INT),
     "bytes": (ctypes.c_size_t, _INT),
+    "infer_shapes": (_INT, _POINTER, _POINTER),
     "init": (_POINTER, _POINTER, _POINTER, _INT),
     "work": (_INT, _POINTER, _INT),
     "quit": (None, _POINTER),
 }
 """What each function returns and takes, as headers declare it; `run` is another one in each."""
+
+_OF_OPEN_SIZES: dict[str, tuple[Any, ...]] = {
+    "bytes": (ctypes.c_size_t, _INT, _POINTER),
+    "init": (_POINTER, _POINTER, ctypes.c_size_t, _POINTER, _INT),
+}
+"""Other ones, where a call tells sizes."""
 
 
 class Loaded:
@@ -267,5 +287,6 @@ class Loaded:
         if function == "run":
             found.restype = _INT
             return found(*(_POINTER(a) if isinstance(a, int) else a for a in arguments))
-        found.restype, *found.argtypes = _DECLARED[function]
+        declared = _DECLARED | (_OF_OPEN_SIZES if self.info["sizes"] else {})
+        found.restype, *found.argtypes = declared[function]
         return found(*arguments)

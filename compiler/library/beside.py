@@ -59,7 +59,7 @@ def cpp_header(signature: Signature) -> str:
 def _buffers(signature: Signature) -> Iterator[str]:
     """The types of arrays for inputs and outputs whose size is known."""
     for one in (*signature.inputs, *signature.outputs):
-        if not one.counter and not one.binding.dynamic:
+        if not (one.counter or one.binding.dynamic or one.binding.is_open):
             elements = f"{signature.upper}_{one.name.upper()}_ELEMENTS"
             yield f"using {signature.name}_{one.name} = std::array<{one.type}, {elements}>;"
 
@@ -91,6 +91,7 @@ def info(signature: Signature, suffix: str, version: str) -> Mapping[str, Any]:
         "threads": artifact.threads,
         "inputs": [_told(one) for one in signature.inputs],
         "counters": signature.counters,
+        "sizes": [one.name for one in signature.open_extents],
         "outputs": [_told(one) for one in signature.outputs],
     }
 
@@ -101,7 +102,9 @@ def info_text(signature: Signature, suffix: str, version: str) -> bytes:
 
 
 def _told(one: Argument) -> Mapping[str, Any]:
-    """An input or output. shape: the most rows of a dynamic output, and of what grows its first."""
+    """An input or output. shape: the most rows of a dynamic output, of what grows its first, and -1
+    for an extent that is open.
+    """
     binding = one.binding
     told: dict[str, Any] = {
         "blob": binding.name,

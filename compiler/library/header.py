@@ -14,7 +14,7 @@ from hashlib import sha256
 from string import Template
 
 from ncc.compiler.library.layout import HEAD_BYTES, Layout
-from ncc.compiler.library.signature import FUNCTIONS, Argument, Signature
+from ncc.compiler.library.signature import INFER_SHAPES, Argument, Signature
 from ncc.runtime.artifact import ALIGNMENT, DYNAMIC_HEADER, as_bytes
 
 _DIGITS = 8
@@ -27,8 +27,7 @@ _COMMENT = re.compile(r"^/\* (.*?) \*/$", re.MULTILINE | re.DOTALL)
 _DECLARATIONS = """$sizes
 #define ${NET}_MOST_THREADS $most_threads
 #define ${NET}_WEIGHTS_BYTES $weights_bytes /* of a file of weights */
-#define ${NET}_BYTES(threads) ($thread_bytes * (size_t)(threads) + $bytes)
-#define ${NET}_ALIGNMENT $alignment /* of memory and weights */
+${bytes_macro}#define ${NET}_ALIGNMENT $alignment /* of memory and weights */
 
 /* A network that can run: its memory and its threads, for one run at a time. Several of them share
    code and weights, and run at once. A process makes its own ones after a fork. */
@@ -45,7 +44,7 @@ $net *${net}_create(const void *weights, int threads);
 /* Ends the threads and gives back the memory. No run may be under way. */
 void ${net}_destroy($net *net);
 
-/* One run. It allocates nothing. Inputs and outputs are the caller's; no two of them overlap.
+${infer_function}/* One run. $allocates Inputs and outputs are the caller's; no two of them overlap.
    0, or EBUSY while another run of the same network is under way$run_error. */
 int ${net}_run($run);
 
@@ -53,13 +52,11 @@ int ${net}_run($run);
    that this code cannot read. (errno is not set.) */
 int ${net}_check(const void *weights, int threads);
 
-/* ${NET}_BYTES(threads), or 0 for a wrong number of threads. */
-size_t ${net}_bytes(int threads);
-
-/* The same without the C library: a network in memory of the caller's, of ${NET}_BYTES(threads)
+$bytes_function
+/* The same without the C library: a network in memory of the caller's, of $bytes_wanted
    bytes and aligned. NULL if the memory is not aligned, or if ${net}_check finds an error. Ask
    ${net}_supported first$tiles. */
-$net *${net}_init(void *memory, const void *weights, int threads);
+$net *${net}_init(void *memory, ${bytes_argument}const void *weights, int threads);
 
 /* The work of thread 1, 2, ... of ${net}_init, which are the caller's: it returns after
    ${net}_quit, or at once with EINVAL for any other number. Free the memory when all of them have
@@ -71,6 +68,31 @@ void ${net}_quit($net *net);
    that look for them in a shared object. */
 extern const char ${net}_info[];
 """
+
+_BYTES_MACRO = """#define ${NET}_BYTES(threads) ($thread_bytes * (size_t)(threads) + $bytes)
+"""
+
+_BYTES = """/* ${NET}_BYTES(threads), or 0 for a wrong number of threads. */
+size_t ${net}_bytes(int threads);
+"""
+
+_BYTES_OF_SIZES = """\
+/* The bytes that ${net}_init needs for runs with these sizes, and without sizes (NULL) for none;
+   0 for a wrong number of threads, or for sizes that the code is not for. */
+size_t ${net}_bytes(int threads, const ${net}_sizes *sizes);
+"""
+
+_INFER = """\
+/* The shapes of outputs for these sizes: 0, or ERANGE for sizes that the code is not for. */
+int ${net}_infer_shapes(const ${net}_sizes *sizes, ${net}_shapes *shapes);
+
+"""
+
+_RUNS_OPEN = (
+    "It allocates nothing, but for a larger arena if sizes need one: then it returns ENOMEM where "
+    "the system has no memory, or a network of ${net}_init has not enough. Sizes that the code is "
+    "not for are ERANGE."
+)
 
 _HEADER = """/* $title */
 #ifndef ${NET}_H
@@ -118,16 +140,28 @@ class Header:
         given = "NULL for those of the library, or" if self.embedded else "they are"
         counters = ", or EINVAL for a negative number" if signature.counters else ""
         needs_tiles = "amx_tile" in artifact.features
+        is_open = signature.is_open
+        names = {"NET": signature.upper, "net": net}
+        sizes = {
+            "bytes": layout.size(0),
+            "thread_bytes": layout.size(1) - layout.size(0),
+        }
+        parts = {
+            "bytes_macro": "" if is_open else _BYTES_MACRO,
+            "bytes_function": _BYTES_OF_SIZES if is_open else _BYTES,
+            "bytes_wanted": "so many" if is_open else "${NET}_BYTES(threads)",
+            "bytes_argument": "size_t bytes, " if is_open else "",
+            "infer_function": _INFER if INFER_SHAPES in signature.functions else "",
+            "allocates": _RUNS_OPEN if is_open else "It allocates nothing.",
+        }
         text = Template(_DECLARATIONS).substitute(
-            NET=signature.upper,
-            net=net,
+            {name: Template(part).substitute(names, **sizes) for name, part in parts.items()},
+            **names,
             sizes="\n".join(self._sizes()),
             most_threads=artifact.threads,
             weights_bytes=HEAD_BYTES + len(as_bytes(artifact.weights)),
-            bytes=layout.size(0),
-            thread_bytes=layout.size(1) - layout.size(0),
             alignment=ALIGNMENT,
-            structs="\n".join(["", *self._structs()]),
+            structs="\n".join(["", *self._size_structs(), *self._structs()]),
             weights_are=f"{given} {own} by the caller as long as the network.",
             run=", ".join(self._run()),
             run_error=counters,
@@ -143,7 +177,9 @@ class Header:
     @property
     def symbols(self) -> Mapping[str, str]:
         """The names of functions in objects."""
-        return {one: f"{self.signature.name}_{one}{self.suffix}" for one in FUNCTIONS}
+        return {
+            one: f"{self.signature.name}_{one}{self.suffix}" for one in self.signature.functions
+        }
 
     @property
     def text(self) -> str:
@@ -162,8 +198,27 @@ class Header:
         signature = self.signature
         for one in (*signature.inputs, *signature.outputs):
             grown = f"({one.counter})" if one.counter else ""
+            if one.binding.is_open:
+                grown = "(sizes)" if one.binding in signature.artifact.inputs else "(shapes)"
             name = f"{signature.upper}_{one.name.upper()}_ELEMENTS"
             yield f"#define {name}{grown} {one.elements} /* {one.binding.extents} */"
+
+    def _size_structs(self) -> Iterator[str]:
+        """The types of what a call tells, and of what follows from it."""
+        signature, net = self.signature, self.signature.name
+        if signature.is_open:
+            yield "\n/* The extents that a call tells, and what each may be. */"
+            yield "typedef struct {"
+            for one in signature.open_extents:
+                yield f"  int64_t {one.name}; /* {one.least} to {one.most} */"
+            yield f"}} {net}_sizes;\n"
+        if INFER_SHAPES in signature.functions:
+            yield "\n/* The shapes of outputs that follow from them. */"
+            yield "typedef struct {"
+            for output in signature.outputs:
+                if output.binding.is_open:
+                    yield f"  int64_t {output.name}[{len(output.binding.shape)}];"
+            yield f"}} {net}_shapes;\n"
 
     def _structs(self) -> Iterator[str]:
         """The types of outputs with as many rows as a run finds."""
@@ -182,6 +237,8 @@ class Header:
     def _run(self) -> Iterator[str]:
         """The arguments of a run."""
         yield f"{self.signature.name} *net"
+        if self.signature.is_open:
+            yield f"const {self.signature.name}_sizes *sizes"
         yield from (f"const {one.type} *{one.name}" for one in self.signature.inputs)
         yield from (f"int64_t {counter}" for counter in self.signature.counters)
         for one in self.signature.outputs:

@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from string import Template
 
 from ncc.compiler.library.api import with_symbols
-from ncc.compiler.library.layout import STARTED, THREADS
+from ncc.compiler.library.error_numbers import ENOMEM
+from ncc.compiler.library.layout import GROW, ROOM, STARTED, TABLE, THREADS
+from ncc.runtime.artifact import ARENA_BUFFER
 
 HUGE_PAGE = 2 << 20
 _MADV_HUGEPAGE = 14
@@ -29,9 +31,9 @@ declare void @free(ptr) nonlazybind
 declare i32 @madvise(ptr, i64, i32) nonlazybind
 declare i32 @pthread_create(ptr, ptr, ptr, ptr) nonlazybind
 declare i32 @pthread_join(i64, ptr) nonlazybind
-declare i64 @api.bytes(i32)
+declare i64 @api.bytes(i32$sizes_type)
 declare i32 @api.check(ptr, i32)
-declare ptr @api.init(ptr, ptr, i32)
+declare ptr @api.init(ptr$room_type, ptr, i32)
 declare i32 @api.supported()
 declare i32 @api.work(ptr, i32)
 declare void @api.quit(ptr)
@@ -55,23 +57,19 @@ define internal ptr @record(ptr %net, i32 %number) nounwind {
   ret ptr %record
 }
 
-; Memory for a network with so many threads; null if there is none.
-define internal ptr @memory(i32 %threads) nounwind {
+; Memory of so many bytes, in huge pages where these pay; null if there is none.
+define internal ptr @taken(i64 %bytes) nounwind {
   %memory.at = alloca ptr, align 8
-  %bytes = call i64 @api.bytes(i32 %threads)
-  %wide = zext i32 %threads to i64
-  %records = mul i64 %wide, $record_bytes
-  %all = add i64 %bytes, %records
-  %is.large = icmp uge i64 %all, $huge_page
+  %is.large = icmp uge i64 %bytes, $huge_page
   %alignment = select i1 %is.large, i64 $huge_page, i64 64
-  %error = call i32 @posix_memalign(ptr %memory.at, i64 %alignment, i64 %all)
+  %error = call i32 @posix_memalign(ptr %memory.at, i64 %alignment, i64 %bytes)
   %failed = icmp ne i32 %error, 0
   br i1 %failed, label %no, label %taken
 taken:
   %memory = load ptr, ptr %memory.at, align 8
   br i1 %is.large, label %advise, label %yes
 advise:
-  %ignored = call i32 @madvise(ptr %memory, i64 %all, i32 $hugepage)
+  %ignored = call i32 @madvise(ptr %memory, i64 %bytes, i32 $hugepage)
   br label %yes
 yes:
   ret ptr %memory
@@ -96,6 +94,7 @@ join:
   %next = add i32 %n, 1
   br label %look
 done:
+$free
   call void @free(ptr %net)
   ret void
 }
@@ -110,12 +109,16 @@ check:
   %wrong = icmp ne i32 %error, 0
   br i1 %wrong, label %no, label %take
 take:
-  %memory = call ptr @memory(i32 %threads)
+  %bytes = call i64 @api.bytes(i32 %threads$no_sizes)
+  %wide = zext i32 %threads to i64
+  %records = mul i64 %wide, $record_bytes
+  %all = add i64 %bytes, %records
+  %memory = call ptr @taken(i64 %all)
   %none = icmp eq ptr %memory, null
   br i1 %none, label %no, label %init
 init:
-  %net = call ptr @api.init(ptr %memory, ptr %weights, i32 %threads)
-  %bytes = call i64 @api.bytes(i32 %threads)
+  %net = call ptr @api.init(ptr %memory$room, ptr %weights, i32 %threads)
+$grows
   %first = getelementptr i8, ptr %net, i64 %bytes
   %first.at = getelementptr i8, ptr %net, i64 $started
   store ptr %first, ptr %first.at, align 8
@@ -160,13 +163,62 @@ done:
 """
 
 
-def host_text(symbols: Mapping[str, str]) -> str:
-    """The functions that need the C library. symbols: the names in objects of all functions."""
+_FREE_ARENA = """
+  %arena.at = getelementptr i8, ptr %net, i64 $arena
+  %arena = load ptr, ptr %arena.at, align 8
+  call void @free(ptr %arena)"""
+
+_GROWS = """
+  %arena.at = getelementptr i8, ptr %net, i64 $arena
+  store ptr null, ptr %arena.at, align 8
+  %grow.at = getelementptr i8, ptr %net, i64 $grow
+  store ptr @grow, ptr %grow.at, align 8"""
+
+_GROW = """
+; An arena of so many bytes in place of the one before; 0, or ENOMEM.
+define internal i32 @grow(ptr %net, i64 %bytes) nounwind {
+  %arena.at = getelementptr i8, ptr %net, i64 $arena
+  %room.at = getelementptr i8, ptr %net, i64 $room
+  %before = load ptr, ptr %arena.at, align 8
+  call void @free(ptr %before)
+  store i64 0, ptr %room.at, align 8
+  %found = call ptr @taken(i64 %bytes)
+  store ptr %found, ptr %arena.at, align 8
+  %none = icmp eq ptr %found, null
+  br i1 %none, label %no, label %yes
+yes:
+  store i64 %bytes, ptr %room.at, align 8
+  ret i32 0
+no:
+  ret i32 $ENOMEM
+}
+"""
+
+_OPEN = {
+    "sizes_type": ", ptr",
+    "room_type": ", i64",
+    "no_sizes": ", ptr null",
+    "room": ", i64 %bytes",
+}
+"""Where a call decides the size of the arena: more arguments of functions."""
+
+
+def host_text(symbols: Mapping[str, str], is_open: bool) -> str:
+    """The functions that need the C library. symbols: the names in objects of all functions.
+
+    is_open: whether a call decides the size of the arena, which is memory of its own then.
+    """
+    places = {"arena": TABLE + 8 * ARENA_BUFFER, "grow": GROW, "room": ROOM, "ENOMEM": ENOMEM}
+    own = (_FREE_ARENA, _GROWS, _GROW) if is_open else ("", "", "")
+    free, grows, grow = (Template(text).substitute(places) for text in own)
     text = Template(_TEXT).substitute(
         started=STARTED,
         threads=THREADS,
         huge_page=HUGE_PAGE,
         hugepage=_MADV_HUGEPAGE,
         record_bytes=_RECORD_BYTES,
+        free=free,
+        grows=grows,
+        **(_OPEN if is_open else dict.fromkeys(_OPEN, "")),
     )
-    return with_symbols(text, symbols)
+    return with_symbols(text + grow, symbols)

@@ -1,11 +1,14 @@
 """The memory of a network that runs, and the head of its weights.
 
 Memory, aligned to 64:
-    +0      pool (ncc.compiler.llvm.threads)
-    +128    i32 busy: whether a run is under way
-    +136    i64 threads
-    +144    ptr to the threads that `create` has started
-    +192    table of buffers, then counters, state of the threads, arena
+    +0      i32 busy: whether a run is under way
+    +8      i64 threads
+    +16     ptr to the threads that `create` has started
+    +24     i64 the bytes of the arena, if the shapes of a call decide how many it needs
+    +32     ptr to the function that finds a larger one, if there is one
+    +40     i64 whether extents and numbers are those of a call
+    +64     table of buffers, then counters, extents and numbers of the last call, state and pool of
+            the threads, arena
 
 Weights, aligned to 64: a head of one page, then the weights. The head tells the weights of one
 network from those of others, and from those that other code reads in another order.
@@ -22,9 +25,10 @@ from hashlib import sha256
 
 from ncc.compiler.library.elf import up
 from ncc.runtime.artifact import ALIGNMENT, FIRST_BUFFER, Artifact, as_bytes, counters
-from ncc.runtime.threads import POOL_BYTES, state_bytes
+from ncc.runtime.extents import OPEN
+from ncc.runtime.threads import pool_bytes, state_bytes
 
-BUSY, THREADS, STARTED, TABLE = POOL_BYTES, POOL_BYTES + 8, POOL_BYTES + 16, POOL_BYTES + 64
+BUSY, THREADS, STARTED, ROOM, GROW, IS_PLANNED, TABLE = 0, 8, 16, 24, 32, 40, 64
 
 HEAD_BYTES = 4096
 _HEAD = struct.Struct("<16s16sQ")
@@ -49,21 +53,45 @@ class Layout:
         return FIRST_BUFFER + inputs + bool(self.counters) + outputs
 
     @property
+    def numbers(self) -> int:
+        """The number of numbers that depend on the shapes of a call."""
+        return 0 if self.artifact.sizes is None else len(self.artifact.sizes.numbers)
+
+    @property
     def counters_at(self) -> int:
         """Where the counters begin."""
         return TABLE + up(8 * self.slots, ALIGNMENT)
 
     @property
+    def extents(self) -> int:
+        """The number of extents that a call tells."""
+        return sum(binding.shape.count(OPEN) for binding in self.artifact.inputs)
+
+    @property
+    def extents_at(self) -> int:
+        """Where the extents of the last call begin."""
+        return self.counters_at + up(8 * self.counters, ALIGNMENT)
+
+    @property
+    def numbers_at(self) -> int:
+        """Where the numbers of the last call begin."""
+        return self.extents_at + up(8 * self.extents, ALIGNMENT)
+
+    @property
     def state_at(self) -> int:
         """Where the state of the threads begins."""
-        return self.counters_at + up(8 * self.counters, ALIGNMENT)
+        return self.numbers_at + up(8 * self.numbers, ALIGNMENT)
+
+    def pool_at(self, threads: int) -> int:
+        """Where the pool begins."""
+        return self.state_at + state_bytes(threads)
 
     def arena_at(self, threads: int) -> int:
         """Where the arena begins."""
-        return self.state_at + state_bytes(threads)
+        return self.pool_at(threads) + pool_bytes(threads, self.slots, self.numbers)
 
     def size(self, threads: int) -> int:
-        """The size of all, a multiple of ALIGNMENT."""
+        """The size of all, a multiple of ALIGNMENT; without an arena whose size calls decide."""
         return self.arena_at(threads) + up(self.artifact.arena_bytes, ALIGNMENT)
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.library import elf, host, processor
 from ncc.compiler.library.api import WEIGHTS_SYMBOL, api_text
 from ncc.compiler.library.ar import archive
@@ -69,6 +70,12 @@ def library_files(
             f"a library has at most {MOST_EMBEDDED:,} bytes of weights, and these are "
             f"{len(weights):,}: --weights=file writes them into a file of their own"
         )
+    for binding in artifact.outputs:
+        if binding.dynamic and binding.is_open:
+            raise Unsupported(
+                f"a library whose output {binding.name!r} is open and has rows that a run finds",
+                how="give a number for each extent, like --shape data=3x224x224",
+            )
     signature = Signature(name, artifact)
     model = artifact.info.get("model", name)
     title = f"{model}, compiled by ncc {version} for {artifact.target}."
@@ -100,7 +107,7 @@ def _members(artifact: Artifact, header: Header, info: bytes) -> Mapping[str, li
     """What each member of the static library is made of."""
     kernels, symbols = [elf.read(image) for image in artifact.objects], header.symbols
     machine = MACHINES[kernels[0].machine]
-    api = api_text(artifact, header.embedded, symbols)
+    api = api_text(header.signature, header.embedded, symbols)
     network = [_compiled(api, machine), *kernels]
     told = Section(elf.RODATA, ALLOC, 8, [info + b"\0"])
     network.append(_data(kernels[0], told, f"{header.signature.name}_info"))
@@ -113,7 +120,7 @@ def _members(artifact: Artifact, header: Header, info: bytes) -> Mapping[str, li
         "processor": [
             _compiled(processor.processor_text(machine, artifact.features, symbols), machine)
         ],
-        "host": [_compiled(host.host_text(symbols), machine)],
+        "host": [_compiled(host.host_text(symbols, header.signature.is_open), machine)],
     }
 
 

@@ -10,28 +10,47 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
+from ncc.compiler.library.limits import limits
 from ncc.runtime.artifact import DTYPES, DYNAMIC_HEADER, Artifact, Binding, counters
 from ncc.runtime.errors import InputError
+from ncc.runtime.extents import OPEN
 
 FUNCTIONS = (
     "supported", "create", "destroy", "run", "check", "bytes", "init", "work", "quit",
 )  # fmt: skip
 """The functions of a library, without the name of the network in front."""
 
+INFER_SHAPES = "infer_shapes"
+"""Another function, if the shape of an output is open."""
+
 TYPES = {
     "float32": "float",
     "float16": "uint16_t",
+    "float64": "double",
     "int64": "int64_t",
     "int32": "int32_t",
+    "int16": "int16_t",
     "int8": "int8_t",
-    "uint8": "uint8_t",
+    "uint64": "uint64_t",
+    "uint32": "uint32_t",
     "uint16": "uint16_t",
+    "uint8": "uint8_t",
+    "bool": "uint8_t",
 }
-"""The types of elements; of float16 and bfloat16 the type of their bits."""
+"""The types of elements; of float16 and bfloat16 the type of their bits; of bool 0 and 1."""
 
 _TAKEN = {*FUNCTIONS, "info", "end", "net", "size_t", *TYPES.values()}
 """What other things are called: functions, arguments, types."""
+
+_TAKEN_BY_SIZES = {INFER_SHAPES, "sizes", "shapes"}
+"""The same where shapes are open."""
+
+_AXES = ("c", "d", "h", "w")
+"""What ncnn calls the last axes of a blob: the last one w, the one before it h; of three the first
+one c.
+"""
 
 _WORDS = set(
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await "
@@ -81,6 +100,24 @@ def distinct(names: Iterable[str], taken: Iterable[str]) -> list[str]:
     return found
 
 
+def axis_names(rank: int) -> Sequence[str]:
+    """What the axes of a blob are called: c, h, w; other numbers where there are more than four."""
+    if rank > len(_AXES):
+        return [str(axis) for axis in range(rank)]
+    return _AXES if rank == len(_AXES) else ("c", "h", "w")[-rank:]
+
+
+@dataclass(frozen=True)
+class OpenExtent:
+    """An extent that a call tells, in a field of `sizes`, and what it may be."""
+
+    name: str
+    input: int
+    axis: int
+    least: int
+    most: int
+
+
 @dataclass(frozen=True)
 class Argument:
     """An input or an output as an argument of the run."""
@@ -89,6 +126,8 @@ class Argument:
     binding: Binding
     counters: Sequence[str]
     """The names of all counters."""
+    extents: Sequence[str] = ()
+    """The extents that are open, in C, if there are some."""
 
     @property
     def type(self) -> str:
@@ -97,7 +136,10 @@ class Argument:
 
     @property
     def elements(self) -> str:
-        """The number of its elements: a number, or a product with what it has grown by."""
+        """The number of its elements: a number, or a product with what a call tells."""
+        if self.binding.is_open:
+            known = prod(extent for extent in self.binding.shape if extent != OPEN)
+            return f"({' * '.join([str(known), *(f'(size_t){one}' for one in self.extents)])})"
         count = (self.binding.nbytes - DYNAMIC_HEADER * self.binding.dynamic) // DTYPES[
             self.binding.dtype
         ]
@@ -127,27 +169,70 @@ class Signature:
         """The name in front of constants."""
         return self.name.upper()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether calls decide an extent."""
+        return self.artifact.sizes is not None
+
+    @property
+    def functions(self) -> Sequence[str]:
+        """The functions of the library, without the name of the network in front."""
+        is_open = any(binding.is_open for binding in self.artifact.outputs)
+        return (*FUNCTIONS, INFER_SHAPES) if is_open else FUNCTIONS
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        return _TAKEN | _TAKEN_BY_SIZES if self.is_open else _TAKEN
+
     @cached_property
     def _arguments(self) -> list[str]:
         bindings = (*self.artifact.inputs, *self.artifact.outputs)
-        return distinct([binding.name for binding in bindings], _TAKEN)
+        return distinct([binding.name for binding in bindings], self._taken)
+
+    @cached_property
+    def open_extents(self) -> list[OpenExtent]:
+        """The extents that a call tells, in order."""
+        if not self.is_open:
+            return []
+        places = limits(self.artifact)
+        axes = (axis_names(len(binding.shape)) for binding in self.artifact.inputs)
+        letters = dict(enumerate(axes))
+        names = [f"{self._arguments[place]}_{letters[place][axis]}" for place, axis in places]
+        pairs = zip(distinct(names, ()), places.items(), strict=True)
+        return [OpenExtent(name, *place, *bounds) for name, (place, bounds) in pairs]
 
     @cached_property
     def counters(self) -> list[str]:
         """The names of the arguments that say what inputs have grown by."""
         count = counters(self.artifact.inputs)
         names = ["grown"] if count == 1 else [f"grown{n}" for n in range(count)]
-        return distinct(names, {*_TAKEN, *self._arguments})
+        return distinct(names, {*self._taken, *self._arguments})
 
     @property
     def inputs(self) -> list[Argument]:
         """The inputs, in order."""
         pairs = zip(self._arguments, self.artifact.inputs, strict=False)
-        return [Argument(name, binding, self.counters) for name, binding in pairs]
+        return [
+            Argument(name, binding, self.counters, self._told(place))
+            for place, (name, binding) in enumerate(pairs)
+        ]
+
+    def _told(self, place: int) -> list[str]:
+        """The open extents of an input, as fields of what `sizes` points to."""
+        return [f"(sizes)->{one.name}" for one in self.open_extents if one.input == place]
 
     @property
     def outputs(self) -> list[Argument]:
         """The outputs, in order."""
         names = self._arguments[len(self.artifact.inputs) :]
         pairs = zip(names, self.artifact.outputs, strict=True)
-        return [Argument(name, binding, self.counters) for name, binding in pairs]
+        return [
+            Argument(name, binding, self.counters, _inferred(name, binding))
+            for name, binding in pairs
+        ]
+
+
+def _inferred(name: str, output: Binding) -> list[str]:
+    """The open extents of an output, as elements of a field of what `shapes` points to."""
+    axes = enumerate(output.shape)
+    return [f"(shapes)->{name}[{axis}]" for axis, extent in axes if extent == OPEN]

@@ -18,13 +18,15 @@ which one kind of processor spins, sleeps and counts time. The text here is the 
 Every thread takes denormal numbers for zeros while it is inside `run`, and has its own mode after
 it.
 
-Numbers (buffers[3]), if the network has numbers that depend on the shapes of its inputs:
-    i64 +0 before, of the run that they are for; the rest is only read (ncc.compiler.loops.launch)
 State (buffers[0]), aligned to 64; its maker fills it with zeros, once:
-    i64 +0 before, of the run    i64 +64 done, i32 +72 sleepers
-    i64 +128 + 64 tid: the word of a thread's share, up to which it is taken
-Pool, 128 bytes aligned to 64; its maker (ncc.runtime.threads) fills it with zeros, but `threads`:
-    i64 +0 launches, i32 +8 sleepers, i32 +12 stop, i64 +16 threads, ptr +24 buffers
+    i64 +0 done, i32 +8 sleepers
+    i64 +64 + 64 tid: the word of a thread's share, up to which it is taken
+Pool, aligned to 64; its maker (ncc.runtime.threads) fills it with zeros, but the three counts:
+    i64 +0 launches, i32 +8 sleepers, i32 +12 stop
+    i64 +16 threads, i64 +24 buffers, i64 +32 numbers (of buffers[3], if the network has some)
+    i64 +64 version: twice the number of messages, and one more while one is written
+    +128 the message of a launch: i64 before, the array of buffers, the numbers
+         then a copy of it for each thread of the pool but the caller, from multiples of 64
 
 Time is the number of chunks of all runs with this state. It only grows: a launch of n chunks takes
 it from `begin` to begin + n. So no word is ever cleared. A machine needs centuries for 64 bits of
@@ -44,23 +46,18 @@ the share.
 
 No thread waits for a thread that does not come. Threads wait for chunks, and a thread without
 chunks has nothing that others need. It may come late, in the middle of a later run or between two
-runs. Its `before` is that of some run. If this run is over, all words are past its shares and
-`done` is past every `until`, so the thread walks through to the end and writes nothing. Else it
-takes part. It reads `before` once, before the addresses in `buffers`. If it takes a chunk, the run
-was not over at that time, so these were the addresses of this run. A late thread reads only the
-code, the state, the array of buffers and the numbers, which live as long as the workers of their
-pool.
-
-A late thread does not mix the numbers of two runs. Their first word is set to `before` of the run,
-between two runs, and before that run begins. A thread goes on only if it finds its own `before`
-there: then these are the numbers of its run. The other words of these numbers never change: shapes
-that differ have numbers elsewhere.
+runs. So a worker copies the message of a launch. If the version has changed meanwhile, the copy may
+be of two launches: the worker goes back to wait, for the launch that has changed it. Else it has
+all that one run was told: when it begins, the addresses, the numbers that depend on shapes. If this
+run is over, all words are past its shares and `done` is past every `until`, so the thread walks
+through to the end and writes nothing. Else it takes part. If it takes a chunk, the run is not over
+before this chunk is counted, and the caller's memory is there as long. A late thread reads only the
+code, the pool and the state, which live as long as the workers.
 
 Chunks see what other chunks stored. A thread adds to `done` after the stores of its chunks
 (release). A thread that leaves a barrier has read a sum that contains these chunks (acquire). The
 additions in between are read-modify-writes, which keep the release of the earlier ones. The caller,
-too, returns after such a wait. It hands on its inputs by `before` and by `launches`. A worker gets
-a new state by `buffers`, which is stored after that state's `before`.
+too, returns after such a wait. It hands on its inputs by `version`.
 
 No thread sleeps through a wake. A waiter first counts itself as a sleeper, then reads the word once
 more, and lets the kernel compare the lower half with the value that it has read. A waker first
@@ -79,18 +76,20 @@ access has the order that the two arguments above need:
     wait, look      seq_cst: acquire as well, and after the count of this sleeper
     sleepers, add   seq_cst: before the look
     sleepers, load  seq_cst: after the change of the word
-    launches, add   seq_cst: as for `done`; it publishes `buffers`, `stop` and the caller's inputs
+    launches, add   seq_cst: as for `done`; it publishes `stop`, and the message, so that a worker
+                    that has seen this launch never takes an older message for it
     launches, load  acquire: pairs with that
-    before, store   release: the addresses in the array, which the caller has written
-    before, load    acquire: addresses are read after it. They are those of this run or of a later
-                    one, and a later one begins only when all chunks of this run are counted, each
-                    after the loads of the thread that has done it
+    version, odd    relaxed, and a release fence behind it. version, again: relaxed, and an acquire
+                    fence in front of it. A worker that has copied a word of a message sees that
+                    this message was begun
+    version, even   release: the message, and the caller's inputs
+    version, load   acquire: pairs with that
+    message, copy   relaxed: words may be of two messages, and the version tells
     done, begin     acquire: another thread may have called the run before
     share, glimpse  an old value is smaller than the present one, and the swap fails with that; a
                     value at the end of the share is final. So no order is needed, nor harmful
     share, swap     a read-modify-write reads the latest value: no chunk is taken twice. Results do
                     not travel by shares, so that no order is needed here, either
-    buffers, store  release, and load acquire: the array and the `before` of its state
     stop            release and acquire; only the launch after it makes a worker look
 
 The kernel reads the word of a futex under a lock that also a waker takes, behind a full barrier. A
@@ -102,7 +101,7 @@ from __future__ import annotations
 from ncc.compiler.llvm.processors.find import processor_of
 from ncc.compiler.target import Target
 from ncc.runtime.artifact import NUMBERS_BUFFER
-from ncc.runtime.threads import POOL_THREADS
+from ncc.runtime.threads import MESSAGE, POOL_BUFFERS, POOL_NUMBERS, POOL_THREADS, POOL_VERSION
 
 # Ticks of the time-stamp counter to spin before sleeping: 25-50 us at 2-4 GHz. That is longer than
 # a barrier between kernels if all threads have a core, and too short to show up as load.
@@ -116,6 +115,10 @@ _NUMBERS = {
     "SPIN_TICKS": SPIN_TICKS,
     "IDLE_TICKS": IDLE_TICKS,
     "POOL_THREADS": POOL_THREADS,
+    "POOL_BUFFERS": POOL_BUFFERS,
+    "POOL_NUMBERS": POOL_NUMBERS,
+    "POOL_VERSION": POOL_VERSION,
+    "MESSAGE": MESSAGE,
     "NUMBERS_AT": 8 * NUMBERS_BUFFER,
 }
 """The constants that the text below names."""
@@ -193,9 +196,8 @@ entry:
   %alone = icmp eq i64 %threads, 1
   br i1 %alone, label %leave, label %wait
 wait:
-  %done = getelementptr i8, ptr %state, i64 64
-  call void @ncc.add_done(ptr %done, i64 %did, i64 %until)
-  call void @ncc.wait_until(ptr %done, i64 %until, i64 SPIN_TICKS)
+  call void @ncc.add_done(ptr %state, i64 %did, i64 %until)
+  call void @ncc.wait_until(ptr %state, i64 %until, i64 SPIN_TICKS)
   ret void
 leave:
   ret void
@@ -209,8 +211,7 @@ wait:
   call void @ncc_barrier(ptr %state, i64 %did, i64 %until, i64 %threads)
   ret void
 leave:
-  %done = getelementptr i8, ptr %state, i64 64
-  call void @ncc.add_done(ptr %done, i64 %did, i64 %until)
+  call void @ncc.add_done(ptr %state, i64 %did, i64 %until)
   ret void
 }
 """
@@ -221,7 +222,7 @@ entry:
   %alone = icmp eq i64 %threads, 1
   br i1 %alone, label %single, label %share
 single:
-  %only = getelementptr i8, ptr %state, i64 128
+  %only = getelementptr i8, ptr %state, i64 64
   %before = load i64, ptr %only, align 64
   %end = add i64 %begin, %chunks
   %is.over = icmp sge i64 %before, %end
@@ -241,8 +242,7 @@ share:
   %first = add i64 %begin, %low.share
   %last = add i64 %begin, %high.share
   %line = shl i64 %whose.next, 6
-  %line.at = add i64 %line, 64
-  %word = getelementptr i8, ptr %state, i64 %line.at
+  %word = getelementptr i8, ptr %state, i64 %line
   %glimpse = load atomic i64, ptr %word acquire, align 64
   br label %look
 look:
@@ -276,44 +276,109 @@ nothing:
 """
 
 _ENTRIES = """
-define internal void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads) nounwind {
+define internal void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads, i64 %before) nounwind {
   %saved = alloca i32, align 4
   call void @ncc.flush(ptr %saved)
-  %state = load ptr, ptr %buffers, align 8
-  %before = load atomic i64, ptr %state acquire, align 64
   call void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) noinline
   call void @ncc.restore(ptr %saved)
   ret void
 }
 
 ; A run begins where the one before it ended: all its chunks are done.
-define internal void @ncc.begin(ptr %buffers) nounwind {
-entry:
+define internal i64 @ncc.begin(ptr %buffers) nounwind {
   %state = load ptr, ptr %buffers, align 8
-  %done = getelementptr i8, ptr %state, i64 64
-  %now = load atomic i64, ptr %done acquire, align 64
-  %numbers.at = getelementptr i8, ptr %buffers, i64 NUMBERS_AT
-  %numbers = load ptr, ptr %numbers.at, align 8
-  %none = icmp eq ptr %numbers, null
-  br i1 %none, label %begin, label %tell
-tell:
-  store atomic i64 %now, ptr %numbers release, align 8
-  br label %begin
-begin:
-  store atomic i64 %now, ptr %state release, align 64
-  ret void
+  %now = load atomic i64, ptr %state acquire, align 64
+  ret i64 %now
 }
 
 define void @ncc_run_alone(ptr %buffers) nounwind {
-  call void @ncc.begin(ptr %buffers)
-  call void @ncc.run_flushing(ptr %buffers, i64 0, i64 1)
+  %before = call i64 @ncc.begin(ptr %buffers)
+  call void @ncc.run_flushing(ptr %buffers, i64 0, i64 1, i64 %before)
   ; Barriers count nothing for one thread, but its share is all there is.
   %state = load ptr, ptr %buffers, align 8
-  %done = getelementptr i8, ptr %state, i64 64
-  %only = getelementptr i8, ptr %state, i64 128
+  %only = getelementptr i8, ptr %state, i64 64
   %taken = load i64, ptr %only, align 64
-  store atomic i64 %taken, ptr %done release, align 64
+  store atomic i64 %taken, ptr %state release, align 64
   ret void
+}
+"""
+
+_MESSAGE = """
+define internal void @ncc.copy(ptr %to, ptr %from, i64 %words) nounwind {
+entry:
+  %none = icmp eq i64 %words, 0
+  br i1 %none, label %done, label %copy
+copy:
+  %n = phi i64 [ 0, %entry ], [ %next, %copy ]
+  %from.at = getelementptr i64, ptr %from, i64 %n
+  %to.at = getelementptr i64, ptr %to, i64 %n
+  %word = load atomic i64, ptr %from.at monotonic, align 8
+  store atomic i64 %word, ptr %to.at monotonic, align 8
+  %next = add i64 %n, 1
+  %more = icmp ult i64 %next, %words
+  br i1 %more, label %copy, label %done
+done:
+  ret void
+}
+
+; Tells the workers about a launch.
+define internal void @ncc.tell(ptr %pool, ptr %buffers, i64 %before) nounwind {
+  %buffers.at = getelementptr i8, ptr %pool, i64 POOL_BUFFERS
+  %numbers.at = getelementptr i8, ptr %pool, i64 POOL_NUMBERS
+  %count = load i64, ptr %buffers.at, align 8
+  %numbers = load i64, ptr %numbers.at, align 8
+  %version.at = getelementptr i8, ptr %pool, i64 POOL_VERSION
+  %version = load atomic i64, ptr %version.at monotonic, align 64
+  %odd = add i64 %version, 1
+  %even = add i64 %version, 2
+  store atomic i64 %odd, ptr %version.at monotonic, align 64
+  fence release
+  %message = getelementptr i8, ptr %pool, i64 MESSAGE
+  store atomic i64 %before, ptr %message monotonic, align 64
+  %array = getelementptr i64, ptr %message, i64 1
+  call void @ncc.copy(ptr %array, ptr %buffers, i64 %count)
+  %told = getelementptr ptr, ptr %array, i64 %count
+  %given.at = getelementptr i8, ptr %buffers, i64 NUMBERS_AT
+  %given = load ptr, ptr %given.at, align 8
+  call void @ncc.copy(ptr %told, ptr %given, i64 %numbers)
+  store atomic i64 %even, ptr %version.at release, align 64
+  ret void
+}
+
+; The copy of a thread of what the last launch told; null if another launch is just telling.
+define internal ptr @ncc.heard(ptr %pool, i64 %tid) nounwind {
+entry:
+  %buffers.at = getelementptr i8, ptr %pool, i64 POOL_BUFFERS
+  %numbers.at = getelementptr i8, ptr %pool, i64 POOL_NUMBERS
+  %count = load i64, ptr %buffers.at, align 8
+  %numbers = load i64, ptr %numbers.at, align 8
+  %more = add i64 %count, %numbers
+  %words = add i64 %more, 1
+  %rounded = add i64 %words, 7
+  %lines = lshr i64 %rounded, 3
+  %before.mine = mul i64 %lines, %tid
+  %offset = shl i64 %before.mine, 6
+  %message = getelementptr i8, ptr %pool, i64 MESSAGE
+  %mine = getelementptr i8, ptr %message, i64 %offset
+  %version.at = getelementptr i8, ptr %pool, i64 POOL_VERSION
+  %version = load atomic i64, ptr %version.at acquire, align 64
+  %writing = trunc i64 %version to i1
+  br i1 %writing, label %late, label %copy
+copy:
+  call void @ncc.copy(ptr %mine, ptr %message, i64 %words)
+  fence acquire
+  %again = load atomic i64, ptr %version.at monotonic, align 64
+  %whole = icmp eq i64 %again, %version
+  br i1 %whole, label %place, label %late
+place:
+  %told.at = add i64 %count, 1
+  %told = getelementptr i64, ptr %mine, i64 %told.at
+  %array = getelementptr i64, ptr %mine, i64 1
+  %numbers.slot = getelementptr i8, ptr %array, i64 NUMBERS_AT
+  store ptr %told, ptr %numbers.slot, align 8
+  ret ptr %mine
+late:
+  ret ptr null
 }
 """
 
@@ -322,12 +387,11 @@ define void @ncc_worker(ptr %pool, i64 %tid) nounwind {
 entry:
   %stop.at = getelementptr i8, ptr %pool, i64 12
   %threads.at = getelementptr i8, ptr %pool, i64 POOL_THREADS
-  %buffers.at = getelementptr i8, ptr %pool, i64 24
   %threads = load i64, ptr %threads.at, align 8
   br label %idle
 idle:
   ; A launch that came before this thread did is not missed: the count starts from 0 here too.
-  %seen = phi i64 [ 0, %entry ], [ %current, %work ]
+  %seen = phi i64 [ 0, %entry ], [ %current, %work ], [ %current, %run ]
   %goal = add i64 %seen, 1
   call void @ncc.wait_until(ptr %pool, i64 %goal, i64 IDLE_TICKS)
   %current = load atomic i64, ptr %pool acquire, align 64
@@ -335,8 +399,13 @@ idle:
   %go = icmp eq i32 %stop, 0
   br i1 %go, label %work, label %done
 work:
-  %buffers = load atomic ptr, ptr %buffers.at acquire, align 8
-  call void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads)
+  %heard = call ptr @ncc.heard(ptr %pool, i64 %tid)
+  %none = icmp eq ptr %heard, null
+  br i1 %none, label %idle, label %run
+run:
+  %before = load i64, ptr %heard, align 64
+  %buffers = getelementptr i64, ptr %heard, i64 1
+  call void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads, i64 %before)
   br label %idle
 done:
   ret void
@@ -350,12 +419,11 @@ define internal void @ncc.call_workers(ptr %pool) nounwind {
 
 define void @ncc_launch(ptr %pool, ptr %buffers) nounwind {
   %threads.at = getelementptr i8, ptr %pool, i64 POOL_THREADS
-  %buffers.at = getelementptr i8, ptr %pool, i64 24
   %threads = load i64, ptr %threads.at, align 8
-  call void @ncc.begin(ptr %buffers)
-  store atomic ptr %buffers, ptr %buffers.at release, align 8
+  %before = call i64 @ncc.begin(ptr %buffers)
+  call void @ncc.tell(ptr %pool, ptr %buffers, i64 %before)
   call void @ncc.call_workers(ptr %pool)
-  call void @ncc.run_flushing(ptr %buffers, i64 0, i64 %threads)
+  call void @ncc.run_flushing(ptr %buffers, i64 0, i64 %threads, i64 %before)
   ret void
 }
 
@@ -376,7 +444,8 @@ def threads_text(target: Target, declare_run: bool = True) -> str:
     before, if the system calls of the target are inline assembly.
     """
     run = "declare void @run(ptr, i64, i64, i64)\n" if declare_run else ""
-    text = run + processor_of(target).threads + _WAIT + _BARRIER + _TAKE + _ENTRIES + _POOL
+    text = run + processor_of(target).threads + _WAIT + _BARRIER + _TAKE + _ENTRIES
+    text += _MESSAGE + _POOL
     for name, number in _NUMBERS.items():
         text = text.replace(name, str(number))
     return text

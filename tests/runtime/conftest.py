@@ -127,7 +127,7 @@ define internal i64 @number(ptr %buffers, i64 %word) {
 
 define internal ptr @part(ptr %buffers) {
   %arena = call ptr @buffer(ptr %buffers, i64 1)
-  %offset = call i64 @number(ptr %buffers, i64 1)
+  %offset = call i64 @number(ptr %buffers, i64 0)
   %part = getelementptr i8, ptr %arena, i64 %offset
   ret ptr %part
 }
@@ -146,7 +146,7 @@ define internal void @double(ptr %buffers, i64 %i, i64 %tid) {
 define internal void @turn(ptr %buffers, i64 %j, i64 %tid) {
   %part = call ptr @part(ptr %buffers)
   %y = call ptr @buffer(ptr %buffers, i64 5)
-  %count = call i64 @number(ptr %buffers, i64 2)
+  %count = call i64 @number(ptr %buffers, i64 1)
   %last = sub i64 %count, 1
   %from = sub i64 %last, %j
   %a.j = getelementptr float, ptr %part, i64 %from
@@ -158,7 +158,7 @@ define internal void @turn(ptr %buffers, i64 %j, i64 %tid) {
 
 define void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) {
   %state = load ptr, ptr %buffers
-  %n = call i64 @number(ptr %buffers, i64 2)
+  %n = call i64 @number(ptr %buffers, i64 1)
   %b = add i64 %before, %n
   %c = add i64 %b, %n
   %did.a = call i64 @launch(ptr @double, i64 %before, i64 %n, ptr %buffers, i64 %tid, i64 %threads)

@@ -129,7 +129,7 @@ def test_a_foreign_cpu_is_refused_with_a_way_out(saved: Path) -> None:
 def test_another_format_version_is_refused(saved: Path) -> None:
     """Newer and older, with both numbers."""
     rewrite(saved, version=artifact.FORMAT_VERSION + 1)
-    with pytest.raises(ArtifactError, match=r"by a newer ncc \(format 5; this one reads 4\)"):
+    with pytest.raises(ArtifactError, match=r"by a newer ncc \(format 6; this one reads 5\)"):
         Artifact.load(saved)
     rewrite(saved, version=0)
     with pytest.raises(ArtifactError, match="by an older ncc"):

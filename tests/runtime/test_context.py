@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.runtime import context as contexts
 from ncc.runtime import session
 from ncc.runtime.artifact import Artifact
 from ncc.runtime.errors import InputError
@@ -87,32 +86,14 @@ def test_the_arena_is_as_large_as_the_largest_size_needs(turned: Artifact) -> No
 def test_what_is_kept_of_sizes_is_bounded(
     turned: Artifact, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A context that is full makes room for another one, and its threads end."""
-    monkeypatch.setattr(contexts, "MOST_TABLES", 3)
+    """One context and its threads run at all of them."""
     monkeypatch.setattr(session, "MOST_SIZES", 3)
     with Model(turned, 2) as model:
         for height in range(3, 30):
             x = image(height, 8)
             np.testing.assert_array_equal(model(x), expected(x))
             assert len(model._known) <= 3
-            (context,) = model._free
-            assert len(context._tables) <= 3
-            assert len(workers()) == 1
-
-
-def test_numbers_of_a_size_stay_as_they_are(turned: Artifact) -> None:
-    """A thread that comes late may read those of its run while another size runs."""
-    with Model(turned, 1) as model:
-        model(image(4, 5))
-        (context,) = model._free
-        (table,) = context._tables.values()
-        before = bytes(table._memory.bytes[64:])
-        address = table.buffers[3]
-        assert address is not None
-        model(image(40, 50))
-        assert list(context._tables.values())[0] is table
-        assert table.buffers[3] == address and address % 64 == 0
-        assert bytes(table._memory.bytes[64:])[128:] == before[128:]
+            assert len(model._free) == len(workers()) == 1
 
 
 def test_a_file_of_any_size_runs(turned: Artifact, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from ncc.runtime import session
 from ncc.runtime.artifact import Artifact, Binding
-from ncc.runtime.context import Context, Table
+from ncc.runtime.context import Context
 from ncc.runtime.errors import ArtifactError, InputError, NccError
 from ncc.runtime.results import Results
 from ncc.runtime.session import Model
@@ -379,10 +379,10 @@ def test_a_model_that_is_closed_meanwhile_finishes_its_call(
     run = Context.run
     model = Model(reverse, 3)
 
-    def closed_meanwhile(context: Context, table: Table) -> None:
+    def closed_meanwhile(context: Context) -> None:
         model.close()
         assert len(workers()) == 2
-        run(context, table)
+        run(context)
 
     monkeypatch.setattr(Context, "run", closed_meanwhile)
     np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
@@ -398,8 +398,8 @@ def test_an_interrupted_call_takes_along_what_it_held(
     """Its arena and its threads are forgotten with it, and the next call has others."""
     run = Context.run
 
-    def interrupted(context: Context, table: Table) -> None:
-        run(context, table)
+    def interrupted(context: Context) -> None:
+        run(context)
         raise KeyboardInterrupt
 
     with Model(reverse, 3) as model:

@@ -65,7 +65,7 @@ class Cells:
 def test_a_team_does_runs(code: MachineCode, count: int, workers: Workers) -> None:
     """The caller is one of its threads."""
     cells = Cells()
-    team = Team(code, count, cells)
+    team = Team(code, count, cells, FIRST_BUFFER)
     assert len(workers()) == count - 1
     for run in range(1, 4):
         assert cells.after_run(team) == [run] * 8
@@ -81,7 +81,7 @@ def test_what_workers_use_outlives_them(code: MachineCode) -> None:
     alone.__dict__.update(code.__dict__)
     cells = Cells()
     watches: list[weakref.ref[object]] = [weakref.ref(alone), weakref.ref(cells)]
-    team = Team(alone, 2, cells)
+    team = Team(alone, 2, cells, FIRST_BUFFER)
     del alone, cells
     gc.collect()
     assert all(watch() is not None for watch in watches)
@@ -97,14 +97,14 @@ def test_a_run_does_not_wait_for_a_worker_that_never_comes(
     """The caller does all that nobody else takes."""
     monkeypatch.setattr(threads, "_work", lambda *_: None)
     cells = Cells()
-    team = Team(code, 3, cells)
+    team = Team(code, 3, cells, FIRST_BUFFER)
     assert [cells.after_run(team) for _ in range(2)] == [[1] * 8, [2] * 8]
 
 
 def test_a_run_that_begins_when_the_team_has_been_dissolved(code: MachineCode) -> None:
     """As a daemon's does that goes on while the interpreter exits: the caller does all of it."""
     cells = Cells()
-    team = Team(code, 3, cells)
+    team = Team(code, 3, cells, FIRST_BUFFER)
     assert cells.after_run(team) == [1] * 8
     team.dissolve()
     assert cells.after_run(team) == [2] * 8
@@ -114,7 +114,7 @@ def test_a_fork_loses_workers_but_not_a_team_of_one(
     code: MachineCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A team knows when it is a copy without threads."""
-    team, single = Team(code, 2, None), Team(code, 1, None)
+    team, single = Team(code, 2, None, FIRST_BUFFER), Team(code, 1, None, FIRST_BUFFER)
     assert not team.lost
     monkeypatch.setattr(threads, "_forks", threads._forks + 1)
     assert team.lost and not single.lost
@@ -135,5 +135,5 @@ def test_threads_that_cannot_start_leave_none_behind(
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(NccError, match="cannot run on 3 threads: can't start new thread"):
-        Team(code, 3, None)
+        Team(code, 3, None, FIRST_BUFFER)
     assert not workers()

@@ -30,19 +30,16 @@ Where a thread does whole iterations of a loop, a function of its own is launche
 
 What a thread does beside the chunks that it takes is nothing that another one waits for, or sees.
 
-What depends on the shapes of the inputs is loaded from the numbers of the run (`numbers.py`). Each
-run may have other ones, and a thread that comes late, when its run is over, must not mix the two:
+What depends on the shapes of the inputs is loaded from the numbers of the run (`numbers.py`):
 
       %numbers = rt.buffer %buffers[3] : memref<9xindex>
-      %run = memref.load %numbers[0]
-      if %run == %before:
-        %chunks = memref.load %numbers[3]
-        %begin = memref.load %numbers[1]
-        %x = rt.buffer %buffers[1] further %begin : memref<?xf32>
-        %sizes = rt.buffer %buffers[3] offset 56 : memref<2xi64>
-        %did = rt.launch 0 told(%chunks) of @contraction_8d04ab2c91f3(%x, .., %sizes) after 0, ..
-        %since = %before + %chunks
-        ...
+      %chunks = memref.load %numbers[3]
+      %begin = memref.load %numbers[1]
+      %x = rt.buffer %buffers[1] further %begin : memref<?xf32>
+      %sizes = rt.buffer %buffers[3] offset 56 : memref<2xi64>
+      %did = rt.launch 0 told(%chunks) of @contraction_8d04ab2c91f3(%x, .., %sizes) after 0, ..
+      %since = %before + %chunks
+      ...
 
 On demand (`Timestamps`) the time is noted before the first kernel, and behind the last chunk of
 each; of a loop, behind its last iteration.
@@ -163,11 +160,10 @@ class _Entry:
 
     def __init__(self, script: Script, timestamps: Timestamps | None) -> None:
         self.script = script
-        self.function = Block(arg_types=[LLVMPointerType(), index, index, index])
-        self.buffers, self.thread, self.threads, before = self.function.args
+        self.entry = self.block = Block(arg_types=[LLVMPointerType(), index, index, index])
+        self.buffers, self.thread, self.threads, before = self.entry.args
         self.before: SSAValue = before
         self.table = table_of(script)
-        self.entry = self.block = Block() if self.table.numbers else self.function
         self.numbers: dict[int, SSAValue] = {}
         self.none = self.did = self._number(0)
         self.known: dict[Argument, SSAValue] = {}
@@ -176,20 +172,13 @@ class _Entry:
         self.noted = 0
 
     def written(self) -> func.FuncOp:
-        """The whole of the script, for threads that are not too late for its numbers."""
-        if not self.table.numbers:
-            self._write_steps()
-        else:
-            function, before = self.function, self.before
-            self.words = _added(function, self.table.memory(self.buffers))
-            run = _loaded(function, self.words, _added(function, _constant(0)))
-            is_this = _added(function, arith.CmpiOp(run, before, "eq"))
-            self._write_steps()
-            self.entry.add_op(scf.YieldOp())
-            function.add_op(scf.IfOp(is_this, [], [self.entry]))
-        self.function.add_op(func.ReturnOp())
-        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.function.args], [])
-        return func.FuncOp("run", types, Region(self.function))
+        """The whole of the script."""
+        if self.table.numbers:
+            self.words = _added(self.entry, self.table.memory(self.buffers))
+        self._write_steps()
+        self.entry.add_op(func.ReturnOp())
+        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
+        return func.FuncOp("run", types, Region(self.entry))
 
     def _write_steps(self) -> None:
         if self.timestamps is not None:

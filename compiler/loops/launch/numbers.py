@@ -1,7 +1,6 @@
 """The numbers of a run that depend on the shapes of its inputs: a table that the run makes.
 
-    word of buffers[3]    0                      which run it is: nobody but compiled code writes it
-                          1 ..                   where arguments begin, chunks, iterations, ..
+    word of buffers[3]    0 ..                   where arguments begin, chunks, iterations, ..
                           .. row row row ..      the sizes that one kernel is told, side by side
 
 The entry point loads them where it needs them. Numbers that are the same for all inputs are
@@ -18,7 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ncc.dialects import rt
 from ncc.dialects.size import Size
-from ncc.runtime.artifact import FIRST_NUMBER, NUMBERS_BUFFER
+from ncc.runtime.artifact import NUMBERS_BUFFER
 
 WORD = 8
 
@@ -59,16 +58,15 @@ class Table:
 
     def word(self, number: Number) -> int:
         """Where a number stands that is told."""
-        return FIRST_NUMBER + self.places[number]
+        return self.places[number]
 
     def memory(self, buffers: SSAValue) -> rt.BufferOp:
         """All of it, as indices."""
-        words = FIRST_NUMBER + len(self.numbers)
-        return rt.BufferOp(buffers, NUMBERS_BUFFER, MemRefType(IndexType(), [words]))
+        return rt.BufferOp(buffers, NUMBERS_BUFFER, MemRefType(IndexType(), [len(self.numbers)]))
 
     def row(self, buffers: SSAValue, sizes: tuple[int, ...]) -> rt.BufferOp:
         """The sizes of a kernel."""
-        offset = WORD * (FIRST_NUMBER + self.rows[sizes])
+        offset = WORD * self.rows[sizes]
         return rt.BufferOp(buffers, NUMBERS_BUFFER, row_type(sizes), offset)
 
 

@@ -48,6 +48,16 @@ BinaryOp add 2 1 e out/a out_a 0=0
 Softmax soft 1 1 float run 0=0
 """,
 }
+ANY_SIZE = """Input in0 0 1 data
+Convolution conv 1 1 data a 0=8 1=3 3=2 4=1 5=1 6=216 9=1
+Split split 1 2 a a1 a2
+Convolution same 1 1 a1 b 0=8 1=3 4=1 5=1 6=576
+BinaryOp add 2 1 a2 b map 0=0
+Split ends 1 2 map m1 m2
+ReLU out 1 1 m1 sums
+Pooling mean 1 1 m2 flat 0=1 4=1
+InnerProduct fc 1 1 flat prob 0=10 1=1 2=80
+"""
 KINDS = (*TEXTS, "caches")
 
 
@@ -100,6 +110,24 @@ def artifact_for(kind: str, target: str) -> Artifact:
     with TemporaryDirectory() as folder:
         path = Path(folder, "net.ncc")
         compile_file(_param(kind, folder), None, options, path, Stopwatch())
+        return in_memory(Artifact.load(path, any_cpu=True))
+
+
+@cache
+def any_size(*ranges: tuple[int, int] | None, target: str = "host") -> Artifact:
+    """A network for images of every size, or of heights and widths in ranges."""
+    options = Options.of(
+        target=target,
+        num_threads=2,
+        random_weights=1,
+        input_shapes={"data": (3, *(ranges or (None, None)))},
+        ahead=True,
+        tuned=False,
+    )
+    with TemporaryDirectory() as folder:
+        param, path = Path(folder, "net.param"), Path(folder, "net.ncc")
+        param.write_text(param_text(ANY_SIZE))
+        compile_file(param, None, options, path, Stopwatch())
         return in_memory(Artifact.load(path, any_cpu=True))
 
 

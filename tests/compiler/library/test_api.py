@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ncc.compiler.library.api import EBUSY, EINVAL, ERANGE
+from ncc.compiler.library.error_numbers import EBUSY, EINVAL, ERANGE
 from ncc.compiler.library.host import C_LIBRARY
 from ncc.compiler.library.layout import BUSY, Layout
 from tests.c_programs import STATIC, Library, Loaded, done, needs_cc, run

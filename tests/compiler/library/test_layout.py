@@ -18,7 +18,8 @@ def test_parts_of_the_memory() -> None:
     assert layout.counters == 1 and layout.slots == FIRST_BUFFER + inputs + 1 + outputs
     assert TABLE + 8 * layout.slots <= layout.counters_at
     assert layout.counters_at + 8 <= layout.state_at
-    assert layout.state_at + 128 + 64 * 2 <= layout.arena_at(2)
+    assert layout.state_at + 64 + 64 * 2 <= layout.pool_at(2)
+    assert layout.pool_at(2) + 128 + 2 * 8 * (1 + layout.slots) <= layout.arena_at(2)
     assert layout.arena_at(2) + layout.artifact.arena_bytes <= layout.size(2)
 
 

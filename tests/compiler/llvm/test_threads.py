@@ -20,7 +20,7 @@ from ncc.runtime.artifact import FIRST_BUFFER, NUMBERS_BUFFER
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
-from ncc.runtime.threads import POOL_BYTES, POOL_THREADS, state_bytes
+from ncc.runtime.threads import MESSAGE, POOL_THREADS, POOL_VERSION, pool_bytes, state_bytes
 from tests.launch_text import LAUNCH
 
 TEXT = threads_text(BASELINE)
@@ -277,11 +277,12 @@ class Stage:
         return thread
 
     @contextmanager
-    def pool(self, threads: int, workers: int | None = None) -> Iterator[int]:
+    def pool(self, threads: int, workers: int | None = None, numbers: int = 0) -> Iterator[int]:
         """A pool for so many threads, of which the workers come, or some of them."""
-        pool = Memory(POOL_BYTES)
+        pool = Memory(pool_bytes(threads, FIRST_BUFFER, numbers))
         self.pools.append(pool)
-        ctypes.c_int64.from_address(pool.address + POOL_THREADS).value = threads
+        counts = (ctypes.c_int64 * 3).from_address(pool.address + POOL_THREADS)
+        counts[:] = [threads, FIRST_BUFFER, numbers]
         present = [
             self.begin("ncc_worker", pool.address, tid)
             for tid in range(1, threads if workers is None else workers + 1)
@@ -318,18 +319,57 @@ def test_nobody_passes_a_barrier_before_all_is_done(level: str, threads: int) ->
             assert stage.integers(5) == [50 * run] * 5
 
 
-def test_numbers_say_which_run_they_are_for(level: str) -> None:
-    """Their first word is the chunks of all runs before, as in the state; nothing else changes."""
+def asleep(pool: int) -> None:
+    """Wait until the only worker of a pool has nothing to do."""
+    sleepers = ctypes.c_int32.from_address(pool + 8)
+    deadline = time.monotonic() + PATIENCE
+    while sleepers.value != 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def messages(pool: int, words: int) -> tuple[list[int], list[int]]:
+    """The message of the last launch, and the copy of thread 1."""
+    line = -(-words // 8) * 8
+    told = list((ctypes.c_int64 * (2 * line)).from_address(pool + MESSAGE))
+    return told[:words], told[line:][:words]
+
+
+def test_a_worker_has_a_copy_of_all_that_a_launch_tells(level: str) -> None:
+    """When it begins, the addresses of the buffers, and the numbers."""
     stage = Stage(build(level, TEXT, COUNT))
-    numbers = [(ctypes.c_int64 * 4)(-1, 5, 6, 7) for _ in range(2)]
-    with stage.pool(2) as pool:
-        for run in range(4):
-            mine = numbers[run % 2]
-            stage.pointers[NUMBERS_BUFFER] = ctypes.addressof(mine)
+    numbers = (ctypes.c_int64 * 11)(*range(5, 16))
+    stage.pointers[NUMBERS_BUFFER] = ctypes.addressof(numbers)
+    with stage.pool(2, workers=0, numbers=11) as pool:
+        for run in range(3):
+            numbers[0] = run
             stage.call("ncc_launch", pool, stage.buffers)
-            assert list(mine) == [250 * run, 5, 6, 7]
-    stage.call("ncc_run_alone", stage.buffers)
-    assert list(numbers[1]) == [250 * 4, 5, 6, 7]
+        numbers[:] = [-1] * 11
+        worker = stage.begin("ncc_worker", pool, 1)
+        asleep(pool)
+        message, copy = messages(pool, 1 + FIRST_BUFFER + 11)
+    ended(worker)
+    assert message[0] == copy[0] == 2 * 250
+    assert message[1:3] == copy[1:3] == list(stage.pointers[:2])
+    assert message[1 + FIRST_BUFFER :] == copy[1 + FIRST_BUFFER :] == [2, *range(6, 16)]
+    assert copy[1 + NUMBERS_BUFFER] == pool + MESSAGE + 8 * (16 + 1 + FIRST_BUFFER)
+
+
+def test_a_worker_takes_no_message_that_is_being_written(level: str) -> None:
+    """It waits for the launch that this message is for."""
+    stage = Stage(build(level, TEXT, COUNT))
+    with stage.pool(2, workers=0) as pool:
+        stage.call("ncc_launch", pool, stage.buffers)
+        version = ctypes.c_int64.from_address(pool + POOL_VERSION)
+        assert version.value == 2
+        version.value = 3
+        worker = stage.begin("ncc_worker", pool, 1)
+        asleep(pool)
+        assert messages(pool, 1 + FIRST_BUFFER)[1] == [0] * (1 + FIRST_BUFFER)
+        version.value = 2
+        stage.call("ncc_launch", pool, stage.buffers)
+    ended(worker)
+    assert stage.integers(5) == [100] * 5
 
 
 @pytest.mark.slow
@@ -397,12 +437,12 @@ def test_one_pool_runs_on_several_states_in_turn() -> None:
 def test_chunks_are_counted_beyond_32_bits(level: str, done: int) -> None:
     """After years of runs, with threads that sleep at barriers."""
     stage = Stage(build(level, TEXT, COUNT))
-    ctypes.c_int64.from_address(stage.state.address + 64).value = done
+    ctypes.c_int64.from_address(stage.state.address).value = done
     with stage.pool(5) as pool:
         for run in range(1, 6):
             stage.call("ncc_launch", pool, stage.buffers)
             assert stage.integers(5) == [50 * run] * 5
-    assert ctypes.c_int64.from_address(stage.state.address + 64).value == done + 5 * 250
+    assert ctypes.c_int64.from_address(stage.state.address).value == done + 5 * 250
 
 
 def test_one_thread_needs_no_pool(level: str) -> None:

@@ -87,12 +87,9 @@ class _Log(InterpreterFunctions):
         return ()
 
 
-def events(script: Script, bases: Sequence[int] = (), run: int = EARLIER) -> list[Event]:
-    """Those of its entry point, whose loops run.
-
-    bases: where the parts of the arena begin. run: the run that the numbers are for.
-    """
-    words = [run, *(told(number, bases) for number in table_of(script).numbers)]
+def events(script: Script, bases: Sequence[int] = ()) -> list[Event]:
+    """Those of its entry point, whose loops run. bases: where the parts of the arena begin."""
+    words = [told(number, bases) for number in table_of(script).numbers]
     return events_with(script, words)
 
 

@@ -261,7 +261,7 @@ def in_part(part: int, offset: int = 0, by_iteration: int = 0, by_thread: int = 
 
 
 def test_what_the_run_tells_is_loaded() -> None:
-    """Where a kernel is launched, and only by threads that are in time for these numbers."""
+    """Where a kernel is launched."""
     script = (
         Launch("k", H, (in_part(0, 4 * W), memory(4, 0)), sizes=(H, W)),
         Barrier(),
@@ -271,32 +271,26 @@ def test_what_the_run_tells_is_loaded() -> None:
     assert (
         text(script).replace(types, "(..)")
         == """\
-%0 = rt.buffer %b[3] : memref<7xindex>
-%1 = arith.constant 0 : index
-%2 = memref.load %0[%1] : memref<7xindex>
-%3 = arith.cmpi eq, %2, %before : index
-scf.if %3 {
-  %4 = arith.constant 0 : index
-  %5 = arith.constant 1 : index
-  %6 = memref.load %0[%5] : memref<7xindex>
-  %7 = rt.buffer %b[1] further %6 : memref<?xf32>
-  %8 = rt.buffer %b[4] : memref<8xf32>
-  %9 = rt.buffer %b[3] offset 24 : memref<2xi64>
-  %10 = arith.constant 2 : index
-  %11 = memref.load %0[%10] : memref<7xindex>
-  %12 = rt.launch 0 told(%11) of @k(%7, %8, %9) after 0, %4, %run, %before : (..)
-  %13 = memref.load %0[%10] : memref<7xindex>
-  %14 = arith.addi %before, %13 : index
-  rt.barrier %12 until 0, %b, %of, %14
-  %15 = arith.constant 5 : index
-  %16 = memref.load %0[%15] : memref<7xindex>
-  %17 = rt.buffer %b[1] further %16 : memref<?xf32>
-  %18 = arith.constant 6 : index
-  %19 = memref.load %0[%18] : memref<7xindex>
-  %20 = arith.constant 7 : index
-  %21 = rt.launch 3 of @l(%17, %19, %20) after 0, %4, %run, %14 : (memref<?xf32>, index, index)
-  rt.end %21 until 3, %run, %14
-}"""
+%0 = arith.constant 0 : index
+%1 = rt.buffer %b[3] : memref<6xindex>
+%2 = memref.load %1[%0] : memref<6xindex>
+%3 = rt.buffer %b[1] further %2 : memref<?xf32>
+%4 = rt.buffer %b[4] : memref<8xf32>
+%5 = rt.buffer %b[3] offset 16 : memref<2xi64>
+%6 = arith.constant 1 : index
+%7 = memref.load %1[%6] : memref<6xindex>
+%8 = rt.launch 0 told(%7) of @k(%3, %4, %5) after 0, %0, %run, %before : (..)
+%9 = memref.load %1[%6] : memref<6xindex>
+%10 = arith.addi %before, %9 : index
+rt.barrier %8 until 0, %b, %of, %10
+%11 = arith.constant 4 : index
+%12 = memref.load %1[%11] : memref<6xindex>
+%13 = rt.buffer %b[1] further %12 : memref<?xf32>
+%14 = arith.constant 5 : index
+%15 = memref.load %1[%14] : memref<6xindex>
+%16 = arith.constant 7 : index
+%17 = rt.launch 3 of @l(%13, %15, %16) after 0, %0, %run, %10 : (memref<?xf32>, index, index)
+rt.end %17 until 3, %run, %10"""
     )
 
 
@@ -342,18 +336,11 @@ N = Launch("n", H * W, (memory(4, 8), moved(memory(5, 0), 64)), sizes=(4, W))
 def test_one_entry_point_for_all_sizes(script: Script, h: int, w: int) -> None:
     """With the numbers of a size it does what the entry point for that size does."""
     bases = 640, 64, 1280
-    words = [EARLIER]
+    words = []
     for number in table_of(script).numbers:
         value = form_of(number.value).value({"h": h, "w": w})
         words.append(value + (0 if number.part is None else bases[number.part]))
     assert events_with(script, words) == events(at(script, h, w, bases))
-
-
-def test_a_late_thread_does_nothing() -> None:
-    """If the numbers are for another run than the one that the thread came for."""
-    words = [EARLIER, *[1] * len(table_of((K, L)).numbers)]
-    assert events_with((K, L), words)
-    assert events_with((K, L), [EARLIER + 1, *words[1:]]) == []
 
 
 def test_a_private_loop_loads_what_it_is_told() -> None:
@@ -372,26 +359,26 @@ def test_a_private_loop_loads_what_it_is_told() -> None:
         == """\
 %0 = arith.constant 0 : index
 %1 = arith.constant 1 : index
-%2 = rt.buffer %b[3] : memref<8xindex>
+%2 = rt.buffer %b[3] : memref<7xindex>
 scf.for %3 = %from to %to step %1 {
-  %4 = arith.constant 3 : index
-  %5 = memref.load %2[%4] : memref<8xindex>
+  %4 = arith.constant 2 : index
+  %5 = memref.load %2[%4] : memref<7xindex>
   %6 = arith.muli %3, %5 : index
-  %7 = arith.constant 2 : index
-  %8 = memref.load %2[%7] : memref<8xindex>
+  %7 = arith.constant 1 : index
+  %8 = memref.load %2[%7] : memref<7xindex>
   %9 = arith.addi %8, %6 : index
   %10 = rt.buffer %b[1] further %9 : memref<?xf32>
-  %11 = arith.constant 5 : index
-  %12 = memref.load %2[%11] : memref<8xindex>
+  %11 = arith.constant 4 : index
+  %12 = memref.load %2[%11] : memref<7xindex>
   %13 = arith.muli %thread, %12 : index
-  %14 = arith.constant 4 : index
-  %15 = memref.load %2[%14] : memref<8xindex>
+  %14 = arith.constant 3 : index
+  %15 = memref.load %2[%14] : memref<7xindex>
   %16 = arith.addi %15, %13 : index
   %17 = rt.buffer %b[1] further %16 : memref<?xf32>
-  %18 = rt.buffer %b[3] offset 56 : memref<1xi64>
+  %18 = rt.buffer %b[3] offset 48 : memref<1xi64>
   %19 = arith.constant 7 : index
-  %20 = arith.constant 6 : index
-  %21 = memref.load %2[%20] : memref<8xindex>
+  %20 = arith.constant 5 : index
+  %21 = memref.load %2[%20] : memref<7xindex>
   func.call @k(%10, %17, %18, %19, %0, %21) : (..)
 }"""
     )

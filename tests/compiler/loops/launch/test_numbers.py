@@ -29,7 +29,6 @@ from ncc.dialects.size import Size
 from ncc.runtime.artifact import (
     ARENA_BUFFER,
     FIRST_BUFFER,
-    FIRST_NUMBER,
     NUMBERS_BUFFER,
     STATE_BUFFER,
 )
@@ -55,7 +54,7 @@ def test_a_number_has_one_place() -> None:
     assert table.numbers == [
         Number(H), Number(8, 1), Number(H, 1), Number(H), Number(W), Number(W), Number(H), Number(W)
     ]  # fmt: skip
-    assert (table.word(Number(H)), table.word(Number(W))) == (FIRST_NUMBER, FIRST_NUMBER + 7)
+    assert (table.word(Number(H)), table.word(Number(W))) == (0, 7)
     assert table.rows == {(H, W): 3, (W, H): 5}
     assert WORD == MemRefType(builtin.i64, [1]).element_type.size
 
@@ -163,7 +162,8 @@ class Session:
         self.buffers[STATE_BUFFER] = self.state.address
         self.numbers: dict[tuple[int, int], Any] = {}
         self.ends: dict[tuple[int, int], int] = {}
-        self.team = Team(code, threads, (self.state, self.buffers, self.numbers))
+        count = len(table_of(SCRIPT).numbers)
+        self.team = Team(code, threads, self.state, len(self.buffers), count)
 
     def run(self, x: NDArray[np.float32], draw: random.Random) -> NDArray[np.float32]:
         """One run; the arena holds nothing at first."""
@@ -171,7 +171,7 @@ class Session:
         if (h, w) not in self.numbers:
             extents = {"h": h, "w": w}
             begins, self.ends[h, w] = laid_out(ARENA, extents, draw)
-            words = [-1, *self._told(extents, begins)]
+            words = [*self._told(extents, begins)]
             self.numbers[h, w] = (ctypes.c_int64 * len(words))(*words)
         arena = np.full(self.ends[h, w] // 4 + 16, np.nan, np.float32)
         out = np.full((h - 1, w), np.nan, np.float32)

@@ -14,13 +14,14 @@ from numpy.lib.format import MAGIC_PREFIX
 from numpy.typing import NDArray
 
 from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
-from ncc.compiler.images import LARGEST, read_image
 from ncc.compiler.options import seed_of
 from ncc.dialects.bfloat16 import to_bfloat16
+from ncc.runtime import images
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import HEAD, NPY, other_kind
 from ncc.runtime.paths import path_of
+from ncc.runtime.pixels import OPAQUE, from_pixels
 from ncc.runtime.session import ArrayLike, as_array
 
 Array: TypeAlias = NDArray[Any]
@@ -31,6 +32,9 @@ RANGE: Range = (-1.0, 1.0)
 
 IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"BM")
 """The first bytes of .png, .jpg and .bmp files."""
+
+_CONVERSIONS: Mapping[tuple[int, ...], str] = {(): "gray", (3,): "rgb", (4,): "rgba2rgb"}
+"""What a network reads of pixels, by their channels."""
 
 
 def given_arrays(feeds: Mapping[str, ArrayLike] | None) -> dict[str, Array]:
@@ -105,7 +109,7 @@ def read_arrays(
 
     An image is (channels, height, width), its values from 0 to 255, or in the range.
 
-    Raises InputError for a file that cannot be read or holds no single plain array, Unsupported for
+    Raises InputError for a file that cannot be read or holds no single plain array, NccError for
     an image where Pillow is not installed.
     """
     arrays = {}
@@ -137,8 +141,9 @@ def _read(path: str, file: IO[bytes], value_range: Range | None) -> Array:
             if other is None
             else f"it is {': '.join(other)}"
         )
-    pixels = read_image(file)
+    pixels = images.open(file)
+    values = from_pixels(pixels, _CONVERSIONS[pixels.shape[2:]])
     if value_range is None:
-        return pixels
+        return values
     low, high = value_range
-    return np.asarray(low + pixels * np.float32((high - low) / LARGEST), np.float32)
+    return np.asarray(low + values * np.float32((high - low) / OPAQUE), np.float32)

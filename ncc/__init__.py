@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ncc import image
     from ncc.compiler.diagnostics import CompilerBug, ModelError, ModelWarning, Unsupported
     from ncc.compiler.driver.compile import compile
     from ncc.compiler.driver.specialise import LateModel
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ncc.compiler.options import Options
     from ncc.runtime.errors import ArtifactError, InputError, NccError
     from ncc.runtime.session import Model
+    from ncc.runtime.tiled import Tiled, tiled
 
     load = Model.load
 
@@ -39,10 +41,13 @@ __all__ = [
     "NccError",
     "OptimizeReport",
     "Options",
+    "Tiled",
     "Unsupported",
     "compile",
+    "image",
     "load",
     "optimize",
+    "tiled",
 ]
 
 _HOMES = {
@@ -56,15 +61,25 @@ _HOMES = {
     "NccError": "ncc.runtime.errors",
     "OptimizeReport": "ncc.compiler.optimizer",
     "Options": "ncc.compiler.options",
+    "Tiled": "ncc.runtime.tiled",
     "Unsupported": "ncc.compiler.diagnostics",
     "compile": "ncc.compiler.driver.compile",
     "optimize": "ncc.compiler.optimizer",
+    "tiled": "ncc.runtime.tiled",
 }
+
+_MODULES = {"image": "image"}
+"""Modules of ncc, and the extras of the distribution that bring what they need."""
 
 
 def __getattr__(name: str) -> Any:
     if name == "load":
         value = __getattr__("Model").load
+    elif name in _MODULES:
+        from ncc.runtime.errors import needing_packages
+
+        with needing_packages(f"ncc.{name}", _MODULES[name]):
+            value = import_module(f"ncc.{name}")
     elif name in _HOMES:
         from ncc.runtime.errors import needing_packages
 

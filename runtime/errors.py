@@ -14,9 +14,20 @@ class NccError(Exception):
     """The base class of all errors that ncc raises on purpose."""
 
 
+INSTALL = {
+    "compiler": "pip install 'ncnn-compiler[compiler]' (in Python, ncc.load needs numpy alone)",
+    "dask": "pip install 'ncnn-compiler[dask]'",
+    "image": "pip install 'ncnn-compiler[image]'",
+}
+"""How to have the packages of an extra of our distribution."""
+
+
 @contextmanager
-def needing_packages(what: str) -> Iterator[None]:
-    """Tell of a package that is not installed, and that `what` needs."""
+def needing_packages(what: str, extra: str = "compiler") -> Iterator[None]:
+    """Tell of a package that is not installed, and that `what` needs.
+
+    extra: of `INSTALL`, which brings it.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -24,8 +35,7 @@ def needing_packages(what: str) -> Iterator[None]:
         if package == "ncc":
             raise
         raise NccError(
-            f"{what} needs {package}, which is not installed: "
-            "pip install 'ncnn-compiler[compiler]' (in Python, ncc.load needs numpy alone)"
+            f"{what} needs {package}, which is not installed: {INSTALL[extra]}"
         ) from error
 
 

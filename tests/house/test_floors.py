@@ -29,7 +29,7 @@ NOTIONS = tuple(
     f"ncc.compiler.{n}"
     for n in ("barriers", "cost_model", "diagnostics", "options", "plan", "stopwatch", "target")
 )
-DOORS = ("ncc", "ncc.__main__", "ncc.layers", "ncc.compiler.cli")
+DOORS = ("ncc", "ncc.__main__", "ncc.image", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"
 STAGES = tuple(
     f"ncc.compiler.{stage}"
@@ -42,7 +42,6 @@ ABOVE_STAGES = {
     "passes": 4,
     "network_files": 4,
     "optimizer": 5,
-    "images": 4,
     "summary": 5,
     "pipeline": 5,
     "explain": 6,
@@ -67,6 +66,7 @@ SHARED = {
 
 LIBRARIES = {
     # room or module: what it may import besides the standard library; the first match holds
+    "ncc.runtime.images": {"numpy", "PIL"},
     "ncc.runtime": {"numpy"},
     "ncc.dialects": {"numpy", "xdsl"},
     "ncc.compiler.llvm": {"numpy", "xdsl", "llvmlite"},
@@ -75,7 +75,6 @@ LIBRARIES = {
     "ncc.compiler.verification.onnx_nodes": {"numpy", "onnx", "onnxruntime"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
     "ncc.compiler.read_onnx": {"numpy", "xdsl", "onnx"},
-    "ncc.compiler.images": {"numpy", "PIL"},
     "ncc.compiler.cli": {"click"},
     COMMANDS: {"numpy", "click", "rich"},
     "ncc.compiler": {"numpy", "xdsl", "platformdirs", "filelock"},

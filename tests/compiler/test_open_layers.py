@@ -53,6 +53,9 @@ RIGHT = [
     "PReLU 0=4",
     "Pooling 0=0 1=3 2=2",
     "Pooling 0=0 1=3 2=2 3=1 5=1",
+    "Pooling 0=1 1=5 2=3",
+    "Pooling 0=1 1=5 2=3 6=1",
+    "Pooling 0=0 1=7 2=3 3=1",
     "Pooling 0=1 1=3 2=2 3=1",
     "Pooling 0=1 1=3 2=2 3=1 5=1 6=1",
     "Pooling 0=1 1=2 2=2 5=2",
@@ -132,8 +135,14 @@ def test_a_layer_of_open_extents_is_right_for_every_size(tmp_path: Path, line: s
     path, random, met = tmp_path / "net.param", Random(1), 0
     with assuming() as assumed:
         module = lowered(path, line, *_open(4, 14, 20)).source
-    for _ in range(6):
-        at = {"h": 2 * random.randint(1, 12), "w": 2 * random.randint(1, 12)}
+    sizes = [
+        (1, 1),
+        (1, 2),
+        (2, 5),
+        *((random.randint(1, 12), random.randint(1, 12)) for _ in "123"),
+    ]
+    for height, width in [*sizes, (14, 20)]:
+        at = {"h": height, "w": width}
         if not all(one.holds(one.form.value(at)) for one in assumed):
             continue
         met += 1

@@ -154,7 +154,7 @@ class Adaptive:
     @property
     def longest(self) -> int:
         """The most cells that a part can have."""
-        return min(self.size, -(-self.size // self.output) + 1)
+        return smallest(self.size, -(-self.size // self.output) + 1)
 
     @property
     def regular(self) -> Window | None:

@@ -340,9 +340,9 @@ class Builder:
         self.block.add_op(op)
         return list(map(_result, op.results))
 
-    def counted_code(self, op: Operation) -> list[Tensor]:
-        """The same for results that are rows: the next result is their real number."""
-        made = self.code(op)
+    def counted_code(self, op: Operation, count: int = 1) -> list[Tensor]:
+        """The same for `count` results that are rows: behind each is the real number of them."""
+        made = self.code(op)[: 2 * count]
         return [
             Tensor(rows.value, rows.shape, count)
             for rows, count in zip(made[::2], made[1::2], strict=True)

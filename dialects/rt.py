@@ -366,4 +366,4 @@ class DotBytesOp(IRDLOperation):
 _ENTRY = (BufferOp, LaunchOp, BarrierOp, EndOp)
 _KERNEL = (PrefetchOp, GatherOp, SizeOp, DotBytesOp)
 
-RT = Dialect("rt", [*_ENTRY, *_KERNEL, *CODE])
+RT = Dialect("rt", [*_ENTRY, *_KERNEL, *CODE], [SizeAttr])

@@ -309,7 +309,7 @@ def _divisor(y: Scalar) -> Scalar:
     return select(unit, 1, y)
 
 
-def clamp(x: Operand, low: float, high: float) -> Scalar:
+def clamp(x: Operand, low: Operand, high: Operand) -> Scalar:
     """x limited to [low, high]."""
     return minimum(maximum(x, low), high)
 
@@ -471,10 +471,9 @@ def _of_integers(source: Attribute, target: Attribute) -> type[Operation]:
 
 
 def to_index(x: Scalar) -> Scalar:
-    """An integer, or a non-negative float truncated, as an index."""
-    if is_integer(x.type) and (is_unsigned(x.type) or x.type == i64):
-        return Apply(index, arith.IndexCastOp, (convert(x, i64),))
-    return Apply(index, arith.IndexCastOp, (convert(x, i32),))
+    """An index, an integer, or a non-negative float truncated, as an index."""
+    kind = i64 if is_integer(x.type) and (is_unsigned(x.type) or x.type == i64) else i32
+    return x if x.type == index else Apply(index, arith.IndexCastOp, (convert(x, kind),))
 
 
 def number_of_index(x: Scalar, type: Attribute = f32) -> Scalar:

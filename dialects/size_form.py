@@ -9,7 +9,7 @@ below a number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -272,8 +272,9 @@ def least(form: Form) -> Fraction | None:
 
     Each atom is its own least value and something that is not negative: where no factor of the
     polynomial of these is negative, the constant is a bound. Quotients are tried as atoms, and as
-    fractions with what rounding takes away; before, those of one divisor cancel. Whole multiples of
-    a number are at least the next one.
+    fractions with what rounding takes away; before, those of one divisor cancel. Each of the forms
+    of a largest or least one is tried in its place. Whole multiples of a number are at least the
+    next one.
     """
     if form.constant is not None:
         return Fraction(form.constant)
@@ -285,7 +286,31 @@ def least(form: Form) -> Fraction | None:
         for fractions in (False, True)
         if (bound := _least(*_parted(one, fractions))) is not None
     ]
-    return max(found, default=None)
+    one_of = _least_of_choice(form)
+    return max(found if one_of is None else [*found, one_of], default=None)
+
+
+def _least_of_choice(form: Form) -> Fraction | None:
+    """The same by a term that is the largest or the least of some forms, if that is the only one:
+    n - max(a, b) is the least of n - a and n - b.
+    """
+    found = [term for term in form.terms if any(isinstance(a, Extremum) for a in term[0])]
+    if len(found) != 1 or len(found[0][0]) != 1:
+        return None
+    [([atom], factor)] = found
+    if not isinstance(atom, Extremum) or any(isinstance(a, Extremum) for a in _atoms(atom)):
+        return None
+    rest = form.plus(Form.atom(atom), -factor)
+    lows = [least(rest.plus(one, factor)) for one in atom.forms]
+    known = [low for low in lows if low is not None]
+    if (atom.name == "max") == (factor > 0):
+        return max(known, default=None)
+    return min(known) if len(known) == len(lows) else None
+
+
+def _atoms(extremum: Extremum) -> Iterator[Atom]:
+    """The atoms that the forms of an extremum are sums of."""
+    return (atom for form in extremum.forms for monomial, _ in form.terms for atom in monomial)
 
 
 def is_at_least(form: Form, number: int) -> bool:

@@ -39,7 +39,7 @@ from ncc.dialects.index_notation import Tensor
 from ncc.dialects.rt import SizeOp
 from ncc.dialects.scalar import conversion
 from ncc.dialects.shapes import Shape
-from ncc.dialects.size import Size
+from ncc.dialects.size import Size, is_open
 
 index = IndexType()
 
@@ -241,20 +241,23 @@ class Code:
     # --- memory -----------------------------------------------------------------------------
 
     def scratch(self, shape: Shape, element: Attribute = f32) -> MemoryView:
-        """Scratch memory, undefined at first."""
+        """Scratch memory, undefined at first; of an open size one more result has it."""
+        if is_open(*shape):
+            return self.private(shape, element)
         memory = self._argument(shape, element)
         self._scratch.append(memref_type(element, shape))
         return memory
 
     def private(self, shape: Shape, element: Attribute = f32) -> MemoryView:
         """The same, private to an iteration: one more result, with a part for each iteration."""
-        if self._iterations is None:
+        if self._iterations is None and not is_open(*shape):
             return self.scratch(shape, element)
-        whole = (self._iterations, *shape)
+        whole = shape if self._iterations is None else (self._iterations, *shape)
         position = len(self._operands) + len(self._results)
         memory = self._body.insert_arg(memref_type(element, whole), position)
         self._results.append((whole, element))
-        return MemoryView(self, memory, whole, element).part(self.iteration)
+        view = MemoryView(self, memory, whole, element)
+        return view if self._iterations is None else view.part(self.iteration)
 
     def variable(self, initial: Operand) -> Variable:
         """A variable, set here: float32 for a float, an index for an int, else of its type."""

@@ -25,6 +25,7 @@ from ncc.compiler.commands.optimize import print_passes
 if TYPE_CHECKING:
     from ncc.compiler.explain import BlobFate
     from ncc.compiler.explain_linalg import Decided
+    from ncc.compiler.explain_sizes import SizesFate
     from ncc.compiler.options import Options
 
 
@@ -92,6 +93,11 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     metavar="NAME",
     help="Say how this kernel, or the kernels of this layer, are computed here, and why.",
 )
+@click.option(
+    "--sizes",
+    is_flag=True,
+    help="Say whether one compilation runs every size of the inputs, and why not.",
+)
 @SHAPES
 @CODE
 @JSON
@@ -101,6 +107,7 @@ def explain_command(
     blobs: tuple[str, ...],
     passes: tuple[str, ...],
     kernels: tuple[str, ...],
+    sizes: bool,
     shapes: Shapes,
     opt_level: int,
     num_threads: int,
@@ -115,15 +122,18 @@ def explain_command(
     With --kernel, say which layers a kernel of `ncc compile` computes, why it has its schedule, and
     where its time goes.
 
+    With --sizes, say which layers need one size, or which sizes one compilation is for. Without
+    --shape, all extents but the channels of images are open.
+
     BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
     """
     chosen: dict[str, Any] = {"opt_level": opt_level, "num_threads": num_threads, "target": target}
     chosen["input_shapes"] = dict(shapes)
-    if kernels:
-        if blobs or passes:
-            raise click.UsageError("--kernel explains a compilation: leave out --blob and --pass")
-        told = _of_kernels(param, bin, kernels, chosen)
-        echo_json({"kernels": told}) if as_json else click.echo("\n".join(told))
+    if kernels or sizes:
+        if blobs or passes or (kernels and sizes):
+            name = "--kernel" if kernels else "--sizes"
+            raise click.UsageError(f"{name} explains a compilation: leave out all other questions")
+        _explain_compilation(param, bin, kernels, chosen, as_json)
         return
     from ncc.compiler.explain import fate_of_blob, fates, why_not
     from ncc.compiler.ncnn.optimize import pattern_names
@@ -191,6 +201,34 @@ def _decided(param: str, bin: str | None, options: Options, required: bool) -> D
             raise
         click.echo(f"warning: what a compilation decides is not known\n{error}", err=True)
         return None
+
+
+def _explain_compilation(
+    param: str,
+    bin: str | None,
+    kernels: Sequence[str],
+    options: Mapping[str, Any],
+    as_json: bool,
+) -> None:
+    """Print what is known of some kernels; if there are none, of sizes."""
+    if kernels:
+        told = _of_kernels(param, bin, kernels, options)
+        echo_json({"kernels": told}) if as_json else click.echo("\n".join(told))
+        return
+    of_sizes = _of_sizes(param, bin, options)
+    echo_json(asdict(of_sizes)) if as_json else click.echo("\n".join(of_sizes.lines()))
+
+
+def _of_sizes(param: str, bin: str | None, options: Mapping[str, Any]) -> SizesFate:
+    """Whether one compilation is for every size."""
+    from ncc.compiler.explain_sizes import fate_of_sizes
+    from ncc.compiler.optimizer import NO_WEIGHTS, SEED
+    from ncc.compiler.options import Options
+
+    seed = SEED if bin == NO_WEIGHTS else None
+    with progress(f"compiling {param}"):
+        files = param, None if bin == NO_WEIGHTS else bin
+        return fate_of_sizes(*files, Options.of(random_weights=seed, **options))
 
 
 def _of_kernels(

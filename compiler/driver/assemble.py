@@ -161,7 +161,7 @@ def assemble(
         objects = Objects(loops, compilation.options.target, cache, compilation.stopwatch)
         with objects.made_by_workers() if with_workers else nullcontext():
             manifest = _described(compilation, module, planned, loops, objects.keys)
-            manifest = manifest.with_sizes(_sizes(module, planned, loops, assumed))
+            manifest = manifest.with_sizes(_sizes(compilation, module, planned, loops, assumed))
             meanwhile(manifest)
             return manifest.with_code(objects.all())
 
@@ -172,13 +172,24 @@ def artifact_of(compilation: Compilation, cache: Cache | None = None) -> Artifac
 
 
 def _sizes(
-    module: ModuleOp, planned: Plan, loops: NetworkLoops, assumed: Iterable[Assumption]
+    compilation: Compilation,
+    module: ModuleOp,
+    planned: Plan,
+    loops: NetworkLoops,
+    assumed: Iterable[Assumption],
 ) -> Sizes | None:
     """What the shapes of a call decide, if some are open."""
     inputs, outputs = shapes(module)
     if not any(is_open(*shape) for shape in inputs):
         return None
+    if compilation.options.timestamps:
+        outputs.append(_of_timestamps(loops))
     return sizes_of(inputs, outputs, planned, loops, assumed)
+
+
+def _of_timestamps(loops: NetworkLoops) -> tuple[int, ...]:
+    """The shape of the timestamps: one at the start, and one behind each step."""
+    return (len(loops.steps) + 1,)
 
 
 def _described(
@@ -197,7 +208,7 @@ def _described(
         "steps": [[step.kernel, list(step.layers)] for step in loops.steps],
     }
     if options.timestamps:
-        outputs += (Binding(TIMESTAMPS, (len(loops.steps) + 1,), "int64"),)
+        outputs += (Binding(TIMESTAMPS, _of_timestamps(loops), "int64"),)
         info["work"] = [vars(work_of(step)) for step in loops.steps]
     weights = constants(planned)
     model = Artifact(

@@ -48,14 +48,17 @@ def check_any_size(
     if not given:
         return
     symbols = _further(given, list(assumed))
-    shapes = [tuple(_with(n, symbols) for n in x.shape) for x in operands]
-    kinds = (x.element_type for x in operands)
-    block = Block(arg_types=list(map(tensor_type, kinds, shapes)))
+    block, values = Block(), dict[SSAValue, SSAValue]()
+    others: list[Tensor] = []
+    for x in operands:  # one may stand there twice
+        shape = tuple(_with(n, symbols) for n in x.shape)
+        if x.value not in values:
+            kind = tensor_type(x.element_type, shape)
+            values[x.value] = block.insert_arg(kind, len(block.args))
+        others.append(Tensor(values[x.value], shape))
     with assuming(kept=False):
         builder = Builder(block, layer.layer_name or layer.type_name, None, threads)
-        layer.expand_all(builder, list(map(Tensor, block.args, shapes)))
-    values: dict[SSAValue, SSAValue] = {}
-    values.update((x.value, y) for x, y in zip(operands, block.args, strict=True))
+        layer.expand_all(builder, others)
     if not _are_alike(made, list(block.ops), values):
         raise NeedsNumbers(f"{layer.type_name} of this kind makes tables, or code, for one size")
 

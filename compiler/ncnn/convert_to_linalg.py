@@ -232,6 +232,28 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
     return expanded
 
 
+def hindrances(network: Network, threads: int = 1) -> list[Unsupported]:
+    """Why layers have no lowering for the shapes that were inferred: each by itself, so that all
+    are found. Those that read values of unknown extents are left out.
+    """
+    found = []
+    for layer in network.layers:
+        if isinstance(layer, InputOp):
+            continue
+        shapes = [shape_of(operand) for operand in layer.operands]
+        known = [shape for shape in shapes if shape is not None and DYNAMIC_INDEX not in shape]
+        if len(known) < len(shapes) or any(growing_axis(shape) is not None for shape in known):
+            continue
+        block = Block(arg_types=[operand.type for operand in layer.operands])
+        try:
+            with assuming(kept=False):
+                operands = list(map(Tensor, block.args, known))
+                _expand(layer, Builder(block, _name_of(layer), threads=threads), operands)
+        except Unsupported as error:
+            found.append(error)
+    return found
+
+
 def _behind(block: Block, last: Operation | None) -> list[Operation]:
     """The operations of a block that come after one; all where that is none."""
     found = []

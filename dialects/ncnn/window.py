@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.shapes import Shape, shown
-from ncc.dialects.size import largest
+from ncc.dialects.size import is_equal, largest, smallest
 from ncc.dialects.weights.sources import Array
 
 SAME_UPPER = -233
@@ -59,8 +59,20 @@ class Window:
         return (half, total - half) if code == SAME_UPPER else (total - half, half)
 
     def tail(self, size: int) -> int:
-        """The elements behind `size` that make the last, partial window a whole one."""
-        return -(size - self.extent) % self.stride
+        """The elements behind `size` that make the last, partial window a whole one.
+
+        A window that is larger than `size` is partial, too, if less than two strides are missing.
+        ncnn divides such negative numbers towards 0: less than a stride makes two windows, more
+        makes one, and a whole stride no tail.
+        """
+        if self.stride == 1:
+            return 0
+        missing = self.extent - size
+        if missing < self.stride:
+            further = largest(0, smallest(1, missing), -(missing // self.stride))
+            return missing + self.stride * further
+        is_one = not is_equal(missing, self.stride) and missing < 2 * self.stride
+        return missing if is_one else 0
 
 
 def convolution_pads(
@@ -142,7 +154,7 @@ class Adaptive:
     @property
     def longest(self) -> int:
         """The most cells that a part can have."""
-        return min(self.size, -(-self.size // self.output) + 1)
+        return smallest(self.size, -(-self.size // self.output) + 1)
 
     @property
     def regular(self) -> Window | None:

@@ -22,6 +22,8 @@ from tests.structured.given_sizes import with_extents
 RIGHT = [
     "ReLU 0=0.1",
     "AbsVal",
+    "ArgMax 1=2",
+    "ArgMax 0=1 1=1",
     "BinaryOp 0=2 1=1 2=0.5",
     "BNLL",
     "Clip 0=-0.5 1=0.5",
@@ -37,26 +39,47 @@ RIGHT = [
     "ELU",
     "Exp",
     "Flatten",
+    "Flip -23300=1,2",
+    "Flip -23300=2,0,2",
     "GroupNorm 0=2 1=4",
     "HardSwish",
     "InstanceNorm 0=4",
     "Interp 0=1 1=2.0 2=4.0",
+    "Interp 0=1 1=0.5 2=0.75",
+    "Interp 0=1 1=3.0 2=5.0",
+    "Interp 0=2 1=2.0 2=2.0",
+    "Interp 0=2 1=0.25 2=1.5 6=1",
+    "Interp 0=3 1=2.0 2=0.5",
+    "Interp 0=1 3=8 4=7",
+    "Interp 0=2 3=8 4=7",
+    "Interp 0=3 3=8 4=7",
+    "Interp 0=2 3=1 4=7 6=1",
     "Interp 0=2 1=1.0 2=1.0",
     "LRN 1=3",
     "LRN 0=1 1=3",
     "MVN",
     "Normalize 1=1 4=0 3=4",
     "Padding 0=1 1=2 2=3 3=4 5=0.5",
+    "Padding 0=1 1=2 2=0 3=3 4=1",
+    "Padding 0=1 1=2 2=0 3=3 4=2",
+    "Padding 0=1 1=2 2=0 3=3 6=4",
     "Permute 0=3",
     "Permute 0=5",
     "PixelShuffle 0=2",
     "PReLU 0=4",
     "Pooling 0=0 1=3 2=2",
     "Pooling 0=0 1=3 2=2 3=1 5=1",
+    "Pooling 0=1 1=2 2=2 5=1",
+    "Pooling 0=1 1=3 2=3 3=0 13=1 5=1",
+    "Pooling 0=1 1=5 2=3",
+    "Pooling 0=1 1=5 2=3 6=1",
+    "Pooling 0=0 1=7 2=3 3=1",
     "Pooling 0=1 1=3 2=2 3=1",
     "Pooling 0=1 1=3 2=2 3=1 5=1 6=1",
     "Pooling 0=1 1=2 2=2 5=2",
     "Pooling 0=1 4=1",
+    "Pooling 0=1 7=1 8=3 18=5",
+    "Pooling 0=0 7=1 8=3 18=-233",
     "Pooling 0=0 4=1",
     "Reduction 0=3 1=1",
     "Reduction 0=3 1=0 -23303=2,1,2 4=1 5=1",
@@ -89,16 +112,7 @@ PriorBox it 2 1 p image y 0=60,90 1=100,150 -23302=2,2.0,3.0 9=-233 10=-233 13=0
 """
 
 REFUSED = [
-    "ArgMax 1=2",
-    "Flip -23300=1,2",
-    "Interp 0=1 1=0.5 2=0.5",
     "Interp 0=1 1=1.3 2=2.0",
-    "Interp 0=1 1=3.0 2=3.0",
-    "Interp 0=2 1=2.0 2=2.0",
-    "Interp 0=3 1=2.0 2=2.0",
-    "Interp 0=1 3=8 4=8",
-    "Padding 0=1 1=1 2=1 3=1 4=1",
-    "Padding 0=1 1=1 2=1 3=1 4=2",
 ]
 """Their tables depend on the size."""
 
@@ -132,8 +146,14 @@ def test_a_layer_of_open_extents_is_right_for_every_size(tmp_path: Path, line: s
     path, random, met = tmp_path / "net.param", Random(1), 0
     with assuming() as assumed:
         module = lowered(path, line, *_open(4, 14, 20)).source
-    for _ in range(6):
-        at = {"h": 2 * random.randint(1, 12), "w": 2 * random.randint(1, 12)}
+    sizes = [
+        (1, 1),
+        (1, 2),
+        (2, 5),
+        *((random.randint(1, 12), random.randint(1, 12)) for _ in "123"),
+    ]
+    for height, width in [*sizes, (14, 20)]:
+        at = {"h": height, "w": width}
         if not all(one.holds(one.form.value(at)) for one in assumed):
             continue
         met += 1
@@ -154,10 +174,28 @@ def test_a_layer_whose_tables_depend_on_the_size_is_refused(tmp_path: Path, line
     lowered(tmp_path / "net.param", line, 4, 14, 20)
 
 
-@pytest.mark.parametrize("params", ["", "8=1 11=16 12=16", "7=0 15=1"])
-def test_boxes_of_cells_are_those_of_the_table(tmp_path: Path, params: str) -> None:
+MXNET = """7767517
+3 3
+Input data 0 1 data
+Pooling p 1 1 data p 0=0 1=4 2=4 5=1
+PriorBox it 1 1 p y -23300=2,0.2,0.3 -23302=2,1.0,2.0 9=-233 10=-233 13=0.5 {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "params"),
+    [
+        (PRIORS, ""),
+        (PRIORS, "8=1 11=16 12=16"),
+        (PRIORS, "7=0 15=1"),
+        (PRIORS, "14=1 15=1"),
+        (MXNET, ""),
+        (MXNET, "8=1 11=0.1 14=1 15=1"),
+    ],
+)
+def test_boxes_of_cells_are_those_of_the_table(tmp_path: Path, text: str, params: str) -> None:
     """But for rounding: a table is made in float64."""
-    path, text = tmp_path / "net.param", PRIORS.format(params)
+    path, text = tmp_path / "net.param", text.format(params)
     with assuming():
         module = network(path, text, *_open(3, 24, 40)).source
     for height, width in ((24, 40), (31, 18), (5, 4)):

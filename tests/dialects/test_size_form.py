@@ -75,6 +75,8 @@ def test_no_difference_is_below_the_least(one: str, other: str, at: dict[str, in
         (3 - (4 * ((H + 3) // 4) - H), 0),  # by less than one more
         (8 * ((H + 31) // 32) - 2 * ((H + 7) // 8), 0),  # and tiles of tiles these
         (H - 4 * ((H - 1) // 4), 1),  # something is left behind whole tiles
+        (H - largest(0, 2 * ((H + 1) // 2) - 3), 1),  # by what either of both is
+        (H - smallest(W, H), 0),
         (H * W - H - W + 1, 0),
         (H * W, 1),
     ],

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.pipeline import stages
 from ncc.dialects.size import assuming
 from ncc.dialects.stage_text import has_sizes, text_of
+from tests.ir.conftest import parse
 
 NET = """7767517
 4 4
@@ -22,7 +23,7 @@ Sigmoid s 1 1 p out
 
 @pytest.mark.parametrize("shape", [(3, 8, 8), (3, None, None)], ids=["known", "open"])
 def test_every_level_has_a_text(tmp_path: Path, shape: tuple[int | None, ...]) -> None:
-    """With the extents of its values, be they numbers or sizes."""
+    """With the extents of its values, be they numbers or sizes; those on tensors can be read."""
     path = tmp_path / "net.param"
     path.write_text(NET)
     with assuming():
@@ -32,5 +33,6 @@ def test_every_level_has_a_text(tmp_path: Path, shape: tuple[int | None, ...]) -
                 tensors = name in ("ncnn", "linalg")
                 assert has_sizes(stage) == ("data_h@224" in text) == (tensors and None in shape)
                 assert text.endswith("\n") and not text.endswith("\n\n")
+                assert not tensors or text_of(parse(text)[0]) == text
             if name == "loops":
                 return

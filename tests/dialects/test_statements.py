@@ -11,7 +11,9 @@ from xdsl.dialects.builtin import TensorType, f32, i32, i64
 from xdsl.dialects.test import TestOp
 
 from ncc.dialects.index_notation import Tensor
+from ncc.dialects.size import Size
 from ncc.dialects.statements import Code
+from ncc.dialects.structured import shape_of_tensor
 
 RunCode = Callable[..., list[np.ndarray[Any, Any]]]
 
@@ -74,6 +76,20 @@ def test_comparisons_with_nan_are_false(run_code: RunCode) -> None:
     code.results[0][0] = code.select(code.inputs[0][0] < 1, 1, 0)
     code.results[0][1] = code.select(code.inputs[0][0] >= 1, 1, 0)
     assert run_code(code.operation(), [np.array([np.nan])])[0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("iterations", [None, 3])
+def test_memory_of_an_open_size_is_a_result(iterations: int | None) -> None:
+    """No stack has room for it: the plan gives it some, and each iteration a part."""
+    size = Size.symbol("h", 8)
+    code = Code([vector(8)], [((1,), f32)], iterations=iterations)
+    memory = code.scratch((size, 2))
+    memory[0, 1] = 1.0
+    op = code.operation()
+    op.verify()
+    assert op.scratch is None
+    parts = () if iterations is None else (iterations,)
+    assert [shape_of_tensor(result) for result in op.results] == [(1,), (*parts, size, 2)]
 
 
 def test_memory_has_the_axes_of_its_shape() -> None:

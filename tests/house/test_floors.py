@@ -4,7 +4,7 @@
     8  compiler/{measure,verification}        they run what the driver compiles
     7  compiler/feeds.py                      arrays to run on
     6  compiler/driver                        compilations: cache, workers, models of open shapes
-       compiler/{explain,explain_linalg}.py   what passes decide, and why
+       compiler/explain*.py                   what passes decide, and why
     5  compiler/{pipeline,optimizer,...}.py    all stages in order; commands without machine code
     4  compiler/{artifact,library}, {network_files,passes,..}.py  what some stages make together
     3  compiler/{read,read_onnx,onnx,ncnn,...}  the stages; they meet only in the IR
@@ -48,6 +48,7 @@ ABOVE_STAGES = {
     "universe": 5,
     "driver": 6,
     "explain_linalg": 6,
+    "explain_sizes": 6,
     "feeds": 7,
     "measure": 8,
     "verification": 8,

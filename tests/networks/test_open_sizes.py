@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,3 +65,76 @@ def test_images_of_many_sizes(network: Any) -> None:
     for model in models:
         assert isinstance(model, LateModel)
         assert "1 version" in repr(model)
+
+
+LINES = """7767517
+12 12
+Input data 0 1 data
+Convolution c1 1 1 data c1 0=8 1=3 3=2 4=1 5=1 6=216 9=1
+Pooling p1 1 1 c1 p1 0=0 1=2 2=2
+Convolution c2 1 1 p1 c2 0=16 1=3 11=4 4=1 14=0 5=1 6=1536 9=1
+Squeeze sq 1 1 c2 sq 1=1
+Permute pm 1 1 sq pm 0=1
+MultiHeadAttention at 1 1 pm at 0=16 1=2 2=256
+LayerNorm n 1 1 at n 0=16 1=1e-5 2=1
+LSTM l1 1 1 n l1 0=6 1=768 2=2
+GRU l2 1 1 l1 l2 0=5 1=360 2=2
+InnerProduct ip 1 1 l2 ip 0=11 1=1 2=110
+Softmax sm 1 1 ip out 0=1 1=1
+"""
+"""Reads the letters of a line, whatever its width."""
+
+LARGEST_SIX = """7767517
+3 3
+Input data 0 1 data
+Interp i 1 1 data i 0=3 1=0.5 2=1.5
+ArgMax a 1 1 i out 0=1 1=6
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "sizes"),
+    [
+        (LINES, (3, 16, None), [(3, 16, w) for w in (100, 5, 133)]),
+        (LARGEST_SIX, (4, None, None), [(4, 9, 14), (4, 2, 2), (4, 31, 20)]),
+    ],
+)
+def test_one_code_for_every_length(
+    tmp_path: Path,
+    text: str,
+    shape: tuple[int | None, ...],
+    sizes: Sequence[tuple[int, ...]],
+) -> None:
+    """Lines of text, sequences and what sorts: as code for that size, and one compilation."""
+    path, rng = tmp_path / "net.param", np.random.default_rng(0)
+    path.write_text(text)
+    model = ncc.compile(path, random_weights=1, input_shapes={"data": shape})
+    for size in sizes:
+        x = rng.standard_normal(size, np.float32)
+        one = ncc.compile(path, random_weights=1, input_shapes={"data": size})
+        np.testing.assert_allclose(model(x), one(x), rtol=1e-4, atol=1e-5)
+    assert "1 version" in repr(model)
+
+
+ATTENTION = """7767517
+5 5
+Input q 0 1 q
+Input k 0 1 k
+Input v 0 1 v
+Input mask 0 1 mask
+SDPA it 4 1 q k v mask out 5=1
+"""
+
+
+def test_inputs_of_attention_have_rows_of_their_own(tmp_path: Path) -> None:
+    """Those of keys and values are as many, as are those of queries and of the mask."""
+    path, rng = tmp_path / "net.param", np.random.default_rng(0)
+    path.write_text(ATTENTION)
+    shapes = {"q": (2, None, 8), "k": (2, None, 8), "v": (2, None, 8), "mask": (None, None)}
+    model = ncc.compile(path, input_shapes=shapes)
+    for rows, keys in ((7, 9), (1, 1), (20, 3)):
+        given = {"q": (2, rows, 8), "k": (2, keys, 8), "v": (2, keys, 8), "mask": (rows, keys)}
+        feeds = {name: rng.standard_normal(shape, np.float32) for name, shape in given.items()}
+        found, wanted = (m.run(feeds) for m in (model, ncc.compile(path, input_shapes=given)))
+        np.testing.assert_allclose(found["out"], wanted["out"], rtol=1e-4, atol=1e-5)
+    assert "1 version" in repr(model)

@@ -88,10 +88,11 @@ def tiling_of(
     taps: int = 3,
     stride: int = 1,
     halves: bool = False,
+    may_form: bool = True,
 ) -> Tiling | None:
     """The tiles that `costs_of` chooses; None if the direct convolution is cheaper."""
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
-    return costs_of(*sizes, taps, stride, halves).chosen
+    return costs_of(*sizes, taps, stride, halves, may_form).chosen
 
 
 @cache
@@ -108,11 +109,13 @@ def costs_of(
     taps: int = 3,
     stride: int = 1,
     halves: bool = False,
+    may_form: bool = True,
 ) -> Costs:
     """The costs of a convolution in tiles, and without.
 
     Its windows have `taps` taps along the axes that `axes` names, and one along the other.
-    halves: whether sums over channels, in tiles or not, may use bf16x3.
+    halves: whether sums over channels, in tiles or not, may use bf16x3. may_form: whether the run
+    may transform weights: the kernel that does has to know how large the image is.
     """
     worth = 1.0 if axes == BOTH else target.costs.row_worth
     window, points = taps ** sum(axes) * depth.taps, height * width
@@ -134,7 +137,7 @@ def costs_of(
         return Costs(plain, direct, ((tiling, _cost(tiling)),), inf)
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
-    formed = [replace(tiling, formed=True) for tiling in tilings if _may_be_formed(tiling)]
+    formed = [replace(one, formed=True) for one in tilings if may_form and _may_be_formed(one)]
     if formed and _cost(least := _best(formed)) * target.costs.fewer_bytes < _cost(best):
         best = least
     halved: list[Tiling] = []

@@ -36,7 +36,7 @@ from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.bf16_values import STEP
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
-from ncc.dialects.size import hint
+from ncc.dialects.size import hint, is_open
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Convolution:
         """The algorithms that competed."""
         t = self.tiling.by_hint()
         sizes = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
-        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves)
+        may_form = not is_open(self.tiling.height, self.tiling.width)
+        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves, may_form)
 
     def has_tiles_of(self, other: Convolution) -> bool:
         """Whether both have the same V."""
@@ -121,9 +122,10 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     count = prod(groups)
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
     halved = halves and inputs >= STEP and prod(extents) >= target.costs.fewest_bf16_points
-    tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved)
+    may_form = not is_open(height, width)
+    tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved, may_form=may_form)
     if tiling is None:
-        costs = costs_of(*sizes, taps, stride, halved)
+        costs = costs_of(*sizes, taps, stride, halved, may_form)
         if not costs.tilings:
             shape = " x ".join(str(one.taps) for one in found.windows)
             return f"Winograd has no tiles for a window of {shape} at a stride of {stride}"

@@ -22,6 +22,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape
 from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import is_never_below
 
 
 class PackedRead(Enum):
@@ -136,7 +137,9 @@ def _summed_in_blocks(linalg_op: LinalgOp, access: TensorAccess, axes: PackedAxe
     """The loop that sums the channels of data, if these can be read in blocks: it walks them alone,
     or from whole blocks on, as those of a group.
     """
-    if len(access.index) < 3 or axes.of(access.value) != 0 or shape_of(access.value)[0] < BLOCK:
+    if len(access.index) < 3 or axes.of(access.value) != 0:
+        return None
+    if not is_never_below(shape_of(access.value)[0], BLOCK):
         return None
     form, *others = access.index
     summed = [loop for loop in form.loops() if loop in linalg_op.reduced]

@@ -48,6 +48,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
+from ncc.dialects.size import by_hint
 
 FEW = BLOCK // 2
 """Elements of a row that fill no vector."""
@@ -61,6 +62,7 @@ class TransposeFactors(LinalgChoice["_Factor"]):
 
     costs: CostModel = CostModel()
 
+    @by_hint()
     def match(self, op: GenericOp) -> _Factor | str | None:
         linalg_op = LinalgOp(op)
         short = _short_rows(linalg_op, self.costs)

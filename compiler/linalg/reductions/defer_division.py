@@ -23,6 +23,7 @@ from ncc.compiler.linalg.analysis.softmax import Shares
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, move_after, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
+from ncc.dialects.size import by_hint
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class DeferDivision(LinalgPattern["_Dividing"]):
 
     name = "defer-division"
 
+    @by_hint()
     def match(self, op: GenericOp) -> _Dividing | str | None:
         return _Dividing.of(op)
 

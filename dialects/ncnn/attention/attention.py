@@ -25,7 +25,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.size import NeedsNumbers, is_open
+from ncc.dialects.size import NeedsNumbers, are_equal, is_open
 
 T = TypeVar("T")
 
@@ -58,8 +58,14 @@ class AttentionOperands(Generic[T]):
 
 def check_mask(mask: Shape | None, heads: int, pairs: Shape) -> None:
     """Raise LayerError for a mask that is neither one for all heads nor one for each head."""
-    if mask is not None and mask not in (pairs, (1, *pairs), (heads, *pairs)):
+    taken = (pairs, (1, *pairs), (heads, *pairs))
+    if mask is not None and not any(are_equal(mask, one) for one in taken):
         raise LayerError(f"the mask is {mask}, but must be {pairs} or one of them a head")
+
+
+def named_mask(b: Builder, mask: Tensor | None, pairs: Shape) -> Tensor | None:
+    """A mask of these rows and keys, whose extents may have other names."""
+    return None if mask is None else b.named(mask, (*mask.shape[:-2], *pairs))
 
 
 def cached_rows(what: str, cache: Shape | None, heads: int, features: int) -> int:
@@ -215,7 +221,7 @@ class SDPAOp(Attention):
         groups, keys, _ = x.key
         if x.key[2] != features:
             raise LayerError(f"query {x.query} and key {x.key} differ in their features")
-        if x.value[:2] != (groups, keys):
+        if not are_equal(x.value[:2], (groups, keys)):
             raise LayerError(f"key {x.key} and value {x.value} differ in their heads or rows")
         if heads % groups:
             raise LayerError(f"{groups} heads of key and value cannot be shared by {heads}")
@@ -243,12 +249,14 @@ class SDPAOp(Attention):
             past, new = (x.past_key, x.past_value), (x.key, x.value)
             y = attended_growing(b, x.query, past, new, x.mask, scale, zeros=True)
             return [y, *map(partial(grown, b), past, new)]
-        keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, x.value)
+        value = b.named(x.value, (*x.key.shape[:2], x.value.shape[2]))
+        keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, value)
+        mask = named_mask(b, x.mask, (x.query.shape[1], keys.shape[1]))
         if self.int8_scale_term:
-            y = attended_int8(b, x.query, keys, values, x.mask, scale)
+            y = attended_int8(b, x.query, keys, values, mask, scale)
         else:
             q, k, v = map(Heads, (x.query, keys, values))
-            y = attended(b, q, k, v, x.mask, scale, zeros=True)
+            y = attended(b, q, k, v, mask, scale, zeros=True)
         return [y, keys, values][: len(self.results)]
 
 
@@ -268,7 +276,7 @@ class RotaryEmbedOp(Layer):
             raise LayerError(f"input {x} is not (heads, rows, features) with pairs of features")
         wanted = (x[-2], x[-1] // 2)
         for what, shape in (("cosines", cos), ("sines", sin)):
-            if shape != wanted:
+            if not are_equal(shape, wanted):
                 raise LayerError(f"the {what} are {shape}, but must be {wanted}")
         return x
 
@@ -286,6 +294,7 @@ class RotaryEmbedOp(Layer):
 
     def lower(self, b: Builder, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         shape, axis = self.halves(x.shape)
+        cos, sin = (b.named(one, (x.shape[-2], x.shape[-1] // 2)) for one in (cos, sin))
         pairs = b.reshape(x, shape)
         rotated: Tensor = b.empty(shape)
         for which in (0, 1):

@@ -19,6 +19,7 @@ from ncc.dialects.ncnn.attention.attention import (
     appended_array,
     cached_rows,
     check_mask,
+    named_mask,
 )
 from ncc.dialects.ncnn.attention.growing_attention import attended_growing, grown
 from ncc.dialects.ncnn.attention.int8_attention import (
@@ -48,6 +49,7 @@ from ncc.dialects.ncnn.quantization.block_quantization import (
     scale_columns_array,
 )
 from ncc.dialects.ncnn.quantization.int8 import refuse_int8
+from ncc.dialects.size import is_equal
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
         ):
             if len(shape) != 2 or shape[1] != features:
                 raise LayerError(f"the {what} is {shape}, but must be (rows, {features})")
-        if x.key[0] != x.value[0]:
+        if not is_equal(x.key[0], x.value[0]):
             raise LayerError(f"key {x.key} and value {x.value} differ in their rows")
         sizes = (self.num_heads, self.features)
         past = cached_rows("cache of keys", x.past_key, *sizes)
@@ -291,12 +293,14 @@ class MultiHeadAttentionOp(Quantizable, Attention):
             y = attended_growing(b, q.outside(b), past, (new[0], new[1]), x.mask)
             return [self._joined(b, Heads(y)), *map(partial(grown, b), past, new)]
         keys = self._kept(b, x.past_key, "k", x.key)
-        values = self._kept(b, x.past_value, "v", x.value)
+        named = b.named(x.value, (x.key.shape[0], x.value.shape[1]))
+        values = self._kept(b, x.past_value, "v", named)
+        mask = named_mask(b, x.mask, (q.shape[1], keys.shape[1]))
         if self.is_int8:
             outside = q.outside(b), keys.outside(b), values.outside(b)
-            found = Heads(attended_int8(b, *outside, x.mask))
+            found = Heads(attended_int8(b, *outside, mask))
         else:
-            found = Heads(attended(b, q, keys, values, x.mask), rows_outside=True)
+            found = Heads(attended(b, q, keys, values, mask), rows_outside=True)
         return [self._joined(b, found), keys.x, values.x][: len(self.results)]
 
     def _kept(self, b: Builder, past: Tensor | None, name: str, rows: Tensor) -> Heads:

@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineExpr
 from ncc.dialects.ncnn.layer import Array, Builder, Shape, Tensor
 from ncc.dialects.ncnn.reduction.reduction import softmax, softmax_array
 from ncc.dialects.scalar import Scalar
+from ncc.dialects.size import is_open
 
 
 def attended_array(
@@ -93,11 +94,15 @@ def attended(
     strips of rows:
 
         for heads, and for rows of q:  y[rows] = softmax(scale * q[rows] k^T + mask[rows]) v
+
+    Where the run tells how many there are, all are computed at once.
     """
     heads, rows, _ = q.shape
     groups, keys, _ = v.shape
     shared = heads // groups
     scores = shared * rows * keys
+    if is_open(scores):
+        return _attended_at_once(b, q, k, v, mask, scale, zeros)
     together, strips = heads_at_once(groups, scores), 1
     if scores > MOST_SCORES:
         strips = max(1, min(-(-scores // MOST_SCORES), rows, MOST_STRIPS // groups))
@@ -162,7 +167,8 @@ def masked(b: Builder, scores: Tensor, mask: Tensor | None, scale: float) -> Ten
         return scores
     h, s, t = b.loops_of(scores.shape)
     value = scores[h, s, t] if scale == 1.0 else scores[h, s, t] * scale
-    if mask is not None:
-        head = h if mask.shape[0] > 1 else 0
-        value = value + (mask[s, t] if mask.rank == 2 else mask[head, s, t])
+    if mask is not None and mask.rank == 2:
+        value = value + mask[s, t]
+    elif mask is not None:
+        value = value + mask[0 if mask.shape[0] == 1 else h, s, t]
     return b.map((h, s, t), value)

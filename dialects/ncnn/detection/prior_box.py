@@ -20,7 +20,7 @@ from ncc.dialects.ncnn.layer import (
     real,
     reals,
 )
-from ncc.dialects.scalar import Scalar, clamp, number_of_index, number_of_size
+from ncc.dialects.scalar import Operand, Scalar, clamp, number_of_index, number_of_size, scalar
 from ncc.dialects.size import is_open
 
 FROM_SHAPE = -233
@@ -110,35 +110,70 @@ class PriorBoxOp(Layer):
 
     def _is_made_by_run(self, x: Shape, image: Shape | None) -> bool:
         """Whether inputs decide how many boxes there are, and where."""
-        rounds = self.step_mmdetection and FROM_SHAPE in (self.step_width, self.step_height)
-        squares = self.squares_only(1 if image is None else 2)
-        return is_open(*x, *(image or ())) and not rounds and not squares
+        return is_open(*x, *(image or ()))
 
     def _expand_boxes(self, b: Builder, x: Shape, image: Shape | None) -> Tensor:
         """The same boxes in float32, by the cell of each."""
         h, w = x[1:]
-        wide, high = self._extents_of(image)
-        less = 1.0 if self.center_mmdetection else 0.0
-        centres: list[Tensor] = []
-        for cells, size, step in ((w, wide, self.step_width), (h, high, self.step_height)):
-            length = number_of_size(size) / number_of_size(cells) if step == FROM_SHAPE else step
-            (k,) = b.loops_of((cells,))
-            centres.append(b.map((k,), (length - less) * self.offset + _number(b, k) * length))
-        half = np.array(self._sizes()) / 2
-        corners = b.table(np.concatenate([-half, half], axis=1).astype(np.float32))
-        across = b.table(np.array([1, 0, 1, 0], np.float32))
-        row, column, box, side = b.loops_of((h, w, len(half), 4))
-        is_x, is_y = across[side], 1.0 - across[side]
-        centre = centres[0][column] * is_x + centres[1][row] * is_y
-        whole = number_of_size(wide) * is_x + number_of_size(high) * is_y
-        value = (centre + corners[box, side]) / whole
-        value = clamp(value, 0.0, 1.0) if self.clip else value
-        boxes = b.map((row, column, box, side), value)
+        steps = (self.step_width, w), (self.step_height, h)
+        if self.squares_only(1 if image is None else 2):
+            lengths = [1.0 / number_of_size(n) if step == FROM_SHAPE else step for step, n in steps]
+            firsts = [length * self.offset for length in lengths]
+            wider = number_of_size(h) / number_of_size(w), scalar(1.0)
+            halves = self._halves_of_squares(1, 1)
+            boxes = self._boxes_of_run(b, (h, w), firsts, lengths, halves, wider)
+            return b.reshape(boxes, (prod(boxes.shape),))
+        whole, less = self._extents_of(image), 1.0 if self.center_mmdetection else 0.0
+        lengths = [
+            self._length_of_run(size, n) if step == FROM_SHAPE else step
+            for size, (step, n) in zip(whole, steps, strict=True)
+        ]
+        firsts = [(length - less) * self.offset for length in lengths]
+        parts = number_of_size(whole[0]), number_of_size(whole[1])
+        halves = np.array(self._sizes()) / 2
+        boxes = self._boxes_of_run(b, (h, w), firsts, lengths, halves, parts=parts)
         count = prod(boxes.shape)
         flat, variances = b.loops_of((count // 4, 4))
         table = b.table(np.array([getattr(self, f"variances_{k}") for k in range(4)], np.float32))
         both = [boxes, b.map((flat, variances), table[variances])]
         return b.concat([b.reshape(one, (1, count)) for one in both], 0)
+
+    def _length_of_run(self, image: int, cells: int) -> Scalar:
+        """The distance of cells in the image."""
+        if self.step_mmdetection:
+            return number_of_size(-(-image // cells))
+        return number_of_size(image) / number_of_size(cells)
+
+    def _boxes_of_run(
+        self,
+        b: Builder,
+        cells: Shape,
+        firsts: Sequence[Operand],
+        lengths: Sequence[Operand],
+        halves: Array,
+        wider: tuple[Scalar, Scalar] | None = None,
+        parts: tuple[Scalar, Scalar] | None = None,
+    ) -> Tensor:
+        """(rows, columns, boxes, 4): each half width and height around each centre. Pairs are x, y.
+
+        firsts, lengths: the first centre and the distance of two. wider: what half extents are
+        multiplied by. parts: what the result is divided by.
+        """
+        centres: list[Tensor] = []
+        for count, first, length in zip(reversed(cells), firsts, lengths, strict=True):
+            (k,) = b.loops_of((count,))
+            centres.append(b.map((k,), _number(b, k) * length + first))
+        corners = b.table(np.concatenate([-halves, halves], axis=1).astype(np.float32))
+        across = b.table(np.array([1, 0, 1, 0], np.float32))
+        row, column, box, side = b.loops_of((*cells, len(halves), 4))
+        is_x, is_y = across[side], 1.0 - across[side]
+        half = corners[box, side]
+        if wider is not None:
+            half = half * (wider[0] * is_x + wider[1] * is_y)
+        value = centres[0][column] * is_x + centres[1][row] * is_y + half
+        if parts is not None:
+            value = value / (parts[0] * is_x + parts[1] * is_y)
+        return b.map((row, column, box, side), clamp(value, 0.0, 1.0) if self.clip else value)
 
     def _extents_of(self, image: Shape | None) -> tuple[int, int]:
         """Width and height of the image."""
@@ -188,14 +223,18 @@ class PriorBoxOp(Layer):
         """The boxes of MXNet, as parts of the image."""
         step_x = 1 / w if self.step_width == FROM_SHAPE else self.step_width
         step_y = 1 / h if self.step_height == FROM_SHAPE else self.step_height
+        centres_x = self.offset * step_x + np.arange(w) * step_x
+        centres_y = self.offset * step_y + np.arange(h) * step_y
+        return _around(centres_x, centres_y, self._halves_of_squares(h, w))
+
+    def _halves_of_squares(self, h: int, w: int) -> Array:
+        """Half of the width and of the height of these boxes, where an image has h by w cells."""
         halves = [(size * h / w / 2, size / 2) for size in self.min_sizes]
         first = self.min_sizes[0]
         for ratio in self.aspect_ratios[1:]:
             root = float(np.sqrt(ratio))
             halves.append((first * h / w * root / 2, first / root / 2))
-        centres_x = self.offset * step_x + np.arange(w) * step_x
-        centres_y = self.offset * step_y + np.arange(h) * step_y
-        return _around(centres_x, centres_y, np.array(halves))
+        return np.array(halves)
 
     def _clipped(self, boxes: Array) -> Array:
         return (np.clip(boxes, 0, 1) if self.clip else boxes).astype(np.float32)

@@ -130,7 +130,8 @@ class ProposalOp(Layer):
                     boxes[place, k] = box[k]
                 count.value = count.value + 1
         counts[code.iteration] = count.value
-        return b.counted_code(self._kept(b.code(code.operation())).operation())
+        kept = self._kept(b.code(code.operation()))
+        return b.counted_code(kept.operation(), len(self.results))
 
     def _kept(self, made: list[Tensor]) -> Code:
         """The best detections of all iterations after non-maximum suppression."""

@@ -9,7 +9,6 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32, i64
 
 from ncc.dialects.element import holds
-from ncc.dialects.ncnn.axes import scaled_extent
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.detection.detected_rows import COLUMNS, rows_of, write_row
 from ncc.dialects.ncnn.detection.suppression import Found, by_score, kept_of, suppress
@@ -59,6 +58,10 @@ class YoloLayer(Layer):
         """The unit of anchors of a map (h, w): the width and height of the image."""
         raise NotImplementedError
 
+    def scale_of_run(self, code: Code, head: int, cells: int) -> Value:
+        """The unit along an axis of so many cells, where the run knows how many there are."""
+        raise NotImplementedError
+
     def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
         """Confidence and best class (from 0), for logits (boxes, h, w) and (boxes, class, h, w)."""
         raise NotImplementedError
@@ -93,7 +96,8 @@ class YoloLayer(Layer):
         for head in range(len(maps)):
             for box in range(self.num_box):
                 self.anchor(head, box)
-            self.scale(head, *maps[head][:0:-1])
+            if not is_open(*maps[head]):
+                self.scale(head, *maps[head][:0:-1])
         return (DYNAMIC, COLUMNS)
 
     def reference(self, *maps: Array) -> Array:
@@ -201,12 +205,14 @@ class YoloLayer(Layer):
                 logit.value = value
         labels[place] = label.value
         h, w = x.shape[1:]
-        sizes = self.scale(head, w, h)
         for k, (at, cells) in enumerate(zip(reversed(cell), (w, h), strict=True)):
             offset = code.sigmoid(x[first + k, *cell])
             centre = (code.to_float(at) + offset) / cells
             size = code.exp(x[first + (2 + k), *cell]) * anchor[k]
-            half = size / sizes[k] * 0.5
+            if is_open(w, h):
+                half = size / self.scale_of_run(code, head, cells) * 0.5
+            else:
+                half = size / self.scale(head, w, h)[k] * 0.5
             boxes[place, k] = centre - half
             boxes[place, k + 2] = centre + half
 
@@ -225,6 +231,9 @@ class YoloDetectionOutputOp(YoloLayer):
 
     def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
         return w, h
+
+    def scale_of_run(self, code: Code, head: int, cells: int) -> Value:
+        return code.value(cells, f32)
 
     def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
         chances = softmax_array(classes, 1)
@@ -275,16 +284,21 @@ class Yolov3DetectionOutputOp(YoloLayer):
         return self.biases[2 * chosen], self.biases[2 * chosen + 1]
 
     def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
-        if head >= len(self.anchors_scale):
-            raise LayerError(f"anchors_scale has no value for map {head}", "anchors_scale")
-        pixels = self.anchors_scale[head]
-        if is_open(w, h):
-            return scaled_extent(w, pixels), scaled_extent(h, pixels)
+        pixels = self._pixels(head)
         with np.errstate(over="ignore", invalid="ignore"):
             sizes = np.float32(pixels) * np.array((w, h), np.float32)
         if not all(holds(i32, size) for size in sizes):
             raise LayerError(f"{pixels:g} pixels a cell of {w}x{h} are no image", "anchors_scale")
         return int(sizes[0]), int(sizes[1])
+
+    def scale_of_run(self, code: Code, head: int, cells: int) -> Value:
+        size = code.value(cells, f32) * self._pixels(head)
+        return code.convert(code.convert(size, i32), f32)
+
+    def _pixels(self, head: int) -> float:
+        if head >= len(self.anchors_scale):
+            raise LayerError(f"anchors_scale has no value for map {head}", "anchors_scale")
+        return self.anchors_scale[head]
 
     def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
         classes = np.where(np.isnan(classes), np.float32("-inf"), classes)

@@ -19,7 +19,8 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.moving import JoiningLayer, MovingLayer
-from ncc.dialects.size import are_equal
+from ncc.dialects.scalar import index, number_of_size
+from ncc.dialects.size import are_equal, is_open
 
 REST = -233
 """The value of sizes and ends that take the whole axis."""
@@ -179,7 +180,7 @@ class FlipOp(MovingLayer):
         return x
 
     def tables(self, x: Shape) -> int:
-        return sum(x[axis] for axis in self._flipped(len(x)))
+        return sum(x[axis] for axis in self._flipped(len(x)) if not is_open(x[axis]))
 
     def reference(self, x: Array) -> Array:
         return np.flip(x, self._flipped(x.ndim))
@@ -188,9 +189,12 @@ class FlipOp(MovingLayer):
         flipped = self._flipped(x.rank)
         if not flipped:
             return x
-        back = {axis: b.table(np.arange(x.shape[axis])[::-1]) for axis in flipped}
+        known = [axis for axis in flipped if not is_open(x.shape[axis])]
+        back = {axis: b.table(np.arange(x.shape[axis])[::-1]) for axis in known}
         at = b.loops_of(x.shape)
         places = [back[k][i] if k in back else b.index(i) for k, i in enumerate(at)]
+        for axis in set(flipped) - back.keys():
+            places[axis] = number_of_size(x.shape[axis] - 1, index) - places[axis]
         return b.map(at, x.at(*places))
 
 

@@ -28,7 +28,8 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.moving import MovingLayer
-from ncc.dialects.scalar import select
+from ncc.dialects.scalar import index, number_of_size, select
+from ncc.dialects.size import is_open
 
 CONSTANT, REPLICATE, REFLECT = 0, 1, 2
 
@@ -101,7 +102,7 @@ class PaddingOp(MovingLayer):
     def tables(self, x: Shape) -> int:
         if self.type == CONSTANT and self.values is None:
             return 0
-        pads = zip(x, self.pads(len(x)), strict=True)
+        pads = [(n, pad) for n, pad in zip(x, self.pads(len(x)), strict=True) if not is_open(n)]
         inside = self.type == CONSTANT
         return sum(sum(pad) + n * inside for n, pad in pads if any(pad))
 
@@ -134,22 +135,34 @@ class PaddingOp(MovingLayer):
         there so far, which need not be moved for them.
         """
         for axis, (n, pad) in reversed([*enumerate(zip(x.shape, pads, strict=True))]):
-            before, behind = (
-                _cells(b, x, axis, source_cells(places, n, self.type))
-                for places in (np.arange(-pad[0], 0), np.arange(n, n + pad[1]))
-            )
+            sides = (np.arange(-pad[0], 0), np.arange(pad[1]))
+            if is_open(n):
+                first = source_cells(sides[0], LONG, self.type)
+                last = source_cells(sides[1] + LONG, LONG, self.type) - (LONG - 1)
+                before, behind = _cells(b, x, axis, first), _cells(b, x, axis, last, n - 1)
+            else:
+                before, behind = (
+                    _cells(b, x, axis, source_cells(places, n, self.type))
+                    for places in (sides[0], sides[1] + n)
+                )
             x = b.concat([*before, x, *behind], axis)
         return x
 
 
-def _cells(b: Builder, x: Tensor, axis: int, places: NDArray[np.int64]) -> list[Tensor]:
-    """Some elements along an axis; nothing of none."""
+LONG = 1 << 31
+"""More elements than any axis has."""
+
+
+def _cells(
+    b: Builder, x: Tensor, axis: int, places: NDArray[np.int64], base: int = 0
+) -> list[Tensor]:
+    """Some elements along an axis, by their distance from `base`; nothing of none."""
     if not len(places):
         return []
     table = b.table(places)
     at = b.loops_of((*x.shape[:axis], len(places), *x.shape[axis + 1 :]))
-    read = [table[i] if k == axis else b.index(i) for k, i in enumerate(at)]
-    return [b.map(at, x.at(*read))]
+    place = table[at[axis]] + number_of_size(base, index) if is_open(base) else table[at[axis]]
+    return [b.map(at, x.at(*(place if k == axis else b.index(i) for k, i in enumerate(at))))]
 
 
 def source_cells(places: NDArray[np.int64], n: int, type: int) -> NDArray[np.int64]:
@@ -164,7 +177,14 @@ def _fill_channels(b: Builder, x: Tensor, values: Tensor, inner: Shape, pads: Pa
     tables = {}
     for axis, (n, (before, behind)) in enumerate(zip(inner, pads, strict=True)):
         if before or behind:
-            tables[axis] = b.table(np.pad(np.ones(n), (before, behind)))
+            tables[axis] = _inside(b, n, before, behind)
     at = b.loops_of(x.shape)
     inside = reduce(lambda p, q: p * q, [table[at[axis]] for axis, table in tables.items()])
     return b.map(at, select(inside > 0.0, x[at], values[at[0]]))
+
+
+def _inside(b: Builder, n: int, before: int, behind: int) -> Tensor:
+    """1 for each place along an axis that is inside of the inner blob, else 0."""
+    if is_open(n):
+        return b.pad(b.full((n,), 1.0), (before,), (behind,))
+    return b.table(np.pad(np.ones(n), (before, behind)))

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import f32, i32
 
 from ncc.dialects.ncnn.checks import check_optimization, check_positive
 from ncc.dialects.ncnn.layer import Array, Builder, Layer, LayerError, Shape, Tensor, integer, layer
@@ -38,7 +39,15 @@ from ncc.dialects.ncnn.window import (
     planes,
     windows_of,
 )
-from ncc.dialects.scalar import select
+from ncc.dialects.scalar import (
+    Scalar,
+    convert,
+    minimum,
+    number_of_index,
+    number_of_size,
+    select,
+    to_index,
+)
 from ncc.dialects.size import is_open
 
 FULL, VALID, PAD_SAME_UPPER, PAD_SAME_LOWER = 0, 1, 2, 3
@@ -133,7 +142,6 @@ class PoolingLayer(Layer):
         if self.pad_mode == VALID:
             return self.explicit
         inside = padded_shape(sizes, self.explicit)
-        output_sizes(self.windows, inside)  # a window that does not fit has no tail
         tails = [w.tail(n) for w, n in zip(self.windows, inside, strict=True)]
         return [(low, high + t) for (low, high), t in zip(self.explicit, tails, strict=True)]
 
@@ -164,7 +172,8 @@ class PoolingLayer(Layer):
         if self.adaptive_pooling:
             parts = self.adaptive(x)
             same = all(part.regular for part in parts)
-            return 0 if same else sum(2 * part.output * part.longest for part in parts)
+            known = [part for part in parts if not is_open(part.size)]
+            return 0 if same else sum(2 * part.output * part.longest for part in known)
         outputs = self.infer(x)[1:]
         if is_open(*outputs):
             return 0  # the run counts
@@ -240,13 +249,13 @@ class PoolingLayer(Layer):
             if self.pooling_type == MAXIMUM:
                 return pooled
             return b.scaled(pooled, 1 / cells_of(windows))
-        cells = [b.table(part.cells()) for part in parts]
-        shares = [b.table(part.shares()) for part in parts]
+        tables = [(_parts_of_run if is_open(part.size) else _parts)(b, part) for part in parts]
+        cells, shares = zip(*tables, strict=True)
         count = len(parts)
         names = ["c", *(f"y{k}" for k in range(count)), *(f"u{k}" for k in range(count))]
         c, *loops = b.loops(" ".join(names), c=x.shape[0])
         ys, us = loops[:count], loops[count:]
-        places = [table[y, u] for table, y, u in zip(cells, ys, us, strict=True)]
+        places = [to_index(table[y, u]) for table, y, u in zip(cells, ys, us, strict=True)]
         cell = x.at(b.index(c), *places)
         if self.pooling_type == MAXIMUM:
             return b.max((c, *ys), over=us, of=cell)
@@ -284,6 +293,29 @@ MOST_CONSTANT = 1 << 20
 """Cells of a plane that a constant may say something of each of; the run computes more."""
 
 
+def _parts(b: Builder, part: Adaptive) -> tuple[Tensor, Tensor]:
+    """The elements of each part, and their shares of its mean."""
+    return b.table(part.cells()), b.table(part.shares())
+
+
+def _parts_of_run(b: Builder, part: Adaptive) -> tuple[Tensor, Tensor]:
+    """The same where the run knows how many elements there are."""
+    size, output = number_of_size(part.size, i32), number_of_size(part.output, i32)
+    shape = (part.output, part.longest)
+
+    def bounds(at: Scalar) -> tuple[Scalar, Scalar]:
+        return at * size / output, ((at + 1) * size + output - 1) / output
+
+    y, u = b.loops_of(shape)
+    start, stop = bounds(number_of_index(b.index(y), i32))
+    cells = b.map((y, u), minimum(start + number_of_index(b.index(u), i32), stop - 1))
+    y, u = b.loops_of(shape)
+    start, stop = bounds(number_of_index(b.index(y), i32))
+    inside = number_of_index(b.index(u), i32) < stop - start
+    shares = b.map((y, u), select(inside, 1.0 / convert(stop - start, f32), 0.0))
+    return cells, shares
+
+
 def _is_small(plane: Sequence[int]) -> bool:
     return prod(plane) <= MOST_CONSTANT
 
@@ -313,13 +345,22 @@ def _mean_of_counted(
     counted: Sequence[tuple[int, int]],
 ) -> Tensor:
     """The same with sizes: the run counts the elements of each window, along each axis."""
-    along = []
-    for window, n, (start, stop) in zip(windows, sizes, counted, strict=True):
-        ones = b.pad(b.full((1, stop - start), 1.0), (0, start), (0, n - stop))
-        along.append(pool(b, ones, [window], MEAN))
+    whole, counts = 1.0, list[Tensor | None]()
+    for window, n, (start, stop), outputs in zip(
+        windows, sizes, counted, total.shape[1:], strict=True
+    ):
+        if (start, stop) == (0, n):
+            whole *= window.kernel
+            counts.append(None)
+        elif is_open(n):
+            ones = b.pad(b.full((1, stop - start), 1.0), (0, start), (0, n - stop))
+            counts.append(b.reshape(pool(b, ones, [window], MEAN), (outputs,)))
+        else:
+            counts.append(b.table(_cells(window, outputs, (start, stop)).astype(np.float32)))
     c, *space = b.loops_of(total.shape)
-    cells = [counts[0, loop] for counts, loop in zip(along, space, strict=True)]
-    return b.map((c, *space), total[[c, *space]] * (1.0 / reduce(mul, cells)))
+    along = [cells[loop] for cells, loop in zip(counts, space, strict=True) if cells is not None]
+    factor = 1.0 / (reduce(mul, along) * whole) if along else 1 / whole
+    return b.map((c, *space), total[[c, *space]] * factor)
 
 
 def _cells(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.detection.suppression import Sorter
@@ -20,7 +20,8 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.scalar import equal, select
+from ncc.dialects.scalar import convert, equal, number_of_index, number_of_size, select
+from ncc.dialects.size import is_open
 from ncc.dialects.statements import Code
 
 MOST_PASSES = 4
@@ -53,7 +54,7 @@ class ArgMaxOp(Layer):
         return (2 if self.out_max_val else 1, self.topk)
 
     def tables(self, x: Shape) -> int:
-        return prod(x)
+        return 0 if is_open(*x) else prod(x)
 
     def reference(self, x: Array) -> Array:
         flat = x.reshape(-1)
@@ -62,7 +63,7 @@ class ArgMaxOp(Layer):
         return np.stack([flat[order], found] if self.out_max_val else [found])
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
-        places = b.table(places_of(x.shape))
+        places = _places_of_run(b, x.shape) if is_open(*x.shape) else b.table(places_of(x.shape))
         flat = b.reshape(x, (prod(x.shape),))
         if self.topk > MOST_PASSES:
             return self._expand_sorted(b, flat, places)
@@ -100,6 +101,16 @@ def places_of(shape: Shape) -> NDArray[np.float32]:
     size = prod(shape[1:])
     step = -(-size // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT
     return np.add.outer(np.arange(shape[0]) * step, np.arange(size)).reshape(-1).astype(np.float32)
+
+
+def _places_of_run(b: Builder, shape: Shape) -> Tensor:
+    """The same where the run knows the shape."""
+    rows, size = (1, prod(shape)) if len(shape) < 3 else (shape[0], prod(shape[1:]))
+    step = number_of_size(-(-size // CHANNEL_ALIGNMENT) * CHANNEL_ALIGNMENT, i32)
+    row, place = b.loops_of((rows, size))
+    first = number_of_index(b.index(row), i32) * step
+    places = b.map((row, place), convert(first + number_of_index(b.index(place), i32), f32))
+    return b.reshape(places, (prod(shape),))
 
 
 def _next_largest(

@@ -11,7 +11,9 @@ input: these rows are computed once, and the second axis reads them as vectors.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +34,9 @@ from ncc.dialects.ncnn.layer import (
     string,
 )
 from ncc.dialects.ncnn.sampling.sampling import cubic_kernel
-from ncc.dialects.scalar import Scalar
-from ncc.dialects.size import is_open
+from ncc.dialects.ncnn.sampling.taps_of_run import TapsOfRun
+from ncc.dialects.scalar import Scalar, number_of_size, scalar, to_index
+from ncc.dialects.size import is_equal, is_never_below, is_open
 
 NONE, NEAREST, BILINEAR, BICUBIC = range(4)
 
@@ -41,14 +44,33 @@ TAPS = {NEAREST: 1, BILINEAR: 2, BICUBIC: 4}
 """The cells that a place of the result looks at, along each axis."""
 
 
+Tap: TypeAlias = tuple[Tensor, Tensor]
+"""A cell and its weight, of each place along one axis."""
+
+
 @dataclass(frozen=True)
 class WindowDomain:
-    """The places of one axis of the result: `n` pixels become `out`, in steps of `ratio` pixels."""
+    """The places of one axis of the result: `n` pixels become `out`.
+
+    scale: what the step is 1 over; n / out where there is none.
+    """
 
     n: int
     out: int
-    ratio: np.float32
+    scale: float | None = None
     align_corner: bool = False
+
+    @property
+    def ratio(self) -> np.float32:
+        """The step, in pixels."""
+        if self.scale is not None:
+            return np.float32(1) / np.float32(self.scale)
+        return np.float32(self.n) / np.float32(self.out)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the run knows how many places there are."""
+        return is_open(self.n, self.out)
 
     def nearest(self) -> NDArray[np.int64]:
         """The pixel that each place shows."""
@@ -62,7 +84,7 @@ class WindowDomain:
         With sizes, where a power of two says so: then ratios are exact.
         """
         times = self.out // self.n
-        if is_open(self.n, self.out):
+        if self.is_open:
             return times if not is_open(times) and times.bit_count() == 1 else 0
         return times if np.array_equal(self.nearest(), np.arange(self.out) // max(times, 1)) else 0
 
@@ -98,6 +120,25 @@ class WindowDomain:
         if resize_type == NEAREST:
             return self.nearest()[None], np.ones((1, self.out), np.float32)
         return self.linear() if resize_type == BILINEAR else self.cubic()
+
+    def tensors(self, b: Builder, resize_type: int) -> list[Tap]:
+        """The same as tensors: constants, or vectors that the run computes."""
+        if not self.is_open:
+            cells, weights = self.taps(resize_type)
+            return [(b.table(c), b.table(w)) for c, w in zip(cells, weights, strict=True)]
+        taps = self._of_run(b)
+        return taps.linear() if resize_type == BILINEAR else taps.cubic()
+
+    def nearest_tensor(self, b: Builder) -> Tensor:
+        """What `nearest` is, as a tensor."""
+        return self._of_run(b).nearest() if self.is_open else b.table(self.nearest())
+
+    def _of_run(self, b: Builder) -> TapsOfRun:
+        if self.scale is None:
+            ratio = number_of_size(self.n) / number_of_size(self.out)
+        else:
+            ratio = scalar(float(self.ratio))
+        return TapsOfRun(b, self.n, self.out, ratio, self.align_corner)
 
 
 def resample_array(x: Array, axis: int, sweep: WindowDomain, resize_type: int) -> Array:
@@ -176,7 +217,10 @@ class InterpOp(Layer):
         scaled = self.by_scale and (self.width_scale, self.height_scale) != (1.0, 1.0)
         if len(x) == 1 or (scaled and self.resize_type == BICUBIC):
             return False
-        return x[-1] == width and (len(x) == 2 or x[-2] == height)
+        # An open size is resized, though it may be the one asked for: weights of 1 give its pixels.
+        # But for rank 4 that would be another shape, and kind 0 cannot.
+        same = is_equal if len(x) == 4 or self.resize_type == NONE else operator.eq
+        return same(x[-1], width) and (len(x) == 2 or same(x[-2], height))
 
     def sweeps(self, *xs: Shape) -> dict[int, WindowDomain]:
         """How each axis of a row or an image is resized that is."""
@@ -186,9 +230,8 @@ class InterpOp(Layer):
             sizes = {1: (height, self.height_scale), 2: (width, self.width_scale)}
         sweeps = {}
         for axis, (out, scale) in sizes.items():
-            by_size = np.float32(x[axis]) / np.float32(out)
-            ratio = np.float32(1) / np.float32(scale) if self.by_scale else by_size
-            sweeps[axis] = WindowDomain(x[axis], out, ratio, bool(self.align_corner))
+            by = scale if self.by_scale else None
+            sweeps[axis] = WindowDomain(x[axis], out, by, bool(self.align_corner))
         return sweeps
 
     def infer(self, *xs: Shape) -> Shape:
@@ -202,13 +245,11 @@ class InterpOp(Layer):
         return (x[0], width) if len(x) == 2 else (x[0], height, width)
 
     def tables(self, *xs: Shape) -> int:
-        """A cell and a weight for each tap of each place."""
+        """A cell and a weight for each tap of each place of a known size."""
         if len(xs[0]) == 1 or self.stays(*xs):
             return 0
-        sweeps = self.sweeps(*xs).values()
-        if self.resize_type == NEAREST and is_open(*xs[0]) and all(s.repeats for s in sweeps):
-            return 0
-        return sum(2 * TAPS[self.resize_type] * sweep.out for sweep in sweeps)
+        known = [sweep.out for sweep in self.sweeps(*xs).values() if not sweep.is_open]
+        return 2 * TAPS[self.resize_type] * sum(known)
 
     def reference(self, *xs: Array) -> Array:
         x, shapes = xs[0], [x.shape for x in xs]
@@ -247,9 +288,9 @@ def _image(x: Shape) -> Shape:
 def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain]) -> Tensor:
     """Each pixel repeated where all ratios are whole, else a look-up of the pixel."""
     if not all(sweep.repeats for sweep in sweeps.values()):
-        tables = {axis: b.table(sweep.nearest()) for axis, sweep in sweeps.items()}
+        cells = {axis: sweep.nearest_tensor(b) for axis, sweep in sweeps.items()}
         at = b.loops_of(shape)
-        places = [tables[k][i] if k in tables else b.index(i) for k, i in enumerate(at)]
+        places = [to_index(cells[k][i]) if k in cells else b.index(i) for k, i in enumerate(at)]
         return b.map(at, x.at(*places))
     extents = [x.shape[0]]
     for sweep in sweeps.values():
@@ -267,22 +308,23 @@ def _expand_taps(
     Where rows are read by several of the result, they are made once for all of these.
     """
     rows, columns = next(iter(sweeps)), x.rank - 1
-    taps = len(sweeps[rows].taps(resize_type)[0])
-    if rows == columns or taps * sweeps[rows].out <= sweeps[rows].n:
+    if rows == columns or not _reads_again(sweeps[rows], resize_type):
         return _weighted(b, x, shape, sweeps, resize_type)
     wide = (*x.shape[:columns], shape[columns])
     x = _weighted(b, x, wide, {columns: sweeps[columns]}, resize_type)
     return _weighted(b, x, shape, {rows: sweeps[rows]}, resize_type)
 
 
+def _reads_again(sweep: WindowDomain, resize_type: int) -> bool:
+    """Whether all places together read more rows than there are, for all inputs."""
+    return is_never_below(TAPS[resize_type] * sweep.out, sweep.n + 1)
+
+
 def _weighted(
     b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain], resize_type: int
 ) -> Tensor:
     """The same along some axes, all in one; along others nothing changes."""
-    taps = {}
-    for axis, sweep in sweeps.items():
-        cells, weights = sweep.taps(resize_type)
-        taps[axis] = [(b.table(c), b.table(w)) for c, w in zip(cells, weights, strict=True)]
+    taps = {axis: sweep.tensors(b, resize_type) for axis, sweep in sweeps.items()}
     at = b.loops_of(shape)
 
     def weighted(places: list[Scalar]) -> Scalar:
@@ -292,7 +334,8 @@ def _weighted(
         if axis not in taps:
             return weighted([*places, b.index(at[axis])])
         terms = [
-            weighted([*places, cell[at[axis]]]) * weight[at[axis]] for cell, weight in taps[axis]
+            weighted([*places, to_index(cell[at[axis]])]) * weight[at[axis]]
+            for cell, weight in taps[axis]
         ]
         return sum(terms[1:], terms[0])
 

@@ -83,3 +83,13 @@ def test_no_such_pass(ncc: Run) -> None:
     names = [line.split()[0] for line in lines]
     assert code == exit_codes.OK
     assert {"choose-convolution", "eliminate_dropout"} <= set(names)
+
+
+def test_which_sizes_one_compilation_is_for(ncc: Run) -> None:
+    """In lines or as one object; it is no question beside others."""
+    code, lines, _ = ncc("--sizes", "--shape", "data=64x?x28")
+    assert code == exit_codes.OK and lines[0] == "inputs: data 64x?x28"
+    code, lines, _ = ncc("--sizes", "--json")
+    assert json.loads("\n".join(lines))["inputs"] == {"data": "64x?x?"}
+    code, _, err = ncc("--sizes", "--blob", "conv")
+    assert code == exit_codes.USAGE and "--sizes explains a compilation" in err

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ncc.compiler.artifact.from_plan import TIMESTAMPS
 from ncc.compiler.driver import compile as front
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.measure.timestamped import TimestampedRun, ticks_per_ms
@@ -40,3 +41,15 @@ def test_every_step_of_a_network_has_a_stamp() -> None:
     assert all((run.ticks() >= 0).all() and run.ticks().sum() > 0 for run in runs)
     assert runs[0].timestamps[-1] <= runs[1].timestamps[0] and runs[0].over < runs[1].over
     assert ticks_per_ms(runs) > 0
+
+
+def test_a_network_of_open_shapes_has_stamps(tmp_path: Path) -> None:
+    """As many for each size, which rise."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput data 0 1 data\nSigmoid s 1 1 data out\n")
+    options = Options.of(timestamps=True, input_shapes={"data": (3, None, None)})
+    model = front.compile_with(path, None, options)
+    for shape in ((3, 8, 9), (3, 40, 5)):
+        found = model.run({"data": np.zeros(shape, np.float32)})
+        assert found["out"].shape == shape
+        assert (np.diff(found[TIMESTAMPS]) >= 0).all() and len(found[TIMESTAMPS]) > 1

@@ -16,6 +16,7 @@ from ncc.dialects.ncnn.window import (
     tap_places,
     windows_of,
 )
+from ncc.dialects.size import Size, assuming, form_of
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3])
@@ -34,6 +35,36 @@ def test_a_tail_completes_the_last_window() -> None:
     """Cells are added until the last window is whole; none where it is."""
     assert [Window(3, 2).tail(n) for n in (3, 4, 5, 6)] == [0, 1, 0, 1]
     assert [Window(2, 3).tail(n) for n in (2, 3, 4, 5)] == [0, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("window", "outputs"),
+    [
+        (Window(2, 2), [2, 1, 2, 2]),
+        (Window(3, 2), [0, 2, 1, 2]),
+        (Window(5, 2), [0, 1, 0, 2, 1, 2]),
+        (Window(5, 3), [1, 0, 2, 2, 1, 2]),
+        (Window(7, 3), [0, 1, 1, 0, 2, 2, 1, 2]),
+        (Window(3, 1), [0, 0, 1, 2]),
+    ],
+)
+def test_a_window_that_is_larger_than_all_may_have_a_tail(
+    window: Window, outputs: list[int]
+) -> None:
+    """How many windows ncnn has for 1, 2, 3 .. elements; it refuses where there is none."""
+    for size, count in enumerate(outputs, 1):
+        assert max(0, window.output(size + window.tail(size))) == count, size
+
+
+@pytest.mark.parametrize("window", [Window(3, 2), Window(5, 3), Window(7, 3), Window(2, 5)])
+@pytest.mark.parametrize("hint", [1, 2, 3, 50])
+def test_a_tail_of_an_open_extent_is_right_for_every_number(window: Window, hint: int) -> None:
+    """For those that meet what was assumed, which is no more than that a window fits."""
+    with assuming() as assumed:
+        tail = form_of(window.tail(Size.symbol("h", hint)))
+    met = [n for n in range(1, 60) if all(one.holds(one.form.value({"h": n})) for one in assumed)]
+    assert all(tail.value({"h": n}) == window.tail(n) for n in met)
+    assert hint < 50 or len(met) >= 60 - window.kernel
 
 
 def test_pads_are_explicit_or_a_code_or_none() -> None:

@@ -162,11 +162,37 @@ def test_refuses_params(params: dict[str, int], param: str, check_layer: Check) 
     assert caught.value.param == param
 
 
-def test_refuses_a_window_that_does_not_fit(check_layer: Check) -> None:
-    """In every mode but SAME."""
-    for mode in (0, 1):
-        with pytest.raises(LayerError, match="4x4 does not fit into 3x3"):
-            check_layer("Pooling", {"kernel_w": 4, "pad_mode": mode}, [X])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"kernel_w": 4},
+        {"kernel_w": 4, "stride_w": 2, "pad_mode": 1},
+        {"kernel_w": 5, "stride_w": 2},
+        {"kernel_w": 8, "stride_w": 2},
+    ],
+)
+def test_refuses_a_window_that_does_not_fit(params: dict[str, int], check_layer: Check) -> None:
+    """In mode 1, and where strides of mode 0 miss no part of one, or two and more."""
+    with pytest.raises(LayerError, match="does not fit into 3x3"):
+        check_layer("Pooling", params, [X])
+
+
+def test_a_window_larger_than_the_image_is_padded(check_layer: Check) -> None:
+    """In mode 0, if less than two strides are missing: with less than one there are two windows."""
+    lowest, nan = np.finfo(np.float32).min, np.nan
+    x = ramp(1, 3, 2)
+    params = {"kernel_w": 3, "stride_w": 2}
+    check_layer("Pooling", params, [x], expected=array([[5, lowest]]))
+    check_layer("Pooling", {**params, "pooling_type": 1}, [x], expected=array([[2.5, nan]]))
+    params = {"kernel_w": 5, "stride_w": 3, "pad_left": 1, "pooling_type": 1}
+    check_layer("Pooling", params, [x], expected=array([[2.5, nan]]))
+    params = {"kernel_w": 7, "stride_w": 3, "pooling_type": 1}
+    check_layer("Pooling", params, [x], expected=array([[2.5]]))
+    params = {**params, "kernel_w": 5, "avgpool_count_include_pad": 1}
+    check_layer("Pooling1D", params, [ramp(2, 1)], expected=array([0], [0.2]))
+    expected = array([[[4.5, nan], [nan, nan]], [[nan, nan], [nan, nan]]])
+    params = {"kernel_w": 3, "stride_w": 2, "pooling_type": 1}
+    check_layer("Pooling3D", params, [ramp(1, 2, 2, 2) + 1], expected=expected)
 
 
 def test_a_line_slides_along_rows(check_layer: Check) -> None:

@@ -184,10 +184,10 @@ def test_rows_are_made_once(tmp_path: Path, resize_type: int, scale: float, step
 
 def test_repeats() -> None:
     """Only whole ratios repeat every cell equally often."""
-    assert WindowDomain(3, 6, np.float32(0.5)).repeats == 2
-    assert WindowDomain(3, 3, np.float32(1)).repeats == 1
-    assert WindowDomain(3, 7, np.float32(3 / 7)).repeats == 0
-    assert WindowDomain(3, 2, np.float32(1.5)).repeats == 0
+    assert WindowDomain(3, 6).repeats == 2
+    assert WindowDomain(3, 3).repeats == 1
+    assert WindowDomain(3, 7).repeats == 0
+    assert WindowDomain(3, 2).repeats == 0
 
 
 @pytest.mark.parametrize(

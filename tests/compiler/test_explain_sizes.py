@@ -1,0 +1,70 @@
+"""Whether one compilation is for every size, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ncc.compiler.explain_sizes import fate_of_sizes
+from ncc.compiler.options import Options
+
+HEAD = "Input data 0 1 data 0=32 1=32 2=3\n"
+
+NEEDS_NUMBERS = """
+Interp half 1 1 data half 0=1 1=1.3 2=1.3
+ReLU r 1 1 half r
+Interp more 1 1 r out 0=1 1=0.7 2=1.0
+"""
+
+FIXED = """
+Flatten f 1 1 data f
+InnerProduct out 1 1 f out 0=2 2=6144
+"""
+
+POOLED = "\nPooling out 1 1 data out 0=0 1=3 2=2\n"
+
+
+def lines_of(path: Path, layers: str, **options: object) -> list[str]:
+    """What is told of a network."""
+    count = len(layers.strip().splitlines()) + 1
+    path.write_text(f"7767517\n{count} {count}\n{HEAD}{layers.strip()}\n")
+    return list(fate_of_sizes(path, None, Options.of(random_weights=1, **options)).lines())  # type: ignore[arg-type]
+
+
+def test_a_network_for_every_size(tmp_path: Path) -> None:
+    """All extents but channels are open, whatever the file says, or those that are asked for."""
+    told = "one compilation runs every size that the layers take"
+    path = tmp_path / "net.param"
+    assert lines_of(path, "\nReLU r 1 1 data out") == ["inputs: data 3x?x?", told]
+    shapes = {"data": (3, 32, None)}
+    assert lines_of(path, "\nReLU r 1 1 data out", input_shapes=shapes) == [
+        "inputs: data 3x32x?",
+        told,
+    ]
+
+
+def test_sizes_that_are_left_out(tmp_path: Path) -> None:
+    """By the conditions that a call is checked for."""
+    assert lines_of(tmp_path / "net.param", POOLED) == [
+        "inputs: data 3x?x?",
+        "one compilation runs all sizes for which this holds:",
+        "  data_h + -2 >= 0",
+        "  data_w + -2 >= 0",
+    ]
+
+
+def test_the_layers_that_need_numbers(tmp_path: Path) -> None:
+    """By their lines; the shapes of those behind are not known."""
+    inputs, reason, last = lines_of(tmp_path / "net.param", NEEDS_NUMBERS)
+    assert inputs == "inputs: data 3x?x?"
+    assert reason.startswith("layer 'half' on line 4: not supported: a scale of 1.2")
+    assert last == "so each shape is a compilation of its own"
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_layers_that_take_one_size(tmp_path: Path, level: int) -> None:
+    """Expressions of extents are left out: they are long."""
+    lines = lines_of(tmp_path / "net.param", FIXED, opt_level=level)
+    assert not any("data_h" in line for line in lines)
+    assert "(InnerProduct): input" in "".join(lines) and "?" in lines[1]

@@ -178,6 +178,8 @@ def _sizes(
     inputs, outputs = shapes(module)
     if not any(is_open(*shape) for shape in inputs):
         return None
+    if loops.timestamps is not None:
+        outputs.append((len(loops.steps) + 1,))
     return sizes_of(inputs, outputs, planned, loops, assumed)
 
 

@@ -240,12 +240,12 @@ def _order(operands: ContractionOperands, sizes: dict[int, int]) -> tuple[int, .
     points, vectors = tuple(reversed(operands.points)), operands.vectors
     if not points or not vectors:
         return (*batch, *points, *vectors, lane)
-    stream = 4 * operands.steps * prod(kernel.extents[d] for d in (*vectors, lane))
+    stream = 4 * operands.steps * prod(kernel.likely[d] for d in (*vectors, lane))
     broadcast = 4 * elements_of(operands.broadcast, kernel, batch)
 
     def again(bytes: int, loops: Sequence[int]) -> int:
         """Bytes that are read again, if these loops are the outer ones."""
-        times = prod(-(-kernel.extents[d] // sizes.get(d, 1)) for d in loops)
+        times = prod(-(-kernel.likely[d] // sizes.get(d, 1)) for d in loops)
         return bytes * (times - 1) if bytes > L2_SHARE * operands.core.l2_bytes else 0
 
     *rows, last = points

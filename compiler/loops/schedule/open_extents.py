@@ -13,9 +13,10 @@ from ncc.dialects.size import hint, is_open
 CLOSED = (Strategy.FORMED_WEIGHTS, Strategy.MATRIX_TILES, Strategy.BF16_SPLIT)
 """Strategies whose emitters need numbers as extents."""
 
-LONG = 61
+LONG, SHORT = 61, 12
 """How long a loop is taken to be at least whose extent the run tells: no divisor of it, and no
-short loop, makes a schedule that fits one size only.
+short loop, makes a schedule that fits one size only. For costs it is as long as the hint says, but
+not shorter than SHORT: the hint may be a tiny image.
 """
 
 
@@ -23,8 +24,10 @@ def for_the_hint(kernel: Kernel) -> Kernel:
     """The kernel with numbers in place of sizes, for whoever chooses a schedule."""
     if not kernel.is_open:
         return kernel
+    opened = [(d, hint(n)) for d, n in enumerate(kernel.extents) if is_open(n)]
     extents = tuple(max(hint(n), LONG) if is_open(n) else n for n in kernel.extents)
-    return replace(changed(kernel, hint), extents=extents)
+    about = tuple((d, max(n, SHORT)) for d, n in opened if d not in kernel.reduced)
+    return replace(changed(kernel, hint), extents=extents, about=about)
 
 
 def for_any_size(kernel: Kernel, schedule: Schedule) -> Schedule:

@@ -69,7 +69,7 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     count, panel = sizes.get(loop, 1), stream.coefficients[loop]
     if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
         return ()
-    trips = {d: -(-kernel.extents[d] // sizes.get(d, 1)) for d in inside}
+    trips = {d: -(-kernel.likely[d] // sizes.get(d, 1)) for d in inside}
     length = operands.steps * step
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))

@@ -357,7 +357,7 @@ class _NetworkWriter:
         schedule = handed_out_along(hinted, schedule or choose(hinted, self.target), along)
         if self.sharing:
             schedule = with_lane_parted(hinted, schedule)
-        schedule = for_any_size(kernel, schedule)
+        schedule = for_any_size(kernel, schedule, self.target)
         outermost = None if kernel.is_open else free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:

@@ -1,14 +1,19 @@
-"""Writes loops whose extent the run tells: the last tile is as large as all others.
+"""Writes loops whose extent the run tells: tiles of a few sizes, each with code of its own.
 
-    for i = 0 to n step 14:  tile of 14 at min(i, n - 14)
+    for i = 0; while more than 4 are left; step 6:    tile of 6 at min(i, n - 6)
+    for i = ..; while more than 2 are left; step 4:   tile of 4 at min(i, n - 4)
+    for i = ..; while more than 1 are left; step 2:   tile of 2 at min(i, n - 2)
+    for i = ..; while one is left:                    one point
 
-The last tile overlaps the one before it, and stores the same values again: one body, no remainder.
-Where an extent is smaller than a tile, each loop of the kind goes point by point. A kernel that
-adds to its result, or reads what it stores, must not store twice: it has smaller tiles behind the
-whole ones.
+A tile that reaches beyond the end moves back: it overlaps the one before, and stores the same
+values again. It does so if more points are left than the next smaller size has: then the points at
+the end take one tile of about their number. A size that is larger than the extent is left out.
 
-    for i = 0 to n // 8 * 8 step 8:  tile of 8
-    for i = .. step 4, 2, 1
+A kernel that adds to its result, or reads what it stores, must not store twice: there each size is
+for whole tiles. Within a smaller tile of one loop, which is rare, other loops have fewer sizes.
+
+A square that is transposed has one size along both of its loops: where an image is smaller than
+that, loops go point by point.
 """
 
 from __future__ import annotations
@@ -22,11 +27,15 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Position
+from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.dialects.size import is_open
 
 Index: TypeAlias = SSAValue | int
 Tile: TypeAlias = tuple[int, int]
 """The lanes of a vector, and the points along a loop."""
+
+FEW_LANES = 4
+"""The lanes of the vectors of a loop that is shorter than a whole one."""
 
 
 class OpenLoops(Part):
@@ -35,6 +44,7 @@ class OpenLoops(Part):
     def __init__(self, position: Position) -> None:
         super().__init__(position)
         self.point_by_point = False
+        self.in_smaller_tile = False
 
     @cached_property
     def can_store_again(self) -> bool:
@@ -47,35 +57,34 @@ class OpenLoops(Part):
         reads = [access.coefficients for stage in kernel.stages for access in stage.reads]
         return not goes_on and not any(read in stored for read in reads)
 
-    def whole_or_points(self, write: Callable[[], None]) -> None:
-        """The code for extents that tiles fit into, and point by point for smaller ones."""
-        needed = list(self._needed()) if self.can_store_again else []
-        if not needed:
+    def squares_or_points(self, write: Callable[[], None]) -> None:
+        """The code for squares, and point by point where they do not fit. Kernels without squares
+        are written once.
+        """
+        sides = [] if self.schedule.transpose is None else list(self._sides())
+        if not sides:
             write()
             return
-        fits = [self.builder.less(self.builder.constant(tile - 1), n) for n, tile in needed]
+        if not self.can_store_again:
+            self._in_points(write)
+            return
+        fits = [self.builder.less(self.builder.constant(side - 1), n) for n, side in sides]
         both = reduce(partial(self.builder.binary, arith.AndIOp), fits)
         self.builder.branch(both, write, lambda: self._in_points(write))
 
-    def _needed(self) -> Iterator[tuple[int, int]]:
-        """The extents that the run tells, with what a tile takes of them."""
-        for loop in self.kernel.parallel:
-            tile = self.schedule.points(loop)
-            tile *= self.schedule.vector if loop == self.schedule.lane else 1
-            if is_open(self.kernel.extents[loop]) and tile > 1:
-                yield self.kernel.extents[loop], tile
+    def _sides(self) -> Iterator[tuple[int, int]]:
+        """The extents that the run tells, with what a square takes of them."""
+        for loop in (self.schedule.lane, self.schedule.transpose):
+            if loop is not None and is_open(self.kernel.extents[loop]):
+                yield self.kernel.extents[loop], self.schedule.vector
 
     def _in_points(self, write: Callable[[], None]) -> None:
-        """A vector goes along the lane, and where it is transposed, along one more loop."""
-        saved, lanes, loops = dict(self.state.sizes), self.state.lanes, self.kernel.extents
-        along = (self.schedule.lane, self.schedule.transpose)
-        if any(loop is not None and is_open(loops[loop]) for loop in along):
-            self.state.lanes = 1
-        self.state.sizes |= {d: 1 for d in self.kernel.parallel if is_open(loops[d])}
+        saved, self.state.lanes = dict(self.state.sizes), 1
+        self.state.sizes |= {d: 1 for d in self.kernel.parallel if is_open(self.kernel.extents[d])}
         self.point_by_point = True
         write()
         self.point_by_point = False
-        self.state.sizes, self.state.lanes = saved, lanes
+        self.state.sizes, self.state.lanes = saved, self.schedule.vector
 
     def chunk(self, loop: int, number: SSAValue, body: Callable[[], None]) -> None:
         """The tile of a loop that a chunk has, by its number."""
@@ -83,71 +92,78 @@ class OpenLoops(Part):
         first = self.builder.local(self.builder.linear([(number, size)], 0))
         if size == 1:
             self.position.with_loop(loop, first, 1, body)
-        elif self.can_store_again and not self.point_by_point:
-            self.position.with_loop(loop, self.builder.limited(first, extent - size), size, body)
-        else:
-            behind = self.builder.linear([(number, size)], size)
-            self.along(loop, first, self.builder.limited(behind, extent), body)
+            return
+        behind = self.builder.linear([(number, size)], size)
+        self.along(loop, first, self.builder.limited(behind, extent), body)
 
     def along(self, loop: int, first: Index, end: Index, body: Callable[[], None]) -> None:
         """The tiles of a loop from one index to another."""
-        whole, *smaller = self._tiles(loop)
-        if self.can_store_again and not self.point_by_point:
-            self._overlapping(loop, first, end, whole, body)
-            return
-        for lanes, points in (whole, *smaller):
-            step = self._step(loop, (lanes, points))
-            middle = self._whole(first, end, step)
-            self.state.lanes = lanes
+        saved = self.state.lanes, self.in_smaller_tile
+        for tile, least in self._tiles(loop):
+            self.state.lanes = tile[0]
+            first = self._alike(loop, first, end, tile, least, body)
+            self.in_smaller_tile = True
+        self.state.lanes, self.in_smaller_tile = saved
 
-            def at(i: SSAValue, _: list[SSAValue], points: int = points) -> Sequence[SSAValue]:
-                self.position.with_loop(loop, i, points, body)
-                return []
-
-            self.builder.loop(first, middle, step, [], at)
-            first = middle
-        self.state.lanes = whole[0]
-
-    def _overlapping(
-        self, loop: int, first: Index, end: Index, tile: Tile, body: Callable[[], None]
-    ) -> None:
-        """Whole tiles, the last one where the loop ends."""
-        step = self._step(loop, tile)
+    def _alike(
+        self, loop: int, first: Index, end: Index, tile: Tile, least: int, body: Callable[[], None]
+    ) -> SSAValue:
+        """The tiles of one size, as long as at least so many points are left; where they end."""
+        step, extent = self._step(loop, tile), self.kernel.extents[loop]
+        begin = self.builder.as_value(first)
+        stop = self._before(end, least - 1)
+        if least < step:
+            fits = self.builder.less(self.builder.constant(step - 1), extent)
+            stop = self.builder.add(arith.SelectOp, [fits, stop, begin], index)
 
         def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            base = self.builder.limited(i, self.kernel.extents[loop] - step)
+            base = self.builder.limited(i, extent - step) if least < step else i
             self.position.with_loop(loop, base, tile[1], body)
-            return []
+            return [self.builder.linear([(i, 1)], step)]
 
-        self.builder.loop(first, end, step, [], at)
+        (behind,) = self.builder.loop(begin, stop, step, [begin], at)
+        return self.builder.local(behind)
 
-    def _tiles(self, loop: int) -> list[Tile]:
-        """The whole tile of a loop, and smaller ones down to one point: each is needed once at
-        most, but for the first of these.
+    def _before(self, end: Index, points: int) -> SSAValue:
+        """So many points before an index."""
+        if isinstance(end, int):
+            return self.builder.constant(end - points)
+        return self.builder.local(self.builder.linear([(end, 1)], -points))
+
+    def _tiles(self, loop: int) -> Iterator[tuple[Tile, int]]:
+        """The tiles of a loop, the largest first and one point at last, each with the fewest points
+        left for which it is taken.
         """
+        if self.schedule.transpose is not None:
+            yield (self.state.lanes, self.state.sizes[loop]), 1
+            return
+        is_lane = loop == self.schedule.lane
+        tiles = list(self._vectors(loop) if is_lane else self._points(loop))
+        for tile, smaller in zip(tiles, [*tiles[1:], None], strict=True):
+            least = self._step(loop, tile)
+            if self.can_store_again and is_lane:
+                least -= tile[0] - 1
+            elif self.can_store_again:
+                least = 1 if smaller is None else 1 + self._step(loop, smaller)
+            yield tile, least
+
+    def _vectors(self, loop: int) -> Iterator[Tile]:
+        """Several vectors, one, a shorter one, and single elements."""
         lanes, points = self.state.lanes, self.state.sizes[loop]
-        if loop != self.schedule.lane:
-            return [(lanes, points), *((lanes, n) for n in _halves(points))]
-        vectors = [(lanes, 1)] if points > 1 else []
-        return [(lanes, points), *vectors, *((n, 1) for n in _halves(lanes))]
+        if points > 1:
+            yield lanes, points
+        yield lanes, 1
+        if lanes > FEW_LANES:
+            yield FEW_LANES, 1
+        if lanes > 1:
+            yield 1, 1
+
+    def _points(self, loop: int) -> Iterator[Tile]:
+        """All points of a tile, two thirds, one third, and one point."""
+        parts = 2 if self.in_smaller_tile else 3
+        for points in parts_of_tile(self.state.sizes[loop], parts):
+            yield self.state.lanes, points
 
     def _step(self, loop: int, tile: Tile) -> int:
         lanes, points = tile
         return lanes * points if loop == self.schedule.lane else points
-
-    def _whole(self, first: Index, end: Index, step: int) -> Index:
-        """The end of the whole tiles between two indices."""
-        if isinstance(first, int) and isinstance(end, int):
-            return first + (end - first) // step * step
-        begin, behind = (self.builder.as_value(at) for at in (first, end))
-        distance = self.builder.add(arith.SubiOp, [behind, begin], index)
-        rest = self.builder.remainder(distance, step)
-        return self.builder.local(self.builder.add(arith.SubiOp, [behind, rest], index))
-
-
-def _halves(n: int) -> Iterator[int]:
-    """The powers of two below n, largest first."""
-    power = 1 << max(n - 1, 0).bit_length() >> 1
-    while power:
-        yield power
-        power //= 2

@@ -34,7 +34,7 @@ class ParallelLoops(Part):
         def write() -> None:
             self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk, body))
 
-        self.open.whole_or_points(write)
+        self.open.squares_or_points(write)
 
     def _chunk(self, chunk: SSAValue, body: Callable[[], None]) -> Sequence[SSAValue]:
         if self.schedule.span:

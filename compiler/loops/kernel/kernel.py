@@ -164,7 +164,8 @@ class Kernel:
     k and l, and its first two inputs read them. It multiplies the transform with its other inputs.
     `lanes` makes it a gather of channels among those of the blocks that it captures.
     `valid_extents` are (outer, inner, elements): elements of both loops beyond these are padding.
-    `body_sizes` are the numbers that the `rt.size` of its bodies name, in order.
+    `body_sizes` are the numbers that the `rt.size` of its bodies name, in order. `about` has loops
+    whose extents the run tells, and how long they may be, while a schedule is chosen.
     """
 
     extents: tuple[int, ...]
@@ -183,6 +184,7 @@ class Kernel:
     lanes: tuple[int, ...] | None = None
     k_split: KSplit | None = None
     body_sizes: tuple[int, ...] = ()
+    about: tuple[tuple[int, int], ...] = ()
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -216,6 +218,12 @@ class Kernel:
     def forms_weights(self) -> bool:
         """Whether it multiplies its transform, of weights then, with other data."""
         return self.matrices is not None and len(self.anchor.inputs) > 3
+
+    @cached_property
+    def likely(self) -> tuple[int, ...]:
+        """The extents that costs are compared for."""
+        about = dict(self.about)
+        return tuple(about.get(d, n) for d, n in enumerate(self.extents))
 
     @property
     def parallel(self) -> list[int]:
@@ -271,6 +279,7 @@ class Kernel:
             self.lanes,
             self.k_split and (self.k_split.outputs, self.k_split.inputs, self.k_split.times),
             *([self.body_sizes] if self.body_sizes else []),
+            *([("about", self.about)] if self.about else []),
         )
 
     @cached_property

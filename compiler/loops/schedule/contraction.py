@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+from typing import TypedDict
 
 from xdsl.dialects.builtin import f32
 
@@ -34,6 +35,13 @@ EVEN_CHUNKS = 32
 """Chunks of a kernel: with so many, it costs little if one thread takes one more than another. A
 chunk may be a single tile, which is work enough.
 """
+
+
+class Prefetches(TypedDict):
+    """Fields of a schedule."""
+
+    prefetch_l2: tuple[Access, ...]
+    prefetch_l1: tuple[Access, ...]
 
 
 @dataclass(frozen=True)
@@ -64,13 +72,34 @@ class Candidate:
             order,
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(broadcast[d])))),
             chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
-            prefetch_l2=prefetched_to_l2(operands, sizes, order) if quad is None else (),
-            prefetch_l1=() if operands.core.width else prefetched_to_l1(operands, sizes, order),
             quad=quad,
             short=operands.short,
             at_once=operands.at_once,
             signed=operands.quad is not None and operands.quad.signed,
+            **_prefetches(operands, sizes, order),
         )
+
+
+def _prefetches(
+    operands: ContractionOperands, sizes: dict[int, int], order: tuple[int, ...]
+) -> Prefetches:
+    """The prefetches of a schedule, by the names of its fields."""
+    to_l2 = prefetched_to_l2(operands, sizes, order) if operands.quad is None else ()
+    to_l1 = () if operands.core.width else prefetched_to_l1(operands, sizes, order)
+    return {"prefetch_l2": to_l2, "prefetch_l1": to_l1}
+
+
+def with_prefetches(kernel: Kernel, target: Target, schedule: Schedule) -> Schedule:
+    """The schedule of a contraction with the prefetches of another kernel, which has other strides
+    and the same loops.
+    """
+    lanes = _lanes(kernel)
+    for lane, stream, broadcast in () if isinstance(lanes, str) else lanes:
+        if lane == schedule.lane:
+            operands = _operands(kernel, target, lane, stream, broadcast)
+            found = _prefetches(operands, dict(schedule.tile), schedule.order)
+            return replace(schedule, **found)
+    return replace(schedule, prefetch_l2=(), prefetch_l1=())
 
 
 def contraction(kernel: Kernel, target: Target) -> Schedule | Reason:
@@ -240,12 +269,12 @@ def _order(operands: ContractionOperands, sizes: dict[int, int]) -> tuple[int, .
     points, vectors = tuple(reversed(operands.points)), operands.vectors
     if not points or not vectors:
         return (*batch, *points, *vectors, lane)
-    stream = 4 * operands.steps * prod(kernel.extents[d] for d in (*vectors, lane))
+    stream = 4 * operands.steps * prod(kernel.likely[d] for d in (*vectors, lane))
     broadcast = 4 * elements_of(operands.broadcast, kernel, batch)
 
     def again(bytes: int, loops: Sequence[int]) -> int:
         """Bytes that are read again, if these loops are the outer ones."""
-        times = prod(-(-kernel.extents[d] // sizes.get(d, 1)) for d in loops)
+        times = prod(-(-kernel.likely[d] // sizes.get(d, 1)) for d in loops)
         return bytes * (times - 1) if bytes > L2_SHARE * operands.core.l2_bytes else 0
 
     *rows, last = points

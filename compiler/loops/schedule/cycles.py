@@ -13,12 +13,15 @@ it runs the network with the n-th choice of every kernel at once.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from itertools import pairwise
 from math import ceil, gcd, prod
+from typing import TypeAlias
 
 from ncc.compiler.loops.schedule.operands import ContractionOperands
+from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.compiler.target import Core
 
 L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
@@ -61,6 +64,10 @@ STORE, TILE = 2.0, 10.0
 
 CROWD = 4.0
 """Cycles of each accumulator beyond `Core.sums`: nothing overlaps with its start and store."""
+
+
+Share: TypeAlias = tuple[float, int, bool]
+"""A number of tiles, the points of each, and whether the last of these is short."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +114,12 @@ class TileCost:
         self._points = operands.points[:2]
         self._others = (*operands.vectors[:1], lane)
         self._short = None if operands.short is None else operands.short[0]
-        self._extents = {d: kernel.extents[d] for d in (*self._points, *self._others)}
+        self._extents = {d: kernel.likely[d] for d in (*self._points, *self._others)}
+        self._about = dict(kernel.about)
         if operands.vectors:
             self._extents[operands.vectors[0]] = operands.blocks
-        self._trips = prod(kernel.extents[d] for d in kernel.parallel if d not in self._extents)
-        self._extents[lane] = -(-kernel.extents[lane] // operands.vector)
+        self._trips = prod(kernel.likely[d] for d in kernel.parallel if d not in self._extents)
+        self._extents[lane] = -(-kernel.likely[lane] // operands.vector)
         self._cycles = cache(partial(_tile_cycles, operands))
         self._shares = cache(self._read_shares)
 
@@ -130,7 +138,7 @@ class TileCost:
                 found[name] += self._trips * count * part / divisor
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
-    def _tiles(self, tile: tuple[tuple[int, int], ...]) -> Iterator[tuple[int, int, TileCycles]]:
+    def _tiles(self, tile: tuple[tuple[int, int], ...]) -> Iterator[tuple[float, int, TileCycles]]:
         """The cycles of whole and partial tiles: a count, a divisor of the count, and the cycles of
         one tile.
         """
@@ -144,24 +152,32 @@ class TileCost:
             if self._operands.k_split is not None:
                 yield count, self._operands.k_split.times, self._cycles(p, 1, False, lines)
 
-    def _read_shares(
-        self, loops: tuple[int, ...], sizes: tuple[int, ...]
-    ) -> list[tuple[int, int, bool]]:
-        """Whole and partial tiles along some loops: their number, the points of each, and whether
-        the last of these is short.
-        """
-        shares = [(1, 1, False)]
+    def _read_shares(self, loops: tuple[int, ...], sizes: tuple[int, ...]) -> list[Share]:
+        """Whole and partial tiles along some loops."""
+        shares: list[Share] = [(1, 1, False)]
         for loop, size in zip(loops, sizes, strict=True):
-            ends = loop == self._short
-            whole = (self._extents[loop] - ends) // size
-            rest = self._extents[loop] - whole * size
-            along = [(whole, size, False)] * (whole > 0) + [(1, rest, ends)] * (rest > 0)
+            along = self._about_so_many if loop in self._about else self._along
             shares = [
                 (n * count, m * more, was or short)
                 for n, m, was in shares
-                for count, more, short in along
+                for count, more, short in along(loop, size)
             ]
         return shares
+
+    def _along(self, loop: int, size: int) -> Sequence[Share]:
+        """Whole tiles along a loop, and the rest."""
+        ends = loop == self._short
+        whole = (self._extents[loop] - ends) // size
+        rest = self._extents[loop] - whole * size
+        return [(whole, size, False)] * (whole > 0) + [(1, rest, ends)] * (rest > 0)
+
+    def _about_so_many(self, loop: int, size: int) -> Sequence[Share]:
+        """The same for extents around the likely one, of which any rest is left, on average."""
+        sizes = parts_of_tile(size)
+        whole = max(0, self._extents[loop] - (size - 1) / 2) / size
+        rests = [(size - 1 - sizes[1]) / size] if len(sizes) > 1 else []
+        rests += [(n - smaller) / size for n, smaller in pairwise([*sizes[1:], 0])]
+        return [(whole, size, False), *((n, m, False) for n, m in zip(rests, sizes, strict=False))]
 
 
 def _conflicts(operands: ContractionOperands, p: int) -> bool:

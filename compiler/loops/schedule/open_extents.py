@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
+from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
-from ncc.dialects.size import hint, is_open
+from ncc.compiler.target import Target
+from ncc.dialects.size import by_hint, hint, is_open
 
 CLOSED = (Strategy.FORMED_WEIGHTS, Strategy.MATRIX_TILES, Strategy.BF16_SPLIT)
 """Strategies whose emitters need numbers as extents."""
 
-LONG = 61
+LONG, SHORT = 61, 12
 """How long a loop is taken to be at least whose extent the run tells: no divisor of it, and no
-short loop, makes a schedule that fits one size only.
+short loop, makes a schedule that fits one size only. For costs it is as long as the hint says, but
+not shorter than SHORT: the hint may be a tiny image.
 """
 
 
@@ -23,12 +26,14 @@ def for_the_hint(kernel: Kernel) -> Kernel:
     """The kernel with numbers in place of sizes, for whoever chooses a schedule."""
     if not kernel.is_open:
         return kernel
+    opened = [(d, hint(n)) for d, n in enumerate(kernel.extents) if is_open(n)]
     extents = tuple(max(hint(n), LONG) if is_open(n) else n for n in kernel.extents)
-    return replace(changed(kernel, hint), extents=extents)
+    about = tuple((d, max(n, SHORT)) for d, n in opened if d not in kernel.reduced)
+    return replace(changed(kernel, hint), extents=extents, about=about)
 
 
-def for_any_size(kernel: Kernel, schedule: Schedule) -> Schedule:
-    """A schedule that was chosen for the hint, without the prefetches that hold for it alone.
+def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule:
+    """A schedule that was chosen for the hint, with prefetches at strides that the run tells.
 
     Raises `Unsupported` for a strategy whose loops have no end that the run tells.
     """
@@ -40,11 +45,10 @@ def for_any_size(kernel: Kernel, schedule: Schedule) -> Schedule:
             f"sizes that only the run knows, by the strategy {schedule.strategy.value!r}",
             nearest="one compilation for each size",
         )
-    if not open_arguments:
+    prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
+    if not prefetched & open_arguments:
         return schedule
-
-    def kept(accesses: tuple[Access, ...]) -> tuple[Access, ...]:
-        return tuple(access for access in accesses if access.argument not in open_arguments)
-
-    to_l2, to_l1 = kept(schedule.prefetch_l2), kept(schedule.prefetch_l1)
-    return replace(schedule, prefetch_l2=to_l2, prefetch_l1=to_l1)
+    hinted = for_the_hint(kernel)
+    strided = replace(kernel, extents=hinted.extents, about=hinted.about)
+    with by_hint():
+        return with_prefetches(strided, target, schedule)

@@ -139,10 +139,10 @@ def elements_of(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:
     since caches load lines in pairs.
     """
     own = [
-        (abs(c), kernel.extents[d])
+        (abs(c), kernel.likely[d])
         for d, c in enumerate(access.coefficients)
         if c and d not in batch
     ]
-    taken = prod(kernel.extents[d] for d in access.table_loops if d not in batch)
+    taken = prod(kernel.likely[d] for d in access.table_loops if d not in batch)
     between = 1 + sum(c * (n - 1) for c, n in own) + access.table_reach
     return min(2 * prod(n for _, n in own) * taken, between)

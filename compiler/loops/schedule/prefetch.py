@@ -22,6 +22,7 @@ from typing import TypeAlias
 from ncc.compiler.loops.kernel.kernel import LINE, Access
 from ncc.compiler.loops.schedule.cycles import L2_SHARE
 from ncc.compiler.loops.schedule.operands import ContractionOperands, elements_of
+from ncc.dialects.size import is_open
 
 PER_STREAM = LINE // 2
 """Elements of one stream of lines that a step prefetches. A larger share has several streams, since
@@ -64,12 +65,16 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     if not operands.points or not operands.vectors:
         return ()
     kernel, stream, loop = operands.kernel, operands.stream, operands.vectors[0]
+    if is_open(*stream.coefficients):
+        return ()
     inside = [d for d in order[order.index(loop) + 1 :] if d in operands.points]
     step = min((c for d in kernel.reduced if (c := stream.coefficients[d])), default=0)
     count, panel = sizes.get(loop, 1), stream.coefficients[loop]
     if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
         return ()
-    trips = {d: -(-kernel.extents[d] // sizes.get(d, 1)) for d in inside}
+    trips = {d: -(-kernel.likely[d] // sizes.get(d, 1)) for d in inside}
+    if told := [d for d in inside if d in dict(kernel.about)]:
+        trips[told[0]] = -(-trips[told[0]] // 2)  # a smaller image has its vectors prefetched, too
     length = operands.steps * step
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))

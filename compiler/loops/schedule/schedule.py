@@ -139,6 +139,14 @@ def tile_of(extent: int, most: int) -> int:
     return best if 2 * best >= min(extent, most) else min(extent, most)
 
 
+def parts_of_tile(points: int, parts: int = 3) -> list[int]:
+    """The sizes of tiles at the end of a loop whose extent the run tells: all points of a whole
+    tile, two thirds, one third, and one point.
+    """
+    sizes = {max(1, round(points * part / parts)) for part in range(1, parts + 1)}
+    return sorted({*sizes, 1}, reverse=True)
+
+
 def in_store_order(kernel: Kernel, loops: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(loops, key=lambda d: -abs(kernel.store.coefficients[d])))
 
@@ -154,7 +162,7 @@ def chunks_of(
     count, trips = 0, 1
     for loop in loops:
         count += 1
-        trips *= -(-kernel.extents[loop] // sizes.get(loop, 1))
+        trips *= -(-kernel.likely[loop] // sizes.get(loop, 1))
         if trips >= wanted:
             break
     return count

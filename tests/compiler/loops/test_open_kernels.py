@@ -151,7 +151,7 @@ def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
 def check(kernel: Kernel, target: Target, rng: np.random.Generator) -> None:
     """The open kernel, and those for each size, on the same memory."""
     hinted = for_the_hint(kernel)
-    schedule = for_any_size(kernel, with_lane_parted(hinted, choose(hinted, target)))
+    schedule = for_any_size(kernel, with_lane_parted(hinted, choose(hinted, target)), target)
     own = OwnSizes()
     written = write(*own.of((kernel, schedule)), "open")
     opened = Code(written, target)

@@ -102,6 +102,7 @@ def test_every_field_is_in_the_signature(kernels: Kernels) -> None:
         ],
         "lanes": [(0, 1), (1, 0)],
         "body_sizes": [(Size.symbol("h", 224),)],
+        "about": [((0, 12),)],
         "k_split": [None, KSplit(1, 1, 2), KSplit(0, 0, 2), KSplit(0, 1, 4)],
     }
     assert set(changes) == {field.name for field in fields(Kernel)}

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.contraction import candidates
 from ncc.compiler.loops.schedule.cycles import TileCost
 from ncc.compiler.loops.schedule.operands import ContractionOperands
+from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.compiler.target import AVX2, AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import ones
@@ -34,6 +36,28 @@ def test_what_tiles_leave_over_is_counted(operands: ContractionOperands) -> None
     cost = TileCost(operands)
     whole, left_over = (cost.of(((points, n), (blocks, 2))) for n in (14, 13))
     assert whole < left_over
+
+
+@pytest.mark.parametrize("size", [1, 3, 6, 9, 13])
+def test_any_rest_is_expected_of_a_loop_whose_extent_the_run_tells(
+    operands: ContractionOperands, size: int
+) -> None:
+    """Its cost is that of the extents around the likely one, each taken once, within 5 %."""
+    loop, (blocks, *_), likely = operands.points[0], operands.vectors, 30
+
+    def cost(kernel: Kernel) -> float:
+        return TileCost(replace(operands, kernel=kernel)).of(((loop, size), (blocks, 2)))
+
+    def at(extent: int) -> float:
+        rest = extent % size
+        taken = min(n for n in (0, *parts_of_tile(size)) if n >= rest)
+        extents = list(operands.kernel.extents)
+        extents[loop] = extent - rest + taken
+        return cost(replace(operands.kernel, extents=tuple(extents)))
+
+    around = [at(likely - size // 2 + n) for n in range(size)]
+    expected = cost(replace(operands.kernel, about=((loop, likely),)))
+    assert expected == pytest.approx(sum(around) / size, rel=0.05)
 
 
 def test_a_second_unit_is_worth_what_is_not_read(operands: ContractionOperands) -> None:

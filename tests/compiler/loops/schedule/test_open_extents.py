@@ -1,0 +1,79 @@
+"""Schedules for extents that the run tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.own_sizes import changed
+from ncc.compiler.loops.schedule.choose import choose
+from ncc.compiler.loops.schedule.open_extents import (
+    LONG,
+    SHORT,
+    for_any_size,
+    for_the_hint,
+)
+from ncc.compiler.target import AVX512, TWO_UNITS
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import Size, hint
+from tests.compiler.linalg.computations import ones
+from tests.compiler.loops.emit.layers import KernelOf
+from tests.compiler.loops.emit.layers import convolution as of_planes
+
+
+def convolution(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(128, x.shape[0]))
+    o, y, z, i = b.loops("o y z i")
+    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
+
+
+@pytest.fixture
+def opened(kernel: KernelOf) -> Callable[[int], Kernel]:
+    """A convolution of images of which the run tells how many points they have, by the hint."""
+
+    def of(side: int) -> Kernel:
+        points, found = Size.symbol("n", side), kernel(convolution, (64, 14, 14))
+        extents = tuple(points if n == 14 * 14 else n for n in found.extents)
+        return replace(found, extents=extents)
+
+    return of
+
+
+def test_costs_are_those_of_the_hint(opened: Callable[[int], Kernel]) -> None:
+    """Loops are long for all else, and a tiny hint counts as SHORT."""
+    for side, likely in ((2, SHORT), (20, 20), (100, 100)):
+        kernel = opened(side)
+        hinted = for_the_hint(kernel)
+        told = [d for d, n in enumerate(kernel.extents) if isinstance(n, Size)]
+        assert told
+        assert {hinted.likely[d] for d in told} == {likely}
+        assert {hinted.extents[d] for d in told} == {max(side, LONG)}
+
+
+def test_tiles_of_short_rows_have_few_points(opened: Callable[[int], Kernel]) -> None:
+    """Of twelve points or so, a large tile would leave many to a second one."""
+    target = replace(AVX512, core=TWO_UNITS)
+    schedules = {n: choose(for_the_hint(opened(n)), target) for n in (12, 400)}
+    (loop,) = (d for d, n in enumerate(opened(12).extents) if isinstance(n, Size))
+    assert schedules[12].points(loop) < schedules[400].points(loop)
+
+
+def test_prefetches_have_strides_that_the_run_tells(kernel: KernelOf) -> None:
+    """Those of the next row of an image; for the hint they are those of a known pitch."""
+    closed = kernel(of_planes, (3, 114, 114))
+    image, *others = closed.anchor.inputs
+    assert image is not None
+    pitch = Size.symbol("w", 114)
+    strides = tuple(pitch if n == 114 else n for n in image.coefficients)
+    inputs = (replace(image, coefficients=strides), *others)
+    opened = replace(closed, anchor=replace(closed.anchor, inputs=inputs))
+    hinted = choose(for_the_hint(opened), AVX512)
+    schedule = for_any_size(opened, hinted, AVX512)
+    (told,) = schedule.prefetch_l1
+    assert told.argument == image.argument
+    assert told.offset == image.offset + pitch
+    assert pitch in told.coefficients
+    assert changed(schedule, hint) == hinted

@@ -63,6 +63,7 @@ def test_sizes_of_runs(kind: str, tmp_path: Path) -> None:
 
 
 @needs_cc
+@pytest.mark.slow
 def test_types_of_onnx(tmp_path: Path) -> None:
     """Every type that an .onnx feeds or makes has one in C; names may be paths."""
     nodes = [

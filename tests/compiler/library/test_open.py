@@ -22,6 +22,7 @@ from tests.c_programs import (
     WARNINGS,
     Library,
     Loaded,
+    Toolchain,
     done,
     needs_cc,
     outputs_of,
@@ -54,6 +55,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
 
 
 @needs_cc
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_results_have_the_bits_of_python(threads: int, tmp_path: Path) -> None:
     """In programs that ask for the shapes of outputs first."""
@@ -227,6 +229,7 @@ int main(void) {
 
 
 @needs_cc
+@pytest.mark.slow
 def test_six_networks_at_changing_sizes(tmp_path: Path) -> None:
     """At once, on one thread and two, some of which come late."""
     library = Library(any_size(), tmp_path)
@@ -287,3 +290,14 @@ def test_headers_of_every_standard(compiler: str, tmp_path: Path) -> None:
         command = [compiler, f"-std={standard}", *WARNINGS, source, *library, "-o", tmp_path / "a"]
         done(command)
         assert run([tmp_path / "a"]).returncode == 0
+
+
+@needs_cc
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("musl-gcc") is None, reason="there is no musl-gcc")
+@pytest.mark.parametrize("kind", [STATIC, SHARED])
+def test_another_c_library(kind: str, tmp_path: Path) -> None:
+    """A library has no C library of its own: that of the program has all that it calls."""
+    library = Library(any_size(), tmp_path, toolchain=Toolchain("musl-gcc"))
+    options = ("-DRUNS=40", *(["-static"] if kind == STATIC else []))
+    assert run([library.program(AT_ONCE, kind, *options)]).returncode == 0

@@ -21,13 +21,12 @@ from tests.c_programs import (
     WARNINGS,
     Library,
     done,
+    emulated,
     outputs_of,
     run,
 )
 from tests.compiler.library.small_networks import KINDS, any_size, artifact_for, compiled
 
-MISSING = [one for one in (AARCH64.cc, AARCH64.runner[0]) if shutil.which(one) is None]
-emulated = pytest.mark.skipif(bool(MISSING), reason=f"there is no {' and no '.join(MISSING)}")
 FLOATS = ("plain", "int8", "no weights", "names", "caches")
 """The kinds whose outputs are numbers of float32, as many in each run."""
 

@@ -19,18 +19,19 @@ from tests.c_programs import (
     AARCH64,
     SHARED,
     STATIC,
+    VALGRIND,
     WARNINGS,
     Library,
     Loaded,
     Toolchain,
     done,
+    emulated,
     needs_cc,
+    needs_valgrind,
     outputs_of,
     run,
 )
 from tests.compiler.library.small_networks import any_size
-from tests.compiler.library.test_aarch64 import emulated
-from tests.compiler.library.test_host import VALGRIND, needs_valgrind
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

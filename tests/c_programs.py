@@ -32,6 +32,15 @@ class Toolchain:
 NATIVE = Toolchain("cc")
 AARCH64 = Toolchain("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
 
+MISSING = [one for one in (AARCH64.cc, AARCH64.runner[0]) if shutil.which(one) is None]
+emulated = pytest.mark.skipif(bool(MISSING), reason=f"there is no {' and no '.join(MISSING)}")
+
+VALGRIND = (
+    "valgrind", "--quiet", "--error-exitcode=80", "--leak-check=full", "--show-leak-kinds=all",
+    "--errors-for-leak-kinds=all", "--fair-sched=yes",
+)  # fmt: skip
+needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no valgrind")
+
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler (cc)")
 CXX = shutil.which("c++")

@@ -68,7 +68,7 @@ reaches the goal wakes others: all threads that wait on `done` at one time have 
 no thread is at the next barrier before this goal is reached.
 
 Orders of memory. x86-64 keeps most of them anyway, ARM none that is not asked for. Each atomic
-access has the order that the two arguments above need:
+access has the order that the arguments above need, and no other:
 
     done, add       seq_cst: its release half publishes the results of chunks, and what this thread
                     has read for them; it precedes the load of `sleepers`, as a waker's change must
@@ -76,21 +76,24 @@ access has the order that the two arguments above need:
     wait, look      seq_cst: acquire as well, and after the count of this sleeper
     sleepers, add   seq_cst: before the look
     sleepers, load  seq_cst: after the change of the word
-    launches, add   seq_cst: as for `done`; it publishes `stop`, and the message, so that a worker
-                    that has seen this launch never takes an older message for it
+    sleepers, sub   relaxed: a count that is too high costs a system call
+    launches, add   seq_cst: as for `done`; its release half publishes `stop`
     launches, load  acquire: pairs with that
-    version, odd    relaxed, and a release fence behind it. version, again: relaxed, and an acquire
-                    fence in front of it. A worker that has copied a word of a message sees that
-                    this message was begun
+    stop            relaxed: the launch after it makes a worker look
+    version, odd    relaxed, and a release fence behind it; `again` relaxed, and an acquire fence in
+                    front of it. A worker that has copied a word of a message sees that this message
+                    was begun
     version, even   release: the message, and the caller's inputs
     version, load   acquire: pairs with that
     message, copy   relaxed: words may be of two messages, and the version tells
-    done, begin     acquire: another thread may have called the run before
-    share, glimpse  an old value is smaller than the present one, and the swap fails with that; a
-                    value at the end of the share is final. So no order is needed, nor harmful
-    share, swap     a read-modify-write reads the latest value: no chunk is taken twice. Results do
-                    not travel by shares, so that no order is needed here, either
-    stop            release and acquire; only the launch after it makes a worker look
+    done, begin     relaxed: runs come one after another, and callers know that by other means
+    share, glimpse  relaxed: an old value is smaller than the present one, and the swap fails with
+                    it; a value at the end of the share is final
+    share, swap     relaxed: a read-modify-write reads the latest value, so no chunk is taken twice.
+                    Results do not travel by shares
+
+A test tries all executions that ARM allows of each argument, with these orders and with each of
+them weakened, which must go wrong (tests/compiler/llvm/test_memory_orders.py).
 
 The kernel reads the word of a futex under a lock that also a waker takes, behind a full barrier. A
 single thread (`threads` is 1) uses plain accesses for its share: nobody else has this state.
@@ -153,7 +156,7 @@ doze:
   call void @ncc.futex_wait(ptr %word, i32 %half)
   br label %look
 rise:
-  %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst
+  %after = atomicrmw sub ptr %sleepers, i32 1 monotonic
   ret void
 done:
   ret void
@@ -243,7 +246,7 @@ share:
   %last = add i64 %begin, %high.share
   %line = shl i64 %whose.next, 6
   %word = getelementptr i8, ptr %state, i64 %line
-  %glimpse = load atomic i64, ptr %word acquire, align 64
+  %glimpse = load atomic i64, ptr %word monotonic, align 64
   br label %look
 look:
   %seen = phi i64 [ %glimpse, %share ], [ %found, %try ]
@@ -256,7 +259,7 @@ try:
   %rounded = add i64 %left, 1
   %half = lshr i64 %rounded, 1
   %until = add i64 %next, %half
-  %swap = cmpxchg ptr %word, i64 %seen, i64 %until acq_rel acquire, align 64
+  %swap = cmpxchg ptr %word, i64 %seen, i64 %until monotonic monotonic, align 64
   %found = extractvalue { i64, i1 } %swap, 0
   %mine = extractvalue { i64, i1 } %swap, 1
   br i1 %mine, label %done, label %look
@@ -287,7 +290,7 @@ define internal void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads, i64
 ; A run begins where the one before it ended: all its chunks are done.
 define internal i64 @ncc.begin(ptr %buffers) nounwind {
   %state = load ptr, ptr %buffers, align 8
-  %now = load atomic i64, ptr %state acquire, align 64
+  %now = load atomic i64, ptr %state monotonic, align 64
   ret i64 %now
 }
 
@@ -298,7 +301,7 @@ define void @ncc_run_alone(ptr %buffers) nounwind {
   %state = load ptr, ptr %buffers, align 8
   %only = getelementptr i8, ptr %state, i64 64
   %taken = load i64, ptr %only, align 64
-  store atomic i64 %taken, ptr %state release, align 64
+  store atomic i64 %taken, ptr %state monotonic, align 64
   ret void
 }
 """
@@ -395,7 +398,7 @@ idle:
   %goal = add i64 %seen, 1
   call void @ncc.wait_until(ptr %pool, i64 %goal, i64 IDLE_TICKS)
   %current = load atomic i64, ptr %pool acquire, align 64
-  %stop = load atomic i32, ptr %stop.at acquire, align 4
+  %stop = load atomic i32, ptr %stop.at monotonic, align 4
   %go = icmp eq i32 %stop, 0
   br i1 %go, label %work, label %done
 work:
@@ -429,7 +432,7 @@ define void @ncc_launch(ptr %pool, ptr %buffers) nounwind {
 
 define void @ncc_stop(ptr %pool) nounwind {
   %stop.at = getelementptr i8, ptr %pool, i64 12
-  store atomic i32 1, ptr %stop.at release, align 4
+  store atomic i32 1, ptr %stop.at monotonic, align 4
   call void @ncc.call_workers(ptr %pool)
   ret void
 }

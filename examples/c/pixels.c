@@ -63,3 +63,12 @@ void pixels_to_grey(const pixels *image, int height, int width, float *grey) {
     }
   }
 }
+
+int pixels_write(const char *path, int height, int width, const float *grey) {
+  FILE *file = fopen(path, "wb");
+  if (!file) return 1;
+  fprintf(file, "P5\n%d %d\n255\n", width, height);
+  for (size_t n = 0; n < (size_t)height * (size_t)width; n++) putc((int)(grey[n] * 255 + 0.5f), file);
+  int failed = ferror(file);
+  return fclose(file) || failed;
+}

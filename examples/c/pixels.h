@@ -14,4 +14,7 @@ void pixels_free(pixels *image);
 /* Resizes an image to one of (height, width) in grey, by the mean of each region, from 0 to 1. */
 void pixels_to_grey(const pixels *image, int height, int width, float *grey);
 
+/* Writes an image of (height, width) in grey, from 0 to 1, as a binary PGM file; 0 if it is done. */
+int pixels_write(const char *path, int height, int width, const float *grey);
+
 #endif

@@ -17,7 +17,8 @@ from ncc.compiler.commands import exit_codes
 from tests.c_programs import CXX, done, needs_cc, run
 from tests.onnx.models import model, written
 
-PAGE = (Path(__file__).parents[2] / "docs" / "use.md").read_text()
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "use.md").read_text()
 
 # As pnnx leaves it: the shape is not told.
 NETWORK = """7767517
@@ -59,16 +60,22 @@ def test_the_page_runs(folder: Path) -> None:
 
 
 def block(language: str) -> str:
-    """The only block of a language on the page."""
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    """The first block of a language on the page."""
+    found, *_ = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     return str(found)
+
+
+def test_its_lines_of_an_example_are_those_of_the_example() -> None:
+    """The second block in C."""
+    _, lines = re.findall(r"^```c\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert lines in (ROOT / "examples" / "c" / "find_edges.c").read_text()
 
 
 @needs_cc
 def test_its_programs_in_c_run(folder: Path) -> None:
     """A library of the .ncc, compiled and linked by the page's own line."""
     (compiling,) = re.findall(r"^ncc (compile .*-o net\.ncc)\s*#", PAGE, re.MULTILINE)
-    (making,) = re.findall(r"^ncc (compile .*--emit=lib.*)$", PAGE, re.MULTILINE)
+    making, *_ = re.findall(r"^ncc (compile .*--emit=lib.*)$", PAGE, re.MULTILINE)
     (linking,) = re.findall(r"^cc .*$", PAGE, re.MULTILINE)
     assert cli.run(compiling.split()) == exit_codes.OK
     assert cli.run(making.split()) == exit_codes.OK

@@ -10,11 +10,15 @@ import shutil
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ncc.compiler.driver.compile import compile_with
+from ncc.compiler.driver.compile import compile_file, compile_with
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.options import Options
+from ncc.compiler.stopwatch import Stopwatch
+from ncc.runtime.artifact import Artifact
+from ncc.runtime.session import Model
 from tests.c_programs import SHARED, STATIC, Library, needs_cc, outputs_of
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"
@@ -59,3 +63,31 @@ def test_squeezenet(tmp_path: Path) -> None:
 def test_every_network(param: Path, level: int, tmp_path: Path) -> None:
     """At every level that has code of its own, and so every network of int8."""
     compare(param, level, tmp_path)
+
+
+OPEN = ("mnasnet", "mobilenet_v2", "mobilenet_v3", "shufflenet_v2", "squeezenet_v1.1")
+SIZES = ((224, 224), (57, 130), (33, 64), (300, 41))
+
+
+def compare_sizes(name: str, folder: Path) -> None:
+    """One library of a network at several sizes, on one thread and two."""
+    options = Options.of(
+        num_threads=2, random_weights=1, input_shapes={"data": (3, None, None)}, ahead=True
+    )
+    compiled = folder / "net.ncc"
+    compile_file(MODELS / f"{name}.param", None, options, compiled, Stopwatch())
+    library = Library(Artifact.load(compiled), folder)
+    for threads in (1, 2):
+        with Model.load(compiled, threads) as model:
+            for height, width in SIZES:
+                x = np.random.default_rng(height).random((3, height, width), np.float32)
+                expected = outputs_of(library.signature, model.run({"data": x}))
+                found = library.run({"data": x}, threads, runs=2)
+                assert found == expected, f"{height}x{width}, {threads} threads"
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", OPEN)
+def test_every_size(name: str, tmp_path: Path) -> None:
+    """Networks of images of any size."""
+    compare_sizes(name, tmp_path)

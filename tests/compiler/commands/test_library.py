@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onnx import helper
 
 import ncc
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
 from ncc.compiler.library.layout import HEAD_BYTES
 from tests.c_programs import Loaded
+from tests.onnx.models import model, written
 
 NETWORK = """7767517
 3 3
@@ -64,6 +66,14 @@ def test_a_library_of_a_compiled_model(param: Path) -> None:
     weights = bytes(ncc.load("my-net.ncc").artifact.weights)
     assert Path("three", "my_net.weights").read_bytes()[HEAD_BYTES:] == weights
     assert Loaded(Path("three"), "my_net").call("check", None, 1) != 0
+
+
+def test_a_library_of_an_onnx(param: Path) -> None:
+    """Named after the network, too."""
+    made = model([helper.make_node("Relu", ["x"], ["y"])], {"x": [1, 3, 8]}, ["y"])
+    written(Path(), made, "my-net.onnx")
+    assert cli.run(["compile", "my-net.onnx", "--emit=lib"]) == exit_codes.OK
+    assert files("my-net") == named("my_net")
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,24 @@ import numpy as np
 import pytest
 
 from ncc.compiler.library.machine import AARCH64 as MACHINE
+from ncc.compiler.library.make import write_library
 from ncc.compiler.library.processor import processor_text
 from ncc.compiler.library.signature import FUNCTIONS
 from ncc.runtime.errors import ArtifactError
-from tests.c_programs import AARCH64, SHARED, STATIC, WARNINGS, Library, done, outputs_of, run
-from tests.compiler.library.small_networks import KINDS, artifact_for, compiled
+from tests.c_programs import (
+    AARCH64,
+    SHARED,
+    STATIC,
+    VERSION,
+    WARNINGS,
+    Library,
+    done,
+    emulated,
+    outputs_of,
+    run,
+)
+from tests.compiler.library.small_networks import KINDS, any_size, artifact_for, compiled
 
-MISSING = [one for one in (AARCH64.cc, AARCH64.runner[0]) if shutil.which(one) is None]
-emulated = pytest.mark.skipif(bool(MISSING), reason=f"there is no {' and no '.join(MISSING)}")
 FLOATS = ("plain", "int8", "no weights", "names", "caches")
 """The kinds whose outputs are numbers of float32, as many in each run."""
 
@@ -149,3 +159,33 @@ def test_a_shared_object_of_the_archive(tmp_path: Path) -> None:
     )
     names = done([f"{AARCH64.cc[:-3]}nm", "-D", tmp_path / "libapp.so"])
     assert made.signature.name == "net" and names.count(" T net_") == 9
+
+
+MAKES = "net *app(void) { return net_supported() ? net_create(NULL, 2) : NULL; }\n"
+BIONIC = ("posix_memalign", "free", "madvise", "pthread_create", "pthread_join", "getauxval")
+"""What docs/use.md says that a library calls."""
+
+
+@emulated
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("ld.lld") is None, reason="there is no ld.lld")
+@pytest.mark.parametrize("is_open", [False, True])
+def test_linked_as_for_android(is_open: bool, tmp_path: Path) -> None:
+    """By LLVM's linker with the options of the NDK, against no other names than those of bionic."""
+    artifact = any_size(target="neon") if is_open else artifact_for("plain", "neon")
+    write_library(artifact, tmp_path, "net", VERSION)
+    (tmp_path / "c.c").write_text("".join(f"void {name}(void) {{}}\n" for name in BIONIC))
+    (tmp_path / "app.c").write_text('#include "net.h"\nnet *app(void);\n' + MAKES)
+    plain = [AARCH64.cc, "-nostdlib", "-fno-builtin", "-fPIC", f"-I{tmp_path}"]
+    c_library = tmp_path / "libc.so"
+    done([*plain, "-shared", "-Wl,-soname,libc.so", tmp_path / "c.c", "-o", c_library])
+    done([*plain, "-c", tmp_path / "app.c", "-o", tmp_path / "app.o"])
+    options = (
+        "-shared", "--no-undefined", "--fatal-warnings", "-soname", "libapp.so",
+        "-z", "max-page-size=16384", "-z", "now", "-z", "relro", "-z", "text",
+        "--pack-dyn-relocs=android", "--exclude-libs=ALL",
+    )  # fmt: skip
+    inputs = [tmp_path / "app.o", tmp_path / "libnet.a", c_library]
+    done(["ld.lld", *options, *inputs, "-o", tmp_path / "libapp.so"])
+    shown = done([f"{AARCH64.cc[:-3]}nm", "-D", "--defined-only", tmp_path / "libapp.so"])
+    assert [line.split()[-1] for line in shown.splitlines()] == ["app"]

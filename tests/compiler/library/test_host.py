@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.c_programs import STATIC, Library, inputs_of, main_text, needs_cc, outputs_of, run
+from tests.c_programs import (
+    STATIC,
+    VALGRIND,
+    Library,
+    inputs_of,
+    main_text,
+    needs_cc,
+    needs_valgrind,
+    outputs_of,
+    run,
+)
 from tests.compiler.library.small_networks import compiled
-
-needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no valgrind")
-VALGRIND = (
-    "valgrind", "--quiet", "--error-exitcode=80", "--leak-check=full", "--show-leak-kinds=all",
-    "--errors-for-leak-kinds=all", "--fair-sched=yes",
-)  # fmt: skip
 
 
 @needs_cc

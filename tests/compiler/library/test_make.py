@@ -7,11 +7,15 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
+from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.library import make
 from ncc.compiler.library.host import C_LIBRARY
 from ncc.compiler.library.make import library_files, write_library
+from ncc.compiler.options import Options
 from ncc.runtime.errors import ArtifactError, InputError
 from tests.c_programs import (
     SHARED,
@@ -25,6 +29,8 @@ from tests.c_programs import (
     run,
 )
 from tests.compiler.library.small_networks import KINDS, Compiled, compiled
+from tests.onnx.models import model as onnx_model
+from tests.onnx.models import written
 
 needs_nm = pytest.mark.skipif(shutil.which("nm") is None, reason="there is no nm")
 
@@ -54,6 +60,26 @@ def test_sizes_of_runs(kind: str, tmp_path: Path) -> None:
     if kind == "rows":
         (found,) = network.results.values()
         assert 0 < len(found) < 50
+
+
+@needs_cc
+@pytest.mark.slow
+def test_types_of_onnx(tmp_path: Path) -> None:
+    """Every type that an .onnx feeds or makes has one in C; names may be paths."""
+    nodes = [
+        helper.make_node("Greater", ["/in/x", "/in/y"], ["out/0"]),
+        helper.make_node("Where", ["/in/mask", "/in/x", "/in/y"], ["out/1"]),
+        helper.make_node("Cast", ["out/0"], ["out/2"], to=TensorProto.INT16),
+        helper.make_node("Cast", ["out/0"], ["out/3"], to=TensorProto.UINT64),
+        helper.make_node("Cast", ["out/0"], ["out/4"], to=TensorProto.UINT32),
+        helper.make_node("Cast", ["/in/x"], ["out/5"], to=TensorProto.FLOAT16),
+    ]
+    x, y = np.array([[1.5, -2, 0]]), np.array([[1.0], [-3.0]])
+    feeds = {"/in/x": x, "/in/y": y, "/in/mask": np.array([[True], [False]])}
+    path = written(tmp_path, onnx_model(nodes, feeds, [f"out/{n}" for n in range(6)]))
+    model = compile_with(path, None, Options.of(tuned=False))
+    library = Library(model.artifact, tmp_path)
+    assert library.run(feeds) == outputs_of(library.signature, model.run(feeds))
 
 
 TWO = """

@@ -97,7 +97,7 @@ def shapes_of(extents: Sequence[int]) -> list[tuple[int, ...]]:
     return [(a, 3, b), (c,)]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_any_program(seed: int, tmp_path: Path) -> None:
     """Shapes of outputs, bytes and layout of the arena, and numbers are those of Python."""
     draw = random.Random(seed)
@@ -108,7 +108,7 @@ def test_any_program(seed: int, tmp_path: Path) -> None:
     most = min(999, *(one.most for one in library.signature.open_extents[:2]))
     asked = Asked(artifact, Loaded(tmp_path))
     right = 0
-    for _ in range(100):
+    for _ in range(60):
         extents = [draw.choice([1, 2, draw.randint(1, most)]) for _ in range(2)]
         extents.append(draw.randint(0, 5))
         expected, found = sizes.at(shapes_of(extents)), asked.at(extents)

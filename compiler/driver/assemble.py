@@ -29,6 +29,7 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.onnx.plumbing import OnnxInputOp
 from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, assuming, is_open
 from ncc.dialects.weights.stored import Piece, noting
@@ -83,6 +84,7 @@ def open_inputs(compilation: Compilation) -> list[OpenBinding]:
             growing=name in growing,
             is_cache=name in emptied,
             settles=name in settling,
+            has_batch=isinstance(network.inputs[name].owner, OnnxInputOp),
             ranges=options.ranges.get(name, ()),
         )
         for name, shape in known.items()

@@ -21,13 +21,15 @@ class OpenBinding(Binding):
     ranked: whether the number of extents is known; `shape` is empty where it is not. grows: whether
     nobody need say the shape, since the layers that read it do, and its extent may grow from run to
     run within one compilation. is_cache: whether it is empty where nobody feeds it. settles:
-    whether its values decide shapes, so that a compilation is for one array of them.
+    whether its values decide shapes, so that a compilation is for one array of them. has_batch:
+    whether the first extent is open and counts samples, as in ONNX.
     """
 
     ranked: bool = True
     grows: bool = False
     is_cache: bool = False
     settles: bool = False
+    has_batch: bool = False
 
     @staticmethod
     def of(
@@ -38,6 +40,7 @@ class OpenBinding(Binding):
         growing: bool = False,
         is_cache: bool = False,
         settles: bool = False,
+        has_batch: bool = False,
         ranges: tuple[Range, ...] = (),
     ) -> OpenBinding:
         """None stands for what is not known. growing: whether an input that is open grows."""
@@ -52,6 +55,7 @@ class OpenBinding(Binding):
             grows=grows,
             is_cache=is_cache,
             settles=settles,
+            has_batch=has_batch and len(extents) > 1 and extents[0] == DYNAMIC,
         )
 
     @property

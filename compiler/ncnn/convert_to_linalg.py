@@ -51,6 +51,7 @@ from ncc.compiler.ncnn.any_size import check_any_size, check_tables
 from ncc.compiler.ncnn.counted_rows import is_row_wise
 from ncc.compiler.ncnn.shape_problems import shape_problem, unknown_extents
 from ncc.compiler.ncnn.sizes import TooLarge, check_sizes, check_steps
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import GROWING, Growing, growing_axis
 from ncc.dialects.index_notation import Builder, Tensor
@@ -59,6 +60,7 @@ from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.onnx.operator import ConstantOp as ConstantNode
+from ncc.dialects.onnx.operator import SizesOp
 from ncc.dialects.onnx.plumbing import ViewOp
 from ncc.dialects.row_wise import with_header
 from ncc.dialects.size import assuming
@@ -144,7 +146,7 @@ def _named(network: Network) -> list[tuple[str, SSAValue]]:
 
 def _reshaped(outside: Attribute, inside: Attribute) -> bool:
     """Whether code has a value under another shape than users."""
-    if not isinstance(outside, TensorType) or DYNAMIC_INDEX in outside.get_shape():
+    if not isinstance(outside, TensorType) or DYNAMIC_INDEX in extents_of(outside):
         return False
     return isinstance(inside, TensorType) and outside != inside
 
@@ -163,7 +165,9 @@ def _made(value: SSAValue) -> SSAValue:
     if not isinstance(value.owner, ViewOp):
         return value
     made = value.owner.operands[0]
-    is_layer = isinstance(made.owner, Layer) and not isinstance(made.owner, InputOp | ConstantNode)
+    is_layer = isinstance(made.owner, Layer) and not isinstance(
+        made.owner, InputOp | ConstantNode | SizesOp
+    )
     return made if is_layer and not growing_axis(_shape(made)) else value
 
 

@@ -40,7 +40,7 @@ class ConvOp(Operator):
         if bias is not None and bias != w[:1]:
             raise LayerError(f"a bias {shown(bias)} for {w[0]} channels")
         found = tuple(window.count for window in self.windows(x, w))
-        if min(found) < 1:
+        if any(count < 1 for count in found):
             raise LayerError(f"the windows are larger than the image {shown(x)}")
         return (x[0], w[0], *found)
 
@@ -135,7 +135,7 @@ class ConvTransposeOp(Operator):
         if bias is not None and bias != (outputs,):
             raise LayerError(f"a bias {shown(bias)} for {outputs} channels")
         sizes = tuple(window.size for window in self.windows(x, w))
-        if min(sizes) < 1:
+        if any(size < 1 for size in sizes):
             raise LayerError("nothing is left of the result")
         return (x[0], outputs, *sizes)
 

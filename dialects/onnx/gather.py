@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import bf16, i64
 from xdsl.ir import Attribute
 
 from ncc.dialects.casts import cast
+from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.operator import (
@@ -19,17 +20,35 @@ from ncc.dialects.onnx.operator import (
     Shape,
     axis_of,
     constant_of,
+    has_sizes,
+    is_sizes,
     operator,
 )
-from ncc.dialects.scalar import Scalar, equal, maximum, minimum, select, to_index
+from ncc.dialects.scalar import (
+    Scalar,
+    equal,
+    maximum,
+    minimum,
+    number_of_index,
+    number_of_size,
+    select,
+    to_index,
+)
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import NeedsNumbers, is_open
 
 
 def place(index: Scalar, extent: int) -> Scalar:
     """An index, from the back where it is negative, and inside of the extent at any rate."""
     wide = cast(index, i64)
-    positive = select(wide < 0, wide + extent, wide)
-    return to_index(minimum(maximum(positive, 0), extent - 1))
+    size = number_of_size(extent, i64)
+    positive = select(wide < 0, wide + size, wide)
+    return to_index(minimum(maximum(positive, 0), size - 1))
+
+
+def place_of_number(index: int, extent: int) -> int:
+    """The same of a number, which lies inside of the extent."""
+    return index + extent if index < 0 else index
 
 
 @operator("Gather", inputs=2)
@@ -43,19 +62,23 @@ class GatherOp(Operator):
         if not x:
             raise LayerError("a scalar has nothing to gather")
         known, extent = constant_of(self.operands[1]), x[axis]
-        if known is not None and any(not -extent <= index < extent for index in known.flat):
+        indices_known = () if known is None else {int(index) for index in known.flat}
+        if any(not -extent <= index < extent for index in indices_known):
             raise LayerError(f"an index is beyond the {x[axis]} elements of axis {axis}")
         return (*x[:axis], *indices, *x[axis + 1 :])
 
     def reference(self, x: Array, indices: Array) -> Array:
         return np.take(x, indices, self.axis)
 
+    def of_sizes(self, x: Array, indices: Array) -> Array | None:
+        return None if has_sizes(indices) else self.reference(x, indices)
+
     def lower(self, b: Builder, x: Tensor, indices: Tensor) -> Tensor:
         axis = axis_of(self.axis, x.rank)
         shape = self.infer(x.shape, indices.shape)
         known = constant_of(self.operands[1])
         if known is not None and known.size == 1:
-            at = int(known.reshape(())) % x.shape[axis]
+            at = place_of_number(int(known.reshape(())), x.shape[axis])
             return b.reshape(b.cut(x, axis, at, at + 1), shape)
         loops = b.loops_of(shape)
         before, inner = loops[:axis], loops[axis : axis + indices.rank]
@@ -128,7 +151,7 @@ class RangeOp(Operator):
 
     SETTLES = (0, 1, 2)
 
-    def numbers(self) -> Array:
+    def all_numbers(self) -> Array:
         """The numbers themselves."""
         if self.element_at(0) == bf16:
             raise NotYet("Range of bfloat16")
@@ -140,13 +163,29 @@ class RangeOp(Operator):
         return np.asarray(numbers, start.dtype)
 
     def infer(self, *others: Shape) -> Shape:
-        return self.numbers().shape
+        if not any(map(is_sizes, self.operands)):
+            return self.all_numbers().shape
+        start, limit, delta = self.bounds()
+        if limit <= start:
+            return (0,)
+        return ((limit - start + delta - 1) // delta,)
+
+    def bounds(self) -> tuple[int, int, int]:
+        """Start, limit and delta, where shapes decide some."""
+        start, limit, delta = (self.numbers(k)[0] for k in self.SETTLES)
+        if is_open(delta) or delta < 1:
+            raise NeedsNumbers("Range of an open number of numbers, with a delta below 1")
+        return start, limit, delta
 
     def reference(self, start: Array, limit: Array, delta: Array) -> Array:
-        return self.numbers()
+        return self.all_numbers()
 
     def lower(self, b: Builder, *others: Tensor) -> Tensor:
-        raise NotYet("Range of numbers that only the run knows")
+        start, _, delta = self.bounds()
+        kind = element_of(self.results[0])
+        loops = b.loops_of(self.infer())
+        index = number_of_index(b.index(loops[0]), kind)
+        return b.map(loops, index * number_of_size(delta, kind) + number_of_size(start, kind))
 
 
 @operator("OneHot", since=9, inputs=3)

@@ -20,6 +20,15 @@ from ncc.dialects.onnx.operator import (
     axes_of,
     operator,
 )
+from ncc.dialects.size import NeedsNumbers, hint, is_open
+
+
+def scaled(extent: int, scale: float) -> int:
+    """An extent times a scale, rounded down."""
+    if not is_open(extent):
+        return int(np.floor(extent * scale))
+    times, over = scale.as_integer_ratio()
+    return extent * times // over
 
 
 @dataclass(frozen=True)
@@ -149,11 +158,39 @@ class _Resize(Operator):
             x = np.asarray(sum(taken[1:], taken[0]))
         return x.astype(kind)
 
+    def repeats(self, x: Shape) -> list[int] | None:
+        """How often each element is shown along each axis, where that is so for all sizes; only
+        powers of two have exact places.
+        """
+        sizes, scales = self.asked(x)
+        found = []
+        for n, out, scale in zip(x, sizes, scales, strict=True):
+            times = int(scale)
+            if times.bit_count() != 1 or out != n * times or scale != times:
+                return None
+            here = self._sampling(hint(n), hint(out), scale)
+            if not here.is_plain or (here.places[:, 0] != np.arange(hint(out)) // times).any():
+                return None
+            found.append(times)
+        return None if self.coordinate_transformation_mode == "align_corners" else found
+
     def lower(self, b: Builder, x: Tensor, *others: Tensor | None) -> Tensor:
+        if is_open(*x.shape, *self.asked(x.shape)[0]):
+            return self._repeated(b, x)
         for axis, one in enumerate(self.samplings(x.shape)):
             if not one.keeps(x.shape[axis]):
                 x = self._resampled(b, x, axis, one)
         return x
+
+    def _repeated(self, b: Builder, x: Tensor) -> Tensor:
+        times = self.repeats(x.shape)
+        if times is None:
+            raise NeedsNumbers(
+                f"{self.type_name} in the mode {self.mode} makes tables for one size"
+            )
+        shape = [n for pair in zip(x.shape, times, strict=True) for n in pair]
+        loops = b.loops_of(shape)
+        return b.reshape(b.map(loops, x[loops[::2]]), self.asked(x.shape)[0])
 
     def _resampled(self, b: Builder, x: Tensor, axis: int, one: Sampling) -> Tensor:
         shape = (*x.shape[:axis], len(one.places), *x.shape[axis + 1 :])
@@ -183,24 +220,24 @@ class ResizeOp(_Resize):
         axes = range(len(x)) if self.axes is None else axes_of(self.axes, len(x))
         sizes, scales = list(x), [1.0] * len(x)
         said = self.optional(2)
-        given = self.optional(3)
+        given = self.optional_numbers(3)
         for k, axis in enumerate(axes):
-            if given is not None and given.size:
-                sizes[axis] = int(self._of(given, k, len(axes)))
-                scales[axis] = sizes[axis] / x[axis]
+            if given:
+                sizes[axis] = self._of(given, k, len(axes))
+                scales[axis] = hint(sizes[axis]) / hint(x[axis])
             elif said is not None and said.size:
-                scales[axis] = float(self._of(said, k, len(axes)))
-                sizes[axis] = int(np.floor(x[axis] * scales[axis]))
+                scales[axis] = float(self._of(said.reshape(-1).tolist(), k, len(axes)))
+                sizes[axis] = scaled(x[axis], scales[axis])
             else:
                 raise LayerError("neither scales nor sizes are given")
         if min(scales) <= 0:
             raise LayerError(f"the scales {tuple(scales)}")
         return sizes, scales
 
-    def _of(self, values: Array, k: int, count: int) -> Any:
-        if values.size != count:
-            raise LayerError(f"{values.size} scales or sizes for {count} axes")
-        return values.reshape(-1)[k]
+    def _of(self, values: Sequence[Any], k: int, count: int) -> Any:
+        if len(values) != count:
+            raise LayerError(f"{len(values)} scales or sizes for {count} axes")
+        return values[k]
 
 
 class _Upsample(_Resize):
@@ -220,7 +257,7 @@ class _Upsample(_Resize):
         scales = [float(scale) for scale in self.scales_of()]
         if len(scales) != len(x) or min(scales) <= 0:
             raise LayerError(f"the scales {tuple(scales)} of {len(x)} axes")
-        return [int(np.floor(n * scale)) for n, scale in zip(x, scales, strict=True)], scales
+        return [scaled(n, scale) for n, scale in zip(x, scales, strict=True)], scales
 
 
 @operator("Resize", since=10, until=10, inputs=2)

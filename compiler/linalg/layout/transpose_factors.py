@@ -48,6 +48,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
+from ncc.dialects.size import hint
 
 FEW = BLOCK // 2
 """Elements of a row that fill no vector."""
@@ -147,7 +148,7 @@ def _short_rows(linalg_op: LinalgOp, costs: CostModel) -> _Factor | None:
         return None
     if [form.bare for form in x.index[-2:]] != [row, term]:
         return None
-    if linalg_op.extents[row] < costs.fewest_transposed_rows:
+    if hint(linalg_op.extents[row]) < costs.fewest_transposed_rows:
         return None
     few = max(linalg_op.extents[column], linalg_op.extents[term]) <= FEW
     return _Factor(linalg_op, data[0], len(x.index) - 2, row) if few else None

@@ -312,14 +312,22 @@ def _mean_of_counted(
     sizes: Sequence[int],
     counted: Sequence[tuple[int, int]],
 ) -> Tensor:
-    """The same with sizes: the run counts the elements of each window, along each axis."""
-    along = []
-    for window, n, (start, stop) in zip(windows, sizes, counted, strict=True):
+    """The same with sizes: the run counts the elements of each window, along each axis that has
+    padding.
+    """
+    whole, along = 1, {}
+    for axis, (window, n, bounds) in enumerate(zip(windows, sizes, counted, strict=True), 1):
+        start, stop = bounds
+        if bounds == (0, n):
+            whole *= window.kernel
+            continue
         ones = b.pad(b.full((1, stop - start), 1.0), (0, start), (0, n - stop))
-        along.append(pool(b, ones, [window], MEAN))
-    c, *space = b.loops_of(total.shape)
-    cells = [counts[0, loop] for counts, loop in zip(along, space, strict=True)]
-    return b.map((c, *space), total[[c, *space]] * (1.0 / reduce(mul, cells)))
+        along[axis] = pool(b, ones, [window], MEAN)
+    loops = b.loops_of(total.shape)
+    cells = [counts[0, loops[axis]] for axis, counts in along.items()]
+    if not cells:
+        return b.scaled(total, 1 / whole)
+    return b.map(loops, total[loops] * (1.0 / reduce(mul, cells) / float(whole)))
 
 
 def _cells(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.int64]:

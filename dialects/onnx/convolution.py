@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from ncc.dialects.shapes import shown
 @operator("Conv", inputs=(2, 3))
 class ConvOp(Operator):
     """Sums of windows of x, of all channels of a group, weighted by filters w; and a bias."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
 
     auto_pad = string("NOTSET")
     dilations = integers()
@@ -90,6 +93,8 @@ class ConvOp(Operator):
 @operator("ConvTranspose", inputs=(2, 3))
 class ConvTransposeOp(Operator):
     """The transpose of a convolution: each element of x adds its window to the result."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
 
     auto_pad = string("NOTSET")
     dilations = integers()

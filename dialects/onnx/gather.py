@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Container
+from math import ceil, isfinite, prod
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import bf16, i64
 from xdsl.ir import Attribute
 
 from ncc.dialects.casts import cast
-from ncc.dialects.element import element_of
+from ncc.dialects.element import element_of, is_integer
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.operator import (
@@ -21,7 +23,6 @@ from ncc.dialects.onnx.operator import (
     axis_of,
     constant_of,
     has_sizes,
-    is_sizes,
     operator,
 )
 from ncc.dialects.scalar import (
@@ -149,40 +150,42 @@ class GatherNDOp(Operator):
 class RangeOp(Operator):
     """Numbers from start to before limit, delta apart."""
 
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
+
     SETTLES = (0, 1, 2)
 
-    def all_numbers(self) -> Array:
-        """The numbers themselves."""
-        if self.element_at(0) == bf16:
-            raise NotYet("Range of bfloat16")
-        start, limit, delta = (self.constant(k).reshape(()) for k in self.SETTLES)
-        if delta == 0:
-            raise LayerError("a delta of 0")
-        count = max(0, int(np.ceil((limit - start) / delta)))
-        numbers = np.asarray(start + np.arange(count) * delta)
-        return np.asarray(numbers, start.dtype)
-
-    def infer(self, *others: Shape) -> Shape:
-        if not any(map(is_sizes, self.operands)):
-            return self.all_numbers().shape
-        start, limit, delta = self.bounds()
-        if limit <= start:
-            return (0,)
-        return ((limit - start + delta - 1) // delta,)
-
     def bounds(self) -> tuple[int, int, int]:
-        """Start, limit and delta, where shapes decide some."""
+        """Start, limit and delta, of integers."""
         start, limit, delta = (self.numbers(k)[0] for k in self.SETTLES)
-        if is_open(delta) or delta < 1:
-            raise NeedsNumbers("Range of an open number of numbers, with a delta below 1")
         return start, limit, delta
 
+    def infer(self, *others: Shape) -> Shape:
+        if self.element_at(0) == bf16:
+            raise NotYet("Range of bfloat16")
+        kind = self.element_at(0)
+        assert kind is not None
+        if not is_integer(kind):
+            begin, end, step = (float(self.constant(k).reshape(())) for k in self.SETTLES)
+            if step == 0 or not isfinite((end - begin) / step):
+                raise LayerError(f"numbers from {begin} to {end}, {step} apart")
+            return (max(0, ceil((end - begin) / step)),)
+        start, limit, delta = self.bounds()
+        if delta == 0:
+            raise LayerError("a delta of 0")
+        if is_open(delta) or (is_open(start, limit) and delta < 0):
+            raise NeedsNumbers("Range of an open number of numbers, backwards")
+        if not is_open(start, limit):
+            return (len(range(start, limit, delta)),)
+        return ((limit - start + delta - 1) // delta if start < limit else 0,)
+
     def reference(self, start: Array, limit: Array, delta: Array) -> Array:
-        return self.all_numbers()
+        return np.asarray(start + np.arange(*self.infer()) * delta, start.dtype).reshape(-1)
 
     def lower(self, b: Builder, *others: Tensor) -> Tensor:
-        start, _, delta = self.bounds()
         kind = element_of(self.results[0])
+        if not is_integer(kind):
+            raise NotYet("Range of so many numbers, of no integers")
+        start, _, delta = self.bounds()
         loops = b.loops_of(self.infer())
         index = number_of_index(b.index(loops[0]), kind)
         return b.map(loops, index * number_of_size(delta, kind) + number_of_size(start, kind))
@@ -199,6 +202,9 @@ class OneHotOp(Operator):
     def depth(self) -> int:
         """The length of the rows."""
         return int(self.constant(1).reshape(()))
+
+    def tables(self, *shapes: Shape) -> int:
+        return self.depth()
 
     def infer(self, indices: Shape, depth: Shape, values: Shape) -> Shape:
         axis = axis_of(self.axis, len(indices) + 1)

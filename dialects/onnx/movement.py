@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -178,6 +179,8 @@ class TransposeOp(Operator):
 @operator("Concat", since=4, inputs=(1, None))
 class ConcatOp(Operator):
     """The operands one after the other along an axis."""
+
+    ALIKE: ClassVar[Container[int]] = range(1 << 31)
 
     axis = integer()
 

@@ -30,7 +30,7 @@ for the op sets `since` to `until`; the newest needs no `until`, and its name in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from math import prod
 from typing import Any, ClassVar, TypeVar
 
@@ -59,7 +59,7 @@ from ncc.dialects.ncnn.plumbing import MemoryDataOp
 from ncc.dialects.onnx.attribute import integers, required, tensor
 from ncc.dialects.scalar import number_of_size
 from ncc.dialects.shapes import Shape, shown
-from ncc.dialects.size import Size
+from ncc.dialects.size import NeedsNumbers, Size
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -107,6 +107,8 @@ class Operator(Layer):
     FOLDS: ClassVar[bool] = True
     SETTLES: ClassVar[tuple[int, ...]] = ()
     """The places of the operands that `constant` is asked for."""
+    ALIKE: ClassVar[Container[int]] = ()
+    """The places of the operands that have to be of one element type."""
 
     PROPERTIES: ClassVar[dict[str, PropertyDef]] = {PLACES: OptPropertyDef(base(DenseArrayBase))}
 
@@ -201,6 +203,10 @@ class Operator(Layer):
             if element not in self.takes(place):
                 names = " or ".join(map(name_of, self.takes(place)))
                 raise LayerError(f"input {place} is {name_of(element)}; it takes {names}")
+        held = zip(self.places, operands, strict=True)
+        alike = dict.fromkeys(name_of(kind) for place, kind in held if place in self.ALIKE)
+        if len(alike) > 1:
+            raise LayerError(f"its operands are not of one element type: {', '.join(alike)}")
         found = self.element_types(*self._placed(operands))
         several = [found] * len(self.results) if isinstance(found, Attribute) else list(found)
         return several[: len(self.results)]
@@ -239,13 +245,16 @@ class Operator(Layer):
         given = [array for array in arrays if array is not None]
         if len(given) < len(arrays):
             return None
-        if any(map(is_sizes, self.operands)):
-            return self._folded_sizes(given)
-        if self._folds_to_much(given, MOST_FOLDED):
-            return None
+        sizes = any(map(is_sizes, self.operands))
         try:
+            if self._folds_to_much(given, MOST_SIZES if sizes else MOST_FOLDED):
+                return None
             with np.errstate(all="ignore"):
+                if sizes:
+                    return self._folded_sizes(given)
                 return self.as_constants(self.reference_all(given))
+        except NeedsNumbers:
+            return None
         except (ArithmeticError, IndexError, TypeError, ValueError) as error:
             raise LayerError(f"its constants do not fit: {error}") from error
 
@@ -256,8 +265,6 @@ class Operator(Layer):
         return None
 
     def _folded_sizes(self, given: Sequence[Array]) -> list[Layer] | None:
-        if self._folds_to_much(given, MOST_SIZES):
-            return None
         found = self.of_sizes(*self._placed(given))
         if found is None:
             return None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Container, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,14 @@ class _Pad(Operator):
                 return np.abs((at + n - 1) % period - (n - 1))
             case _:
                 return np.where((at < 0) | (at >= n), -1, at)
+
+    def tables(self, *shapes: Shape) -> int:
+        """A place for each element along an axis with borders, unless it is open."""
+        if self.mode == "constant":
+            return 0
+        axes = zip(shapes[0], self.borders(shapes[0]), strict=True)
+        closed = [n + low + high for n, (low, high) in axes if low or high]
+        return sum(n for n in closed if not is_open(n))
 
     def filled_with(self) -> float | None:
         """The value of what is added; None where only the run knows it."""
@@ -157,6 +165,8 @@ def _paired(pads: Sequence[int], rank: int, axes: Sequence[int]) -> list[tuple[i
 @operator("Pad", since=11, inputs=(2, 4))
 class PadOp(_Pad):
     """Pads, value and axes are operands."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 2)
 
     SETTLES = (1, 3)
 

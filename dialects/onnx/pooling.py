@@ -127,6 +127,11 @@ class AveragePoolOp(Pool):
 
     count_include_pad = integer(0)
 
+    def tables(self, *shapes: Shape) -> int:
+        """How many elements each window has, along each axis."""
+        kernels = required(self.kernel_shape, "kernel_shape")
+        return sum(n * kernel for n, kernel in zip(self.counts(shapes[0]), kernels, strict=True))
+
     def counted(self, x: Shape) -> list[NDArray[np.int64]]:
         """How many elements each window counts, along each axis."""
         found = []

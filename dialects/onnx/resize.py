@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,15 @@ class Sampling:
         return self.is_plain and bool(np.array_equal(self.places[:, 0], plain))
 
 
+NEAREST: dict[str, Callable[[Any], Any]] = {
+    "round_prefer_floor": lambda source: np.ceil(source - 0.5),
+    "round_prefer_ceil": lambda source: np.floor(source + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+"""The element next to a place, by the name of the rule."""
+
+
 class _Resize(Operator):
     coordinate_transformation_mode = string("half_pixel")
     cubic_coeff_a = real(-0.75)
@@ -62,6 +71,8 @@ class _Resize(Operator):
     def check(self) -> None:
         if self.mode not in ("nearest", "linear", "cubic"):
             raise LayerError(f"mode is {self.mode!r}", "mode")
+        if self.nearest_mode not in NEAREST:
+            raise LayerError(f"nearest_mode is {self.nearest_mode!r}", "nearest_mode")
         if self.antialias:
             raise NotYet("Resize with antialias")
         if self.coordinate_transformation_mode == "tf_crop_and_resize":
@@ -75,6 +86,15 @@ class _Resize(Operator):
 
     def infer(self, x: Shape, *others: Shape) -> Shape:
         return tuple(self.asked(x)[0])
+
+    def tables(self, *shapes: Shape) -> int:
+        """A place and a weight for each tap, unless elements are repeated."""
+        x, (sizes, scales) = shapes[0], self.asked(shapes[0])
+        if is_open(*x, *sizes):
+            return 0 if self.repeats(x) is not None else sum(sizes)
+        taps = {"nearest": 1, "linear": 2}.get(self.mode, 4)
+        axes = zip(x, sizes, scales, strict=True)
+        return sum(2 * taps * out for n, out, scale in axes if n != out or scale != 1)
 
     def samplings(self, x: Shape) -> list[Sampling]:
         """The sampling of each axis."""
@@ -127,16 +147,7 @@ class _Resize(Operator):
         raise LayerError(f"the transformation {self.coordinate_transformation_mode!r}")
 
     def _nearest(self, source: Any) -> Any:
-        match self.nearest_mode:
-            case "round_prefer_floor":
-                return np.ceil(source - 0.5)
-            case "round_prefer_ceil":
-                return np.floor(source + 0.5)
-            case "floor":
-                return np.floor(source)
-            case "ceil":
-                return np.ceil(source)
-        raise LayerError(f"nearest_mode is {self.nearest_mode!r}", "nearest_mode")
+        return NEAREST[self.nearest_mode](source)
 
     def _cubic(self, distance: Any) -> Any:
         a, d = self.cubic_coeff_a, distance

@@ -191,7 +191,7 @@ def _described(
     keys: tuple[str, ...],
 ) -> Manifest:
     inputs, outputs = bindings(module, planned)
-    options = compilation.options
+    batch, options = compilation.batch, compilation.options
     info: dict[str, object] = {
         "model": Path(fspath(compilation.param)).name,
         "opt_level": options.opt_level,
@@ -206,12 +206,13 @@ def _described(
         objects=(),
         weights=b"",
         arena_bytes=planned.arena_bytes,
-        inputs=inputs,
-        outputs=outputs,
+        inputs=tuple(binding.of_batch(batch) for binding in inputs),
+        outputs=tuple(binding.of_batch(batch) for binding in outputs),
         features=options.target.features,
         target=options.target.name,
         info=info,
         threads=options.num_threads,
         tables=weights.tables(),
+        by_sample=batch is not None,
     )
     return Manifest(model, keys, weights)

@@ -40,7 +40,7 @@ from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, without_settled
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
-from ncc.compiler.network_files import read_network, weights_path
+from ncc.compiler.network_files import files_beside, read_network, weights_path
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 from ncc.compiler.onnx.samples import are_apart, batch_of
 from ncc.compiler.options import Options
@@ -129,6 +129,8 @@ class Compilation:
         self._weights_path = os.path.abspath(self.bin or weights_path(self.param))
         """Wherever this process works later."""
         self.read_from: tuple[int, int] | None = None
+        self.files_beside: Mapping[str, tuple[int, int]] = {}
+        """The files besides the .onnx that weights lie in, as they were when it was read."""
         self.warnings: tuple[str, ...] = ()
         self.numbers: tuple[StoredNumbers, ...] = ()
         self.values: Mapping[str, Array] = {}
@@ -146,6 +148,7 @@ class Compilation:
         with self.timing("read"):
             found = read_network(self.param, self.bin, random_weights=seed, outputs=outputs)
         self.warnings, self.numbers = found.warnings, found.numbers
+        self.files_beside = files_beside(found.module, self.param)
         for text in self.warnings:
             warnings.warn(text, ModelWarning, stacklevel=2)
         feed(found.module, self.options.input_shapes)
@@ -182,6 +185,7 @@ class Compilation:
         )
         other.source, other.values = self.source, values
         other._weights_path, other.read_from = self._weights_path, self.read_from
+        other.files_beside = self.files_beside
         if self.weights_state() != self.read_from:
             raise InputError(
                 "a new shape needs the weights, whose file has changed since the model was made: "

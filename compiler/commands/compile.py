@@ -144,8 +144,11 @@ def compile_command(
 
 
 def stem(param: str) -> str:
-    """The name of a network: `net` for net.param, net.param.bin and net.ncc."""
-    return Path(param).name.removesuffix(".ncc").removesuffix(".bin").removesuffix(".param")
+    """The name of a network: `net` for net.param, net.param.bin, net.onnx and net.ncc."""
+    name = Path(param).name
+    for ending in (".ncc", ".onnx", ".bin", ".param"):
+        name = name.removesuffix(ending)
+    return name
 
 
 def timing_lines(seconds: Mapping[str, float]) -> Iterable[str]:

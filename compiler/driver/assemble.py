@@ -23,7 +23,7 @@ from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.work import work_of
 from ncc.compiler.ncnn.input_types import input_types
 from ncc.compiler.ncnn.open_shapes import open_shapes
-from ncc.compiler.network_files import has_known_weights
+from ncc.compiler.network_files import files_beside
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Plan
 from ncc.compiler.read.weights import stay_where_named
@@ -136,13 +136,13 @@ class OpenVersions:
 
 
 def _is_by_files_alone(compilation: Compilation) -> bool:
-    """Whether no layer is from outside, no weights have changed meanwhile or lie in files that the
-    key of a model does not know, and nothing was ignored.
+    """Whether no layer is from outside, no weights have changed meanwhile, and nothing was
+    ignored.
     """
     own = all(type(op).__module__.startswith(OWN) for op in compilation.source.walk())
     unchanged = compilation.weights_state() == compilation.read_from
-    known = has_known_weights(compilation.source, compilation.param)
-    return own and unchanged and known and not compilation.warnings
+    unchanged &= files_beside(compilation.source, compilation.param) == compilation.files_beside
+    return own and unchanged and not compilation.warnings
 
 
 def assemble(
@@ -202,6 +202,7 @@ def _described(
         outputs += (Binding(TIMESTAMPS, (len(loops.steps) + 1,), "int64"),)
         info["work"] = [vars(work_of(step)) for step in loops.steps]
     weights = constants(planned)
+    beside = tuple((path, size) for path, (_, size) in compilation.files_beside.items())
     model = Artifact(
         objects=(),
         weights=b"",
@@ -215,4 +216,4 @@ def _described(
         tables=weights.tables(),
         by_sample=batch is not None,
     )
-    return Manifest(model, keys, weights)
+    return Manifest(model, keys, weights, beside=beside)

@@ -76,9 +76,19 @@ def read_blobs(path: AnyPath, input_shapes: Mapping[str, OpenShape] | None = Non
     return module
 
 
-def has_known_weights(module: ModuleOp, path: AnyPath) -> bool:
-    """Whether no weight of an .onnx lies in another file."""
+def files_beside(module: ModuleOp, path: AnyPath) -> Mapping[str, tuple[int, int]]:
+    """The other files that weights of an .onnx lie in, with their times and sizes."""
     own = os.path.abspath(path)
     held = (weight for op in module.walk() for weight in op.properties.values())
     sources = (weight.data.source for weight in held if isinstance(weight, WeightAttr))
-    return all(source.path == own for source in sources if isinstance(source, Raw))
+    paths = {source.path for source in sources if isinstance(source, Raw)} - {own}
+    return {path: _state(path) for path in sorted(paths)}
+
+
+def _state(path: str) -> tuple[int, int]:
+    """The time and the size of a file; of none if it is gone."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size

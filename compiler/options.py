@@ -40,7 +40,8 @@ class Options:
     others than the layers want that read it.
     outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
     make weights up from, instead of a .bin file. timestamps: one more output tells when each step
-    was done. tuned: use the schedules that `ncc tune` has kept for this machine.
+    was done. tuned: use the schedules that `ncc tune` has kept for this machine. by_sample: whether
+    a batch may be run sample by sample.
     """
 
     opt_level: int = 2
@@ -56,6 +57,7 @@ class Options:
     random_weights: int | None = None
     timestamps: bool = False
     tuned: bool = True
+    by_sample: bool = True
 
     @property
     def tiles(self) -> bool:
@@ -86,6 +88,7 @@ class Options:
         flag_of("timestamps", self.timestamps)
         flag_of("tuned", self.tuned)
         flag_of("ahead", self.ahead)
+        flag_of("by_sample", self.by_sample)
 
     @staticmethod
     def of(
@@ -101,6 +104,7 @@ class Options:
         timestamps: bool = False,
         tuned: bool = True,
         ahead: bool = False,
+        by_sample: bool = True,
     ) -> Options:
         """Options as a caller writes them: the target by name, shapes and names in any sequence.
 
@@ -121,6 +125,7 @@ class Options:
             random_weights=seed,
             timestamps=timestamps,
             tuned=tuned,
+            by_sample=by_sample,
         )
 
 

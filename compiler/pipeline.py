@@ -35,12 +35,14 @@ from ncc.compiler.loops.static_schedule import statically_scheduled
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.feed import feed
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, without_settled
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
-from ncc.compiler.network_files import read_network, weights_path
+from ncc.compiler.network_files import files_beside, read_network, weights_path
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
+from ncc.compiler.onnx.samples import are_apart, batch_of
 from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
@@ -127,9 +129,13 @@ class Compilation:
         self._weights_path = os.path.abspath(self.bin or weights_path(self.param))
         """Wherever this process works later."""
         self.read_from: tuple[int, int] | None = None
+        self.files_beside: Mapping[str, tuple[int, int]] = {}
+        """The files besides the .onnx that weights lie in, as they were when it was read."""
         self.warnings: tuple[str, ...] = ()
         self.numbers: tuple[StoredNumbers, ...] = ()
         self.values: Mapping[str, Array] = {}
+        self.batch: int | None = None
+        """The samples of a call, if code is for one of them; `OPEN` for any number."""
 
     @cached_property
     def source(self) -> ModuleOp:
@@ -142,6 +148,7 @@ class Compilation:
         with self.timing("read"):
             found = read_network(self.param, self.bin, random_weights=seed, outputs=outputs)
         self.warnings, self.numbers = found.warnings, found.numbers
+        self.files_beside = files_beside(found.module, self.param)
         for text in self.warnings:
             warnings.warn(text, ModelWarning, stacklevel=2)
         feed(found.module, self.options.input_shapes)
@@ -178,6 +185,7 @@ class Compilation:
         )
         other.source, other.values = self.source, values
         other._weights_path, other.read_from = self._weights_path, self.read_from
+        other.files_beside = self.files_beside
         if self.weights_state() != self.read_from:
             raise InputError(
                 "a new shape needs the weights, whose file has changed since the model was made: "
@@ -203,6 +211,7 @@ class Compilation:
         if self.look is not None:
             self.look("read", module)
         shapes = options.input_shapes if self.values else sized_shapes(module, options)
+        shapes = self._of_one_sample(module, shapes)
         if has_sizes(shapes):
             with self.timing("infer shapes"), assuming() as assumed:
                 self._infer(module.clone(), shapes)
@@ -220,6 +229,21 @@ class Compilation:
             with self.changing(module, "optimize"):
                 optimize_module(module)
         return module
+
+    def _of_one_sample(
+        self, module: ModuleOp, shapes: Mapping[str, OpenShape]
+    ) -> Mapping[str, OpenShape]:
+        """The shapes with one sample in place of a batch whose samples are computed apart."""
+        options = self.options
+        wanted = is_onnx(self.param) and options.by_sample and options.opt_level >= 1
+        if not wanted or options.timestamps or self.values:
+            return shapes
+        known = open_shapes(module, shapes)
+        batch, given = batch_of(known), {name: shape for name, shape in known.items() if shape}
+        if batch is None or not are_apart(module.clone(), given):
+            return shapes
+        self.batch = batch
+        return {name: (1, *shape[1:]) for name, shape in given.items()}
 
     def _infer(self, module: ModuleOp, shapes: Mapping[str, OpenShape]) -> None:
         unroll_batches(module, shapes)

@@ -230,23 +230,30 @@ class Form:
         return Form.atom(Quotient(self, Form.number(number)))
 
     def _exactly_over(self, divisor: Form) -> Form | None:
-        """The quotient, if every term has the divisor as a factor."""
-        if self == divisor:
-            return Form.number(1)
-        if len(divisor.terms) != 1:
-            return None
-        ((by, number),) = divisor.terms
-        terms: dict[Monomial, int] = {}
-        for monomial, factor in self.terms:
-            left = list(monomial)
-            for atom in by:
-                if atom not in left:
-                    return None
-                left.remove(atom)
-            if factor % number:
+        """The quotient, if the divisor is a factor: (2 * h * w + 2 * w) // (h + 1) is 2 * w."""
+        if not self.terms:
+            return ZERO
+        rest, quotient = self, ZERO
+        for _ in self.terms:
+            part = _term_over(rest.terms[0], divisor.terms[0])
+            if part is None:
                 return None
-            terms[tuple(left)] = factor // number
-        return Form.of(terms)
+            quotient = quotient.plus(part)
+            rest = rest.plus(part.times(divisor), -1)
+            if not rest.terms:
+                return quotient
+        return None
+
+
+def _term_over(term: tuple[Monomial, int], divisor: tuple[Monomial, int]) -> Form | None:
+    """The quotient of two terms, if the divisor is a factor."""
+    (monomial, factor), (by, number) = term, divisor
+    left = list(monomial)
+    for atom in by:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return None if factor % number else Form.of({tuple(left): factor // number})
 
 
 ZERO = Form(())

@@ -4,6 +4,7 @@
     python examples/peers.py models/*.param --files folder     they lie there, by the same names
     python examples/peers.py models/*.param --threads 2 --json > two.json
     python examples/peers.py net.param --shape in0=3x224x224   a shape that the file leaves open
+    python examples/peers.py net.onnx --shape x=1x3x224x224    the same file for all but ncnn
 
 All systems run a network in turns, each in a process of its own (`ncc bench --peers` does so for
 one), and its least times are compared. What is not installed, or has no .onnx, is left out. Where
@@ -48,9 +49,11 @@ def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
 
 def measure(param: Path, files: Path, asked: Shapes, threads: int, rounds: int) -> list[Peer]:
     """What every system takes for a network. asked: shapes of inputs, before those of the .onnx."""
-    weights, onnx = files / f"{param.stem}.bin", files / f"{param.stem}.onnx"
+    is_onnx = param.suffix == ".onnx"
+    weights = None if is_onnx else files / f"{param.stem}.bin"
+    onnx = param if is_onnx else files / f"{param.stem}.onnx"
     has_onnx = onnx.exists()
-    shapes, outputs = signature(onnx) if has_onnx else ({}, None)
+    shapes, outputs = signature(onnx) if has_onnx and not is_onnx else ({}, None)
     shapes |= asked
     model = ncc.compile(
         param, weights, num_threads=threads, input_shapes=shapes or None, outputs=outputs

@@ -23,7 +23,7 @@ import mmap
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ncc.runtime import cpu
@@ -144,6 +144,12 @@ class Binding:
             for found, extent, range in zip(shape, self.shape, ranges, strict=True)
         )
 
+    def of_batch(self, samples: int | None) -> Binding:
+        """The binding of so many samples, where this is the one of one; of None itself."""
+        if samples is None:
+            return self
+        return replace(self, shape=(samples, *self.shape[1:]))
+
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype} {self.extents}{' rows' * self.dynamic}"
 
@@ -182,7 +188,8 @@ class Artifact:
     kernel table, version of ncc ...: anything JSON can say. threads: the number of threads that the
     arena was planned for: the default, and the maximum, of a session. tables: parts of the weights
     that the code uses as indices. sizes: what the shapes of a call decide, if they are open; the
-    size of the arena is one of these, then.
+    size of the arena is one of these, then. by_sample: whether the code is for one sample of a
+    batch, the first axis of all inputs and outputs, and runs for one after the other.
     """
 
     objects: tuple[bytes, ...]
@@ -196,6 +203,7 @@ class Artifact:
     threads: int = 1
     tables: tuple[Table, ...] = ()
     sizes: Sizes | None = None
+    by_sample: bool = False
 
     def require_cpu(self) -> None:
         """Raise ArtifactError when this CPU lacks what the code was compiled for."""
@@ -235,6 +243,7 @@ class Artifact:
             "outputs": [vars(binding) for binding in self.outputs],
             "tables": [vars(table) for table in self.tables],
             "is_open": self.sizes is not None,
+            "by_sample": self.by_sample,
             "info": dict(self.info),
         }
         text = json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False).encode()
@@ -305,7 +314,11 @@ def _read(archive: Archive, verify_weights: bool) -> Artifact:
     if {binding.counter for binding in (*inputs, *outputs)} - {-1} != set(range(counters(inputs))):
         raise archive.broken("its inputs do not tell what its outputs grow by")
     sizes = _sizes(archive, inputs, outputs) if fields.flag("is_open") else None
-    if sizes is None and any(binding.is_open for binding in (*inputs, *outputs)):
+    by_sample = fields.flag("by_sample")
+    if by_sample and not all(binding.shape for binding in (*inputs, *outputs)):
+        raise archive.broken("an input or output has no samples")
+    inside = [b.of_batch(1 if by_sample else None) for b in (*inputs, *outputs)]
+    if sizes is None and any(binding.is_open for binding in inside):
         raise archive.broken("it does not tell what open shapes decide")
     return Artifact(
         objects=tuple(
@@ -321,6 +334,7 @@ def _read(archive: Archive, verify_weights: bool) -> Artifact:
         threads=fields.number("threads", 1),
         tables=tables,
         sizes=sizes,
+        by_sample=by_sample,
     )
 
 

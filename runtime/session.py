@@ -75,6 +75,8 @@ class Model:
         self._code = MachineCode(artifact.objects)
         self._weights = _aligned_weights(artifact)
         self._name_all()
+        samples = 1 if artifact.by_sample else None
+        self._of_a_run = tuple(binding.of_batch(samples) for binding in self.outputs)
         self._fed = [(binding, np.dtype(binding.dtype)) for binding in self.inputs]
         self._counters = counters(self.inputs)
         self._places = Places(
@@ -151,7 +153,11 @@ class Model:
         """Whether the code is right for inputs of these shapes."""
         found = tuple(shapes[binding.name] for binding in self.inputs)
         admitted = (b.admits(shape) for b, shape in zip(self.inputs, found, strict=True))
-        return all(admitted) and isinstance(self._sized(found), Sized)
+        if not all(admitted):
+            return False
+        if self.artifact.by_sample:
+            found = tuple((1, *shape[1:]) for shape in found)
+        return isinstance(self._sized(found), Sized)
 
     def _sized(self, shapes: Shapes) -> Sized | str:
         """What a run with inputs of these shapes needs; or why the code is not for them.
@@ -171,6 +177,26 @@ class Model:
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
         counted: dict[int, int] = {}
         arrays = [_checked(feeds, binding, dtype, counted) for binding, dtype in self._fed]
+        if self.artifact.by_sample:
+            return self._run_samples(arrays)
+        return self._run_on(arrays, counted)
+
+    def _run_samples(self, arrays: Sequence[Array]) -> dict[str, Array]:
+        """The results of a batch, whose samples are run one after the other."""
+        counts = {len(array) for array in arrays}
+        if len(counts) > 1:
+            fed = zip(self.inputs, arrays, strict=True)
+            told = ", ".join(f"{len(array)} of {binding.name!r}" for binding, array in fed)
+            raise InputError(f"the inputs have different numbers of samples: {told}")
+        made = [
+            self._run_on([array[k : k + 1] for array in arrays], {}) for k in range(counts.pop())
+        ]
+        if len(made) == 1:
+            return made[0]
+        return {name: np.concatenate([one[name] for one in made]) for name in self._output_names}
+
+    def _run_on(self, arrays: Sequence[Array], counted: dict[int, int]) -> dict[str, Array]:
+        """The results of one run of the code."""
         sized = self._fixed or self._sized_of(arrays)
         context = self._take()
         context.prepare(sized)
@@ -207,7 +233,7 @@ class Model:
             try:
                 context = self._free.pop()
             except IndexError:
-                return Context(self._code, self.num_threads, self._places, self.outputs)
+                return Context(self._code, self.num_threads, self._places, self._of_a_run)
             if not context.is_lost:
                 return context
             context.team.dissolve()

@@ -94,12 +94,16 @@ def _range(extent: int) -> Range:
 
 
 def shapes(module: ModuleOp) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """The shapes of the inputs and of the outputs of a network, with sizes."""
+    """The shapes of the inputs and of the outputs of a network as users have them, with sizes."""
     network = network_of(module)
     returned = network.body.block.last_op
     values: Sequence[SSAValue] = returned.operands if returned is not None else ()
-    inputs = network.body.block.args[: len(_names(network, "inputs"))]
-    return list(map(shape_of, inputs)), list(map(shape_of, values))
+
+    def outside(which: str, held: Sequence[SSAValue]) -> list[Shape]:
+        named = zip(_names(network, which), held, strict=False)
+        return [_shape_outside(network, name, value) for name, value in named]
+
+    return outside("inputs", network.body.block.args), outside("outputs", values)
 
 
 def _names(network: FuncOp, which: str) -> list[str]:

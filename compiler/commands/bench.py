@@ -21,6 +21,7 @@ from ncc.compiler.commands.arguments import (
 )
 from ncc.compiler.commands.feeding import FEEDING, Given, fed, require_onnx
 from ncc.runtime.errors import NccError
+from ncc.runtime.file_kinds import is_onnx
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -105,8 +106,9 @@ def bench_command(
     chosen["input_shapes"] = known
     if peers or onnx is not None:
         with progress(f"measuring the peers on {param}"):
+            theirs = param if onnx is None and is_onnx(param) else onnx
             beside = compare_network(
-                param, bin, result.feeds, result.outputs, onnx=onnx, rounds=rounds, **chosen
+                param, bin, result.feeds, result.outputs, onnx=theirs, rounds=rounds, **chosen
             )
     rows, told = ((), None) if onnx is None else compared(param, bin, onnx, result.feeds, chosen)
     if as_json:

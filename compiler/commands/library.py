@@ -88,10 +88,13 @@ def compiled(
     if is_compiled(param):
         if bin is not None or chosen(_SETTLED):
             raise click.UsageError(f"{param} is compiled: all other choices are settled")
-        return Artifact.load(param, any_cpu=True)
+        artifact = Artifact.load(param, any_cpu=True)
+        if artifact.by_sample:
+            raise click.UsageError(f"{param} runs a batch sample by sample: give the .onnx itself")
+        return artifact
     from ncc.compiler.driver.compile import compile_file
     from ncc.compiler.options import Options
 
     with progress(f"compiling {param}"):
-        compile_file(param, bin, Options.of(**options), draft, stopwatch)
+        compile_file(param, bin, Options.of(**options, by_sample=False), draft, stopwatch)
     return Artifact.load(draft, any_cpu=True)

@@ -23,12 +23,13 @@ from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.work import work_of
 from ncc.compiler.ncnn.input_types import input_types
 from ncc.compiler.ncnn.open_shapes import open_shapes
-from ncc.compiler.network_files import has_known_weights
+from ncc.compiler.network_files import files_beside
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Plan
 from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.onnx.plumbing import OnnxInputOp
 from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, assuming, is_open
 from ncc.dialects.weights.stored import Piece, noting
@@ -83,6 +84,7 @@ def open_inputs(compilation: Compilation) -> list[OpenBinding]:
             growing=name in growing,
             is_cache=name in emptied,
             settles=name in settling,
+            has_batch=isinstance(network.inputs[name].owner, OnnxInputOp),
             ranges=options.ranges.get(name, ()),
         )
         for name, shape in known.items()
@@ -134,13 +136,13 @@ class OpenVersions:
 
 
 def _is_by_files_alone(compilation: Compilation) -> bool:
-    """Whether no layer is from outside, no weights have changed meanwhile or lie in files that the
-    key of a model does not know, and nothing was ignored.
+    """Whether no layer is from outside, no weights have changed meanwhile, and nothing was
+    ignored.
     """
     own = all(type(op).__module__.startswith(OWN) for op in compilation.source.walk())
     unchanged = compilation.weights_state() == compilation.read_from
-    known = has_known_weights(compilation.source, compilation.param)
-    return own and unchanged and known and not compilation.warnings
+    unchanged &= files_beside(compilation.source, compilation.param) == compilation.files_beside
+    return own and unchanged and not compilation.warnings
 
 
 def assemble(
@@ -200,7 +202,7 @@ def _described(
     keys: tuple[str, ...],
 ) -> Manifest:
     inputs, outputs = bindings(module, planned)
-    options = compilation.options
+    batch, options = compilation.batch, compilation.options
     info: dict[str, object] = {
         "model": Path(fspath(compilation.param)).name,
         "opt_level": options.opt_level,
@@ -211,16 +213,18 @@ def _described(
         outputs += (Binding(TIMESTAMPS, _of_timestamps(loops), "int64"),)
         info["work"] = [vars(work_of(step)) for step in loops.steps]
     weights = constants(planned)
+    beside = tuple((path, size) for path, (_, size) in compilation.files_beside.items())
     model = Artifact(
         objects=(),
         weights=b"",
         arena_bytes=planned.arena_bytes,
-        inputs=inputs,
-        outputs=outputs,
+        inputs=tuple(binding.of_batch(batch) for binding in inputs),
+        outputs=tuple(binding.of_batch(batch) for binding in outputs),
         features=options.target.features,
         target=options.target.name,
         info=info,
         threads=options.num_threads,
         tables=weights.tables(),
+        by_sample=batch is not None,
     )
-    return Manifest(model, keys, weights)
+    return Manifest(model, keys, weights, beside=beside)

@@ -40,6 +40,8 @@ class Manifest:
     """Of that; None where it cannot be read any more."""
     numbers: tuple[StoredNumbers, ...] = ()
     """The weights, whose values are checked each time."""
+    beside: tuple[tuple[str, int], ...] = ()
+    """Other files that weights lie in, which the key does not know, and their sizes."""
 
     def looking_at(
         self, pieces: Iterable[Piece], numbers: tuple[StoredNumbers, ...] = ()
@@ -54,6 +56,8 @@ class Manifest:
         if self.digest is None or _digest(self.pieces) != self.digest:
             return False
         try:
+            if any(os.stat(path).st_size != size for path, size in self.beside):
+                return False
             return not any(faults(self.numbers))
         except OSError:
             return False

@@ -117,7 +117,8 @@ class Entry:
 
     def keep(self, manifest: Manifest, model: Artifact | None) -> None:
         """Keep a small model, or the manifest of a large one. The files have not changed."""
-        if self.digest is None or model is None or manifest.constants.size > LARGE:
+        whole = self.digest is not None and model is not None and not manifest.beside
+        if model is None or not whole or manifest.constants.size > LARGE:
             self._put(pickle.dumps(manifest.with_code(()), pickle.HIGHEST_PROTOCOL))
         else:
             self.cache.put_file(self._small_key, MODEL, model.save)

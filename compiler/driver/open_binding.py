@@ -21,13 +21,15 @@ class OpenBinding(Binding):
     ranked: whether the number of extents is known; `shape` is empty where it is not. grows: whether
     nobody need say the shape, since the layers that read it do, and its extent may grow from run to
     run within one compilation. is_cache: whether it is empty where nobody feeds it. settles:
-    whether its values decide shapes, so that a compilation is for one array of them.
+    whether its values decide shapes, so that a compilation is for one array of them. has_batch:
+    whether the first extent is open and counts samples, as in ONNX.
     """
 
     ranked: bool = True
     grows: bool = False
     is_cache: bool = False
     settles: bool = False
+    has_batch: bool = False
 
     @staticmethod
     def of(
@@ -38,6 +40,7 @@ class OpenBinding(Binding):
         growing: bool = False,
         is_cache: bool = False,
         settles: bool = False,
+        has_batch: bool = False,
         ranges: tuple[Range, ...] = (),
     ) -> OpenBinding:
         """None stands for what is not known. growing: whether an input that is open grows."""
@@ -52,6 +55,7 @@ class OpenBinding(Binding):
             grows=grows,
             is_cache=is_cache,
             settles=settles,
+            has_batch=has_batch and len(extents) > 1 and extents[0] == DYNAMIC,
         )
 
     @property
@@ -84,16 +88,20 @@ def are_open(inputs: Iterable[OpenBinding]) -> bool:
     return any(binding.is_open or binding.settles for binding in inputs)
 
 
+def guessed(shape: OpenShape) -> Shape:
+    """An example of a shape: an image in colours where that is possible."""
+    usual = (1, 3, 224, 224)[-len(shape) :] if 2 < len(shape) <= 4 else (224,) * len(shape)
+    return tuple(n if m is None else m for m, n in zip(shape, usual, strict=True))
+
+
 def require_shapes(bindings: Iterable[Binding]) -> None:
     """Raise the InputError that names all bindings with an open shape, and two ways to say one."""
     unknown = [binding for binding in bindings if binding.is_open]
     if not unknown:
         return
     first = unknown[0]
-    guess = tuple(
-        size if extent == DYNAMIC else extent
-        for extent, size in zip(first.shape or (DYNAMIC,) * 3, (3, 224, 224, 224), strict=False)
-    )
+    usual = guessed(tuple(None if n == DYNAMIC else n for n in first.shape or (DYNAMIC,) * 3))
+    guess = (1, *usual[1:]) if isinstance(first, OpenBinding) and first.has_batch else usual
     text = shown(guess)
     names = [f"{binding.name!r} ({binding.extents})" for binding in unknown[:MOST_NAMED]]
     more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""

@@ -254,19 +254,26 @@ _CLOSED = (), (1,), (0,)
 def _candidates(bindings: Sequence[OpenBinding], shapes: Shapes) -> Iterator[dict[str, OpenShape]]:
     """The shapes that a version may be for, with None for open extents, the most open ones first.
 
+    A batch of one stays one: layers of ncnn have no batch, and are faster.
     Where not even a rank is said, an image has the channels of the call. Of a matrix, layers may
     want the rows or the columns to be as many as weights have. Extents of 1 may have to stay 1, so
     that they are known to broadcast.
     """
     fed = [binding for binding in bindings if not binding.grows]
     are_images = all(binding.ranked or len(shapes[binding.name]) > 2 for binding in fed)
-    tried: list[dict[str, OpenShape]] = []
+    most_open = {b.name: _opened(b, shapes[b.name], ()) for b in fed}
+    tried = [{b.name: _with_batch(b, most_open[b.name], shapes[b.name]) for b in fed}]
     for closed in _CLOSED[:1] if are_images else _CLOSED:
         tried.append({b.name: _opened(b, shapes[b.name], closed) for b in fed})
-    tried.append({name: _with_ones(shape, shapes[name]) for name, shape in tried[0].items()})
+    tried.append({name: _with_ones(shape, shapes[name]) for name, shape in tried[1].items()})
     for place, found in enumerate(tried):
         if any(None in shape for shape in found.values()) and found not in tried[:place]:
             yield found
+
+
+def _with_batch(binding: OpenBinding, shape: OpenShape, of_call: Shape) -> OpenShape:
+    """The shape with a batch of one, where the call has that."""
+    return (1, *shape[1:]) if binding.has_batch and of_call[0] == 1 else shape
 
 
 def _with_ones(shape: OpenShape, of_call: Shape) -> OpenShape:

@@ -31,6 +31,7 @@ from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.read_network import read
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.network import Network
+from ncc.runtime.file_kinds import is_onnx
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 Feeds: TypeAlias = Mapping[str, NDArray[Any]]
@@ -40,11 +41,12 @@ Feeds: TypeAlias = Mapping[str, NDArray[Any]]
 class Task:
     """The network and the arrays that every system runs.
 
-    arrays: an .npz with the arrays for `inputs`, by position. onnx: None if there is no .onnx.
+    bin: None for an .onnx, which ncnn cannot read. arrays: an .npz with the arrays for `inputs`, by
+    position. onnx: None if there is no .onnx.
     """
 
     param: str
-    bin: str
+    bin: str | None
     inputs: Sequence[str]
     arrays: str
     outputs: Sequence[str]
@@ -71,6 +73,7 @@ class System(ABC):
     module = ""
     install = ""
     needs_onnx = False
+    needs_bin = False
 
     @abstractmethod
     def __init__(self, task: Task, feeds: Feeds) -> None: ...
@@ -107,6 +110,7 @@ class Ncnn(System):
 
     module = "ncnn"
     install = "pip install 'ncnn-compiler[verify]'"
+    needs_bin = True
 
     def __init__(self, task: Task, feeds: Feeds) -> None:
         import ncnn
@@ -185,12 +189,13 @@ class OpenVino(System):
             "ENABLE_CPU_PINNING": False,
             "INFERENCE_PRECISION_HINT": "f32",
         }
-        model = core.compile_model(core.read_model(task.onnx), "CPU", properties)
-        self.request = model.create_infer_request()
-        inputs = {found.get_any_name(): len(found.get_partial_shape()) for found in model.inputs}
-        self.tensors = {
-            name: openvino.Tensor(array.copy()) for name, array in _batched(feeds, inputs).items()
-        }
+        network = core.read_model(task.onnx)
+        inputs = {found.get_any_name(): len(found.get_partial_shape()) for found in network.inputs}
+        arrays = _batched(feeds, inputs)
+        if network.is_dynamic():
+            network.reshape({name: array.shape for name, array in arrays.items()})
+        self.request = core.compile_model(network, "CPU", properties).create_infer_request()
+        self.tensors = {name: openvino.Tensor(array.copy()) for name, array in arrays.items()}
         for name, tensor in self.tensors.items():
             self.request.set_tensor(name, tensor)
 
@@ -243,7 +248,7 @@ def compare_network(
         np.savez(arrays, *feeds.values())
         task = Task(
             os.path.abspath(param),
-            os.path.abspath(default_bin_path(param) if stored is None else stored),
+            _bin_path(param, stored),
             list(feeds),
             os.fspath(arrays),
             list(outputs),
@@ -292,7 +297,16 @@ def compare(task: Task, rounds: int, systems: Sequence[str] = tuple(SYSTEMS)) ->
 def _why_not(system: type[System], task: Task) -> str | None:
     if importlib.util.find_spec(system.module) is None:
         return f"not installed ({system.install})"
+    if system.needs_bin and task.bin is None:
+        return "needs the network as .param"
     return "needs the network as .onnx" if system.needs_onnx and task.onnx is None else None
+
+
+def _bin_path(param: AnyPath, bin: AnyPath | None) -> str | None:
+    """The file of weights of a .param; None for an .onnx, which has its own."""
+    if is_onnx(param):
+        return None
+    return os.path.abspath(default_bin_path(param) if bin is None else bin)
 
 
 class _Lost(Exception):

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, SSAValue
 
-from ncc.dialects.attributes import SizeAttr, tensor_type
+from ncc.dialects.attributes import SizeAttr, integers, number_of, tensor_type
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.onnx.operator import SizesOp
 from ncc.dialects.size import Assumption, NeedsNumbers, Size, assuming, form_of, is_open
 from ncc.dialects.size_form import Form, Symbol
+
+LayerT = TypeVar("LayerT", bound=Layer)
 
 FURTHER = (3360, 96, 32, 16, 12, 8, 4, 2, 1, -1, -2, -4)
 """How far apart both hints may be. The first one counts that leads to the same decisions; many
@@ -44,21 +48,22 @@ def check_any_size(
 
     assumed: what the expansion took for granted.
     """
-    given = {symbol for x in operands for n in x.shape for symbol in form_of(n).symbols}
+    held = _sizes_of(layer)
+    given = {
+        s for n in (*held, *(n for x in operands for n in x.shape)) for s in form_of(n).symbols
+    }
     if not given:
         return
     symbols = _further(given, list(assumed))
-    block, values = Block(), dict[SSAValue, SSAValue]()
-    others: list[Tensor] = []
-    for x in operands:  # one may stand there twice
-        shape = tuple(_with(n, symbols) for n in x.shape)
-        if x.value not in values:
-            kind = tensor_type(x.element_type, shape)
-            values[x.value] = block.insert_arg(kind, len(block.args))
-        others.append(Tensor(values[x.value], shape))
+    read = list({x.value: x for x in operands}.values())
+    block = Block(arg_types=[tensor_type(x.element_type, _resized(x, symbols)) for x in read])
+    values: dict[SSAValue, SSAValue] = {}
+    values.update((x.value, y) for x, y in zip(read, block.args, strict=True))
+    resized = [Tensor(values[x.value], _resized(x, symbols)) for x in operands]
     with assuming(kept=False):
         builder = Builder(block, layer.layer_name or layer.type_name, None, threads)
-        layer.expand_all(builder, others)
+        other = _with_hints(layer, symbols) if held else layer
+        other.expand_all(builder, resized)
     if not _are_alike(made, list(block.ops), values):
         raise NeedsNumbers(f"{layer.type_name} of this kind makes tables, or code, for one size")
 
@@ -73,9 +78,42 @@ def _further(symbols: Iterable[Symbol], assumed: Sequence[Assumption]) -> dict[s
     raise NeedsNumbers("what it makes was decided for one size")
 
 
+def _resized(x: Tensor, symbols: dict[str, Form]) -> tuple[int, ...]:
+    return tuple(_with(extent, symbols) for extent in x.shape)
+
+
 def _with(extent: int, symbols: dict[str, Form]) -> int:
     """The same size with other hints."""
     return Size.of(form_of(extent).with_values(symbols))
+
+
+def _sizes_of(layer: Layer) -> list[int]:
+    """The sizes that a layer has besides its operands' shapes."""
+    held = [*layer.properties.values()]
+    for value in layer.operands:
+        if isinstance(value.owner, SizesOp):
+            held += value.owner.properties.values()
+    return [n for one in held if isinstance(one, ArrayAttr) for n in _sizes_among(one)]
+
+
+def _sizes_among(items: ArrayAttr[Attribute]) -> list[int]:
+    return [item.data for item in items if isinstance(item, SizeAttr)]
+
+
+def _with_hints(layer: Layer, symbols: dict[str, Form]) -> Layer:
+    """The same layer with other hints in the sizes that it has."""
+    mapped: dict[SSAValue, SSAValue] = {}
+    for value in layer.operands:
+        if isinstance(value.owner, SizesOp):
+            mapped[value] = _with_own_hints(value.owner.clone(), symbols).results[0]
+    return _with_own_hints(layer.clone(mapped), symbols)
+
+
+def _with_own_hints(layer: LayerT, symbols: dict[str, Form]) -> LayerT:
+    for name, held in layer.properties.items():
+        if isinstance(held, ArrayAttr) and _sizes_among(held):
+            layer.properties[name] = integers([_with(number_of(one), symbols) for one in held])
+    return layer
 
 
 def _are_alike(

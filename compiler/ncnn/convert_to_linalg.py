@@ -50,15 +50,17 @@ from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.any_size import check_any_size, check_tables
 from ncc.compiler.ncnn.counted_rows import is_row_wise
 from ncc.compiler.ncnn.shape_problems import shape_problem, unknown_extents
-from ncc.compiler.ncnn.sizes import TooLarge, check_sizes, check_steps
+from ncc.compiler.ncnn.sizes import check_sizes, check_steps
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import GROWING, Growing, growing_axis
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.ncnn.param import NotYet
+from ncc.dialects.ncnn.param import LayerError, NotYet
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.onnx.operator import ConstantOp as ConstantNode
+from ncc.dialects.onnx.operator import SizesOp
 from ncc.dialects.onnx.plumbing import ViewOp
 from ncc.dialects.row_wise import with_header
 from ncc.dialects.size import assuming
@@ -88,9 +90,9 @@ class ConvertNcnnToLinalg(ModulePass):
 def expand_network(network: Network, threads: int = 1) -> FuncOp:
     """The linalg function of a network, for so many threads.
 
-    Raises `Unsupported` where a layer has no lowering, `ModelError` where memory has no room for
-    its values, `CompilerBug` where shapes were not inferred or a lowering does not have the shape
-    that was.
+    Raises `Unsupported` where a layer has no lowering, `ModelError` where what it says has no
+    meaning, or memory no room for its values, `CompilerBug` where shapes were not inferred or a
+    lowering does not have the shape that was.
     """
     inputs = network.inputs
     block = Block(arg_types=[_argument_type(_inside(value)) for value in inputs.values()])
@@ -109,7 +111,7 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
             operands = [tensors[operand] for operand in layer.operands]
             try:
                 expanded = _expand(layer, builder, operands)
-            except TooLarge as error:
+            except LayerError as error:
                 raise ModelError(shape_problem(layer, error, network.source)) from error
             tensors.update(zip(layer.results, expanded, strict=True))
     results = [
@@ -144,7 +146,7 @@ def _named(network: Network) -> list[tuple[str, SSAValue]]:
 
 def _reshaped(outside: Attribute, inside: Attribute) -> bool:
     """Whether code has a value under another shape than users."""
-    if not isinstance(outside, TensorType) or DYNAMIC_INDEX in outside.get_shape():
+    if not isinstance(outside, TensorType) or DYNAMIC_INDEX in extents_of(outside):
         return False
     return isinstance(inside, TensorType) and outside != inside
 
@@ -163,7 +165,9 @@ def _made(value: SSAValue) -> SSAValue:
     if not isinstance(value.owner, ViewOp):
         return value
     made = value.owner.operands[0]
-    is_layer = isinstance(made.owner, Layer) and not isinstance(made.owner, InputOp | ConstantNode)
+    is_layer = isinstance(made.owner, Layer) and not isinstance(
+        made.owner, InputOp | ConstantNode | SizesOp
+    )
     return made if is_layer and not growing_axis(_shape(made)) else value
 
 

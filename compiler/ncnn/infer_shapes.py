@@ -50,7 +50,7 @@ from ncc.dialects.ncnn.network import Network, caches, growing_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
-from ncc.dialects.onnx.operator import ConstantOp
+from ncc.dialects.onnx.operator import ConstantOp, SizesOp
 from ncc.dialects.shapes import shown
 from ncc.dialects.size import NeedsNumbers
 from ncc.runtime.errors import InputError
@@ -261,7 +261,7 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
         ) from error
     if len(inferred) != len(op.results):
         raise CompilerBug(f"{describe(op)} has {len(op.results)} results, not {len(inferred)}")
-    for shape in inferred if not isinstance(op, ConstantOp) else ():  # which may be empty
+    for shape in inferred if not isinstance(op, ConstantOp | SizesOp) else ():  # which may be empty
         if any(n <= 0 and n != DYNAMIC and not isinstance(n, Growing) for n in shape):
             raise LayerError(f"nothing is left: the result would be {shown(shape)}")
     check_sizes(op, given, inferred)

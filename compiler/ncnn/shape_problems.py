@@ -91,7 +91,10 @@ def _link(value: SSAValue) -> str:
 def _how_to_say(op: InputOp) -> str:
     """An example of a shape where there is none, by what the params say of it."""
     known = op.stated or (3, None, None)
-    shape = tuple(224 if extent is None else extent for extent in known)
+    usual = (1, 3) if op.TYPED and len(known) == 4 else ()
+    shape = tuple(
+        n if m is None else m for m, n in zip(known, (*usual, *[224] * len(known)), strict=False)
+    )
     name = op.blob_names[0]
     return f"--shape {name}={shown(shape)}; in Python, input_shapes={{{name!r}: {shape}}}"
 

@@ -108,5 +108,7 @@ def _names(blob: str, rank: int, taken: set[str]) -> list[str]:
     while stem in taken:
         stem += "_"
     taken.add(stem)
-    axes = _AXES[-rank:] if rank < 3 else ("chw" if rank == 3 else _AXES)
+    axes: Iterable[object] = range(rank)
+    if rank <= len(_AXES):
+        axes = "chw" if rank == 3 else _AXES[-rank:]
     return [f"{stem}_{axis}" for axis in axes]

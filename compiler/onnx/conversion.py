@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Array, Layer, ParamValue, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
@@ -114,7 +115,7 @@ class Conversion:
         made.check()
         inferred = made.infer_all([shape(operand) for operand in operands])
         for result, extents in zip(list(made.results), inferred, strict=True):
-            Rewriter.replace_value_with_new_type(result, TensorType(f32, extents))
+            Rewriter.replace_value_with_new_type(result, tensor_type(f32, extents))
         return list(made.results)
 
     def _constant(self, op: ConstantOp, extents: Shape) -> SSAValue:

@@ -38,8 +38,9 @@ from ncc.compiler.onnx.conversion import CONVERSIONS, Conversion, is_float, shap
 from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.onnx.movement import ViewOperator
-from ncc.dialects.onnx.operator import ConstantOp, Operator
+from ncc.dialects.onnx.operator import ConstantOp, Operator, SizesOp
 from ncc.dialects.onnx.plumbing import IdentityOp, ViewOp
+from ncc.dialects.size import NeedsNumbers
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def convert_to_ncnn(module: ModuleOp) -> None:
     """Replace the operators of a network that layers express."""
     network = Network.of(module)
     for op in network.layers:
-        if isinstance(op, Operator) and not isinstance(op, ConstantOp | ViewOp):
+        if isinstance(op, Operator) and not isinstance(op, ConstantOp | SizesOp | ViewOp):
             _convert(op)
     _erase_unread(network)
     network.function.update_function_type()
@@ -98,13 +99,13 @@ def _made(op: Operator, conversion: Conversion) -> Sequence[SSAValue] | None:
         return None
     try:
         made = convert(op, conversion)
-    except LayerError:
-        return None  # the layer does not take these shapes
+    except (LayerError, NeedsNumbers):
+        return None  # the layer does not take these shapes, or cannot say what open ones decide
     return [made] if isinstance(made, SSAValue) else made
 
 
 def _erase_unread(network: Network) -> None:
     """Leave out constants and views that nobody reads any more."""
     for op in reversed(network.layers):
-        if isinstance(op, ConstantOp | ViewOp) and not op.results[0].uses:
+        if isinstance(op, ConstantOp | SizesOp | ViewOp) and not op.results[0].uses:
             Rewriter.erase_op(op)

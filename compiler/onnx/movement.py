@@ -18,12 +18,13 @@ from ncc.dialects.ncnn.movement.padding import PaddingOp
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.reduction.reduction import SoftmaxOp as SoftmaxLayer
 from ncc.dialects.ncnn.sampling.resample import InterpOp
-from ncc.dialects.onnx.gather import GatherOp
+from ncc.dialects.onnx.gather import GatherOp, place_of_number
 from ncc.dialects.onnx.movement import ConcatOp, TransposeOp
 from ncc.dialects.onnx.padding import PadOp, PadV2Op
 from ncc.dialects.onnx.resize import ResizeOp
 from ncc.dialects.onnx.slices import SliceOp, SliceV1Op, SplitOp, SplitV2Op, SplitV13Op
 from ncc.dialects.onnx.softmax import SoftmaxOp, SoftmaxV1Op
+from ncc.dialects.size import is_open
 
 
 @converts(TransposeOp)
@@ -121,7 +122,7 @@ def gather(op: GatherOp, to: Conversion) -> SSAValue | None:
     front = _front(extents, axis)
     if index is None or len(extents) - front > MAX_RANK:
         return None
-    at = int(index) % extents[axis]
+    at = place_of_number(int(index), extents[axis])
     params = {"starts": (at,), "ends": (at + 1,), "axes": (axis - front,)}
     return to.layer(CropOp, [to.view(x, extents[front:])], params)
 
@@ -133,8 +134,8 @@ def pad(op: PadOp | PadV2Op, to: Conversion) -> SSAValue | None:
     borders, extents = op.borders(shape(x)), shape(x)
     front = 1 if len(extents) > 1 and extents[0] == 1 and borders[0] == (0, 0) else 0
     around = borders[front:]
-    flat = [n for pair in around for n in pair]
-    if value is None or op.mode != "constant" or not 1 <= len(around) <= 3 or min(flat) < 0:
+    cuts = any(n < 0 for pair in around for n in pair)
+    if value is None or op.mode != "constant" or not 1 <= len(around) <= 3 or cuts:
         return None
     names = (("front", "behind"), ("top", "bottom"), ("left", "right"))[-len(around) :]
     params: dict[str, ParamValue] = {"value": float(value)}
@@ -150,6 +151,8 @@ def resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
     extents = shape(x)
     if len(extents) != 4 or extents[0] != 1 or extents[:2] != result[:2]:
         return None
+    if is_open(*extents, *result):
+        return _open_resize(op, to)
     params: dict[str, ParamValue] = {"output_height": result[2], "output_width": result[3]}
     way = op.coordinate_transformation_mode
     if op.mode == "nearest":
@@ -170,3 +173,18 @@ def resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
         if not np.allclose(seen, shown, rtol=0, atol=1e-6):
             return None
     return to.layer(InterpOp, [to.blob(x)], params)
+
+
+def _open_resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
+    """The same of an open size, by scales."""
+    x = op.operands[0]
+    times, scales = op.repeats(shape(x)), op.asked(shape(x))[1]
+    params: dict[str, ParamValue] = {"height_scale": scales[2], "width_scale": scales[3]}
+    if times is not None:
+        params["resize_type"] = 1
+    elif op.mode == "linear" and op.coordinate_transformation_mode == "half_pixel":
+        params["resize_type"] = 2
+    else:
+        return None
+    made = to.layer(InterpOp, [to.blob(x)], params)
+    return made if shape(made) == shape(op.results[0])[1:] else None

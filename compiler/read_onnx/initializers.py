@@ -89,6 +89,8 @@ class Initializers:
     def _inside(self, location: str) -> str:
         """The path of a file in the folder of the model."""
         folder = os.path.realpath(os.path.dirname(self._path))
+        if "\0" in location:
+            raise BrokenTensor(f"has its values in {location!r}, which is no path")
         path = os.path.realpath(os.path.join(folder, location))
         if not location or os.path.isabs(location) or os.path.commonpath([folder, path]) != folder:
             raise BrokenTensor(f"has its values in {location!r}, outside of the model's folder")

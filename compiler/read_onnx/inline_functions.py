@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.diagnostics import ModelError, Problem, Unsupported
 from ncc.compiler.read_onnx.build_module import domain_of
-from ncc.compiler.read_onnx.protobuf import GRAPH, package
+from ncc.compiler.read_onnx.protobuf import GRAPH, package, refusals
 from ncc.dialects.onnx.operator import operator_class
 
 MOST_ROUNDS = 8
 """How deep standard functions are defined by each other, at most."""
 
 
-def inlined(model: Any) -> Any:
+def inlined(model: Any, path: str) -> Any:
     """The model without calls of functions. Raises `Unsupported` where a function cannot be
-    inlined.
+    inlined, `ModelError` where the types of values do not fit each other.
     """
     from onnx import inliner
 
     if model.functions:
-        model = _without(model, inliner.inline_local_functions, "its own functions")
+        model = _without(model, inliner.inline_local_functions, "its own functions", path)
     for _ in range(MOST_ROUNDS):
         unknown = {(node.domain, node.op_type) for node in _calls(model)}
         if not unknown:
@@ -35,14 +35,16 @@ def inlined(model: Any) -> Any:
         def inline(model: Any, found: list[tuple[str, str]] = found) -> Any:
             return inliner.inline_selected_functions(model, found, inline_schema_functions=True)
 
-        model = _without(model, inline, names)
+        model = _without(model, inline, names, path)
     return model
 
 
-def _without(model: Any, inline: Any, what: str) -> Any:
-    """The model as the package inlines it; its errors are RuntimeErrors without a class."""
+def _without(model: Any, inline: Any, what: str, path: str) -> Any:
+    """The model as the package inlines it; errors about it are RuntimeErrors without a class."""
     try:
         return inline(model)
+    except refusals() as error:
+        raise ModelError(Problem(f"{what}: {str(error).splitlines()[0]}", path=path)) from error
     except (RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise Unsupported(f"{what}, which onnx cannot write as nodes here: {reason}") from error

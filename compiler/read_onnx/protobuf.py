@@ -24,6 +24,15 @@ def package() -> Any:
     return onnx
 
 
+def refusals() -> tuple[type[Exception], ...]:
+    """The errors by which the package says that a model is wrong."""
+    from onnx.checker import ValidationError
+    from onnx.shape_inference import InferenceError
+    from onnx.version_converter import ConvertError
+
+    return ValidationError, InferenceError, ConvertError
+
+
 def bytes_of(path: str) -> bytes:
     """The bytes of a file. Raises ModelError where it cannot be read, or is of another kind."""
     try:

@@ -13,11 +13,11 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc.dialects.onnx  # fills the table of operators
-from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.diagnostics import ModelError, Problem, Unsupported
 from ncc.compiler.read_onnx.build_module import build
 from ncc.compiler.read_onnx.initializers import Initializers
 from ncc.compiler.read_onnx.inline_functions import inlined
-from ncc.compiler.read_onnx.protobuf import bytes_of, package, parsed
+from ncc.compiler.read_onnx.protobuf import bytes_of, package, parsed, refusals
 from ncc.runtime.paths import path_of
 
 __all__ = ["read_model"]
@@ -40,18 +40,18 @@ def read_model(path: str | os.PathLike[str], outputs: Sequence[str] | None = Non
     package()
     data = bytes_of(path)
     model = parsed(data, path)
-    model = inlined(_of_known_version(model))
+    model = inlined(_of_known_version(model, path), path)
     return build(model, path, Initializers(model.graph, path, data), outputs)
 
 
-def _of_known_version(model: Any) -> Any:
+def _of_known_version(model: Any, path: str) -> Any:
     """The model in an op set that is read. Raises `Unsupported` where the package knows none."""
     newest = package().defs.onnx_opset_version()
     for imported in model.opset_import:
         if imported.domain not in ("", "ai.onnx"):
             continue
         if imported.version < OLDEST:
-            model = _converted(model, imported.version)
+            model = _converted(model, imported.version, path)
         if imported.version > newest:
             raise Unsupported(
                 f"the op set {imported.version}",
@@ -61,12 +61,14 @@ def _of_known_version(model: Any) -> Any:
     return model
 
 
-def _converted(model: Any, version: int) -> Any:
+def _converted(model: Any, version: int, path: str) -> Any:
     """The model in the oldest op set that is read, as the package converts it."""
     from onnx import version_converter
 
     try:
         return version_converter.convert_version(model, OLDEST)
+    except refusals() as error:
+        raise ModelError(Problem(str(error).splitlines()[0], path=path)) from error
     except (RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         what = f"the op set {version}, which onnx cannot convert to {OLDEST}: {reason}"

@@ -27,6 +27,10 @@ FIELDS = {
 """The field of the values of a tensor that has no raw bytes; `int32_data` for all other types."""
 
 
+MOST = (1 << 47) - 1
+"""Elements that an axis has at most: as many as there are addresses."""
+
+
 class BrokenTensor(ValueError):
     """A tensor does not have the values that its shape says."""
 
@@ -52,6 +56,8 @@ def array_of(tensor: Any, raw: bytes | None = None) -> Array:
     if any(extent < 0 for extent in shape):
         raise BrokenTensor(f"has the extents {shape}")
     count = prod(shape)
+    if max(shape, default=0) > MOST:
+        raise BrokenTensor(f"has the extents {shape}")
     if raw is None and tensor.HasField("raw_data"):
         raw = tensor.raw_data
     if raw is not None:

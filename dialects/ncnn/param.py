@@ -15,13 +15,15 @@ from xdsl.dialects.builtin import (
     StringAttr,
     f32,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint, base
 from xdsl.utils.exceptions import VerifyException
 
+from ncc.dialects import attributes
+from ncc.dialects.attributes import SizeAttr
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import NeedsNumbers, is_open
 from ncc.dialects.weights.weight import WeightAttr
 
 T = TypeVar("T")
@@ -115,23 +117,30 @@ def to_attribute(kind: str, value: ParamValue) -> Attribute:
     """A parameter's value as the property that holds it."""
     match kind:
         case "int":
-            return _integer(cast(int, value))
+            return _integer(_number(cast(int, value)))
         case "float":
             return FloatAttr(cast(float, value), f32)
         case "ints":
-            return DenseArrayBase.from_list(i32, cast(Sequence[int], value))
+            return DenseArrayBase.from_list(i32, list(map(_number, cast(Sequence[int], value))))
         case "floats":
             return DenseArrayBase.from_list(f32, cast(Sequence[float], value))
         case "int64":
-            return IntegerAttr(cast(int, value), i64)
+            return attributes.integer(cast(int, value))
         case "ints64":
-            return DenseArrayBase.from_list(i64, cast(Sequence[int], value))
+            return attributes.integers(cast(Sequence[int], value))
         case "strings":
             return ArrayAttr(map(StringAttr, cast(Sequence[str], value)))
         case "tensor":
             return cast(WeightAttr, value)
         case _:
             return StringAttr(cast(str, value))
+
+
+def _number(value: int) -> int:
+    """The same. Raises `NeedsNumbers` for a size, which no .param can say."""
+    if is_open(value):
+        raise NeedsNumbers("a parameter of a layer is a number, and shapes decide this one")
+    return value
 
 
 @lru_cache(maxsize=1024)
@@ -147,11 +156,20 @@ def from_attribute(attribute: Attribute) -> ParamValue:
         return tuple(attribute.get_values())
     if isinstance(attribute, StringAttr | BytesAttr):
         return text_of(attribute)
+    if isinstance(attribute, SizeAttr):
+        return attribute.data
     if isinstance(attribute, ArrayAttr):
-        return tuple(map(text_of, attribute))
+        return tuple(map(_item, attribute))
     if isinstance(attribute, WeightAttr):
         return attribute
     raise LayerError(f"a parameter cannot be {attribute}")
+
+
+def _item(attribute: Attribute) -> Any:
+    """A text, a number or a size of a list."""
+    if isinstance(attribute, StringAttr | BytesAttr):
+        return text_of(attribute)
+    return attributes.number_of(attribute)
 
 
 def text_of(attribute: Attribute) -> str:
@@ -169,8 +187,8 @@ PARAM_TYPES: Mapping[str, AttrConstraint] = {
     "ints": base(DenseArrayBase),
     "floats": base(DenseArrayBase),
     "string": base(StringAttr) | base(BytesAttr),
-    "int64": base(IntegerAttr),
-    "ints64": base(DenseArrayBase),
+    "int64": base(IntegerAttr) | base(SizeAttr),
+    "ints64": base(DenseArrayBase) | base(ArrayAttr),
     "strings": base(ArrayAttr),
     "tensor": base(WeightAttr),
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Container
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -171,6 +172,8 @@ class GeluOp(UnaryOperator):
 class PReluOp(Operator):
     """x, or slope * x below 0."""
 
+    ALIKE: ClassVar[Container[int]] = (0, 1)
+
     def infer(self, x: Shape, slope: Shape) -> Shape:
         if broadcast(x, slope) != x:
             raise LayerError("the slope has more elements than x")
@@ -187,6 +190,8 @@ class PReluOp(Operator):
 @operator("Clip", since=11, inputs=(1, 3))
 class ClipOp(Operator):
     """x limited to [min, max], of which each may be left out."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
 
     def infer(self, x: Shape, low: Shape | None = None, high: Shape | None = None) -> Shape:
         if any(one not in (None, (), (1,)) for one in (low, high)):

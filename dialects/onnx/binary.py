@@ -13,7 +13,7 @@ from ncc.dialects.element import is_integer, is_unsigned
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, required, string
 from ncc.dialects.onnx.broadcast import broadcast, read
-from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
+from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, has_sizes, operator
 from ncc.dialects.onnx.pointwise import (
     ArrayFunction,
     BinaryOperator,
@@ -21,6 +21,8 @@ from ncc.dialects.onnx.pointwise import (
     VariadicOperator,
     binary,
 )
+from ncc.dialects.onnx.size_arithmetic import combined
+from ncc.dialects.onnx.size_arithmetic import power as power_of_size
 from ncc.dialects.remainders import fmod, modulo
 from ncc.dialects.scalar import (
     Scalar,
@@ -92,6 +94,9 @@ class PowOp(Operator):
             small = np.where(x == 1, 1, np.where((x == -1) & (wide % 2 == 0), 1, -(x == -1) * 1))
             return np.where(wide < 0, small, power).astype(x.dtype)
         return np.power(x, y, dtype=np.result_type(x, y)).astype(x.dtype)
+
+    def of_sizes(self, x: Array, y: Array) -> Array | None:
+        return combined(power_of_size, x, y)
 
     def lower(self, b: Builder, x: Tensor, y: Tensor) -> Tensor:
         at = b.loops_of(broadcast(x.shape, y.shape))
@@ -200,6 +205,9 @@ class WhereOp(Operator):
 
     def reference(self, condition: Array, x: Array, y: Array) -> Array:
         return np.where(condition, x, y)
+
+    def of_sizes(self, condition: Array, x: Array, y: Array) -> Array | None:
+        return None if has_sizes(condition) else self.reference(condition, x, y)
 
     def lower(self, b: Builder, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
         at = b.loops_of(broadcast(condition.shape, x.shape, y.shape))

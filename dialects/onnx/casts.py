@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
 from ncc.dialects.casts import cast
-from ncc.dialects.element import as_stored, dtype_of, ui8, ui16, ui32, ui64
+from ncc.dialects.element import as_stored, bits_of, dtype_of, ui8, ui16, ui32, ui64
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, required
 from ncc.dialects.onnx.operator import Array, NotYet, Operator, Shape, operator
@@ -64,6 +64,10 @@ class _Casting(Operator):
         if target == i1:
             return np.asarray(x != 0)
         return x.astype(dtype_of(target))
+
+    def of_sizes(self, x: Array, *others: Array) -> Array | None:
+        target = self.target()
+        return None if target == i1 or bits_of(target) < 32 else x
 
     def lower(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
         if x.element_type == self.target():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from ncc.dialects.shapes import shown
 @operator("Conv", inputs=(2, 3))
 class ConvOp(Operator):
     """Sums of windows of x, of all channels of a group, weighted by filters w; and a bias."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
 
     auto_pad = string("NOTSET")
     dilations = integers()
@@ -40,7 +43,7 @@ class ConvOp(Operator):
         if bias is not None and bias != w[:1]:
             raise LayerError(f"a bias {shown(bias)} for {w[0]} channels")
         found = tuple(window.count for window in self.windows(x, w))
-        if min(found) < 1:
+        if any(count < 1 for count in found):
             raise LayerError(f"the windows are larger than the image {shown(x)}")
         return (x[0], w[0], *found)
 
@@ -91,6 +94,8 @@ class ConvOp(Operator):
 class ConvTransposeOp(Operator):
     """The transpose of a convolution: each element of x adds its window to the result."""
 
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
+
     auto_pad = string("NOTSET")
     dilations = integers()
     group = integer(1)
@@ -135,7 +140,7 @@ class ConvTransposeOp(Operator):
         if bias is not None and bias != (outputs,):
             raise LayerError(f"a bias {shown(bias)} for {outputs} channels")
         sizes = tuple(window.size for window in self.windows(x, w))
-        if min(sizes) < 1:
+        if any(size < 1 for size in sizes):
             raise LayerError("nothing is left of the result")
         return (x[0], outputs, *sizes)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Container
+from math import ceil, isfinite, prod
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import bf16, i64
 from xdsl.ir import Attribute
 
 from ncc.dialects.casts import cast
+from ncc.dialects.element import element_of, is_integer
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.operator import (
@@ -19,17 +22,34 @@ from ncc.dialects.onnx.operator import (
     Shape,
     axis_of,
     constant_of,
+    has_sizes,
     operator,
 )
-from ncc.dialects.scalar import Scalar, equal, maximum, minimum, select, to_index
+from ncc.dialects.scalar import (
+    Scalar,
+    equal,
+    maximum,
+    minimum,
+    number_of_index,
+    number_of_size,
+    select,
+    to_index,
+)
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import NeedsNumbers, is_open
 
 
 def place(index: Scalar, extent: int) -> Scalar:
     """An index, from the back where it is negative, and inside of the extent at any rate."""
     wide = cast(index, i64)
-    positive = select(wide < 0, wide + extent, wide)
-    return to_index(minimum(maximum(positive, 0), extent - 1))
+    size = number_of_size(extent, i64)
+    positive = select(wide < 0, wide + size, wide)
+    return to_index(minimum(maximum(positive, 0), size - 1))
+
+
+def place_of_number(index: int, extent: int) -> int:
+    """The same of a number, which lies inside of the extent."""
+    return index + extent if index < 0 else index
 
 
 @operator("Gather", inputs=2)
@@ -43,19 +63,23 @@ class GatherOp(Operator):
         if not x:
             raise LayerError("a scalar has nothing to gather")
         known, extent = constant_of(self.operands[1]), x[axis]
-        if known is not None and any(not -extent <= index < extent for index in known.flat):
+        indices_known = () if known is None else {int(index) for index in known.flat}
+        if any(not -extent <= index < extent for index in indices_known):
             raise LayerError(f"an index is beyond the {x[axis]} elements of axis {axis}")
         return (*x[:axis], *indices, *x[axis + 1 :])
 
     def reference(self, x: Array, indices: Array) -> Array:
         return np.take(x, indices, self.axis)
 
+    def of_sizes(self, x: Array, indices: Array) -> Array | None:
+        return None if has_sizes(indices) else self.reference(x, indices)
+
     def lower(self, b: Builder, x: Tensor, indices: Tensor) -> Tensor:
         axis = axis_of(self.axis, x.rank)
         shape = self.infer(x.shape, indices.shape)
         known = constant_of(self.operands[1])
         if known is not None and known.size == 1:
-            at = int(known.reshape(())) % x.shape[axis]
+            at = place_of_number(int(known.reshape(())), x.shape[axis])
             return b.reshape(b.cut(x, axis, at, at + 1), shape)
         loops = b.loops_of(shape)
         before, inner = loops[:axis], loops[axis : axis + indices.rank]
@@ -126,27 +150,45 @@ class GatherNDOp(Operator):
 class RangeOp(Operator):
     """Numbers from start to before limit, delta apart."""
 
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
+
     SETTLES = (0, 1, 2)
 
-    def numbers(self) -> Array:
-        """The numbers themselves."""
-        if self.element_at(0) == bf16:
-            raise NotYet("Range of bfloat16")
-        start, limit, delta = (self.constant(k).reshape(()) for k in self.SETTLES)
-        if delta == 0:
-            raise LayerError("a delta of 0")
-        count = max(0, int(np.ceil((limit - start) / delta)))
-        numbers = np.asarray(start + np.arange(count) * delta)
-        return np.asarray(numbers, start.dtype)
+    def bounds(self) -> tuple[int, int, int]:
+        """Start, limit and delta, of integers."""
+        start, limit, delta = (self.numbers(k)[0] for k in self.SETTLES)
+        return start, limit, delta
 
     def infer(self, *others: Shape) -> Shape:
-        return self.numbers().shape
+        if self.element_at(0) == bf16:
+            raise NotYet("Range of bfloat16")
+        kind = self.element_at(0)
+        assert kind is not None
+        if not is_integer(kind):
+            begin, end, step = (float(self.constant(k).reshape(())) for k in self.SETTLES)
+            if step == 0 or not isfinite((end - begin) / step):
+                raise LayerError(f"numbers from {begin} to {end}, {step} apart")
+            return (max(0, ceil((end - begin) / step)),)
+        start, limit, delta = self.bounds()
+        if delta == 0:
+            raise LayerError("a delta of 0")
+        if is_open(delta) or (is_open(start, limit) and delta < 0):
+            raise NeedsNumbers("Range of an open number of numbers, backwards")
+        if not is_open(start, limit):
+            return (len(range(start, limit, delta)),)
+        return ((limit - start + delta - 1) // delta if start < limit else 0,)
 
     def reference(self, start: Array, limit: Array, delta: Array) -> Array:
-        return self.numbers()
+        return np.asarray(start + np.arange(*self.infer()) * delta, start.dtype).reshape(-1)
 
     def lower(self, b: Builder, *others: Tensor) -> Tensor:
-        raise NotYet("Range of numbers that only the run knows")
+        kind = element_of(self.results[0])
+        if not is_integer(kind):
+            raise NotYet("Range of so many numbers, of no integers")
+        start, _, delta = self.bounds()
+        loops = b.loops_of(self.infer())
+        index = number_of_index(b.index(loops[0]), kind)
+        return b.map(loops, index * number_of_size(delta, kind) + number_of_size(start, kind))
 
 
 @operator("OneHot", since=9, inputs=3)
@@ -160,6 +202,9 @@ class OneHotOp(Operator):
     def depth(self) -> int:
         """The length of the rows."""
         return int(self.constant(1).reshape(()))
+
+    def tables(self, *shapes: Shape) -> int:
+        return self.depth()
 
     def infer(self, indices: Shape, depth: Shape, values: Shape) -> Shape:
         axis = axis_of(self.axis, len(indices) + 1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import ClassVar
+
 import numpy as np
 
 from ncc.dialects.index_notation import Builder, Tensor
@@ -15,6 +18,8 @@ from ncc.dialects.shapes import shown
 @operator("MatMul", inputs=2)
 class MatMulOp(Operator):
     """numpy's matmul: the axes before the last two are broadcast; vectors are rows, or columns."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 1)
 
     def infer(self, x: Shape, y: Shape) -> Shape:
         if not x or not y:
@@ -42,6 +47,8 @@ class MatMulOp(Operator):
 @operator("Gemm", since=7, inputs=(2, 3))
 class GemmOp(Operator):
     """alpha * A B + beta * C, where A and B may be transposed, and C is broadcast."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
 
     alpha = real(1.0)
     beta = real(1.0)

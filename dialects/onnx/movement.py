@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -22,6 +23,7 @@ from ncc.dialects.onnx.operator import (
     operator,
 )
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal, is_equal
 
 
 class ViewOperator(Operator):
@@ -32,6 +34,9 @@ class ViewOperator(Operator):
 
     def reference(self, x: Array, *others: Array) -> Array:
         return x.reshape(self.infer(x.shape, *(other.shape for other in others)))
+
+    def of_sizes(self, x: Array, *others: Array) -> Array:
+        return self.reference(x, *others)
 
     def lower(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
         return b.reshape(x, self.infer(x.shape, *(other.shape for other in others)))
@@ -46,20 +51,20 @@ class ReshapeOp(ViewOperator):
     allowzero = integer(0)
 
     def infer(self, x: Shape, *others: Shape) -> Shape:
-        wanted = [int(extent) for extent in self.constant(1)]
+        wanted = self.numbers(1)
         for axis, extent in enumerate(wanted):
             if extent == 0 and not self.allowzero:
                 if axis >= len(x):
                     raise LayerError(f"{shown(x)} has no axis {axis} to keep")
                 wanted[axis] = x[axis]
-        if wanted.count(-1) > 1 or min(wanted, default=0) < -1:
+        if wanted.count(-1) > 1 or any(extent < -1 for extent in wanted):
             raise LayerError(f"{tuple(wanted)} is no shape")
         if -1 in wanted:
             rest = prod(extent for extent in wanted if extent != -1)
-            if not rest or prod(x) % rest:
+            if rest == 0 or not is_equal(prod(x) % rest, 0):
                 raise LayerError(f"{shown(x)} cannot become {tuple(wanted)}")
             wanted[wanted.index(-1)] = prod(x) // rest
-        if prod(wanted) != prod(x):
+        if not is_equal(prod(wanted), prod(x)):
             raise LayerError(f"{shown(x)} cannot become {shown(tuple(wanted))}")
         return tuple(wanted)
 
@@ -85,9 +90,9 @@ class _Squeeze(ViewOperator):
     def infer(self, x: Shape, *others: Shape) -> Shape:
         given = self.dropped()
         if given is None:
-            return tuple(extent for extent in x if extent != 1)
+            return tuple(extent for extent in x if not is_equal(extent, 1))
         axes = axes_of(given, len(x))
-        if any(x[axis] != 1 for axis in axes):
+        if not all(is_equal(x[axis], 1) for axis in axes):
             raise LayerError(f"{shown(x)} has other extents than 1 at the axes {axes}")
         return tuple(extent for axis, extent in enumerate(x) if axis not in axes)
 
@@ -164,6 +169,9 @@ class TransposeOp(Operator):
     def reference(self, x: Array) -> Array:
         return x.transpose(self.order(x.ndim))
 
+    def of_sizes(self, x: Array) -> Array:
+        return self.reference(x)
+
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         return permuted(b, x, self.order(x.rank))
 
@@ -172,12 +180,14 @@ class TransposeOp(Operator):
 class ConcatOp(Operator):
     """The operands one after the other along an axis."""
 
+    ALIKE: ClassVar[Container[int]] = range(1 << 31)
+
     axis = integer()
 
     def infer(self, *xs: Shape) -> Shape:
         axis = self.along(xs[0])
-        rest = {(*x[:axis], *x[axis + 1 :]) for x in xs if len(x) == len(xs[0])}
-        if len(rest) != 1 or any(len(x) != len(xs[0]) for x in xs):
+        first, *rest = [(*x[:axis], *x[axis + 1 :]) for x in xs]
+        if not all(are_equal(first, one) for one in rest):
             raise LayerError(f"{', '.join(map(shown, xs))} differ at other axes than {axis}")
         return (*xs[0][:axis], sum(x[axis] for x in xs), *xs[0][axis + 1 :])
 
@@ -187,6 +197,9 @@ class ConcatOp(Operator):
 
     def reference(self, *xs: Array) -> Array:
         return np.concatenate(xs, self.along(xs[0].shape))
+
+    def of_sizes(self, *xs: Array) -> Array:
+        return self.reference(*xs)
 
     def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         return b.concat(xs, self.along(xs[0].shape))
@@ -206,7 +219,7 @@ class ConstantOfShapeOp(Operator):
         return np.zeros(1, np.float32) if self.value is None else self.value.array()
 
     def infer(self, shape: Shape) -> Shape:
-        return tuple(int(extent) for extent in self.constant(0))
+        return tuple(self.numbers(0))
 
     def element_types(self, *operands: Attribute) -> Attribute:
         return f32 if self.value is None else self.value.element_type

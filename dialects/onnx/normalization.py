@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import ClassVar
+
 import numpy as np
 
 from ncc.dialects.casts import cast
@@ -53,6 +56,8 @@ class BatchNormalizationOp(Operator):
 @operator("InstanceNormalization", since=6, inputs=3)
 class InstanceNormalizationOp(Operator):
     """Each channel of each image to mean 0 and variance 1, then scaled and shifted."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
 
     epsilon = real(1e-5)
 

@@ -24,23 +24,26 @@ for the op sets `since` to `until`; the newest needs no `until`, and its name in
     lower           the meaning, in index notation, at its own rank
     constant(k)     the values of operand k, where shapes depend on them: folded before, or those
                     of an input of the network; else `NotYet`. `SETTLES` names all such operands
+    numbers(k)      the same of integers, which may be sizes (`ncc.dialects.size`)
+    of_sizes        the results where operands hold sizes, in arrays of Python's integers
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from math import prod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, bf16, f32, i64
+from xdsl.dialects.builtin import DenseArrayBase, bf16, f32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import OptPropertyDef, PropertyDef, base
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import Rewriter
 
+from ncc.dialects.attributes import tensor_type
 from ncc.dialects.bfloat16 import from_bfloat16
-from ncc.dialects.element import ELEMENTS, as_stored, element_of, name_of
+from ncc.dialects.element import ELEMENTS, as_stored, dtype_of, element_of, name_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import (
     Count,
@@ -53,8 +56,10 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
-from ncc.dialects.onnx.attribute import required, tensor
+from ncc.dialects.onnx.attribute import integers, required, tensor
+from ncc.dialects.scalar import number_of_size
 from ncc.dialects.shapes import Shape, shown
+from ncc.dialects.size import NeedsNumbers, Size
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -67,10 +72,15 @@ __all__ = [
     "NotYet",
     "Operator",
     "Shape",
+    "SizesOp",
     "Tensor",
     "axes_of",
     "axis_of",
     "constant_of",
+    "has_sizes",
+    "is_sizes",
+    "known",
+    "objects",
     "operator",
     "operator_class",
     "sources_of",
@@ -85,6 +95,9 @@ PLACES = "places"
 MOST_FOLDED = 1 << 26
 """Elements of a result that is folded."""
 
+MOST_SIZES = 1 << 12
+"""The same of one that holds sizes."""
+
 
 class Operator(Layer):
     """One ONNX operator; each is a class of its own."""
@@ -94,6 +107,8 @@ class Operator(Layer):
     FOLDS: ClassVar[bool] = True
     SETTLES: ClassVar[tuple[int, ...]] = ()
     """The places of the operands that `constant` is asked for."""
+    ALIKE: ClassVar[Container[int]] = ()
+    """The places of the operands that have to be of one element type."""
 
     PROPERTIES: ClassVar[dict[str, PropertyDef]] = {PLACES: OptPropertyDef(base(DenseArrayBase))}
 
@@ -151,9 +166,21 @@ class Operator(Layer):
             raise LayerError(f"input {place} is missing")
         array = constant_of(value)
         if array is None:
+            what = "that open shapes decide" if is_sizes(value) else "that only the run knows"
             way = " <- ".join(sources_of(value))
-            raise NotYet(f"{self.type_name} with an input {place} that only the run knows: {way}")
+            raise NotYet(f"{self.type_name} with an input {place} {what}: {way}")
         return array
+
+    def numbers(self, place: int) -> list[int]:
+        """The integers of an operand that decides shapes, in order; some may be sizes."""
+        value = self.operand_at(place)
+        if value is not None and isinstance(value.owner, SizesOp):
+            return list(value.owner.values)
+        return [int(number) for number in self.constant(place).reshape(-1)]
+
+    def optional_numbers(self, place: int) -> list[int] | None:
+        """The same of an operand that may be left out."""
+        return None if self.operand_at(place) is None else self.numbers(place)
 
     def settling(self) -> tuple[int, ...]:
         return tuple(k for k, place in enumerate(self.places) if place in self.SETTLES)
@@ -166,7 +193,7 @@ class Operator(Layer):
 
     def infer_all(self, shapes: Shapes) -> list[Shape]:
         inferred = super().infer_all(self._placed(shapes))[: len(self.results)]
-        for shape in inferred if not isinstance(self, ConstantOp) else ():
+        for shape in inferred if not isinstance(self, ConstantOp | SizesOp) else ():
             if 0 in shape:
                 raise NotYet(f"a value without elements ({shown(shape)})")
         return inferred
@@ -176,6 +203,10 @@ class Operator(Layer):
             if element not in self.takes(place):
                 names = " or ".join(map(name_of, self.takes(place)))
                 raise LayerError(f"input {place} is {name_of(element)}; it takes {names}")
+        held = zip(self.places, operands, strict=True)
+        alike = dict.fromkeys(name_of(kind) for place, kind in held if place in self.ALIKE)
+        if len(alike) > 1:
+            raise LayerError(f"its operands are not of one element type: {', '.join(alike)}")
         found = self.element_types(*self._placed(operands))
         several = [found] * len(self.results) if isinstance(found, Attribute) else list(found)
         return several[: len(self.results)]
@@ -210,23 +241,48 @@ class Operator(Layer):
         """Constants, where all operands are."""
         if not self.FOLDS or not self.operands:
             return None
-        arrays = [constant_of(value) for value in self.operands]
-        known = [array for array in arrays if array is not None]
-        if len(known) < len(arrays) or self._folds_to_much(known):
+        arrays = [known_of(value) for value in self.operands]
+        given = [array for array in arrays if array is not None]
+        if len(given) < len(arrays):
             return None
+        sizes = any(map(is_sizes, self.operands))
         try:
+            if self._folds_to_much(given, MOST_SIZES if sizes else MOST_FOLDED):
+                return None
             with np.errstate(all="ignore"):
-                return self.as_constants(self.reference_all(known))
+                if sizes:
+                    return self._folded_sizes(given)
+                return self.as_constants(self.reference_all(given))
+        except NeedsNumbers:
+            return None
         except (ArithmeticError, IndexError, TypeError, ValueError) as error:
             raise LayerError(f"its constants do not fit: {error}") from error
 
-    def _folds_to_much(self, arrays: Sequence[Array]) -> bool:
+    def of_sizes(self, *operands: Any) -> Any:
+        """The result where operands hold sizes, or a list of all results; None where nothing is
+        known of them.
+        """
+        return None
+
+    def _folded_sizes(self, given: Sequence[Array]) -> list[Layer] | None:
+        found = self.of_sizes(*self._placed(given))
+        if found is None:
+            return None
+        several = found if isinstance(found, list) else [found]
+        elements = self.element_types_all([element_of(value) for value in self.operands])
+        names = [*self.blob_names, *[""] * len(several)]
+        return [
+            known(one, element, self.layer_name, name)
+            for one, element, name in zip(several, elements, names, strict=False)
+        ]
+
+    def _folds_to_much(self, arrays: Sequence[Array], most: int) -> bool:
         """Whether results have more elements than a constant should; those of none are small."""
         try:
             shapes = self.infer_all([array.shape for array in arrays])
         except NotYet:
             return False
-        return any(prod(shape) > MOST_FOLDED for shape in shapes)
+        return any(prod(shape) > most for shape in shapes)
 
     def as_constants(self, arrays: Sequence[Array]) -> list[Layer]:
         """Constants in place of the results."""
@@ -247,12 +303,23 @@ def constant_of(value: SSAValue) -> Array | None:
     return None
 
 
+def is_sizes(value: SSAValue) -> bool:
+    """Whether a value holds sizes."""
+    return isinstance(value.owner, SizesOp)
+
+
+def known_of(value: SSAValue) -> Array | None:
+    """The array of a constant, or one of Python's integers where it holds sizes."""
+    owner = value.owner
+    return owner.array if isinstance(owner, SizesOp) else constant_of(value)
+
+
 def sources_of(value: SSAValue) -> Iterator[str]:
     """The nodes that lead to a value that is no constant, the nearest first."""
     seen = 0
     while isinstance(owner := value.owner, Layer) and seen < 6:
         yield f"{owner.layer_name or owner.blob_names[0]} ({owner.type_name})"
-        unknown = [operand for operand in owner.operands if constant_of(operand) is None]
+        unknown = [operand for operand in owner.operands if known_of(operand) is None]
         if not unknown:
             return
         value, seen = unknown[0], seen + 1
@@ -321,7 +388,7 @@ class ConstantOp(Operator):
 
     def give_type(self) -> None:
         """Give the result its type, which nothing else decides."""
-        kind = TensorType(self.weight.element_type, list(self.weight.shape))
+        kind = tensor_type(self.weight.element_type, self.weight.shape)
         Rewriter.replace_value_with_new_type(self.results[0], kind)
 
     @property
@@ -349,6 +416,66 @@ class ConstantOp(Operator):
         if self.weight.shape:
             return b.weight(self.weight)
         return b.weight(WeightAttr.typed(self.array.reshape(1)))
+
+
+class SizesOp(Operator):
+    """Numbers that the shapes of the inputs decide: sizes, and others among them."""
+
+    values = integers(())
+    extents = integers(())
+
+    @staticmethod
+    def of(array: Array, element: Attribute, name: str, blob: str) -> SizesOp:
+        """The numbers of an array."""
+        params = {"values": tuple(array.reshape(-1).tolist()), "extents": array.shape}
+        made = SizesOp.make([], params, name=name, blobs=[blob])
+        kind = tensor_type(element, array.shape)
+        Rewriter.replace_value_with_new_type(made.results[0], kind)
+        return made
+
+    @property
+    def array(self) -> Array:
+        """The numbers as Python's integers."""
+        return objects(self.values, self.extents)
+
+    def folded(self) -> None:
+        """Itself."""
+        return None
+
+    def infer(self) -> Shape:
+        return self.extents
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        return element_of(self.results[0])
+
+    def lower(self, b: Builder) -> Tensor:
+        kind = element_of(self.results[0])
+        cells = [b.map([0], number_of_size(n, kind), into=b.empty((1,), kind)) for n in self.values]
+        return b.reshape(b.concat(cells, 0), self.extents or (1,))
+
+
+declare(SizesOp, "Sizes", (0, 0), (1, 1))
+SizesOp.name = "onnx.Sizes"
+
+
+def objects(values: Sequence[int], shape: Shape) -> Array:
+    """An array of Python's integers; numpy would make numbers of sizes."""
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found.reshape(shape)
+
+
+def has_sizes(array: Array) -> bool:
+    """Whether there are sizes in an array."""
+    return array.dtype == object
+
+
+def known(found: Array | int, element: Attribute, name: str, blob: str) -> Operator:
+    """A constant, or what holds sizes if there are some in an array, or a number is one."""
+    array = objects([found], ()) if isinstance(found, int) else found
+    if any(isinstance(value, Size) for value in array.flat):
+        return SizesOp.of(array, element, name, blob)
+    return ConstantOp.of(array.astype(dtype_of(element)), name, blob)
 
 
 def axis_of(axis: int, rank: int) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Container, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import i32
+from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integers, real, required, string
@@ -20,7 +22,18 @@ from ncc.dialects.onnx.operator import (
     constant_of,
     operator,
 )
+from ncc.dialects.scalar import (
+    Scalar,
+    absolute,
+    maximum,
+    minimum,
+    number_of_index,
+    number_of_size,
+    select,
+    to_index,
+)
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import NeedsNumbers, is_open, largest, smallest
 
 
 class _Pad(Operator):
@@ -38,27 +51,35 @@ class _Pad(Operator):
 
     def infer(self, x: Shape, *others: Shape) -> Shape:
         found = tuple(n + low + high for n, (low, high) in zip(x, self.borders(x), strict=True))
-        if min(found, default=0) < 0:
+        if any(extent < 0 for extent in found):
             raise LayerError(f"more is cut away than {shown(x)} has")
         return found
 
     def sources(self, x: Shape) -> list[NDArray[np.int64]]:
         """The element of x at each place of the result, along each axis; -1 is none of x."""
-        found = []
-        for n, (low, high) in zip(x, self.borders(x), strict=True):
-            at = np.arange(-low, n + high)
-            match self.mode:
-                case "edge":
-                    at = np.clip(at, 0, n - 1)
-                case "wrap":
-                    at = at % n
-                case "reflect":
-                    period = max(2 * (n - 1), 1)
-                    at = np.abs((at + n - 1) % period - (n - 1))
-                case _:
-                    at = np.where((at < 0) | (at >= n), -1, at)
-            found.append(at)
-        return found
+        return [self.source(n, *pads) for n, pads in zip(x, self.borders(x), strict=True)]
+
+    def source(self, n: int, low: int, high: int) -> NDArray[np.int64]:
+        """The same along one axis of n elements."""
+        at = np.arange(-low, n + high)
+        match self.mode:
+            case "edge":
+                return np.clip(at, 0, n - 1)
+            case "wrap":
+                return at % n
+            case "reflect":
+                period = max(2 * (n - 1), 1)
+                return np.abs((at + n - 1) % period - (n - 1))
+            case _:
+                return np.where((at < 0) | (at >= n), -1, at)
+
+    def tables(self, *shapes: Shape) -> int:
+        """A place for each element along an axis with borders, unless it is open."""
+        if self.mode == "constant":
+            return 0
+        axes = zip(shapes[0], self.borders(shapes[0]), strict=True)
+        closed = [n + low + high for n, (low, high) in axes if low or high]
+        return sum(n for n in closed if not is_open(n))
 
     def filled_with(self) -> float | None:
         """The value of what is added; None where only the run knows it."""
@@ -84,24 +105,40 @@ class _Pad(Operator):
         if self.mode != "constant":
             return self._gathered(b, x)
         borders, value = self.borders(x.shape), self.filled_with()
-        low = [max(0, -before) for before, _ in borders]
-        kept = [n + min(0, z) - c for n, c, (_, z) in zip(x.shape, low, borders, strict=True)]
+        low = [largest(0, -before) for before, _ in borders]
+        kept = [n + smallest(0, z) - c for n, c, (_, z) in zip(x.shape, low, borders, strict=True)]
         inside = b.slice(x, low, kept)
         if value is None:
             return self._around(b, inside, x.shape, others[1])
-        before, behind = zip(*(map(lambda n: max(0, n), pair) for pair in borders), strict=True)
+        before, behind = zip(*((largest(0, a), largest(0, z)) for a, z in borders), strict=True)
         return b.pad(inside, before, behind, value)
 
     def _gathered(self, b: Builder, x: Tensor) -> Tensor:
-        places, loops = self.sources(x.shape), b.loops_of(self.infer(x.shape))
         if any(extent == 0 for extent in x.shape):
             raise NotYet("Pad of a value without elements")
-        at = [
-            b.index(loop) if list(place) == list(range(n)) else b.table(place)[loop]
-            for place, loop, n in zip(places, loops, x.shape, strict=True)
-        ]
-        b.loops_of(self.infer(x.shape))
-        return b.map(loops, x.at(*at))
+        loops = b.loops_of(self.infer(x.shape))
+        borders = zip(x.shape, self.borders(x.shape), loops, strict=True)
+        return b.map(loops, x.at(*(self._place(b, n, *pads, loop) for n, pads, loop in borders)))
+
+    def _place(self, b: Builder, n: int, low: int, high: int, loop: AffineExpr) -> Scalar:
+        """The element of x at a place of the result, along one axis of n elements."""
+        if low == high == 0:
+            return b.index(loop)
+        if not is_open(low, n, high):
+            return b.table(self.source(n, low, high))[loop]
+        if not low < n or not high < n:
+            raise NeedsNumbers(f"Pad in the mode {self.mode} by more than an open axis has")
+        at = number_of_index(b.index(loop), i32) - number_of_size(low, i32)
+        size = number_of_size(n, i32)
+        last = size - 1
+        match self.mode:
+            case "edge":
+                at = minimum(maximum(at, 0), last)
+            case "wrap":
+                at = select(at < 0, at + size, select(at > last, at - size, at))
+            case _:
+                at = last - absolute(last - absolute(at))
+        return to_index(at)
 
     def _around(self, b: Builder, x: Tensor, whole: Shape, value: Tensor | None) -> Tensor:
         """x in the middle of a value that only the run knows."""
@@ -121,7 +158,7 @@ def _paired(pads: Sequence[int], rank: int, axes: Sequence[int]) -> list[tuple[i
         raise LayerError(f"pads {tuple(pads)} for {len(axes)} axes", "pads")
     found = [(0, 0)] * rank
     for k, axis in enumerate(axes):
-        found[axis] = int(pads[k]), int(pads[k + len(axes)])
+        found[axis] = pads[k], pads[k + len(axes)]
     return found
 
 
@@ -129,12 +166,14 @@ def _paired(pads: Sequence[int], rank: int, axes: Sequence[int]) -> list[tuple[i
 class PadOp(_Pad):
     """Pads, value and axes are operands."""
 
+    ALIKE: ClassVar[Container[int]] = (0, 2)
+
     SETTLES = (1, 3)
 
     def borders(self, x: Shape) -> list[tuple[int, int]]:
         axes = self.optional(3)
         named = range(len(x)) if axes is None else [int(axis) for axis in axes.reshape(-1)]
-        pads = [int(n) for n in self.constant(1).reshape(-1)]
+        pads = self.numbers(1)
         return _paired(pads, len(x), axes_of(named, len(x)))
 
     def filled_with(self) -> float | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i1, i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
+from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Layer, OpenShape, declare, shape_of
 from ncc.dialects.ncnn.plumbing import InputOp
@@ -21,6 +23,8 @@ from ncc.dialects.onnx.operator import (
     Operator,
     Shape,
     Tensor,
+    known,
+    objects,
     operator,
 )
 from ncc.dialects.shapes import DYNAMIC
@@ -55,6 +59,9 @@ class IdentityOp(Operator):
     def reference(self, x: Array) -> Array:
         return x
 
+    def of_sizes(self, x: Array) -> Array:
+        return x
+
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         return x
 
@@ -71,10 +78,14 @@ class ShapeAsked(Operator):
         shape = shape_of(self.operands[0])
         if shape is None or DYNAMIC in shape:
             return None
-        return self.as_constants([self.reference(np.broadcast_to(np.int8(0), shape))])
+        return [known(self.of_shape(shape), i64, self.layer_name, self.blob_names[0])]
+
+    def of_shape(self, x: Shape) -> Array:
+        """What is asked for, as Python's integers."""
+        raise NotImplementedError
 
     def reference(self, x: Array) -> Array:
-        raise NotImplementedError
+        return np.array(self.of_shape(x.shape), np.int64)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         raise NotImplementedError(f"{self.name} is folded")
@@ -90,8 +101,9 @@ class ShapeOp(ShapeAsked):
     def infer(self, x: Shape) -> Shape:
         return (len(x[slice(self.start, self.end)]),)
 
-    def reference(self, x: Array) -> Array:
-        return np.array(x.shape[slice(self.start, self.end)], np.int64)
+    def of_shape(self, x: Shape) -> Array:
+        asked = x[slice(self.start, self.end)]
+        return objects(asked, (len(asked),))
 
 
 @operator("Size")
@@ -101,8 +113,8 @@ class SizeOp(ShapeAsked):
     def infer(self, x: Shape) -> Shape:
         return ()
 
-    def reference(self, x: Array) -> Array:
-        return np.array(x.size, np.int64)
+    def of_shape(self, x: Shape) -> Array:
+        return objects([prod(x)], ())
 
 
 class ViewOp(Operator):
@@ -114,9 +126,7 @@ class ViewOp(Operator):
     def of(x: SSAValue, shape: Shape, name: str = "", blob: str = "") -> ViewOp:
         """x under another shape."""
         made = ViewOp.make([x], {"extents": tuple(shape)}, name=name, blobs=[blob])
-        Rewriter.replace_value_with_new_type(
-            made.results[0], TensorType(element_of(x), list(shape))
-        )
+        Rewriter.replace_value_with_new_type(made.results[0], tensor_type(element_of(x), shape))
         return made
 
     def infer(self, x: Shape) -> Shape:

@@ -8,9 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ncc.dialects.element import element_of, is_integer
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.broadcast import broadcast, read
-from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
+from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, objects, operator
+from ncc.dialects.onnx.size_arithmetic import ARITHMETIC, OF_ONE, combined, divide, divide_exactly
 from ncc.dialects.scalar import Scalar
 
 ArrayFunction: TypeAlias = Callable[..., Any]
@@ -33,6 +35,10 @@ class UnaryOperator(Operator):
 
     def reference(self, x: Array) -> Array:
         return np.asarray(self.array(x))
+
+    def of_sizes(self, x: Array) -> Array | None:
+        function = OF_ONE.get(self.type_name)
+        return None if function is None else objects(list(map(function, x.flat)), x.shape)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         at = b.loops_of(x.shape)
@@ -57,6 +63,12 @@ class BinaryOperator(Operator):
 
     def reference(self, x: Array, y: Array) -> Array:
         return np.asarray(self.array(x, y))
+
+    def of_sizes(self, *xs: Array) -> Array | None:
+        function = ARITHMETIC.get(self.type_name)
+        if function is divide and not is_integer(element_of(self.operands[0])):
+            function = divide_exactly
+        return None if function is None else combined(function, *xs)
 
     def lower(self, b: Builder, x: Tensor, y: Tensor) -> Tensor:
         at = b.loops_of(broadcast(x.shape, y.shape))

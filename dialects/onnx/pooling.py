@@ -15,6 +15,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, integers, required, string
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, operator
 from ncc.dialects.onnx.windows import Window, windows
+from ncc.dialects.scalar import over_size
 from ncc.dialects.shapes import shown
 
 
@@ -42,7 +43,7 @@ class Pool(Operator):
         if len(x) < 3:
             raise LayerError(f"an image {shown(x)}")
         counts = self.counts(x)
-        if min(counts) < 1:
+        if any(count < 1 for count in counts):
             raise LayerError(f"the windows are larger than the image {shown(x)}")
         return (*x[:2], *counts)
 
@@ -103,8 +104,8 @@ class GlobalAveragePoolOp(Operator):
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         loops = b.loops_of(x.shape)
         total = b.sum(loops[:2], over=loops[2:], of=x[loops])
-        count = float(np.prod(x.shape[2:]))
-        return b.reshape(b.scaled(total, 1 / count), self.infer(x.shape))
+        mean = b.scaled(total, over_size(1.0, prod(x.shape[2:])))
+        return b.reshape(mean, self.infer(x.shape))
 
 
 @operator("GlobalMaxPool")
@@ -125,6 +126,11 @@ class AveragePoolOp(Pool):
     """The mean of each window, of what lies in the image, or also of the padding."""
 
     count_include_pad = integer(0)
+
+    def tables(self, *shapes: Shape) -> int:
+        """How many elements each window has, along each axis."""
+        kernels = required(self.kernel_shape, "kernel_shape")
+        return sum(n * kernel for n, kernel in zip(self.counts(shapes[0]), kernels, strict=True))
 
     def counted(self, x: Shape) -> list[NDArray[np.int64]]:
         """How many elements each window counts, along each axis."""

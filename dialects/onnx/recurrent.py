@@ -6,7 +6,7 @@ inputs of the network; their steps are written one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,6 +38,8 @@ MOST_UNROLLED = 64
 
 class Recurrent(Operator):
     """A cell over the steps of a sequence."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2, 3, 5, 6, 7)
 
     GATES: ClassVar[int]
     STATES: ClassVar[int] = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 from typing import Any, ClassVar
 
@@ -13,8 +14,27 @@ from xdsl.ir import Attribute
 from ncc.dialects.element import is_integer
 from ncc.dialects.index_notation import Builder, Indices, Tensor
 from ncc.dialects.onnx.attribute import integer, integers
-from ncc.dialects.onnx.operator import Array, NotYet, Operator, Shape, axes_of, axis_of, operator
-from ncc.dialects.scalar import Scalar, absolute, equal, exp, log, select, sqrt
+from ncc.dialects.onnx.operator import (
+    Array,
+    NotYet,
+    Operator,
+    Shape,
+    axes_of,
+    axis_of,
+    objects,
+    operator,
+)
+from ncc.dialects.onnx.size_arithmetic import FOLDS
+from ncc.dialects.scalar import (
+    Scalar,
+    absolute,
+    equal,
+    exp,
+    log,
+    number_of_size,
+    select,
+    sqrt,
+)
 
 
 class Reduction(Operator):
@@ -49,6 +69,12 @@ class Reduction(Operator):
 
     def reference(self, x: Array, *others: Array) -> Array:
         return np.asarray(self.array(x, self.region(x.shape))).reshape(self.infer(x.shape))
+
+    def of_sizes(self, x: Array, *others: Array) -> Array | None:
+        function = FOLDS.get(self.type_name)
+        if function is None or len(self.region(x.shape)) < x.ndim:
+            return None
+        return objects([reduce(function, x.flat)], self.infer(x.shape))
 
     def fold(self, b: Builder, x: Tensor, to: Indices, over: Indices, at: Indices) -> Tensor:
         """The fold of x[at] over some loops."""
@@ -94,7 +120,7 @@ class _Mean(_Sum):
     def finish(self, value: Scalar, count: int) -> Scalar:
         if is_integer(value.type):
             raise NotYet("a mean of integers")
-        return value / float(count)
+        return value / number_of_size(count, value.type)
 
 
 class _Largest(Reduction):
@@ -251,6 +277,9 @@ class _Place(Operator):
 
     def element_types(self, *operands: Attribute) -> Attribute:
         return i64
+
+    def tables(self, *shapes: Shape) -> int:
+        return shapes[0][axis_of(self.axis, len(shapes[0]))]
 
     def reference(self, x: Array) -> Array:
         axis = axis_of(self.axis, x.ndim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,15 @@ from ncc.dialects.onnx.operator import (
     axes_of,
     operator,
 )
+from ncc.dialects.size import NeedsNumbers, hint, is_open
+
+
+def scaled(extent: int, scale: float) -> int:
+    """An extent times a scale, rounded down."""
+    if not is_open(extent):
+        return int(np.floor(extent * scale))
+    times, over = scale.as_integer_ratio()
+    return extent * times // over
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,15 @@ class Sampling:
         return self.is_plain and bool(np.array_equal(self.places[:, 0], plain))
 
 
+NEAREST: dict[str, Callable[[Any], Any]] = {
+    "round_prefer_floor": lambda source: np.ceil(source - 0.5),
+    "round_prefer_ceil": lambda source: np.floor(source + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+"""The element next to a place, by the name of the rule."""
+
+
 class _Resize(Operator):
     coordinate_transformation_mode = string("half_pixel")
     cubic_coeff_a = real(-0.75)
@@ -53,6 +71,8 @@ class _Resize(Operator):
     def check(self) -> None:
         if self.mode not in ("nearest", "linear", "cubic"):
             raise LayerError(f"mode is {self.mode!r}", "mode")
+        if self.nearest_mode not in NEAREST:
+            raise LayerError(f"nearest_mode is {self.nearest_mode!r}", "nearest_mode")
         if self.antialias:
             raise NotYet("Resize with antialias")
         if self.coordinate_transformation_mode == "tf_crop_and_resize":
@@ -66,6 +86,15 @@ class _Resize(Operator):
 
     def infer(self, x: Shape, *others: Shape) -> Shape:
         return tuple(self.asked(x)[0])
+
+    def tables(self, *shapes: Shape) -> int:
+        """A place and a weight for each tap, unless elements are repeated."""
+        x, (sizes, scales) = shapes[0], self.asked(shapes[0])
+        if is_open(*x, *sizes):
+            return 0 if self.repeats(x) is not None else sum(sizes)
+        taps = {"nearest": 1, "linear": 2}.get(self.mode, 4)
+        axes = zip(x, sizes, scales, strict=True)
+        return sum(2 * taps * out for n, out, scale in axes if n != out or scale != 1)
 
     def samplings(self, x: Shape) -> list[Sampling]:
         """The sampling of each axis."""
@@ -118,16 +147,7 @@ class _Resize(Operator):
         raise LayerError(f"the transformation {self.coordinate_transformation_mode!r}")
 
     def _nearest(self, source: Any) -> Any:
-        match self.nearest_mode:
-            case "round_prefer_floor":
-                return np.ceil(source - 0.5)
-            case "round_prefer_ceil":
-                return np.floor(source + 0.5)
-            case "floor":
-                return np.floor(source)
-            case "ceil":
-                return np.ceil(source)
-        raise LayerError(f"nearest_mode is {self.nearest_mode!r}", "nearest_mode")
+        return NEAREST[self.nearest_mode](source)
 
     def _cubic(self, distance: Any) -> Any:
         a, d = self.cubic_coeff_a, distance
@@ -149,11 +169,39 @@ class _Resize(Operator):
             x = np.asarray(sum(taken[1:], taken[0]))
         return x.astype(kind)
 
+    def repeats(self, x: Shape) -> list[int] | None:
+        """How often each element is shown along each axis, where that is so for all sizes; only
+        powers of two have exact places.
+        """
+        sizes, scales = self.asked(x)
+        found = []
+        for n, out, scale in zip(x, sizes, scales, strict=True):
+            times = int(scale)
+            if times.bit_count() != 1 or out != n * times or scale != times:
+                return None
+            here = self._sampling(hint(n), hint(out), scale)
+            if not here.is_plain or (here.places[:, 0] != np.arange(hint(out)) // times).any():
+                return None
+            found.append(times)
+        return None if self.coordinate_transformation_mode == "align_corners" else found
+
     def lower(self, b: Builder, x: Tensor, *others: Tensor | None) -> Tensor:
+        if is_open(*x.shape, *self.asked(x.shape)[0]):
+            return self._repeated(b, x)
         for axis, one in enumerate(self.samplings(x.shape)):
             if not one.keeps(x.shape[axis]):
                 x = self._resampled(b, x, axis, one)
         return x
+
+    def _repeated(self, b: Builder, x: Tensor) -> Tensor:
+        times = self.repeats(x.shape)
+        if times is None:
+            raise NeedsNumbers(
+                f"{self.type_name} in the mode {self.mode} makes tables for one size"
+            )
+        shape = [n for pair in zip(x.shape, times, strict=True) for n in pair]
+        loops = b.loops_of(shape)
+        return b.reshape(b.map(loops, x[loops[::2]]), self.asked(x.shape)[0])
 
     def _resampled(self, b: Builder, x: Tensor, axis: int, one: Sampling) -> Tensor:
         shape = (*x.shape[:axis], len(one.places), *x.shape[axis + 1 :])
@@ -183,24 +231,24 @@ class ResizeOp(_Resize):
         axes = range(len(x)) if self.axes is None else axes_of(self.axes, len(x))
         sizes, scales = list(x), [1.0] * len(x)
         said = self.optional(2)
-        given = self.optional(3)
+        given = self.optional_numbers(3)
         for k, axis in enumerate(axes):
-            if given is not None and given.size:
-                sizes[axis] = int(self._of(given, k, len(axes)))
-                scales[axis] = sizes[axis] / x[axis]
+            if given:
+                sizes[axis] = self._of(given, k, len(axes))
+                scales[axis] = hint(sizes[axis]) / hint(x[axis])
             elif said is not None and said.size:
-                scales[axis] = float(self._of(said, k, len(axes)))
-                sizes[axis] = int(np.floor(x[axis] * scales[axis]))
+                scales[axis] = float(self._of(said.reshape(-1).tolist(), k, len(axes)))
+                sizes[axis] = scaled(x[axis], scales[axis])
             else:
                 raise LayerError("neither scales nor sizes are given")
         if min(scales) <= 0:
             raise LayerError(f"the scales {tuple(scales)}")
         return sizes, scales
 
-    def _of(self, values: Array, k: int, count: int) -> Any:
-        if values.size != count:
-            raise LayerError(f"{values.size} scales or sizes for {count} axes")
-        return values.reshape(-1)[k]
+    def _of(self, values: Sequence[Any], k: int, count: int) -> Any:
+        if len(values) != count:
+            raise LayerError(f"{len(values)} scales or sizes for {count} axes")
+        return values[k]
 
 
 class _Upsample(_Resize):
@@ -220,7 +268,7 @@ class _Upsample(_Resize):
         scales = [float(scale) for scale in self.scales_of()]
         if len(scales) != len(x) or min(scales) <= 0:
             raise LayerError(f"the scales {tuple(scales)} of {len(x)} axes")
-        return [int(np.floor(n * scale)) for n, scale in zip(x, scales, strict=True)], scales
+        return [scaled(n, scale) for n, scale in zip(x, scales, strict=True)], scales
 
 
 @operator("Resize", since=10, until=10, inputs=2)

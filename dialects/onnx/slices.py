@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -16,9 +17,14 @@ from ncc.dialects.onnx.operator import (
     Shape,
     axes_of,
     axis_of,
+    has_sizes,
     operator,
 )
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import NeedsNumbers, is_equal, is_open, smallest
+
+BEYOND = 10**9
+"""More elements than an axis has: where slices end that have no end."""
 
 
 class _Slice(Operator):
@@ -38,8 +44,7 @@ class _Slice(Operator):
         for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
             if step == 0:
                 raise LayerError("a step of 0")
-            taken = range(x[axis])[slice(start, end, step)]
-            found[axis] = (taken.start, len(taken), step)
+            found[axis] = _taken(x[axis], start, end, step)
         return found
 
     def infer(self, x: Shape, *others: Shape) -> Shape:
@@ -49,6 +54,10 @@ class _Slice(Operator):
         for axis, (start, count, step) in enumerate(self.slices(x.shape)):
             x = np.take(x, start + step * np.arange(count), axis)
         return x
+
+    def of_sizes(self, x: Array, *others: Array) -> Array | None:
+        decided = any(map(has_sizes, (other for other in others if other is not None)))
+        return None if decided else self.reference(x, *others)
 
     def lower(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
         slices = self.slices(x.shape)
@@ -66,6 +75,27 @@ class _Slice(Operator):
         return b.map(loops, box[at])
 
 
+def _taken(extent: int, start: int, end: int, step: int) -> tuple[int, int, int]:
+    """The first element, the number of elements and the step of a slice, as Python takes it."""
+    if not is_open(extent, start, end):
+        taken = range(extent)[slice(start, end, step)]
+        return taken.start, len(taken), step
+    if step < 0:
+        raise NeedsNumbers("a slice of an open axis from back to front")
+    first, last = (_inside(n, extent) for n in (start, end))
+    if last <= first:
+        return first, 0, step
+    return first, (last - first + step - 1) // step, step
+
+
+def _inside(place: int, extent: int) -> int:
+    """A place counted from the front, from 0 to the extent, which is below `BEYOND`."""
+    if place < 0:
+        place = 0 if place <= -BEYOND else place + extent
+        return place if place >= 0 else 0
+    return extent if place >= BEYOND or place >= extent else place
+
+
 @operator("Slice", since=10, inputs=(3, 5))
 class SliceOp(_Slice):
     """Starts, ends, axes and steps are operands."""
@@ -73,10 +103,7 @@ class SliceOp(_Slice):
     SETTLES = (1, 2, 3, 4)
 
     def bounds(self) -> tuple[Sequence[int], Sequence[int], Sequence[int] | None, Sequence[int]]:
-        starts, ends, axes, steps = (
-            None if array is None else [int(n) for n in array.reshape(-1)]
-            for array in map(self.optional, self.SETTLES)
-        )
+        starts, ends, axes, steps = (self.optional_numbers(place) for place in self.SETTLES)
         starts, ends = starts or [], ends or []
         return starts, ends, axes, [1] * len(starts) if steps is None else steps
 
@@ -107,8 +134,8 @@ class _Split(Operator):
         sizes = self.sizes()
         if sizes is None:
             each = -(-x[axis] // count)
-            sizes = [min(each, x[axis] - each * k) for k in range(count)]
-        if len(sizes) != count or sum(sizes) != x[axis] or min(sizes) < 0:
+            sizes = [smallest(each, x[axis] - each * k) for k in range(count)]
+        if len(sizes) != count or not is_equal(sum(sizes), x[axis]) or any(n < 0 for n in sizes):
             raise LayerError(f"parts {tuple(sizes)} of {x[axis]} elements, for {count} outputs")
         return axis, list(sizes)
 
@@ -118,14 +145,15 @@ class _Split(Operator):
 
     def reference(self, x: Array, *others: Array) -> list[Array]:
         axis, sizes = self.parts(x.shape)
-        return np.split(x, np.cumsum(sizes)[:-1], axis)
+        return np.split(x, list(accumulate(sizes))[:-1], axis)
+
+    def of_sizes(self, x: Array, *others: Array) -> list[Array] | None:
+        return None if any(map(has_sizes, others)) else self.reference(x, *others)
 
     def lower(self, b: Builder, x: Tensor, *others: Tensor) -> list[Tensor]:
         axis, sizes = self.parts(x.shape)
-        ends = np.cumsum(sizes)
-        return [
-            b.cut(x, axis, int(end) - size, int(end)) for size, end in zip(sizes, ends, strict=True)
-        ]
+        ends = accumulate(sizes)
+        return [b.cut(x, axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
 @operator("Split", since=18, inputs=(1, 2), outputs=(1, None))
@@ -141,8 +169,7 @@ class SplitOp(_Split):
             raise LayerError(f"num_outputs is {self.num_outputs}", "num_outputs")
 
     def sizes(self) -> Sequence[int] | None:
-        array = self.optional(1)
-        return None if array is None else [int(size) for size in array]
+        return self.optional_numbers(1)
 
 
 @operator("Split", since=13, until=17, inputs=(1, 2), outputs=(1, None))
@@ -167,10 +194,13 @@ class ExpandOp(Operator):
     SETTLES = (1,)
 
     def infer(self, x: Shape, *others: Shape) -> Shape:
-        return broadcast(x, tuple(int(extent) for extent in self.constant(1)))
+        return broadcast(x, tuple(self.numbers(1)))
 
     def reference(self, x: Array, shape: Array) -> Array:
         return np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(map(int, shape))))
+
+    def of_sizes(self, x: Array, shape: Array) -> Array | None:
+        return None if has_sizes(shape) else self.reference(x, shape)
 
     def lower(self, b: Builder, x: Tensor, shape: Tensor) -> Tensor:
         result = self.infer(x.shape)
@@ -188,8 +218,8 @@ class TileOp(Operator):
 
     def repeats(self, x: Shape) -> list[int]:
         """How often along each axis."""
-        found = [int(count) for count in self.constant(1)]
-        if len(found) != len(x) or min(found, default=0) < 0:
+        found = self.numbers(1)
+        if len(found) != len(x) or any(count < 0 for count in found):
             raise LayerError(f"repeats {tuple(found)} of {shown(x)}")
         return found
 
@@ -198,6 +228,9 @@ class TileOp(Operator):
 
     def reference(self, x: Array, repeats: Array) -> Array:
         return np.tile(x, [int(count) for count in repeats])
+
+    def of_sizes(self, x: Array, repeats: Array) -> Array | None:
+        return None if has_sizes(repeats) else self.reference(x, repeats)
 
     def lower(self, b: Builder, x: Tensor, repeats: Tensor) -> Tensor:
         pairs = list(zip(self.repeats(x.shape), x.shape, strict=True))

@@ -22,6 +22,8 @@ def test_the_same_expression_has_one_form() -> None:
         (-(-H // 2), (H + 1) // 2),
         ((4 * H + W + 5) // 4, H + 1 + (W + 1) // 4),
         (64 * H * W // W, 64 * H),
+        ((2 * H + 6) // (H + 3), 2),
+        ((H * W + H + W + 1) // (W + 1), H + 1),
     ]
     for one, other in same:
         assert form_of(one) == form_of(other)

@@ -23,7 +23,7 @@ from ncc.compiler.linalg.analysis.softmax import Shares
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, move_after, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
-from ncc.dialects.size import by_hint
+from ncc.dialects.size import hint
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ class DeferDivision(LinalgPattern["_Dividing"]):
 
     name = "defer-division"
 
-    @by_hint()
     def match(self, op: GenericOp) -> _Dividing | str | None:
         return _Dividing.of(op)
 
@@ -66,7 +65,7 @@ class _Dividing:
         pair = linalg_op.product
         if pair is None or not linalg_op.reduced or filled_with(outs_of(user)) != 0.0:
             return "the reader of its quotients does not sum products of them from zero"
-        if prod(shape_of(user.results[0])) > prod(shape_of(shares)):
+        if hint(prod(shape_of(user.results[0]))) > hint(prod(shape_of(shares))):
             return "the sums are more than the quotients"
         position = next((p for p in pair if linalg_op.reads[p].value is shares), None)
         if position is None:

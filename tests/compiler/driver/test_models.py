@@ -18,6 +18,7 @@ from ncc.compiler.driver.compile import compile_file
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.stopwatch import Stopwatch
+from tests.onnx.models import model
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
@@ -185,3 +186,24 @@ def test_the_environment_may_want_kernels_only(
     monkeypatch.setenv("NCC_CACHE", "on")
     compiled(network)
     assert os.stat(model).st_mtime_ns > used
+
+
+def test_weights_in_a_file_beside_the_model_are_packed_anew(
+    tmp_path: Path, own_cache: Path, made: list[Compilation]
+) -> None:
+    """The key does not know the file: other values need no compilation, another size does."""
+    onnx = pytest.importorskip("onnx")
+    weights = np.arange(48, dtype=np.float32).reshape(4, 12)
+    node = onnx.helper.make_node("Gemm", ["x", "w"], ["y"], "gemm", transB=1)
+    network = model([node], {"x": (1, 12)}, ["y"], {"w": weights})
+    path = tmp_path / "net.onnx"
+    onnx.save(network, path, save_as_external_data=True, location="w.data", size_threshold=0)
+    x = np.ones((1, 12), np.float32)
+    np.testing.assert_allclose(ncc.compile(path)(x), x @ weights.T)
+    np.testing.assert_allclose(ncc.compile(path)(x), x @ weights.T)
+    assert len(made) == 1
+    (tmp_path / "w.data").write_bytes((weights * 2).tobytes())
+    np.testing.assert_allclose(ncc.compile(path)(x), x @ weights.T * 2)
+    (tmp_path / "w.data").write_bytes(weights.tobytes()[:-4])
+    with pytest.raises(ncc.ModelError, match="w.data"):
+        ncc.compile(path)

@@ -34,3 +34,10 @@ def test_open_shapes_are_asked_for_by_name() -> None:
         require_shapes(bindings)
     assert "'x' (3x?x?): for example by --shape x=3x224x224" in str(caught.value)
     require_shapes(bindings[:1])
+
+
+def test_the_example_of_a_shape_has_a_batch_of_one() -> None:
+    """Where the first extent counts samples."""
+    images = OpenBinding.of("x", (None, 3, None, None), has_batch=True)
+    with pytest.raises(InputError, match="--shape x=1x3x224x224"):
+        require_shapes([images])

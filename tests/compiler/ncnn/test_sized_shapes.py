@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onnx import helper
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.ncnn.sized_shapes import (
@@ -15,9 +16,11 @@ from ncc.compiler.ncnn.sized_shapes import (
 )
 from ncc.compiler.options import Options
 from ncc.compiler.read.read_network import read
+from ncc.compiler.read_onnx.read_model import read_model
 from ncc.dialects.size import Assumption, Size, form_of, hint
 from ncc.dialects.size_form import Symbol
 from ncc.runtime.extents import ANY
+from tests.onnx.models import model, written
 
 TWO = """7767517
 3 3
@@ -101,3 +104,12 @@ def test_a_hint_nobody_gives_is_that_of_an_image(
 ) -> None:
     """Inside of the ranges."""
     assert default_hint(shape, ranges) == wanted
+
+
+def test_an_input_of_many_axes_has_numbers_for_names(tmp_path: Path) -> None:
+    """ncnn has names for four axes."""
+    extents = ("a", 2, "b", 2, 2, "c")
+    network = model([helper.make_node("Relu", ["x"], ["y"])], {"x": extents}, ["y"])
+    module = read_model(written(tmp_path, network))
+    shape = sized_shapes(module, Options.of())["x"]
+    assert [str(n) for n in shape or ()] == ["[x_0]", "2", "[x_2]", "2", "2", "[x_5]"]

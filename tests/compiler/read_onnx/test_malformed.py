@@ -1,0 +1,107 @@
+"""Files that are wrong: an error names the file and the node, and nothing large is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from ncc.compiler.diagnostics import ModelError
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.read_onnx.read_model import read_model
+from ncc.dialects.ncnn.layer import Array
+from tests.onnx.models import model, written
+
+HUGE = 1 << 50
+
+
+def node(kind: str, inputs: str, **attributes: Any) -> Any:
+    """A node `bad` that makes y."""
+    return helper.make_node(kind, inputs.split(), ["y"], "bad", **attributes)
+
+
+IMAGE = np.zeros((1, 3, 8, 8), np.float32)
+ROW = np.zeros(4, np.float32)
+FILTERS = np.zeros((4, 3, 3, 3), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("bad", "inputs", "held", "reason"),
+    [
+        (node("Add", "x y"), {"x": ROW}, {}, "a cycle"),
+        (node("Add", "x z"), {"x": ROW}, {}, "'z', which nothing makes"),
+        (node("Conv", "x w"), {"x": IMAGE.astype(np.int64)}, {"w": FILTERS}, "one element type"),
+        (node("Concat", "x w", axis=0), {"x": ROW}, {"w": np.arange(4)}, "one element type"),
+        (node("Clip", "x w"), {"x": ROW}, {"w": np.array(1)}, "one element type"),
+        (node("Expand", "x n"), {"x": ROW[:1]}, {"n": np.array([HUGE])}, "no memory"),
+        (node("Tile", "x n"), {"x": ROW}, {"n": np.array([HUGE])}, "no memory"),
+        (node("ConstantOfShape", "n"), {}, {"n": np.array([HUGE])}, "no memory"),
+        (
+            node("Range", "a n b"),
+            {},
+            {"a": np.array(0), "n": np.array(HUGE), "b": np.array(1)},
+            "no memory",
+        ),
+        (
+            node("Range", "a n b"),
+            {},
+            {"a": np.array(0.0), "n": np.array(np.inf), "b": np.array(1.0)},
+            "numbers from",
+        ),
+        (
+            node("Pad", "x n", mode="reflect"),
+            {"x": ROW},
+            {"n": np.array([1 << 40, 0])},
+            "no memory holds its tables",
+        ),
+        (
+            node("OneHot", "x n v"),
+            {"x": np.arange(2)},
+            {"n": np.array(1 << 42), "v": ROW[:2]},
+            "no memory holds its tables",
+        ),
+        (node("Resize", "x x s", nearest_mode="up"), {"x": IMAGE}, {"s": ROW}, "nearest_mode"),
+        (node("MaxPool", "x", kernel_shape=[9, 9]), {"x": IMAGE}, {}, "larger than the image"),
+        (node("Reshape", "x n"), {"x": ROW}, {"n": np.array([-2])}, "no shape"),
+        (node("Transpose", "x", perm=[0, 0]), {"x": ROW[None]}, {}, "no order"),
+    ],
+)
+def test_an_error_names_the_node(
+    tmp_path: Path, bad: Any, inputs: Mapping[str, Array], held: Mapping[str, Array], reason: str
+) -> None:
+    """Whatever is wrong with it."""
+    path = written(tmp_path, model([bad], inputs, ["y"], held))
+    compilation = Compilation(path, None, Options.of())
+    with pytest.raises(ModelError, match=r"net\.onnx: error: .*'bad'") as raised:
+        compilation.structured(compilation.network())
+    assert reason in str(raised.value)
+
+
+@pytest.mark.parametrize("extents", [(-4,), (HUGE,), (1 << 62, 0), (1 << 31, 1 << 31)])
+def test_extents_that_no_values_have(tmp_path: Path, extents: Sequence[int]) -> None:
+    """Of an initializer: it is named."""
+    made = model([node("Add", "x w")], {"x": ROW}, ["y"], {"w": ROW})
+    tensor = made.graph.initializer[0]
+    del tensor.dims[:]
+    tensor.dims.extend(extents)
+    tensor.raw_data = b""
+    with pytest.raises(ModelError, match=r"net\.onnx: error: the initializer 'w' has"):
+        read_model(written(tmp_path, made))
+
+
+def test_a_function_that_calls_itself(tmp_path: Path) -> None:
+    """It has no end."""
+    call = helper.make_node("F", ["x"], ["y"], "call", domain="own")
+    sets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    function = helper.make_function(
+        "own", "F", ["x"], ["y"], [helper.make_node("F", ["x"], ["y"], domain="own")], sets
+    )
+    made = model([call], {"x": ROW}, ["y"], functions=[function])
+    made.opset_import.append(sets[1])
+    with pytest.raises(ModelError, match=r"net\.onnx: error: .*Cycle"):
+        read_model(written(tmp_path, made))

@@ -1,0 +1,80 @@
+"""Networks of ONNX with open shapes: one compilation is right for all sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+import ncc
+from ncc.compiler.driver.specialise import LateModel
+from tests.onnx.models import model, written
+
+RANDOM = np.random.default_rng(5)
+NUMBERS: dict[str, Any] = {
+    "w": RANDOM.standard_normal((8, 3, 3, 3)).astype(np.float32) / 5,
+    "scales": np.array([1, 1, 2, 2], np.float32),
+    "none": np.array([], np.float32),
+    "zero": np.array(0, np.int64),
+    "one": np.array(1, np.int64),
+    "two": np.array([2], np.int64),
+    "three": np.array([3], np.int64),
+    "four": np.array([4], np.int64),
+    "rows": np.array([1, 8, -1], np.int64),
+    "around": np.array([0, 0, 1, 2, 0, 0, 2, 1], np.int64),
+    "last": np.array(-1, np.int64),
+}
+
+
+def node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
+    """A node that reads values by their names."""
+    return helper.make_node(kind, inputs.split(), output.split(), output, **attributes)
+
+
+IMAGE = [
+    node("Conv", "x w", "c", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+    node("Pad", "c around", "p", mode="reflect"),
+    node("Resize", "p none scales", "r", coordinate_transformation_mode="asymmetric"),
+    node("Reshape", "r rows", "flat"),
+    node("Shape", "r", "shape"),
+    node("Gather", "shape last", "width"),
+    node("Range", "zero width one", "places"),
+    node("Cast", "places", "numbers", to=1),
+    node("Add", "r numbers", "moved"),
+    node("Slice", "shape three four", "sizes"),
+    node("Slice", "moved two sizes three", "cut"),
+    node("GlobalAveragePool", "cut", "mean"),
+]
+OUTPUTS = ["flat", "moved", "mean", "sizes"]
+
+
+def compared(compiled: ncc.Model, made: Any, feeds: dict[str, Any]) -> None:
+    """Whether a model makes what the reference of the onnx package makes."""
+    found = compiled.run(feeds)
+    expected = ReferenceEvaluator(made).run(None, feeds)
+    names = [info.name for info in made.graph.output]
+    for name, array in zip(names, expected, strict=True):
+        np.testing.assert_allclose(found[name], array, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_one_compilation_is_right_for_all_sizes(tmp_path: Path) -> None:
+    """Shapes that nodes compute, places that they count, borders that mirror an image."""
+    made = model(IMAGE, {"x": (1, 3, "h", "w")}, OUTPUTS, NUMBERS)
+    compiled = ncc.compile(written(tmp_path, made))
+    assert isinstance(compiled, LateModel)
+    for h, w in ((8, 9), (20, 7), (5, 33)):
+        compared(compiled, made, {"x": RANDOM.standard_normal((1, 3, h, w)).astype(np.float32)})
+    assert compiled.reason is None and "1 versions" in repr(compiled)
+
+
+@pytest.mark.slow
+def test_every_operator_alone_is_right_at_level_0(tmp_path: Path) -> None:
+    """Operators of ONNX are lowered at their own rank there."""
+    made = model(IMAGE[:3] + IMAGE[4:], {"x": ("n", 3, "h", "w")}, OUTPUTS[1:], NUMBERS)
+    compiled = ncc.compile(written(tmp_path, made), opt_level=0)
+    for n, h, w in ((1, 8, 9), (2, 20, 7), (3, 5, 33)):
+        compared(compiled, made, {"x": RANDOM.standard_normal((n, 3, h, w)).astype(np.float32)})

@@ -304,6 +304,11 @@ def files(param: str, bin: str | None) -> tuple[str, str]:
     return param, bin or default_bin_path(param)
 
 
+def stem(param: str) -> str:
+    """The name of a network: `net` for net.param, net.param.bin and net.ncc."""
+    return Path(param).name.removesuffix(".ncc").removesuffix(".bin").removesuffix(".param")
+
+
 def chosen(names: Iterable[str]) -> list[str]:
     """The options among some that the command line has, by the names of their parameters."""
     context, default = click.get_current_context(), click.core.ParameterSource.DEFAULT

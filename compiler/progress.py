@@ -9,6 +9,7 @@ the compiler prints nothing by itself.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,6 +21,9 @@ Listener: TypeAlias = Callable[[str, int, int | None], None]
 """Called with what is being done, how many parts of it are done, and how many there are."""
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+# A fork has no thread that shows anything, and locks that such a thread held stay locked there.
+os.register_at_fork(after_in_child=lambda: _LISTENER.set(None))
 
 
 @contextmanager

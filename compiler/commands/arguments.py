@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -287,13 +287,13 @@ COMPILING = all_of(
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Show progress on a terminal; elsewhere, show nothing."""
+    """Show progress on a terminal, if work takes longer than a second; elsewhere, show nothing."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
+    from ncc.compiler.commands.progress_line import is_wanted, progress_line  # import rich
 
-    with Console(stderr=True).status(what):
+    with progress_line(what) if is_wanted(os.environ) else nullcontext():
         yield
 
 

@@ -38,6 +38,29 @@ def of_text(folder: Path, text: str, **options: Any) -> Facts:
     )
 
 
+class Page:
+    """A page that is open in the browser, and what its console shows."""
+
+    def __init__(self, context: Any, path: Path) -> None:
+        self.page = context.new_page()
+        self.console: list[str] = []
+        self.page.on("console", lambda said: self.console.append(said.text))
+        self.page.on("pageerror", lambda error: self.console.append(str(error)))
+        self.page.on("request", lambda request: self._note(request.url))
+        self.page.goto(path.as_uri())
+
+    def _note(self, url: str) -> None:
+        if not url.startswith(("file:", "data:")):
+            self.console.append(f"it loads {url}")
+
+    def details(self) -> str:
+        text: str = self.page.inner_text("#details")
+        return text
+
+    def run(self, script: str) -> Any:
+        return self.page.evaluate(script)
+
+
 @pytest.fixture(scope="session")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
     """Those of the network above."""

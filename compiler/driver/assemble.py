@@ -10,7 +10,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.artifact.from_plan import TIMESTAMPS, bindings, constants, shapes
+from ncc.compiler.artifact.from_plan import TIMESTAMPS, TRACE, bindings, constants, shapes
 from ncc.compiler.artifact.size_program import sizes_of
 from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.manifest import Made, Manifest
@@ -29,6 +29,7 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.rt import TRACE_WORDS
 from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, assuming, is_open
 from ncc.dialects.weights.stored import Piece, noting
@@ -199,6 +200,8 @@ def _described(
     if options.timestamps:
         outputs += (Binding(TIMESTAMPS, (len(loops.steps) + 1,), "int64"),)
         info["work"] = [vars(work_of(step)) for step in loops.steps]
+    if options.trace:
+        outputs += (Binding(TRACE, (loops.chunks, TRACE_WORDS), "int64"),)
     weights = constants(planned)
     model = Artifact(
         objects=(),

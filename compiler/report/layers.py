@@ -41,7 +41,7 @@ def layers_of(module: ModuleOp, lines: Sequence[str] = ()) -> Layers:
 
 def before_and_after(done: Optimized, param: str | os.PathLike[str]) -> tuple[Layers, Layers]:
     """The layers of the file, and those of the optimized network."""
-    file = layers_of(done.original, _lines(param))
+    file = layers_of(done.original, _lines(param, done.original))
     now = layers_of(done.module)
     place = {layer.name: number for number, layer in enumerate(now)}
     file = tuple(_with_fate(*pair, place) for pair in zip(file, fates(done), strict=True))
@@ -109,8 +109,10 @@ def _maker(value: SSAValue) -> LayerOp | None:
     return owner if isinstance(owner, LayerOp) else None
 
 
-def _lines(param: str | os.PathLike[str]) -> list[str]:
-    """The lines of a file; only layers that were read from text have lines."""
+def _lines(param: str | os.PathLike[str], module: ModuleOp) -> list[str]:
+    """The lines of the file; none if its layers were not read from text."""
+    if not any(op.line for op in _ops(module)):
+        return []
     return Path(param).read_text(errors="replace").splitlines()
 
 

@@ -7,7 +7,13 @@ import pytest
 pytest.importorskip("pygraphviz", reason="pygraphviz is not installed")
 
 from ncc.compiler.report.facts import Layer  # noqa: E402
-from ncc.compiler.report.layout import MOST_CHARACTERS, chains, one_by_one, placed  # noqa: E402
+from ncc.compiler.report.layout import (  # noqa: E402
+    FARTHEST,
+    MOST_CHARACTERS,
+    chains,
+    one_by_one,
+    placed,
+)
 
 
 def layers(*reads: tuple[int, ...], name: str = "layer") -> list[Layer]:
@@ -73,3 +79,21 @@ def test_any_name_is_a_label(name: str) -> None:
 def test_a_network_of_one_layer_has_no_edges() -> None:
     """Graphviz places one box, too."""
     assert placed(layers(()), [(0,)]).edges == ()
+
+
+def test_far_layers_are_named_and_not_joined() -> None:
+    """As a mask that all blocks read: lines across the picture would hide the others."""
+    mask = layers((), (), *[(number + 1, 0) for number in range(12)])
+    picture = placed(mask, one_by_one(mask))
+    assert len(picture.edges) == 12, "the chain"
+    told = [node.lines for node in picture.nodes if len(node.lines) > 2]
+    assert told == [("ReLU", f"layer{number}", "reads layer0") for number in range(2, 14)]
+
+
+def test_a_reader_far_behind_is_not_joined() -> None:
+    """Though it is the only other one."""
+    count = FARTHEST + 3
+    far = layers((), *[(number,) for number in range(count - 2)], (count - 2, 0))
+    picture = placed(far, one_by_one(far))
+    assert len(picture.edges) == count - 1
+    assert picture.nodes[-1].lines[-1] == "reads layer0"

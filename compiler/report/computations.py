@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import ShapedType
+from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import SSAValue
 
 from ncc.compiler.barriers import in_phases
@@ -18,7 +18,7 @@ from ncc.compiler.measure.bench import StepCost
 from ncc.compiler.plan import Buffer as PlannedBuffer
 from ncc.compiler.plan import Halo, Kind, Plan, touched
 from ncc.compiler.report.facts import Buffer, Kernel, Memory, Step
-from ncc.dialects.element import element_of, name_of
+from ncc.dialects.element import name_of
 from ncc.dialects.shapes import shown
 from ncc.dialects.size import hint
 
@@ -63,8 +63,7 @@ def memory_of(planned: Plan) -> Memory:
     found = [
         Buffer(
             written.get(buffer, ()),
-            _shape(buffer.value),
-            name_of(element_of(buffer.value)),
+            *_shape_and_type(buffer.value),
             hint(buffer.bytes),
             hint(buffer.byte_offset),
             first[buffer],
@@ -99,6 +98,8 @@ def _kernel(kernels: KernelsText, unit: Unit) -> Kernel:
     )
 
 
-def _shape(value: SSAValue) -> str:
-    assert isinstance(value.type, ShapedType)
-    return shown(tuple(map(hint, value.type.get_shape())))
+def _shape_and_type(value: SSAValue) -> tuple[str, str]:
+    """Of a tensor, or of scratch memory."""
+    kind = value.type
+    assert isinstance(kind, TensorType | MemRefType)
+    return shown(tuple(map(hint, kind.get_shape()))), name_of(kind.element_type)

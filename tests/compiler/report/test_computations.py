@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, i64
+from xdsl.ir import Block
+
 from ncc.compiler.measure.bench import StepCost
-from ncc.compiler.report.computations import with_times
+from ncc.compiler.plan import Buffer, Call, Kind, Plan, Subview
+from ncc.compiler.report.computations import memory_of, with_times
 from ncc.compiler.report.facts import Facts, Step
 
 
@@ -47,3 +52,13 @@ def test_times_go_to_their_steps() -> None:
     cost = StepCost(("a",), ("k",), 2.0, 8, 0, 0, 16, 32, 0.5, 1.5)
     (timed,) = with_times(steps, [cost])
     assert (timed.ms, timed.bound, timed.bound_ms, timed.chunks) == (2.0, "memory", 1.5, 4)
+
+
+def test_scratch_memory_of_code_is_a_buffer() -> None:
+    """It holds no tensor, and no layer's result: it is one step's own."""
+    block = Block(arg_types=[MemRefType(i64, [8])])
+    scratch = Buffer(Kind.ARENA, 8, 8, 0, block.args[0], byte_offset=64)
+    call = Call(func.FuncOp("k", ([], [])), (), (), ("nms",), (Subview(scratch, 0, (1,)),))
+    (found,) = memory_of(Plan((call,), {}, (), 128, 0, ())).buffers
+    assert (found.type, found.shape, found.bytes, found.offset) == ("int64", "8", 64, 64)
+    assert (found.first, found.last, found.layers) == (0, 0, ("nms",))

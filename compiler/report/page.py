@@ -87,7 +87,7 @@ def html(facts: Facts) -> str:
 def graphs_of(facts: Facts) -> list[Graph]:
     """The network of the file, and the optimized one."""
     found = []
-    both = (("file", "as the file has it", facts.file), ("now", "as it is compiled", facts.now))
+    both = (("file", "in the file", facts.file), ("now", "as compiled", facts.now))
     for key, title, layers in both:
         if layers:
             unfolded = placed(layers, one_by_one(layers)) if len(layers) <= MOST_PLACED else None

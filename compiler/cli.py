@@ -20,6 +20,7 @@ from ncc.compiler.commands.compile import compile_command
 from ncc.compiler.commands.exit_codes import BUG, INTERRUPTED, OK, UNSUPPORTED, WRONG
 from ncc.compiler.commands.explain import explain_command
 from ncc.compiler.commands.optimize import optimize_command
+from ncc.compiler.commands.report import report_command
 from ncc.compiler.commands.run import run_command
 from ncc.compiler.commands.show import show_command
 from ncc.compiler.commands.tune import tune_command
@@ -73,6 +74,7 @@ for _command in (
     verify_command,
     bench_command,
     tune_command,
+    report_command,
     optimize_command,
     explain_command,
 ):

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import ModuleOp
+
 from ncc.compiler.diagnostics import ModelWarning
 from ncc.compiler.linalg.rewrite.decisions import Decision, ExplainedPass
 from ncc.compiler.options import OPT_LEVELS, Options
@@ -88,6 +90,12 @@ def decided(param: AnyPath, bin: AnyPath | None, options: Options) -> Decided:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         module = compilation.network()
+    return decided_on(compilation, module)
+
+
+def decided_on(compilation: Compilation, module: ModuleOp) -> Decided:
+    """The same for a module at the ncnn level, which is at the linalg level afterwards."""
+    options = compilation.options
     names: list[str] = []
     decisions: list[Decision] = []
     for one in linalg_passes(options):

@@ -26,6 +26,7 @@ from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.compiler.network_files import read_blobs
 from ncc.compiler.options import flag_of, names_of, shapes_by_name
+from ncc.compiler.progress import tell
 from ncc.compiler.read.layer_classes import unknown_types, warning_of
 from ncc.compiler.read.read_network import read
 from ncc.compiler.read.records import Graph
@@ -176,6 +177,7 @@ def optimize(
         network_text(done.module)  # for its errors
         written = None
     else:
+        tell("writing")
         # Where shapes contradict each other, those that seem known may be wrong.
         written = write(done.module, out_param, out_bin, fp16=fp16, hints=done.has_shapes)
         warnings += tuple(map(str, written.kept_wide))
@@ -198,6 +200,7 @@ def optimize_network(
     off, keep = names_of("passes", off), names_of("blobs", keep)
     asked = shapes_by_name(input_shapes)
     verify_rewrites = flag_of("verify_rewrites", verify_rewrites)
+    tell("reading")
     in_param = path_of(in_param, "the .param")
     warnings: tuple[str, ...]
     unknown: tuple[str, ...]
@@ -213,6 +216,7 @@ def optimize_network(
     original = module.clone()
     _return_collected(module)
     check = _Check() if verify_rewrites else None
+    tell("rewriting")
     rewrites = optimize_module(module, off=off, keep=keep, check=check)
     if rewrites:
         _infer(module, asked)

@@ -40,8 +40,9 @@ class Options:
     others than the layers want that read it.
     outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
     make weights up from, instead of a .bin file. timestamps: one more output tells when each step
-    was done. tuned: use the schedules that `ncc tune` has kept for this machine. by_sample: whether
-    a batch may be run sample by sample.
+    was done. trace: one more output tells which thread did what, and when. tuned: use the schedules
+    that `ncc tune` has kept for this machine. by_sample: whether a batch may be run sample by
+    sample.
     """
 
     opt_level: int = 2
@@ -56,6 +57,7 @@ class Options:
     outputs: tuple[str, ...] | None = None
     random_weights: int | None = None
     timestamps: bool = False
+    trace: bool = False
     tuned: bool = True
     by_sample: bool = True
 
@@ -86,6 +88,7 @@ class Options:
         if self.random_weights is not None:
             seed_of("random_weights", self.random_weights)
         flag_of("timestamps", self.timestamps)
+        flag_of("trace", self.trace)
         flag_of("tuned", self.tuned)
         flag_of("ahead", self.ahead)
         flag_of("by_sample", self.by_sample)
@@ -102,6 +105,7 @@ class Options:
         outputs: Iterable[str] | None = None,
         random_weights: int | None = None,
         timestamps: bool = False,
+        trace: bool = False,
         tuned: bool = True,
         ahead: bool = False,
         by_sample: bool = True,
@@ -124,6 +128,7 @@ class Options:
             outputs=None if outputs is None else names_of("outputs", outputs),
             random_weights=seed,
             timestamps=timestamps,
+            trace=trace,
             tuned=tuned,
             by_sample=by_sample,
         )

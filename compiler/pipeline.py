@@ -269,7 +269,15 @@ class Compilation:
         options = self.options
         with self.timing("schedule kernels"):
             threads, timestamps = options.num_threads, options.timestamps
-            loops = build(planned, options.target, inputs, timestamps, self.schedules, threads)
+            loops = build(
+                planned,
+                options.target,
+                inputs,
+                timestamps,
+                self.schedules,
+                threads,
+                options.trace,
+            )
             return statically_scheduled(loops, threads)
 
     def levels(self) -> Iterator[tuple[str, Stage]]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
+from ncc.compiler.progress import tell
+
 
 class Stopwatch:
     """Measured times by name, in the order of first use.
@@ -18,7 +20,8 @@ class Stopwatch:
 
     @contextmanager
     def timing(self, what: str) -> Iterator[None]:
-        """Add the time of this block."""
+        """Add the time of this block, and tell that it begins."""
+        tell(what)
         start = perf_counter()
         self.seconds.setdefault(what, 0.0)
         try:

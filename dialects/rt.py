@@ -66,6 +66,9 @@ I64Attr = IntegerAttr.constr(type=i64)
 MOST_CHUNKS = 1 << 31
 """The most chunks of a run, so that two of their indices fit a word of 64 bits."""
 
+TRACE_WORDS = 5
+"""The words of a record of a trace: step, thread, the place of the next record, begin, end."""
+
 
 @irdl_op_definition
 class BufferOp(IRDLOperation):
@@ -141,7 +144,8 @@ class LaunchOp(IRDLOperation):
 
     `done` counts the chunks that the thread has done: those before this launch, `did`, and its own
     here. `timestamp` is a buffer of i64, and the index in it that gets the time after every call; a
-    launch without a kernel does only that.
+    launch without a kernel does only that. `trace` is a buffer of records (`TRACE_WORDS`), and the
+    number of the step: for every call there is a record, at the place of its first chunk in a run.
     """
 
     name = "rt.launch"
@@ -151,6 +155,7 @@ class LaunchOp(IRDLOperation):
     at_once = opt_prop_def(I64Attr)
     after = prop_def(I64Attr)
     timestamp = opt_prop_def(DenseArrayBase.constr(i64))
+    trace = opt_prop_def(DenseArrayBase.constr(i64))
     told = var_operand_def(IndexType())
     arguments = var_operand_def(base(MemRefType) | base(LLVMPointerType) | base(IndexType))
     did = operand_def(IndexType())
@@ -164,7 +169,7 @@ class LaunchOp(IRDLOperation):
     assembly_format = (
         "$chunks (`told` `(` $told^ `)`)? (`by` $at_once^)? (`of` $callee^ `(` $arguments `)`)? "
         "`after` $after `,` $did `,` $buffers `,` $thread `,` $threads `,` $before "
-        "(`timestamp` $timestamp^)? attr-dict `:` `(` type($arguments) `)`"
+        "(`timestamp` $timestamp^)? (`trace` $trace^)? attr-dict `:` `(` type($arguments) `)`"
     )
 
     def __init__(
@@ -178,6 +183,7 @@ class LaunchOp(IRDLOperation):
         timestamp: tuple[int, int] | None = None,
         at_once: int = 1,
         told: Sequence[SSAValue] = (),
+        trace: tuple[int, int] | None = None,
     ) -> None:
         """thread: the arguments of the entry point: buffers, thread, threads, before."""
         properties: dict[str, Attribute] = {"chunks": integer(chunks), "after": integer(after)}
@@ -188,6 +194,8 @@ class LaunchOp(IRDLOperation):
             properties["at_once"] = integer(at_once)
         if timestamp is not None:
             properties["timestamp"] = integers(timestamp)
+        if trace is not None:
+            properties["trace"] = integers(trace)
         operands = [*told, *arguments, did, *thread]
         Operation.__init__(
             self, operands=operands, properties=properties, result_types=[IndexType()]

@@ -18,6 +18,7 @@ INSTALL = {
     "compiler": "pip install 'ncnn-compiler[compiler]' (in Python, ncc.load needs numpy alone)",
     "dask": "pip install 'ncnn-compiler[dask]'",
     "image": "pip install 'ncnn-compiler[image]'",
+    "report": "pip install 'ncnn-compiler[report]'",
 }
 """How to have the packages of an extra of our distribution."""
 

@@ -37,6 +37,9 @@ from ncc.runtime.extents import ANY, OPEN, Range
 TIMESTAMPS = "time stamps"
 """The output that tells when each thread was done with each step: no blob can have such a name."""
 
+TRACE = "a trace"
+"""The output that tells which thread did what, and when."""
+
 
 def bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tuple[Binding, ...]]:
     """The inputs and the outputs of a planned network."""

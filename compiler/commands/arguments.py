@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -287,13 +287,13 @@ COMPILING = all_of(
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Show progress on a terminal; elsewhere, show nothing."""
+    """Show progress on a terminal, if work takes longer than a second; elsewhere, show nothing."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
+    from ncc.compiler.commands.progress_line import is_wanted, progress_line  # import rich
 
-    with Console(stderr=True).status(what):
+    with progress_line(what) if is_wanted(os.environ) else nullcontext():
         yield
 
 
@@ -302,6 +302,14 @@ def files(param: str, bin: str | None) -> tuple[str, str]:
     from ncc.compiler.read.default_path import default_bin_path
 
     return param, bin or default_bin_path(param)
+
+
+def stem(param: str) -> str:
+    """The name of a network: `net` for net.param, net.param.bin, net.onnx and net.ncc."""
+    name = Path(param).name
+    for suffix in (".ncc", ".bin", ".param", ".onnx"):
+        name = name.removesuffix(suffix)
+    return name
 
 
 def chosen(names: Iterable[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,9 +18,13 @@ from ncc.compiler.commands.arguments import (
     Range,
     Shapes,
     echo_json,
+    files,
     progress,
+    refuse_to_replace,
+    write,
 )
 from ncc.compiler.commands.feeding import FEEDING, Given, fed, require_onnx
+from ncc.runtime.draft import place_of
 from ncc.runtime.errors import NccError
 from ncc.runtime.file_kinds import is_onnx
 
@@ -59,6 +64,13 @@ WIDTH = 110
     type=FilePath(),
     help="The same network for onnxruntime and OpenVINO; implies --peers. Results are compared.",
 )
+@click.option(
+    "--trace",
+    "trace_path",
+    type=FilePath(),
+    metavar="FILE",
+    help="Write what each thread does in a run, for Perfetto (ui.perfetto.dev) and Chrome.",
+)
 @JSON
 def bench_command(
     param: str,
@@ -70,6 +82,7 @@ def bench_command(
     every: bool,
     peers: bool,
     onnx: str | None,
+    trace_path: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -84,12 +97,18 @@ def bench_command(
 
     With --peers, each system runs in a process of its own, in turns with the others. With --onnx,
     results are compared with those of onnxruntime, and a line says the difference.
+
+    With --trace, the fastest of some more runs is written as JSON in Chrome's Trace Event Format: a
+    bar for the chunks that a thread does of a step. Gaps are barriers, and threads wait there.
     """
     from ncc.compiler.measure.bench import bench
     from ncc.compiler.measure.peers import compare_network
 
     if onnx is not None:
         require_onnx(onnx)
+    if trace_path is not None:
+        refuse_to_replace(files(param, bin), [trace_path])
+        place_of(trace_path)  # reports an error before the measurements
     feeds, known = fed(param, given, shapes, options["input_types"], value_range=value_range)
     with progress(f"measuring {param}"):
         result = bench(
@@ -110,6 +129,9 @@ def bench_command(
             beside = compare_network(
                 param, bin, result.feeds, result.outputs, onnx=theirs, rounds=rounds, **chosen
             )
+    if trace_path is not None:
+        with progress(f"tracing {param}"):
+            write_trace(param, bin, trace_path, result.feeds, chosen)
     rows, told = ((), None) if onnx is None else compared(param, bin, onnx, result.feeds, chosen)
     if as_json:
         echo_json(as_object(result, beside) | {"onnx": [row.as_object() for row in rows]})
@@ -117,6 +139,19 @@ def bench_command(
         show(result, beside, every)
     if told is not None:
         click.echo(told, err=as_json)
+
+
+def write_trace(
+    param: str, bin: str | None, path: str, feeds: Feeds, options: Mapping[str, Any]
+) -> None:
+    """Write a run as a trace."""
+    import json  # slow to import, and rarely needed
+
+    from ncc.compiler.measure.trace import trace
+    from ncc.compiler.options import Options
+
+    traced = trace(param, bin, Options.of(**options), feeds)
+    write(Path(path), json.dumps(traced.as_object()).encode())
 
 
 def compared(

@@ -21,6 +21,7 @@ from ncc.compiler.commands.arguments import (
     progress,
     refuse_to_replace,
     signature,
+    stem,
 )
 from ncc.compiler.commands.emit import (
     LIBRARY,
@@ -141,14 +142,6 @@ def compile_command(
         click.echo(f"  output  {signature(binding)}")
     if timing:
         click.echo("\n".join(timing_lines(stopwatch.seconds)))
-
-
-def stem(param: str) -> str:
-    """The name of a network: `net` for net.param, net.param.bin, net.onnx and net.ncc."""
-    name = Path(param).name
-    for suffix in (".ncc", ".bin", ".param", ".onnx"):
-        name = name.removesuffix(suffix)
-    return name
 
 
 def timing_lines(seconds: Mapping[str, float]) -> Iterable[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.artifact.from_plan import TIMESTAMPS, bindings, constants, shapes
+from ncc.compiler.artifact.from_plan import TIMESTAMPS, TRACE, bindings, constants, shapes
 from ncc.compiler.artifact.size_program import sizes_of
 from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.manifest import Made, Manifest
@@ -30,6 +30,7 @@ from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
 from ncc.dialects.onnx.plumbing import OnnxInputOp
+from ncc.dialects.rt import TRACE_WORDS
 from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, assuming, is_open
 from ncc.dialects.weights.stored import Piece, noting
@@ -186,12 +187,19 @@ def _sizes(
         return None
     if compilation.options.timestamps:
         outputs.append(_of_timestamps(loops))
+    if compilation.options.trace:
+        outputs.append(_of_trace(loops))
     return sizes_of(inputs, outputs, planned, loops, assumed)
 
 
 def _of_timestamps(loops: NetworkLoops) -> tuple[int, ...]:
     """The shape of the timestamps: one at the start, and one behind each step."""
     return (len(loops.steps) + 1,)
+
+
+def _of_trace(loops: NetworkLoops) -> tuple[int, ...]:
+    """The shape of a trace: a row for each time that a thread takes chunks."""
+    return (loops.chunks, TRACE_WORDS)
 
 
 def _described(
@@ -212,6 +220,8 @@ def _described(
     if options.timestamps:
         outputs += (Binding(TIMESTAMPS, _of_timestamps(loops), "int64"),)
         info["work"] = [vars(work_of(step)) for step in loops.steps]
+    if options.trace:
+        outputs += (Binding(TRACE, _of_trace(loops), "int64"),)
     weights = constants(planned)
     beside = tuple((path, size) for path, (_, size) in compilation.files_beside.items())
     model = Artifact(

@@ -19,6 +19,7 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object, unmap_code
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build_network import NetworkLoops
+from ncc.compiler.progress import counted
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.compiler.target import Target
 from ncc.dialects.size import assuming
@@ -89,7 +90,7 @@ class Objects:
     def _take_from(self, workers: Workers[tuple[bytes, Stopwatch]]) -> None:
         """All that workers can make, while they make the next."""
         try:
-            for n, (image, stopwatch) in workers.results():
+            for n, (image, stopwatch) in counted("machine code", workers.results(), workers.count):
                 self._take(self._parts[n].key, image)
                 self.stopwatch.add(stopwatch)
         except WorkerEnded as end:
@@ -112,7 +113,7 @@ class Objects:
         made: dict[int, Future[bytes]] = {}
         llvm = ThreadPoolExecutor(1)
         try:
-            for n in missing:
+            for n in counted("machine code", missing, len(missing)):
                 part = self._parts[n]
                 text = part.text(self.stopwatch)
                 made[n] = llvm.submit(self._emitted, text, part.effort, self.stopwatch)

@@ -45,6 +45,7 @@ class Workers(Generic[Result]):
 
     def __init__(self, work: Callable[[int], Result], pieces: Sequence[int]) -> None:
         self._work, self._pieces = work, pieces
+        self.count = len(pieces)
         self._pool: ProcessPoolExecutor | None = None
         self._futures: dict[Future[Result], int] = {}
         self._others = {child.pid for child in active_children()}

@@ -39,6 +39,7 @@ from ncc.compiler.loops.launch.script import (
     LoopLaunch,
     Script,
     Timestamps,
+    Trace,
     bytes_of,
     chunks_of,
     declarations,
@@ -131,6 +132,7 @@ class NetworkLoops:
     script: Script
     steps: tuple[Step, ...]
     timestamps: Timestamps | None = None
+    trace: Trace | None = None
 
     @property
     def numbers(self) -> tuple[Number, ...]:
@@ -154,16 +156,16 @@ class NetworkLoops:
 
     def entry_key(self) -> str:
         """Equal for networks whose entry points are equal."""
-        return stable_text(
-            self.script if self.timestamps is None else (self.script, self.timestamps)
-        )
+        noted = self.timestamps, self.trace
+        return stable_text(self.script if noted == (None, None) else (self.script, *noted))
 
     def entry_module(self) -> ModuleOp:
         """The entry point alone, its kernels declared."""
         return module_of([*declarations(self.script), *self._entry()])
 
     def _entry(self) -> list[func.FuncOp]:
-        return [*write_loops(self.script), write_run(self.script, self.timestamps)]
+        run = write_run(self.script, self.timestamps, self.trace)
+        return [*write_loops(self.script), run]
 
 
 def build(
@@ -173,18 +175,22 @@ def build(
     timestamps: bool = False,
     schedules: Mapping[str, str] = MappingProxyType({}),
     threads: int = 1,
+    trace: bool = False,
 ) -> NetworkLoops:
     """The kernels of a plan, each once, and the entry point that calls them.
 
     timestamps: whether the entry point notes when each step is done, in a buffer behind those of
-    the outputs. schedules: texts of schedules by the signatures of the kernels that shall have
-    them; one that a kernel cannot have counts for nothing. threads: how many will share the work.
+    the outputs. trace: whether it notes who does which chunks, in one more buffer. schedules: texts
+    of schedules by the signatures of the kernels that shall have them; one that a kernel cannot
+    have counts for nothing. threads: how many will share the work.
     """
     loops = _NetworkWriter(plan, target, inputs, schedules, threads).write()
-    if not timestamps:
-        return loops
     behind = FIRST_BUFFER + inputs + len(plan.outputs)
-    return replace(loops, timestamps=Timestamps(behind))
+    return replace(
+        loops,
+        timestamps=Timestamps(behind) if timestamps else None,
+        trace=Trace(behind + timestamps) if trace else None,
+    )
 
 
 @dataclass

@@ -33,6 +33,7 @@ from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import read_network
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 from ncc.compiler.options import Options
+from ncc.compiler.progress import counted
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -181,7 +182,7 @@ def bench(
 
     samples: list[float] = []
     steps = [TimestampedRun.of(timestamped, inputs)]
-    for _ in range(rounds):
+    for _ in counted("measuring", range(rounds), rounds):
         meter.sample()
         samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
         steps += [TimestampedRun.of(timestamped, inputs) for _ in range(2)]

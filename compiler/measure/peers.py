@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from ncc.compiler.diagnostics import NccError
 from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
+from ncc.compiler.progress import counted
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.read_network import read
 from ncc.compiler.write.weights import write_weights
@@ -277,7 +278,7 @@ def compare(task: Task, rounds: int, systems: Sequence[str] = tuple(SYSTEMS)) ->
             except _Lost as error:
                 peers[system] = Peer(system, None, str(error))
         samples: dict[str, list[float]] = {system: [] for system in workers}
-        for turn in range(rounds):
+        for turn in counted("measuring", range(rounds), rounds):
             order = deque(workers)
             order.rotate(-turn)  # no system always runs behind the same other one
             for system in order:

@@ -30,6 +30,7 @@ from ncc.compiler.measure.schedulings import Schedulings
 from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
 from ncc.compiler.measure.timing import rounds_of
 from ncc.compiler.options import Options
+from ncc.compiler.progress import counted
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -235,10 +236,11 @@ class _Variants:
 
     def times(self, variants: Sequence[Mapping[str, Schedule]], rounds: int) -> list[Times]:
         """Run all variants in turns; the milliseconds of every step of each."""
-        models = [self._model(schedules) for schedules in variants]
+        compiled = counted("compiling candidates", variants, len(variants))
+        models = [self._model(schedules) for schedules in compiled]
         inputs = all_feeds(models[0].inputs, self.feeds, self.seed, self.value_range)
         runs: list[list[TimestampedRun]] = [[] for _ in models]
-        for _ in range(rounds):
+        for _ in counted("timing candidates", range(rounds), rounds):
             for model, made in zip(models, runs, strict=True):
                 made += [TimestampedRun.of(model, inputs) for _ in range(RUNS)]
         per_ms = ticks_per_ms([runs[0][0], runs[-1][-1]])

@@ -112,7 +112,13 @@ def explain(module: ModuleOp, pattern: str) -> list[tuple[str, str]]:
     Raises `InputError` for a name that is no pattern.
     """
     require_pattern(pattern)
-    return reasons(Network.of(module), _patterns, _refuse, pattern)
+    found = explain_all(module)
+    return [(layer.layer_name, reason) for name, layer, reason in found if name == pattern]
+
+
+def explain_all(module: ModuleOp) -> Iterator[tuple[str, Layer, str]]:
+    """The same for all patterns: the name of the pattern, layer and reason."""
+    return reasons(Network.of(module), _patterns, _refuse)
 
 
 def _patterns(layer: Layer) -> list[LayerPattern]:

@@ -76,16 +76,15 @@ def _window_domain(network: Network, patterns: PatternsOf, refuse: Refuse) -> It
 
 
 def reasons(
-    network: Network, patterns: PatternsOf, refuse: Refuse, name: str
-) -> list[tuple[str, str]]:
-    """Where the left side of a pattern of this name is found and it must not apply: layer, why."""
+    network: Network, patterns: PatternsOf, refuse: Refuse
+) -> Iterator[tuple[str, Layer, str]]:
+    """Where the left side of a pattern is found and it must not apply: its name, layer, why."""
     twins = Twins()
-    return [
-        (layer.layer_name, reason)
-        for layer in network.layers
-        for pattern, layers in _candidates(layer, twins, patterns)
-        if pattern.name == name and (reason := refuse(pattern, layers)) is not None
-    ]
+    for layer in network.layers:
+        for pattern, layers in _candidates(layer, twins, patterns):
+            reason = refuse(pattern, layers)
+            if reason is not None:
+                yield pattern.name, layer, reason
 
 
 def _candidates(

@@ -33,6 +33,7 @@ from ncc.compiler.driver.specialise import callable_now
 from ncc.compiler.feeds import all_feeds, given_arrays
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.options import Options, flag_of
+from ncc.compiler.progress import tell
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.by_ncnn import ByNcnn, own_layout
 from ncc.compiler.verification.difference import Apart, difference, rows_apart
@@ -44,7 +45,14 @@ from ncc.compiler.verification.judge import (
     to_wheel,
 )
 from ncc.compiler.verification.noise import Noise, rounds
-from ncc.compiler.verification.pieces import ELEMENTS, Piece, name_of, origin, run_in_pieces
+from ncc.compiler.verification.pieces import (
+    ELEMENTS,
+    Piece,
+    layers_of,
+    name_of,
+    origin,
+    run_in_pieces,
+)
 from ncc.compiler.verification.report import TOLERANCE, Report, Row, report_lines
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.movement.reshape import ReshapeOp
@@ -168,8 +176,11 @@ class _Verification:
             wheel = self.ncnn.blobs(self.inputs, self._asked(self.blobs))
             inner = list(self._whole(self.blobs, every, wheel))
         elif layers or jumped:
+            done, total = 0, len(layers_of(self.network))
             for piece in self._pieces():
+                tell("comparing layers", done, total)
                 inner += self._one_by_one(piece) if layers else []
+                done += len(piece.layers)
         wheel = self.ncnn.blobs(self.inputs, self._asked(list(outputs)))
         as_used = self._whole(list(outputs), outputs, wheel)
         return (*inner, *(replace(row, fused=True) for row in as_used))

@@ -478,7 +478,7 @@ def test_help_begins_with_what_is_needed_first(ncc: Run) -> None:
     lines = ncc("--help").out.partition("Commands:")[2].splitlines()
     told = [line.split(maxsplit=1) for line in lines if line.strip()]
     assert [name for name, _ in told] == [
-        "compile", "run", "show", "verify", "bench", "tune", "optimize", "explain",
+        "compile", "run", "show", "verify", "bench", "tune", "report", "optimize", "explain",
     ]  # fmt: skip
     assert all(text.endswith(".") and not text.endswith("...") for _, text in told)
 

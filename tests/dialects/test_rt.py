@@ -31,6 +31,7 @@ builtin.module {
     %4 = arith.constant dense<1> : vector<4xi32>
     %5 = rt.gather %1[%3, %4] : memref<8xi8>, vector<4xi32> -> vector<4xi8>
     %6 = rt.buffer %buffers[1] offset 64 further %3 : memref<8xi8>
+    %7 = rt.launch 3 after 0, %tid, %buffers, %tid, %threads, %before trace [6, 2] : ()
     func.return
   }
 }"""
@@ -175,7 +176,7 @@ def test_constructors_make_verified_operations() -> None:
     memref = MemRefType(f32, [2, 3])
     buffer = BufferOp(buffers, 3, memref, offset=64)
     run = (buffers, thread, threads, before)
-    launch = LaunchOp("k", [buffer.memref], 56, 123, did, run, timestamp=(5, 7))
+    launch = LaunchOp("k", [buffer.memref], 56, 123, did, run, timestamp=(5, 7), trace=(6, 2))
     together = LaunchOp("k", [buffer.memref], 56, 123, did, run, at_once=20)
     assert (launch.counted, together.counted) == (56, 3)
     barrier = BarrierOp(did, 179, buffers, threads, before)

@@ -1,6 +1,7 @@
 """Imports go down only.
 
-    9  compiler/{cli.py,commands}, ncc/       the doors
+   10  compiler/{cli.py,commands}, ncc/       the doors
+    9  compiler/report                        what the others find, on one page
     8  compiler/{measure,verification}        they run what the driver compiles
     7  compiler/feeds.py                      arrays to run on
     6  compiler/driver                        compilations: cache, workers, models of open shapes
@@ -8,7 +9,7 @@
     5  compiler/{pipeline,optimizer,...}.py    all stages in order; commands without machine code
     4  compiler/{artifact,library}, {network_files,passes,..}.py  what some stages make together
     3  compiler/{read,read_onnx,onnx,ncnn,...}  the stages; they meet only in the IR
-    2  compiler/{cost_model,diagnostics,options,plan,stopwatch,target}.py  the notions they share
+    2  compiler/{cost_model,diagnostics,options,plan,progress,..}.py  the notions they share
     1  dialects/                              what is true
     0  runtime/                               what happens
 
@@ -25,9 +26,15 @@ from typing import Any
 
 import pytest
 
-NOTIONS = tuple(
-    f"ncc.compiler.{n}"
-    for n in ("barriers", "cost_model", "diagnostics", "options", "plan", "stopwatch", "target")
+NOTIONS = (
+    "ncc.compiler.barriers",
+    "ncc.compiler.cost_model",
+    "ncc.compiler.diagnostics",
+    "ncc.compiler.options",
+    "ncc.compiler.plan",
+    "ncc.compiler.progress",
+    "ncc.compiler.stopwatch",
+    "ncc.compiler.target",
 )
 DOORS = ("ncc", "ncc.__main__", "ncc.image", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"
@@ -52,6 +59,7 @@ ABOVE_STAGES = {
     "feeds": 7,
     "measure": 8,
     "verification": 8,
+    "report": 9,
 }
 """The floors of the compiler's other rooms."""
 
@@ -76,6 +84,9 @@ LIBRARIES = {
     "ncc.compiler.verification.onnx_nodes": {"numpy", "onnx", "onnxruntime"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
     "ncc.compiler.read_onnx": {"numpy", "xdsl", "onnx"},
+    "ncc.compiler.report.charts": {"vl_convert"},
+    "ncc.compiler.report.layout": {"pygraphviz"},
+    "ncc.compiler.report.page": {"jinja2"},
     "ncc.compiler.cli": {"click"},
     COMMANDS: {"numpy", "click", "rich"},
     "ncc.compiler": {"numpy", "xdsl", "platformdirs", "filelock"},
@@ -108,7 +119,7 @@ def room_of(module: str) -> tuple[int, str]:
         if inside(module, stage):
             return 3, stage
     if module in DOORS or inside(module, COMMANDS):
-        return 9, "doors"
+        return 10, "doors"
     if module == "ncc.compiler":
         return 2, "the package"
     room = module.split(".")[2]

@@ -52,7 +52,8 @@ def test_a_wheel_holds_every_module(modules: tuple[Any, ...], root: Path, tmp_pa
             files = archive.namelist()
         dotted = (f.removesuffix(".py").replace("/", ".") for f in files if f.endswith(".py"))
         assert {module.removesuffix(".__init__") for module in dotted} == wanted
-        assert "ncc/py.typed" in files
+        page = {f"ncc/compiler/report/page.{end}" for end in ("css", "html.jinja", "js")}
+        assert {"ncc/py.typed", *page} <= set(files)
     (archive_of_all,) = (tmp_path / "both").glob("*.tar.gz")
     with tarfile.open(archive_of_all) as sources:
         held = {name.partition("/")[2] for name in sources.getnames()}

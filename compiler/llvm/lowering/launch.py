@@ -10,12 +10,16 @@ an entry point are launches, and they take none of its time, so small code matte
 
 from __future__ import annotations
 
-from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IndexType, i64
-from xdsl.ir import Attribute, Block, Region
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import IndexType, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.formulas.math import Library
-from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, function_op
+from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, element_pointer, function_op
 from ncc.compiler.llvm.lowering import memory
 from ncc.compiler.llvm.lowering.function import Function
 from ncc.dialects import rt
@@ -38,6 +42,11 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         buffer, index = op.timestamp.get_values()
         table = memory.buffer_pointer(function, op.buffers, buffer)
         passed.append(function.addresses.step(table, index, i64, builder.root))
+    if op.trace is not None:
+        name += ".traced"
+        buffer, step = op.trace.get_values()
+        passed.append(memory.buffer_pointer(function, op.buffers, buffer))
+        passed += [builder.constant(step, i64), function.value(_before_the_run(op))]
     units = told[1:]
     if op.at_once is not None:
         units = [builder.constant(n.value.data, i64) for n in (op.at_once, op.chunks)]
@@ -51,29 +60,67 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         passed.append(builder.address_of(op.callee))
         passed += memory.passed(function, arguments)
     types = [value.type for value in passed]
-    timestamped, calling = op.timestamp is not None, op.callee is not None
-    library.define(name, lambda: _loop(name, types, library, timestamped, calling, together))
+    noted = op.timestamp is not None, op.trace is not None
+    calling = op.callee is not None
+    library.define(name, lambda: _loop(name, types, library, noted, calling, together))
     function.bind(op.done, builder.call(name, passed, [i64])[0])
+
+
+def _before_the_run(op: rt.LaunchOp) -> SSAValue:
+    """The chunks of all runs before: `before` of the entry point, which loops move on."""
+    parent = op.parent_op()
+    while not isinstance(parent, func.FuncOp):
+        if parent is None:
+            raise CompilerBug("a launch outside of an entry point")
+        parent = parent.parent_op()
+    return parent.body.block.args[3]
+
+
+def _now(builder: LlvmBuilder) -> SSAValue:
+    return builder.intrinsic("llvm.readcyclecounter", [], i64)
+
+
+@dataclass(frozen=True)
+class _Trace:
+    """The records of a trace, the number of the step, and the chunks of all runs before."""
+
+    table: SSAValue
+    step: SSAValue
+    before: SSAValue
+
+    def note(
+        self, builder: LlvmBuilder, chunks: Sequence[SSAValue], thread: SSAValue, begun: SSAValue
+    ) -> None:
+        """Fill the record of the first of some chunks. chunks: it, and the one behind the last."""
+        first, next = (builder.binary(llvm.SubOp, n, self.before) for n in chunks)
+        word = builder.binary(llvm.MulOp, first, builder.constant(rt.TRACE_WORDS, i64))
+        for number, value in enumerate((self.step, thread, next, begun, _now(builder))):
+            place = builder.binary(llvm.AddOp, word, builder.constant(number, i64))
+            pointer = builder.result(element_pointer(self.table, place, i64))
+            memory.store(builder, value, pointer)
 
 
 def _loop(
     name: str,
     types: list[Attribute],
     library: Library,
-    timestamped: bool,
+    noted: tuple[bool, bool],
     calling: bool,
     together: bool,
 ) -> llvm.FuncOp:
     """While there are chunks: call the kernel on them, note the time. Returns how many are done.
 
-    together: whether each unit is several chunks, the last one up to the number of chunks.
+    noted: whether there are timestamps, and a trace. together: whether each unit is several chunks,
+    the last one up to the number of chunks.
     """
     entry = Block(arg_types=types)
     taking, working, leaving = Block(arg_types=[i64]), Block(), Block()
     builder = LlvmBuilder(entry, library.target)
     library.declare(TAKE, [POINTER, i64, i64, i64, i64], i64)
     state, before, after, chunks, thread, threads, did, *others = entry.args
+    timestamped, traced = noted
     timestamp = others.pop(0) if timestamped else None
+    trace = _Trace(*(others.pop(0) for _ in range(3))) if traced else None
     at_once, most = (others.pop(0), others.pop(0)) if together else (None, None)
     begin = builder.binary(llvm.AddOp, before, after)
     builder.branch(taking, [did])
@@ -87,6 +134,7 @@ def _loop(
     builder.branch_if(some, working, [], leaving, [])
 
     builder.scope.block = working
+    begun = _now(builder) if trace is not None else None
     if calling:
         kernel, *arguments = others
         from_, to = first, last
@@ -95,7 +143,10 @@ def _loop(
             to = builder.select(builder.compare("slt", end, most), end, most)
         builder.call_pointer(kernel, [*arguments, from_, to])
     if timestamp is not None:
-        memory.store(builder, builder.intrinsic("llvm.readcyclecounter", [], i64), timestamp)
+        memory.store(builder, _now(builder), timestamp)
+    if trace is not None and begun is not None:
+        chunks_done = [builder.binary(llvm.AddOp, begin, n) for n in (first, last)]
+        trace.note(builder, chunks_done, thread, begun)
     size = builder.binary(llvm.SubOp, last, first)
     builder.branch(taking, [builder.binary(llvm.AddOp, taking.args[0], size)])
 

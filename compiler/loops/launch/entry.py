@@ -42,7 +42,8 @@ What depends on the shapes of the inputs is loaded from the numbers of the run (
       ...
 
 On demand (`Timestamps`) the time is noted before the first kernel, and behind the last chunk of
-each; of a loop, behind its last iteration.
+each; of a loop, behind its last iteration. A `Trace` notes more: which thread does which chunks,
+and when.
 
 It is kept as plain data, a script (`script.py`), until the function is wanted.
 """
@@ -66,6 +67,7 @@ from ncc.compiler.loops.launch.script import (
     LoopLaunch,
     Script,
     Timestamps,
+    Trace,
     table_of,
 )
 from ncc.dialects import rt
@@ -74,9 +76,11 @@ from ncc.dialects.functions import private_function
 index = IndexType()
 
 
-def write_run(script: Script, timestamps: Timestamps | None = None) -> func.FuncOp:
+def write_run(
+    script: Script, timestamps: Timestamps | None = None, trace: Trace | None = None
+) -> func.FuncOp:
     """The entry point as a function; kernels are called by name, and so are private loops."""
-    return _Entry(script, timestamps).written()
+    return _Entry(script, timestamps, trace).written()
 
 
 def write_loops(script: Script) -> list[func.FuncOp]:
@@ -158,7 +162,7 @@ class _Entry:
     loop while that is written; what no iteration changes stands in front of the loop, in `entry`.
     """
 
-    def __init__(self, script: Script, timestamps: Timestamps | None) -> None:
+    def __init__(self, script: Script, timestamps: Timestamps | None, trace: Trace | None) -> None:
         self.script = script
         self.entry = self.block = Block(arg_types=[LLVMPointerType(), index, index, index])
         self.buffers, self.thread, self.threads, before = self.entry.args
@@ -168,7 +172,7 @@ class _Entry:
         self.none = self.did = self._number(0)
         self.known: dict[Argument, SSAValue] = {}
         self.chunks = 0
-        self.timestamps = timestamps
+        self.timestamps, self.trace = timestamps, trace
         self.noted = 0
 
     def written(self) -> func.FuncOp:
@@ -254,6 +258,7 @@ class _Entry:
     ) -> None:
         """Call the kernel on chunks as long as there are some to be taken."""
         stamp = None if self.timestamps is None else (self.timestamps.buffer, self.noted)
+        trace = None if self.trace is None else (self.trace.buffer, self.noted - 1)
         thread = (self.buffers, self.thread, self.threads, self.before)
         counted, told = -(-chunks // at_once), list[SSAValue]()
         if Number(chunks).is_told:
@@ -261,7 +266,16 @@ class _Entry:
             told = [self._value(Number(number)) for number in units]
             chunks, at_once = 0, 1
         launch = rt.LaunchOp(
-            kernel, arguments, chunks, self.chunks, self.did, thread, stamp, at_once, told
+            kernel,
+            arguments,
+            chunks,
+            self.chunks,
+            self.did,
+            thread,
+            stamp,
+            at_once,
+            told,
+            trace,
         )
         self.block.add_op(launch)
         self.did = launch.done

@@ -167,6 +167,19 @@ class Timestamps:
     buffer: int
 
 
+@dataclass(frozen=True)
+class Trace:
+    """Where to note which thread does which chunks, and when.
+
+    buffer: of records of int64 (`rt.TRACE_WORDS`), one for each chunk of a run. A thread that takes
+    some chunks fills the record at the place of the first. The place of the next record is behind
+    the last of them. So the records of a run are a chain from place 0 through all of its chunks,
+    and nobody looks at the others.
+    """
+
+    buffer: int
+
+
 def bytes_of(type: MemRefType[Attribute]) -> int:
     """The size of a memref."""
     element = type.element_type

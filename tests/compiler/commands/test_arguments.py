@@ -140,3 +140,9 @@ def test_ranges_are_for_the_compilation_alone(capfd: Captured, command: str) -> 
     """Others want one shape."""
     assert cli.run([command, str(DIGITS), "--shape", "data=1x8..9x8"]) == exit_codes.USAGE
     assert "has ranges, which `ncc compile` alone takes" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("file", ["net.param", "net.param.bin", "net.onnx", "net.ncc"])
+def test_what_is_written_has_the_name_of_the_network(file: str) -> None:
+    """Without the ending of its format."""
+    assert arguments.stem(f"folder/{file}") == "net"

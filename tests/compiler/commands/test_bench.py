@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from ncc.compiler.cli import run
 from ncc.compiler.commands.bench import show
 from ncc.compiler.commands.feeding import require_onnx
 from ncc.compiler.measure.bench import Benchmark, StepCost
@@ -64,3 +66,16 @@ def test_a_file_that_is_no_onnx_model_is_told_first(tmp_path: Path) -> None:
     require_onnx(str(tmp_path / "net.onnx"))
     with pytest.raises(FileNotFoundError):
         require_onnx(str(tmp_path / "none.onnx"))
+
+
+@pytest.mark.slow
+def test_a_trace_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside the tables; not over the network."""
+    (tmp_path / "net.param").write_text("7767517\n2 2\nInput x 0 1 x 0=64\nReLU r 1 1 x r\n")
+    words = ["bench", str(tmp_path / "net.param"), "--random-weights", "0", "--rounds", "1"]
+    trace = tmp_path / "trace.json"
+    assert run([*words, "--trace", str(trace)]) == 0
+    names = [event["name"] for event in json.loads(trace.read_text())["traceEvents"]]
+    assert "r" in names and "thread_name" in names
+    assert run([*words, "--trace", words[1]]) == 2
+    assert "is not written over" in capsys.readouterr().err

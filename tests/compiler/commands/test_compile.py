@@ -14,7 +14,6 @@ import pytest
 import ncc
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
-from ncc.compiler.commands.compile import stem
 from ncc.compiler.driver.specialise import LateModel
 
 Captured: TypeAlias = pytest.CaptureFixture[str]
@@ -130,9 +129,3 @@ def test_the_code_of_a_file_is_not_that_of_a_first_call(
         path = tmp_path / name
         assert cli.run(["compile", str(net), *options, "-o", str(path)]) == exit_codes.OK
         assert ncc.load(path).artifact.sizes is not None
-
-
-@pytest.mark.parametrize("file", ["net.param", "net.param.bin", "net.onnx", "net.ncc"])
-def test_what_is_written_has_the_name_of_the_network(file: str) -> None:
-    """Without the ending of its format."""
-    assert stem(f"folder/{file}") == "net"

@@ -88,6 +88,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "outputs": {"outputs": ("a",)},
     "random_weights": {"random_weights": 1},
     "timestamps": {"timestamps": True},
+    "trace": {"trace": True},
     "tuned": {"tuned": False},
     "ranges": {"input_shapes": {"data": (4, (5, 9), 7)}},
 }

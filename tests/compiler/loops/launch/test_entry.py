@@ -18,6 +18,7 @@ from ncc.compiler.loops.launch.script import (
     LoopLaunch,
     Script,
     Timestamps,
+    Trace,
     declarations,
     table_of,
 )
@@ -241,6 +242,17 @@ def test_stamps_stand_before_the_first_launch_and_behind_each() -> None:
     ]  # fmt: skip
     assert [op.callee is None for op in launches] == [True, False, False, False]
     assert [op.after.value.data for op in launches] == [0, 1, 6, 11]
+
+
+def test_a_trace_names_the_step_of_each_launch() -> None:
+    """All launches of a loop are of one step."""
+    script = BEFORE, LoopLaunch(6, (MAKE, Barrier(), USE)), Barrier(), PRIVATE, AFTER
+    run = write_run(script, trace=Trace(6))
+    traced = [op.trace for op in run.walk() if isinstance(op, rt.LaunchOp)]
+    assert [one and one.get_values() for one in traced] == [
+        (6, 0), (6, 1), (6, 1), (6, 2), (6, 3),
+    ]  # fmt: skip
+    assert "trace" not in str(ModuleOp([write_run(SCRIPT, Timestamps(5))]))
 
 
 def test_a_loop_has_one_stamp() -> None:

@@ -1,0 +1,119 @@
+"""Progress is a line on a terminal, after a second, and nothing elsewhere."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ncc.compiler.commands import progress_line as shown
+from ncc.compiler.commands.arguments import progress
+from ncc.compiler.progress import counted, tell
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
+
+
+class Terminal(io.StringIO):
+    """A stderr that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def a_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """An ordinary terminal in place of stderr, and no delay. pytest would take a fixture's back."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(shown, "DELAY", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    for name in ("CI", "NO_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    return terminal
+
+
+def work() -> None:
+    """Work of two parts, of which the line shows the first."""
+    for _ in counted("comparing [layers]", "ab", 2):
+        time.sleep(0.15)
+
+
+def test_a_terminal_shows_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are no markup, and the line goes when the work is done."""
+    terminal = a_terminal(monkeypatch)
+    with progress("verifying net[1].param"):
+        work()
+    text = terminal.getvalue()
+    assert "verifying net[1].param: comparing [layers]" in text and "/2" in text
+    assert text.endswith("\x1b[2K"), "the last thing is to wipe the line"
+
+
+def test_what_is_over_at_once_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line comes after a second."""
+    terminal = a_terminal(monkeypatch)
+    monkeypatch.setattr(shown, "DELAY", 60.0)
+    with progress("compiling"):
+        tell("reading")
+    assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("CI", "true")])
+def test_the_environment_may_be_against_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """A terminal that cannot go back, and a log that is kept."""
+    terminal = a_terminal(monkeypatch)
+    monkeypatch.setenv(name, value)
+    with progress("compiling"):
+        work()
+    assert terminal.getvalue() == ""
+
+
+def test_no_colours_where_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line is there, in the colour of the terminal."""
+    terminal = a_terminal(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", "1")
+    with progress("compiling"):
+        work()
+    assert "compiling" in terminal.getvalue() and "\x1b[3" not in terminal.getvalue()
+
+
+def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor does a file."""
+    with progress("compiling"):
+        work()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_error_leaves_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the block raises is raised."""
+    terminal = a_terminal(monkeypatch)
+    with pytest.raises(ValueError, match="x"), progress("compiling"):
+        time.sleep(0.1)
+        raise ValueError("x")
+    assert terminal.getvalue().endswith("\x1b[2K")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words", [["verify"], ["bench", "--rounds", "20"], ["compile", "-o", "/dev/null"]]
+)
+def test_a_command_on_a_terminal(words: list[str], tmp_path: Path) -> None:
+    """Its results on stdout are free of it; workers of a compilation are not disturbed."""
+    main, other = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "NCC_CACHE": "off"}
+    environment.pop("CI", None)
+    command = [sys.executable, "-m", "ncc", words[0], str(DIGITS), *words[1:]]
+    if words[0] == "compile":
+        command[-1] = str(tmp_path / "net.ncc")
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=other)
+    os.close(other)
+    assert done.returncode == 0 and b"\x1b" not in done.stdout
+    seen = os.read(main, 1 << 20)
+    os.close(main)
+    assert words[0] != "bench" or b"measuring" in seen

@@ -9,6 +9,7 @@ from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import Range, is_within
+from ncc.runtime.pixel_input import TYPE as PIXELS
 
 MOST_NAMED = 6
 """The number of inputs that an error names."""
@@ -90,9 +91,10 @@ def require_shapes(bindings: Iterable[Binding]) -> None:
     if not unknown:
         return
     first = unknown[0]
+    usual = (224, 224, 3) if first.dtype == PIXELS else (3, 224, 224, 224)
     guess = tuple(
         size if extent == DYNAMIC else extent
-        for extent, size in zip(first.shape or (DYNAMIC,) * 3, (3, 224, 224, 224), strict=False)
+        for extent, size in zip(first.shape or (DYNAMIC,) * 3, usual, strict=False)
     )
     text = shown(guess)
     names = [f"{binding.name!r} ({binding.extents})" for binding in unknown[:MOST_NAMED]]

@@ -39,7 +39,7 @@ class Options:
     least and the most of each extent, by blob name, where it is open and has limits. hints: the
     shapes for which the costs of open ones are compared, by blob name. ahead: whether code for all
     shapes is made before any call. input_types: element types by blob name, for inputs that have
-    others than the layers want that read it. pixels: the inputs that are fed pixels; their shapes
+    others than the layers want that read it. inputs: those that are fed pixels; their shapes
     above are those of the pixels.
     outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
     make weights up from, instead of a .bin file. timestamps: one more output tells when each step
@@ -55,7 +55,7 @@ class Options:
     hints: Mapping[str, Shape] = field(default_factory=dict)
     ahead: bool = False
     input_types: Mapping[str, str] = field(default_factory=dict)
-    pixels: Mapping[str, PixelInput] = field(default_factory=dict)
+    inputs: Mapping[str, PixelInput] = field(default_factory=dict)
     outputs: tuple[str, ...] | None = None
     random_weights: int | None = None
     timestamps: bool = False
@@ -82,7 +82,7 @@ class Options:
         for name, ranges in _by_name("ranges", self.ranges).items():
             _require_ranges(name, ranges)
         _require_types(_by_name("input_types", self.input_types))
-        pixel_inputs(self.pixels)
+        pixel_inputs(self.inputs)
         if self.outputs is not None and names_of("outputs", self.outputs) != self.outputs:
             wanted = "a tuple (Options.of takes any sequence)"
             raise InputError("no names of outputs", None, wanted, repr(self.outputs))
@@ -128,7 +128,7 @@ class Options:
             ranges=ranges,
             ahead=ahead,
             input_types={} if input_types is None else _by_name("input_types", input_types),
-            pixels=pixels,
+            inputs=pixels,
             outputs=None if outputs is None else names_of("outputs", outputs),
             random_weights=seed,
             timestamps=timestamps,

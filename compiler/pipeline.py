@@ -144,7 +144,7 @@ class Compilation:
         for text in self.warnings:
             warnings.warn(text, ModelWarning, stacklevel=2)
         feed(found.module, self.options.input_shapes)
-        take_pixels(found.module, self.options.pixels)
+        take_pixels(found.module, self.options.inputs)
         return found.module
 
     def weights_state(self) -> tuple[int, int] | None:

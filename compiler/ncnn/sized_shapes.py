@@ -67,7 +67,7 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
                 nearest="a compilation for each shape",
             )
         ranges = options.ranges.get(name, (ANY,) * len(shape))
-        numbers = options.hints.get(name) or default_hint(shape, ranges, name in options.pixels)
+        numbers = options.hints.get(name) or default_hint(shape, ranges, name in options.inputs)
         symbols = _names(name, len(shape), taken)
         shapes[name] = tuple(
             Size.symbol(symbol, number, *range) if extent is None else extent

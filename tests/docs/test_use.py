@@ -64,7 +64,7 @@ def test_the_page_runs(folder: Path) -> None:
         exec(block, names)
     assert names["top"].shape == (5,)
     camera, x = names["camera"](names["small"]), names["model"](names["x"])
-    np.testing.assert_allclose(camera, x, rtol=1e-4)
+    np.testing.assert_allclose(camera, x, rtol=1e-3, atol=1e-2)
     assert ncc.image.open("larger/one.png").shape == (48, 64, 3)
     assert len(names["results"]) == 3 and names["results"][0].shape == (10,)
     assert names["model"].num_threads <= 2

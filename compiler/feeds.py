@@ -21,7 +21,8 @@ from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import HEAD, NPY, other_kind
 from ncc.runtime.paths import path_of
-from ncc.runtime.pixels import OPAQUE, from_pixels
+from ncc.runtime.pixel_input import TYPE as PIXELS
+from ncc.runtime.pixels import OPAQUE, convert, from_pixels
 from ncc.runtime.session import ArrayLike, as_array
 
 Array: TypeAlias = NDArray[Any]
@@ -32,6 +33,9 @@ RANGE: Range = (-1.0, 1.0)
 
 IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"BM")
 """The first bytes of .png, .jpg and .bmp files."""
+
+_ORDERS: Mapping[tuple[int, ...], str] = {(): "gray", (3,): "rgb", (4,): "rgba"}
+"""The order of the channels of pixels, by their number."""
 
 _CONVERSIONS: Mapping[tuple[int, ...], str] = {(): "gray", (3,): "rgb", (4,): "rgba2rgb"}
 """What a network reads of pixels, by their channels."""
@@ -103,21 +107,25 @@ def _random(
 
 
 def read_arrays(
-    paths: Mapping[str, str | os.PathLike[str]], value_range: Range | None = None
+    paths: Mapping[str, str | os.PathLike[str]],
+    value_range: Range | None = None,
+    inputs: Iterable[Binding] = (),
 ) -> dict[str, Array]:
     """The arrays in .npy files and in images, by the names of the blobs they are for.
 
-    An image is (channels, height, width), its values from 0 to 255, or in the range.
+    An image is (channels, height, width), its values from 0 to 255, or in the range; for one of
+    these inputs that takes pixels, it is pixels with as many channels.
 
     Raises InputError for a file that cannot be read or holds no single plain array, NccError for
     an image where Pillow is not installed.
     """
     arrays = {}
+    taking = {b.name: b for b in inputs if b.dtype == PIXELS and len(b.shape) in (2, 3)}
     for name, given in paths.items():
         path = path_of(given, f"the array for input {name!r}")
         try:
             with open(path, "rb") as file:
-                arrays[name] = _read(path, file, value_range)
+                arrays[name] = _read(path, file, value_range, taking.get(name))
         except (SyntaxError, TokenError):  # of the text in it, which numpy parses
             raise InputError(f"{path} cannot be read: its head is broken", name) from None
         except (OSError, ValueError, EOFError, MemoryError) as error:
@@ -126,7 +134,7 @@ def read_arrays(
     return arrays
 
 
-def _read(path: str, file: IO[bytes], value_range: Range | None) -> Array:
+def _read(path: str, file: IO[bytes], value_range: Range | None, taking: Binding | None) -> Array:
     """The array in a file; ValueError if its first bytes are of another kind."""
     head = file.read(HEAD)
     file.seek(0)
@@ -142,6 +150,8 @@ def _read(path: str, file: IO[bytes], value_range: Range | None) -> Array:
             else f"it is {': '.join(other)}"
         )
     pixels = images.open(file)
+    if taking is not None:
+        return convert(pixels, f"{_ORDERS[pixels.shape[2:]]}2{_ORDERS[taking.shape[2:]]}")
     values = from_pixels(pixels, _CONVERSIONS[pixels.shape[2:]])
     if value_range is None:
         return values

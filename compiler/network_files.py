@@ -21,6 +21,7 @@ from ncc.dialects.weights.stored import Raw
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
+from ncc.runtime.memory_files import FileLike, file_of
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
@@ -40,8 +41,8 @@ def weights_path(path: AnyPath) -> str:
 
 
 def read_network(
-    path: AnyPath,
-    bin: AnyPath | None = None,
+    path: FileLike,
+    bin: FileLike | None = None,
     *,
     random_weights: int | None = None,
     outputs: Sequence[str] | None = None,
@@ -50,6 +51,7 @@ def read_network(
 
     Raises InputError where an .onnx, which has its weights, is given others.
     """
+    path = file_of(path, "the network")
     if not is_onnx(path):
         found = read(path, bin, random_weights=random_weights, outputs=outputs)
         return NetworkFile(found.module, found.warnings, found.numbers)
@@ -62,7 +64,7 @@ def read_network(
     return NetworkFile(read_model(path, outputs))
 
 
-def read_blobs(path: AnyPath, input_shapes: Mapping[str, OpenShape] | None = None) -> ModuleOp:
+def read_blobs(path: str, input_shapes: Mapping[str, OpenShape] | None = None) -> ModuleOp:
     """The network of an .onnx as ncnn layers alone, as a .param would have it.
 
     Raises what reading and inferring shapes raise, and `Unsupported` for what no layer is.

@@ -42,6 +42,7 @@ from ncc.dialects.ncnn.param import to_attribute
 from ncc.dialects.ncnn.plumbing import InputOp, NoopOp
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
+from ncc.runtime.memory_files import FileLike, file_of
 from ncc.runtime.paths import path_of
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -131,8 +132,8 @@ class Optimized:
 
 
 def optimize(
-    in_param: AnyPath,
-    in_bin: AnyPath | None,
+    in_param: FileLike,
+    in_bin: FileLike | None,
     out_param: AnyPath,
     out_bin: AnyPath,
     fp16: bool = False,
@@ -186,8 +187,8 @@ def optimize(
 
 
 def optimize_network(
-    in_param: AnyPath,
-    in_bin: AnyPath | None = None,
+    in_param: FileLike,
+    in_bin: FileLike | None = None,
     *,
     start: str | None = None,
     end: str | None = None,
@@ -201,7 +202,8 @@ def optimize_network(
     asked = shapes_by_name(input_shapes)
     verify_rewrites = flag_of("verify_rewrites", verify_rewrites)
     tell("reading")
-    in_param = path_of(in_param, "the .param")
+    in_param = file_of(in_param, "the .param")
+    in_bin = None if in_bin is None else file_of(in_bin, "the .bin")
     warnings: tuple[str, ...]
     unknown: tuple[str, ...]
     if is_onnx(in_param):
@@ -229,10 +231,10 @@ def optimize_network(
 
 
 def _read(
-    in_param: str, in_bin: AnyPath | None, asked: Mapping[str, OpenShape]
+    in_param: str, in_bin: str | None, asked: Mapping[str, OpenShape]
 ) -> tuple[ModuleOp, tuple[str, ...], tuple[str, ...]]:
     """The network of a .param, what there is to warn of, and what is not known of its shapes."""
-    random = in_bin is not None and path_of(in_bin, "the .bin") == NO_WEIGHTS
+    random = in_bin == NO_WEIGHTS
     result = read(
         in_param, None if random else in_bin, random_weights=SEED if random else None, opaque=True
     )

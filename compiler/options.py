@@ -12,6 +12,8 @@ from ncc.compiler.target import Target
 from ncc.dialects.shapes import OpenShape
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import ANY, Range, Shape
+from ncc.runtime.pixel_input import PixelInput, pixel_inputs
+from ncc.runtime.pixel_orders import Conversion
 
 OPT_LEVELS = {
     0: "no rewrite at all, every layer a kernel of its own",
@@ -37,7 +39,8 @@ class Options:
     least and the most of each extent, by blob name, where it is open and has limits. hints: the
     shapes for which the costs of open ones are compared, by blob name. ahead: whether code for all
     shapes is made before any call. input_types: element types by blob name, for inputs that have
-    others than the layers want that read it.
+    others than the layers want that read it. inputs: those that are fed pixels; their shapes
+    above are those of the pixels.
     outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
     make weights up from, instead of a .bin file. timestamps: one more output tells when each step
     was done. trace: one more output tells which thread did what, and when. tuned: use the schedules
@@ -54,6 +57,7 @@ class Options:
     hints: Mapping[str, Shape] = field(default_factory=dict)
     ahead: bool = False
     input_types: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, PixelInput] = field(default_factory=dict)
     outputs: tuple[str, ...] | None = None
     random_weights: int | None = None
     timestamps: bool = False
@@ -82,6 +86,7 @@ class Options:
         for name, ranges in _by_name("ranges", self.ranges).items():
             _require_ranges(name, ranges)
         _require_types(_by_name("input_types", self.input_types))
+        pixel_inputs(self.inputs)
         if self.outputs is not None and names_of("outputs", self.outputs) != self.outputs:
             wanted = "a tuple (Options.of takes any sequence)"
             raise InputError("no names of outputs", None, wanted, repr(self.outputs))
@@ -102,6 +107,7 @@ class Options:
         precision: str = "fp32",
         input_shapes: Mapping[str, Iterable[int | None | Range]] | None = None,
         input_types: Mapping[str, str] | None = None,
+        inputs: Mapping[str, str | PixelInput] | None = None,
         outputs: Iterable[str] | None = None,
         random_weights: int | None = None,
         timestamps: bool = False,
@@ -111,20 +117,26 @@ class Options:
         by_sample: bool = True,
     ) -> Options:
         """Options as a caller writes them: the target by name, shapes and names in any sequence.
+        inputs: those that are fed pixels; their shapes are those of the network.
 
         Raises InputError for values out of range, Unsupported for an unknown target or precision.
         """
         level = whole_of(*_LEVEL, opt_level)
+        pixels = {} if inputs is None else pixel_inputs(inputs)
+        shapes, ranges = shapes_by_name(input_shapes), ranges_by_name(input_shapes)
+        for name in pixels.keys() & shapes.keys():
+            shapes[name], ranges[name] = _of_pixels(name, pixels[name], shapes[name], ranges)
         seed = None if random_weights is None else seed_of("random_weights", random_weights)
         return Options(
             opt_level=level,
             num_threads=at_least(1, *_THREADS, num_threads),
             target=Target.of(target, tiles=level >= TILES_LEVEL),
             precision=precision,
-            input_shapes=shapes_by_name(input_shapes),
-            ranges=ranges_by_name(input_shapes),
+            input_shapes=shapes,
+            ranges=ranges,
             ahead=ahead,
             input_types={} if input_types is None else _by_name("input_types", input_types),
+            inputs=pixels,
             outputs=None if outputs is None else names_of("outputs", outputs),
             random_weights=seed,
             timestamps=timestamps,
@@ -223,6 +235,18 @@ def ranges_by_name(
         for name, shape in shapes.items()
         if any(map(_is_range, shape))
     }
+
+
+def _of_pixels(
+    name: str, pixels: PixelInput, shape: OpenShape, ranges: Mapping[str, tuple[Range, ...]]
+) -> tuple[OpenShape, tuple[Range, ...]]:
+    """The shape and the ranges of pixels for those of the input."""
+    if len(shape) != 3 or shape[0] not in (None, pixels.channels):
+        said = f"the shape of input {name!r} is that of the network"
+        raise InputError(said, name, f"({pixels.channels}, height, width)", str(shape))
+    channels = Conversion.of(pixels.conversion).channels
+    limits = pixels.fed(ranges.get(name, (ANY,) * 3), (channels, channels))
+    return pixels.fed(shape, channels), limits
 
 
 def _is_range(extent: object) -> TypeGuard[tuple[Any, ...] | list[Any]]:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from os import PathLike, fspath
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -39,6 +38,7 @@ from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, without_settled
+from ncc.compiler.ncnn.take_pixels import take_pixels
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import files_beside, read_network, weights_path
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
@@ -53,9 +53,8 @@ from ncc.dialects.shapes import OpenShape
 from ncc.dialects.size import assuming
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
-from ncc.runtime.paths import path_of
+from ncc.runtime.memory_files import FileLike, file_of
 
-AnyPath: TypeAlias = "str | PathLike[str]"
 Observer: TypeAlias = Callable[[str, ModuleOp], None]
 """Called after each pass with its name and the module."""
 
@@ -70,8 +69,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def stages(
-    param: AnyPath,
-    bin: AnyPath | None = None,
+    param: FileLike,
+    bin: FileLike | None = None,
     look: Observer | None = None,
     schedules_for: Callable[[Options], Schedules] = lambda _: NO_SCHEDULES,
     **options: object,
@@ -84,13 +83,13 @@ def stages(
     """
     chosen = Options.of(**options)  # type: ignore[arg-type]
     compilation = Compilation(param, bin, chosen, schedules=schedules_for(chosen), look=look)
-    yield "param", Path(fspath(param)).read_bytes()
+    yield "param", Path(compilation.param).read_bytes()
     yield from compilation.levels()
 
 
 def kernels_of(
-    param: AnyPath,
-    bin: AnyPath | None = None,
+    param: FileLike,
+    bin: FileLike | None = None,
     schedules_for: Callable[[Options], Schedules] = lambda _: NO_SCHEDULES,
     **options: object,
 ) -> KernelsText:
@@ -109,8 +108,8 @@ class Compilation:
 
     def __init__(
         self,
-        param: AnyPath,
-        bin: AnyPath | None,
+        param: FileLike,
+        bin: FileLike | None,
         options: Options,
         *,
         schedules: Schedules = NO_SCHEDULES,
@@ -118,8 +117,8 @@ class Compilation:
         stopwatch: Stopwatch | None = None,
         look: Observer | None = None,
     ) -> None:
-        self.param = path_of(param, "the .param")
-        self.bin = None if bin is None else path_of(bin, "the .bin")
+        self.param = file_of(param, "the .param")
+        self.bin = None if bin is None else file_of(bin, "the .bin")
         self.options = options
         self.schedules, self.one_by_one = schedules, one_by_one
         self.stopwatch = stopwatch or Stopwatch()
@@ -152,6 +151,7 @@ class Compilation:
         for text in self.warnings:
             warnings.warn(text, ModelWarning, stacklevel=2)
         feed(found.module, self.options.input_shapes)
+        take_pixels(found.module, self.options.inputs)
         return found.module
 
     def weights_state(self) -> tuple[int, int] | None:

@@ -33,7 +33,7 @@ from ncc.dialects.onnx.operator import ConstantOp
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.file_kinds import is_onnx
-from ncc.runtime.paths import path_of
+from ncc.runtime.memory_files import FileLike, file_of, shown_path
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
@@ -141,12 +141,12 @@ class Summary:
         yield line(total, "", "", "", _count(self.weights), _count(self.multiply_adds))
 
 
-def summary_of(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None = None) -> Summary:
+def summary_of(param: FileLike, input_shapes: Mapping[str, OpenShape] | None = None) -> Summary:
     """The network in a .param, with all shapes that can be told.
 
     Raises ModelError where the file is at fault, InputError for a name that is no input.
     """
-    param = path_of(param, "the .param")
+    param = file_of(param, "the .param")
     if is_onnx(param):
         return _of_onnx(param, input_shapes)
     found = read(param, random_weights=0, opaque=True)
@@ -187,7 +187,7 @@ def _of_weights(param: AnyPath) -> tuple[str, ...]:
     try:
         return read(param, opaque=True).warnings
     except ModelError as error:
-        return (f"{os.fspath(param)}: warning: its weights cannot be read:\n{error}",)
+        return (f"{shown_path(param)}: warning: its weights cannot be read:\n{error}",)
 
 
 def weights_of(op: Layer) -> int:

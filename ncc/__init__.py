@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ncc import image
+    from ncc import dask, image
     from ncc.compiler.diagnostics import CompilerBug, ModelError, ModelWarning, Unsupported
     from ncc.compiler.driver.compile import compile
     from ncc.compiler.driver.specialise import LateModel
@@ -44,6 +44,7 @@ __all__ = [
     "Tiled",
     "Unsupported",
     "compile",
+    "dask",
     "image",
     "load",
     "optimize",
@@ -68,7 +69,7 @@ _HOMES = {
     "tiled": "ncc.runtime.tiled",
 }
 
-_MODULES = {"image": "image"}
+_MODULES = {"dask": "dask", "image": "image"}
 """Modules of ncc, and the extras of the distribution that bring what they need."""
 
 

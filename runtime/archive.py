@@ -17,6 +17,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
+from ncc.runtime.memory_files import shown_path
 
 ALIGNMENT = 4096
 """Of entries that are mapped: a page."""
@@ -69,7 +70,7 @@ class Archive:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+        self.path = shown_path(path)
         with open(path, "rb") as file:
             self._open(file)
 

@@ -32,7 +32,7 @@ from ncc.runtime.errors import ArtifactError
 from ncc.runtime.extents import ANY, OPEN, Range, is_within, shown_range
 from ncc.runtime.file_kinds import HEAD, MANIFEST, NCC, other_kind
 from ncc.runtime.manifest import MOST_BYTES, Fields
-from ncc.runtime.paths import path_of
+from ncc.runtime.memory_files import FileLike, file_of, shown_path
 from ncc.runtime.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -262,9 +262,9 @@ class Artifact:
 
     @classmethod
     def load(
-        cls, path: PathLike, *, verify_weights: bool = False, any_cpu: bool = False
+        cls, path: FileLike, *, verify_weights: bool = False, any_cpu: bool = False
     ) -> Artifact:
-        """Open a .ncc file.
+        """Open a .ncc file, by its path, its bytes, or as a file that is open for reading bytes.
 
         verify_weights also reads all weights, not just their tables, and compares their checksum
         (slow for large models).
@@ -272,7 +272,7 @@ class Artifact:
         Raises ArtifactError for a broken, foreign or too new file, and for the wrong CPU; OSError
         where the file cannot be opened, InputError for what is no path.
         """
-        path = path_of(path, "the .ncc file")
+        path = file_of(path, "the .ncc file")
         _require_kind(path)
         artifact = _read(Archive(path), verify_weights)
         if not any_cpu:
@@ -288,7 +288,7 @@ def _require_kind(path: str) -> None:
         other = other_kind(path, file.read(HEAD), NCC)
     if other is not None:
         what, how = other
-        raise ArtifactError(f"{path} is not a compiled model but {what}: {how}")
+        raise ArtifactError(f"{shown_path(path)} is not a compiled model but {what}: {how}")
 
 
 def _read(archive: Archive, verify_weights: bool) -> Artifact:

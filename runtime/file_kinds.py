@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from zipfile import BadZipFile, ZipFile
 
 from ncc.runtime.archive import MAGIC as ZIP
+from ncc.runtime.memory_files import shown_path
 
 PARAM, BIN, NCC, NPY, ONNX = ".param", ".bin", ".ncc", ".npy", ".onnx"
 """The kinds of files that ncc reads."""
@@ -120,6 +121,9 @@ _PATTERNS = (
     # The version of the format, then who wrote it: in a message of protocol buffers.
     (rb"(?s)\x08[\x01-\x20]\x12[\x03-\x20][ -~]{3}", ONNX_MODEL),
 )
+_MESSAGE = re.compile(rb"\x08[\x01-\x20][\x12\x1a\x22\x28\x32\x3a\x42]")
+"""The version of the format of ONNX, then another field: nothing that a .param begins with."""
+
 _ENDINGS = (
     (".onnx", ONNX_MODEL),
     (".caffemodel", CAFFE),
@@ -144,7 +148,7 @@ def other_kind(path: str, head: bytes, wanted: str) -> tuple[str, str] | None:
     kind = _kind(path, head, wanted)
     if kind is None or kind in _FITTING[wanted]:
         return None
-    name = os.path.basename(path)
+    name = os.path.basename(shown_path(path))
     way = kind.ways.get(wanted, kind.how)
     return kind.what, way.format(name=name, ncnn=name.replace(".pnnx.", ".ncnn."))
 
@@ -163,7 +167,8 @@ def is_onnx(path: str | os.PathLike[str]) -> bool:
     if name.endswith(ONNX) or not os.path.isfile(name):
         return name.endswith(ONNX)
     with open(name, "rb") as file:
-        return _kind(name, file.read(HEAD), PARAM) is ONNX_MODEL
+        head = file.read(HEAD)
+    return _kind(name, head, PARAM) is ONNX_MODEL or _MESSAGE.match(head) is not None
 
 
 def _kind(path: str, head: bytes, wanted: str) -> Kind | None:

@@ -21,7 +21,7 @@ def path_of(value: object, what: str) -> str:
             return path
         value = path
     wanted = "a str or a pathlib.Path"
-    raise InputError(f"no path to {what}", None, wanted, _told(value))
+    raise InputError(f"no path to {what}", None, wanted, told(value))
 
 
 def _is_content(text: str) -> bool:
@@ -29,8 +29,8 @@ def _is_content(text: str) -> bool:
     return "\0" in text or ("\n" in text and text.lstrip().startswith("7767517"))
 
 
-def _told(value: object) -> str:
-    """What was handed over, and what to do with it."""
+def told(value: object) -> str:
+    """What was handed over in place of a path, and what to do with it."""
     if isinstance(value, str):
         return "an empty text" if not value else "the text of a file: give the path of that file"
     if isinstance(value, bytes | bytearray | memoryview):

@@ -18,86 +18,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.runtime.errors import InputError, did_you_mean
+from ncc.runtime.errors import InputError
+from ncc.runtime.pixel_orders import GRAY_SHIFT, ORDERS, Conversion
 
 Array: TypeAlias = NDArray[Any]
 Pixels: TypeAlias = NDArray[np.uint8]
 Numbers: TypeAlias = float | Sequence[float] | Array
 
-ORDERS = {"rgb": "rgb", "bgr": "bgr", "gray": "y", "rgba": "rgba", "bgra": "bgra"}
-"""A letter for each channel, y being gray, by the names of orders."""
-
-GRAY = {"r": 77, "g": 150, "b": 29}
-"""The weights of colours in gray, of 256."""
-
-GRAY_SHIFT = 8
-
 OPAQUE = 255
 
 LEVELS = 256
 """The number of values of a channel."""
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """From one order of channels to another."""
-
-    source: str
-    target: str
-
-    @staticmethod
-    def of(name: str) -> Conversion:
-        """The conversion of a name, as "rgb" or "bgr2rgb". Raises InputError for any other text."""
-        parts = name.split("2") if isinstance(name, str) else []
-        if len(parts) not in (1, 2) or not all(part in ORDERS for part in parts):
-            wanted = f"one of {', '.join(ORDERS)}, or two as bgr2rgb"
-            guess = did_you_mean(str(name), ORDERS)
-            raise InputError("no conversion of pixels", None, wanted, repr(name), guess)
-        return Conversion(parts[0], parts[-1])
-
-    @property
-    def channels(self) -> int:
-        """Of the pixels."""
-        return len(ORDERS[self.source])
-
-    @property
-    def results(self) -> int:
-        """The number of channels behind it."""
-        return len(ORDERS[self.target])
-
-    @property
-    def reversed(self) -> Conversion:
-        """The conversion back."""
-        return Conversion(self.target, self.source)
-
-    def places(self) -> list[int | None]:
-        """The channel that each one behind it is; -1 for gray of colours, None for opaque."""
-        letters = ORDERS[self.source]
-        return [_place(letter, letters) for letter in ORDERS[self.target]]
-
-    def gray_weights(self) -> list[int]:
-        """The weight of each channel in gray; alpha has none."""
-        return [GRAY.get(letter, 0) for letter in ORDERS[self.source]]
-
-    def channel(self, pixels: Pixels, place: int | None) -> Pixels:
-        """One channel behind it, of pixels with an axis of channels. place: one of `places`."""
-        if place is None:
-            return np.full(pixels.shape[:2], OPAQUE, np.uint8)
-        if place >= 0:
-            return pixels[..., place]
-        weights = np.array(self.gray_weights(), np.uint16)
-        return ((pixels @ weights) >> GRAY_SHIFT).astype(np.uint8)
-
-    def __str__(self) -> str:
-        return self.source if self.source == self.target else f"{self.source}2{self.target}"
-
-
-def _place(letter: str, letters: str) -> int | None:
-    if letter in letters:
-        return letters.index(letter)
-    if letter == "a":
-        return None
-    return 0 if letters == "y" else -1
 
 
 @dataclass(frozen=True)
@@ -178,11 +109,21 @@ def without_one_channel(pixels: Pixels) -> Pixels:
     return pixels[..., 0] if pixels.shape[-1] == 1 else pixels
 
 
+def _channel(pixels: Pixels, conversion: Conversion, place: int | None) -> Pixels:
+    """One channel behind a conversion. place: one of its `places`."""
+    if place is None:
+        return np.full(pixels.shape[:2], OPAQUE, np.uint8)
+    if place >= 0:
+        return pixels[..., place]
+    weights = np.array(conversion.gray_weights(), np.uint16)
+    return ((pixels @ weights) >> GRAY_SHIFT).astype(np.uint8)
+
+
 def convert(pixels: Pixels, conversion: str) -> Pixels:
     """Pixels in another order of channels, as "rgb2bgr", "rgba2rgb" or "gray2rgb"."""
     chosen = Conversion.of(conversion)
     given = checked_pixels(pixels, chosen.channels)
-    channels = [chosen.channel(given, place) for place in chosen.places()]
+    channels = [_channel(given, chosen, place) for place in chosen.places()]
     return without_one_channel(np.stack(channels, -1))
 
 
@@ -202,7 +143,7 @@ def from_pixels(
     tables = Normalization.of(mean, norm, chosen.results).tables(chosen.results)
     result = np.empty((chosen.results, *given.shape[:2]), np.float32)
     for place, table, channel in zip(chosen.places(), tables, result, strict=True):
-        np.take(table, chosen.channel(given, place), out=channel)
+        np.take(table, _channel(given, chosen, place), out=channel)
     return result
 
 

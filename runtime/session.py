@@ -28,6 +28,7 @@ from ncc.runtime.errors import ArtifactError, InputError, NccError
 from ncc.runtime.forms import Form, other_forms
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
+from ncc.runtime.memory_files import FileLike
 from ncc.runtime.results import Array, address_of
 from ncc.runtime.sizes import Sized
 
@@ -101,8 +102,10 @@ class Model:
         self._output_names = {binding.name: None for binding in self.outputs}
 
     @classmethod
-    def load(cls, path: PathLike, num_threads: int | None = None) -> Model:
+    def load(cls, path: FileLike, num_threads: int | None = None) -> Model:
         """The model in a .ncc file, which holds code: load only what you would run.
+
+        path: or the bytes of the file, or the file opened for reading bytes.
 
         num_threads: as for `Model`. Raises ArtifactError, or OSError without a file.
         """

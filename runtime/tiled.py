@@ -27,10 +27,10 @@ from ncc.runtime.artifact import Binding, extents
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import OPEN
 from ncc.runtime.images import as_image, as_pixels, is_of_pillow, resize
+from ncc.runtime.pixel_orders import Conversion
 from ncc.runtime.pixels import (
     OPAQUE,
     Array,
-    Conversion,
     Numbers,
     Pixels,
     convert,

@@ -44,6 +44,14 @@ def asked_shape(text: str) -> tuple[str, AskedShape]:
     return name, tuple(map(_extent, shape.split("x")))
 
 
+def asked_input(text: str) -> tuple[str, AskedShape | str]:
+    """data=uint8,hwc,bgr, or a shape"""
+    name, _, described = text.partition("=")
+    if not name or not described[:1].isalpha():
+        return asked_shape(text)
+    return name, described
+
+
 def is_shape(text: str) -> bool:
     """Whether a text is of the form 3x224x224."""
     return all(map(_is_extent, text.split("x")))
@@ -164,7 +172,7 @@ def in_a_file(context: click.Context, parameter: click.Parameter, path: str) -> 
 
 
 def once(
-    context: click.Context, parameter: click.Parameter, pairs: tuple[tuple[str, Any], ...]
+    context: click.Context, parameter: click.Parameter | None, pairs: tuple[tuple[str, Any], ...]
 ) -> tuple[tuple[str, Any], ...]:
     """The values of NAME=VALUE options, by name. A name may come once."""
     names = [name for name, _ in pairs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from ncc.compiler.commands.arguments import (
     PARAM,
     AskedShapes,
     FilePath,
+    asked_input,
     asked_shape,
     files,
     named_blob,
@@ -32,6 +33,9 @@ from ncc.compiler.commands.emit import (
 )
 from ncc.compiler.commands.library import OF_A_LIBRARY, emit_library
 from ncc.runtime.draft import place_of
+
+if TYPE_CHECKING:
+    from ncc.dialects.shapes import AskedShape
 
 
 @click.command("compile", short_help="Compile a network into one file.")
@@ -57,7 +61,6 @@ from ncc.runtime.draft import place_of
 )
 @click.option(
     "--shape",
-    "--input",
     "shapes",
     type=asked_shape,
     multiple=True,
@@ -65,6 +68,16 @@ from ncc.runtime.draft import place_of
     metavar="NAME=SHAPE",
     help="The shape of an input that the file leaves open, or another shape: data=3x224x224. With "
     "data=3x?x? the code runs at every size, with data=3x64..1024x? at those in the range.",
+)
+@click.option(
+    "--input",
+    "inputs",
+    type=asked_input,
+    multiple=True,
+    callback=once,
+    metavar="NAME=PIXELS",
+    help="An input that is fed pixels as they are, which code converts: data=uint8,hwc,bgr2rgb,"
+    "mean=104,117,123,norm=0.017. Or a shape, as for --shape.",
 )
 @click.option(
     "--output",
@@ -87,6 +100,7 @@ def compile_command(
     emit: tuple[str, ...] | None,
     dump: str | None,
     shapes: AskedShapes,
+    inputs: tuple[tuple[str, AskedShape | str], ...],
     outputs: tuple[str, ...],
     timing: bool,
     name: str | None,
@@ -106,7 +120,7 @@ def compile_command(
     from ncc.compiler.stopwatch import Stopwatch
 
     refuse_to_replace(files(param, bin), [out])
-    options |= {"input_shapes": dict(shapes), "outputs": outputs or None, "ahead": True}
+    options |= inputs_of(shapes, inputs) | {"outputs": outputs or None, "ahead": True}
     if dump is not None:
         if out is not None or emit is not None:
             raise click.UsageError("--dump writes nothing else: leave out -o and --emit")
@@ -148,3 +162,13 @@ def timing_lines(seconds: Mapping[str, float]) -> Iterable[str]:
     """The stages of a compilation, a line each."""
     for stage, time in seconds.items():
         yield f"  {time * 1e3:9.1f} ms  {stage}"
+
+
+def inputs_of(
+    shapes: AskedShapes, inputs: Iterable[tuple[str, AskedShape | str]]
+) -> dict[str, Any]:
+    """The options that --shape and --input say; a name may come once with a shape."""
+    said = shapes + tuple((name, value) for name, value in inputs if not isinstance(value, str))
+    once(click.get_current_context(), None, said)
+    pixels = {name: value for name, value in inputs if isinstance(value, str)}
+    return {"input_shapes": dict(said), "inputs": pixels}

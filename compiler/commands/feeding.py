@@ -28,6 +28,7 @@ from ncc.runtime.file_kinds import HEAD, ONNX, is_compiled, is_onnx, other_kind
 
 if TYPE_CHECKING:
     from ncc.compiler.feeds import Array
+    from ncc.runtime.artifact import Binding
 
 Given: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -113,7 +114,7 @@ def fed(
         for _, path in wanted:
             if path is not None:
                 place_of(path)  # reports an error before the compilation
-        feeds = read_arrays(dict(given), value_range)
+        feeds = read_arrays(dict(given), value_range, _compiled_inputs(param) if given else ())
     for name, shape in shapes:
         if name in feeds and not _admits(shape, feeds[name].shape):
             found = shown(feeds[name].shape)
@@ -121,6 +122,15 @@ def fed(
                 f"--shape says {shown(shape)} of {name}, and the array for it is {found}"
             )
     return feeds, dict(shapes) | {name: array.shape for name, array in feeds.items()}
+
+
+def _compiled_inputs(param: str) -> tuple[Binding, ...]:
+    """The inputs of a compiled file; none of a network."""
+    if not is_compiled(param):
+        return ()
+    from ncc.runtime.artifact import Artifact
+
+    return Artifact.load(param, any_cpu=True).inputs
 
 
 def _admits(shape: OpenShape, found: tuple[int, ...]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from os import fspath
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
@@ -35,6 +34,7 @@ from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, assuming, is_open
 from ncc.dialects.weights.stored import Piece, noting
 from ncc.runtime.artifact import Artifact, Binding, Weights
+from ncc.runtime.memory_files import shown_path
 from ncc.runtime.sizes import Sizes
 
 OWN = ("ncc.", "xdsl.")
@@ -212,7 +212,7 @@ def _described(
     inputs, outputs = bindings(module, planned)
     batch, options = compilation.batch, compilation.options
     info: dict[str, object] = {
-        "model": Path(fspath(compilation.param)).name,
+        "model": Path(shown_path(compilation.param)).name,
         "opt_level": options.opt_level,
         "kernels": len(loops.units),
         "steps": [[step.kernel, list(step.layers)] for step in loops.steps],

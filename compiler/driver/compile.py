@@ -24,7 +24,8 @@ from ncc.compiler.stopwatch import Stopwatch
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.errors import NccError, needing_packages
 from ncc.runtime.extents import Range
-from ncc.runtime.paths import path_of
+from ncc.runtime.memory_files import FileLike, file_of
+from ncc.runtime.pixel_input import PixelInput
 
 if TYPE_CHECKING:
     from ncc.compiler.driver.manifest import Made, Manifest
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
 
 
 def compile(
-    param: PathLike,
-    bin: PathLike | None = None,
+    param: FileLike,
+    bin: FileLike | None = None,
     *,
     opt_level: int = 2,
     num_threads: int = 1,
     input_shapes: Mapping[str, Sequence[int | None | Range]] | None = None,
     input_types: Mapping[str, str] | None = None,
+    inputs: Mapping[str, str | PixelInput] | None = None,
     outputs: Sequence[str] | None = None,
     target: str = "host",
     precision: str = "fp32",
@@ -48,14 +50,18 @@ def compile(
 ) -> Model:
     """Compile the network in `param` (text or binary) with the weights in `bin`.
 
-    bin: by default the .bin beside the .param. opt_level: 0 to 3. num_threads: the most that a
+    Both may be paths, bytes, or files that are opened for reading bytes. bin: by default the .bin
+    beside the .param. opt_level: 0 to 3. num_threads: the most that a
     run uses. input_shapes: shapes in numpy order by blob name, `{"data": (3, 224, 224)}`, where
     the file leaves them open or others are wanted; None in them leaves an extent open, and so does
     (64, 1024), which says the least and the most that it can be. A blob that a layer makes is fed
     instead if its shape is given here. input_types:
     element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
-    that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
-    "amx", "avx512vnni", "avx512", "avx2" or "baseline". precision: "fp32", the only one so far.
+    that read it. inputs: those that are fed pixels, uint8 (height, width, channels), which compiled
+    code converts, `{"data": "uint8,hwc,bgr2rgb,mean=104,117,123,norm=0.017"}`, or a
+    `ncc.image.PixelInput`; input_shapes are those of the network. outputs: blobs to return; by
+    default those that no layer reads. target: "host", "amx", "avx512vnni", "avx512", "avx2" or
+    "baseline". precision: "fp32", the only one so far.
     random_weights: a seed to make weights up from. tuned: use the schedules that `ncc tune` has
     kept for this machine; they change no result.
 
@@ -74,6 +80,7 @@ def compile(
         num_threads=num_threads,
         input_shapes=input_shapes,
         input_types=input_types,
+        inputs=inputs,
         outputs=outputs,
         target=target,
         precision=precision,
@@ -85,8 +92,8 @@ def compile(
 
 
 def compile_with(
-    param: PathLike,
-    bin: PathLike | None,
+    param: FileLike,
+    bin: FileLike | None,
     options: Options,
     stopwatch: Stopwatch | None = None,
 ) -> Model:
@@ -98,7 +105,7 @@ def compile_with(
 
 
 def compile_file(
-    param: PathLike, bin: PathLike | None, options: Options, path: PathLike, stopwatch: Stopwatch
+    param: FileLike, bin: FileLike | None, options: Options, path: PathLike, stopwatch: Stopwatch
 ) -> Artifact:
     """Compile into a file, for a CPU that need not be this one; returns its content, with weights
     or without.
@@ -137,10 +144,10 @@ class _Request:
     """The files and options of a compilation, and its key in the cache."""
 
     def __init__(
-        self, param: PathLike, bin: PathLike | None, options: Options, stopwatch: Stopwatch
+        self, param: FileLike, bin: FileLike | None, options: Options, stopwatch: Stopwatch
     ) -> None:
-        self.param = path_of(param, "the .param")
-        self.bin = None if bin is None else path_of(bin, "the .bin")
+        self.param = file_of(param, "the .param")
+        self.bin = None if bin is None else file_of(bin, "the .bin")
         self.options, self.stopwatch = options, stopwatch
         self.cache = cache_of(os.environ)
         with stopwatch.timing("look for the model"):

@@ -19,6 +19,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.target import Target
 from ncc.runtime.artifact import PathLike
+from ncc.runtime.memory_files import shown_path
 
 
 def kernel_key(text: str, target: Target) -> str:
@@ -45,7 +46,8 @@ def model_key(param: PathLike, bin: PathLike | None, options: Options) -> str | 
     names = [field.name for field in fields(options) if field.name != "ahead"]
     chosen = [(name, _said(getattr(options, name))) for name in names]
     tuned = sorted(schedules_for(options).items())
-    parts = (compiler_version(), Path(param).name, bin is None, weights, size, chosen, tuned)
+    name, place = Path(shown_path(param)).name, shown_path(weights)
+    parts = (compiler_version(), name, bin is None, place, size, chosen, tuned)
     return sha256(repr(parts).encode() + b"\0" + text).hexdigest()
 
 

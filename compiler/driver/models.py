@@ -24,6 +24,7 @@ from ncc.compiler.read.default_path import default_bin_path
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
+from ncc.runtime.memory_files import is_in_memory
 
 if TYPE_CHECKING:
     from ncc.compiler.driver.manifest import Manifest
@@ -47,6 +48,8 @@ class Entry:
     """Of all but the content of the .bin."""
     digest: bytes | None
     """Of the content of a small .bin, or of none; None for a large one."""
+    lasts: bool = True
+    """Whether a later process finds the weights where they are."""
 
     @staticmethod
     def of(
@@ -63,7 +66,7 @@ class Entry:
             digest = _digest(path) if os.path.exists(path) else b""
         except OSError:
             return None
-        return Entry(cache, key, digest)
+        return Entry(cache, key, digest, digest is not None or not is_in_memory(path))
 
     def copied(self, path: PathLike) -> Artifact | None:
         """Copy the small model to a path, if the cache has it."""
@@ -96,7 +99,7 @@ class Entry:
 
         None where there is none, it does not hold, or the cache has lost a kernel.
         """
-        held = self.cache.get(self.key, MANIFEST)
+        held = self.cache.get(self.key, MANIFEST) if self.lasts else None
         if held is None or held == _OPEN:
             return None
         # Ours: the key says by which version, a checksum that it is whole.
@@ -116,7 +119,12 @@ class Entry:
         self._put(_OPEN)
 
     def keep(self, manifest: Manifest, model: Artifact | None) -> None:
-        """Keep a small model, or the manifest of a large one. The files have not changed."""
+        """Keep a small model, or the manifest of a large one. The files have not changed.
+
+        A large one, whose weights are in memory alone, is not kept.
+        """
+        if not self.lasts:
+            return
         whole = self.digest is not None and model is not None and not manifest.beside
         if model is None or not whole or manifest.constants.size > LARGE:
             self._put(pickle.dumps(manifest.with_code(()), pickle.HIGHEST_PROTOCOL))

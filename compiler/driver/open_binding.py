@@ -9,6 +9,7 @@ from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import Range, is_within
+from ncc.runtime.pixel_input import TYPE as PIXELS
 
 MOST_NAMED = 6
 """The number of inputs that an error names."""
@@ -88,9 +89,10 @@ def are_open(inputs: Iterable[OpenBinding]) -> bool:
     return any(binding.is_open or binding.settles for binding in inputs)
 
 
-def guessed(shape: OpenShape) -> Shape:
+def guessed(shape: OpenShape, channels_last: bool = False) -> Shape:
     """An example of a shape: an image in colours where that is possible."""
-    usual = (1, 3, 224, 224)[-len(shape) :] if 2 < len(shape) <= 4 else (224,) * len(shape)
+    image = (1, 224, 224, 3) if channels_last else (1, 3, 224, 224)
+    usual = image[-len(shape) :] if 2 < len(shape) <= 4 else (224,) * len(shape)
     return tuple(n if m is None else m for m, n in zip(shape, usual, strict=True))
 
 
@@ -100,7 +102,8 @@ def require_shapes(bindings: Iterable[Binding]) -> None:
     if not unknown:
         return
     first = unknown[0]
-    usual = guessed(tuple(None if n == DYNAMIC else n for n in first.shape or (DYNAMIC,) * 3))
+    shape = tuple(None if n == DYNAMIC else n for n in first.shape or (DYNAMIC,) * 3)
+    usual = guessed(shape, channels_last=first.dtype == PIXELS)
     guess = (1, *usual[1:]) if isinstance(first, OpenBinding) and first.has_batch else usual
     text = shown(guess)
     names = [f"{binding.name!r} ({binding.extents})" for binding in unknown[:MOST_NAMED]]

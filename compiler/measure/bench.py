@@ -34,6 +34,7 @@ from ncc.compiler.network_files import read_network
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 from ncc.compiler.options import Options
 from ncc.compiler.progress import counted
+from ncc.runtime.memory_files import FileLike, file_of, shown_path
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -144,8 +145,8 @@ class Benchmark:
 
 
 def bench(
-    param: AnyPath,
-    bin: AnyPath | None = None,
+    param: FileLike,
+    bin: FileLike | None = None,
     *,
     opt_level: int = 2,
     num_threads: int = 1,
@@ -172,6 +173,8 @@ def bench(
         random_weights=random_weights,
     )
     rounds = rounds_of(rounds)
+    param = file_of(param, "the .param")
+    bin = None if bin is None else file_of(bin, "the .bin")
     model = settled(compile_with(param, bin, options))
     timestamped = settled(compile_with(param, bin, replace(options, timestamps=True)))
     timestamped = Model(sharing_weights(timestamped.artifact, [model]))
@@ -194,7 +197,7 @@ def bench(
     weights = sum(step["weight_bytes"] for step in work)
     footprint = weights + timestamped.artifact.arena_bytes
     return Benchmark(
-        os.path.basename(os.fspath(param)),
+        os.path.basename(shown_path(param)),
         options.target.name,
         model.num_threads,
         Timing.of(samples),

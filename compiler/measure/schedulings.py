@@ -9,7 +9,8 @@ from ncc.compiler.driver.assemble import artifact_of, open_inputs
 from ncc.compiler.driver.cache import cache_of
 from ncc.compiler.driver.open_binding import require_shapes
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import AnyPath, Compilation
+from ncc.compiler.pipeline import Compilation
+from ncc.runtime.memory_files import FileLike
 from ncc.runtime.session import Model
 
 
@@ -19,7 +20,7 @@ class Schedulings:
     Raises InputError if a shape is open.
     """
 
-    def __init__(self, param: AnyPath, bin: AnyPath | None, options: Options) -> None:
+    def __init__(self, param: FileLike, bin: FileLike | None, options: Options) -> None:
         self._compilation = Compilation(param, bin, options, one_by_one=True)
         require_shapes(open_inputs(self._compilation))
         self._cache = cache_of(os.environ)

@@ -23,7 +23,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.driver.specialise import settled
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import AnyPath
+from ncc.runtime.memory_files import FileLike
 from ncc.runtime.session import Model
 
 Feeds: TypeAlias = Mapping[str, NDArray[Any]]
@@ -102,7 +102,7 @@ def _name(kind: str, thread: int, name: str) -> dict[str, Any]:
 
 
 def trace(
-    param: AnyPath, bin: AnyPath | None, options: Options, feeds: Feeds, runs: int = RUNS
+    param: FileLike, bin: FileLike | None, options: Options, feeds: Feeds, runs: int = RUNS
 ) -> TracedRun:
     """Compile a network so that it notes what its threads do, and run it.
 

@@ -32,12 +32,14 @@ _AXES = "cdhw"
 Asked: TypeAlias = Mapping[str, OpenShape]
 
 
-def default_hint(shape: OpenShape, ranges: Sequence[Range] = ()) -> Shape:
+def default_hint(
+    shape: OpenShape, ranges: Sequence[Range] = (), channels_last: bool = False
+) -> Shape:
     """The shape that costs are compared for, where nobody says one."""
     found = []
     for axis, extent in enumerate(shape):
         least, most = ranges[axis] if ranges else ANY
-        usual = CHANNELS if axis == 0 and len(shape) > 2 else SIDE
+        usual = CHANNELS if axis == 0 and len(shape) > 2 and not channels_last else SIDE
         within = max(least, usual if most is None else min(usual, most))
         found.append(within if extent is None else extent)
     return tuple(found)
@@ -65,7 +67,7 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
                 nearest="a compilation for each shape",
             )
         ranges = options.ranges.get(name, (ANY,) * len(shape))
-        numbers = options.hints.get(name) or default_hint(shape, ranges)
+        numbers = options.hints.get(name) or default_hint(shape, ranges, name in options.inputs)
         symbols = _names(name, len(shape), taken)
         shapes[name] = tuple(
             Size.symbol(symbol, number, *range) if extent is None else extent

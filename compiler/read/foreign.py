@@ -7,6 +7,7 @@ import os
 from ncc.compiler.diagnostics import ModelError, did_you_mean
 from ncc.compiler.read.records import Source
 from ncc.runtime.file_kinds import BIN, HEAD, NCC, PARAM, other_kind
+from ncc.runtime.memory_files import shown_path
 
 _CALLED = {PARAM: "the file", BIN: "the weights"}
 _SUFFIXES = {PARAM: (PARAM, PARAM + BIN), BIN: (BIN,)}
@@ -21,7 +22,8 @@ def foreign(path: str, head: bytes, wanted: str) -> ModelError | None:
     if found is None:
         return None
     what, how = found
-    return Source(path).error(f"this is {what}; here ncnn's {wanted} is wanted", how=how)
+    source = Source(shown_path(path))
+    return source.error(f"this is {what}; here ncnn's {wanted} is wanted", how=how)
 
 
 def unreadable(path: str, wanted: str, error: OSError) -> ModelError:
@@ -32,7 +34,7 @@ def unreadable(path: str, wanted: str, error: OSError) -> ModelError:
         how = _option(path) if wanted == BIN else None
     reason = error.strerror or str(error)
     message = f"{_CALLED[wanted]} cannot be read: {reason}"
-    return ModelError(Source(path).problem(message, suggestion=meant, how=how))
+    return ModelError(Source(shown_path(path)).problem(message, suggestion=meant, how=how))
 
 
 def _option(path: str) -> str | None:

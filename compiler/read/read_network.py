@@ -11,7 +11,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -26,9 +25,7 @@ from ncc.compiler.read.records import Graph, Source
 from ncc.compiler.read.weights import NoWeights, RandomWeights, StoredWeights
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import PARAM
-from ncc.runtime.paths import path_of
-
-AnyPath: TypeAlias = str | os.PathLike[str]
+from ncc.runtime.memory_files import FileLike, file_of, shown_path
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,8 @@ class ReadResult:
 
 
 def read(
-    param_path: AnyPath,
-    bin_path: AnyPath | None = None,
+    param_path: FileLike,
+    bin_path: FileLike | None = None,
     *,
     random_weights: int | None = None,
     outputs: Sequence[str] | None = None,
@@ -68,7 +65,8 @@ def read(
     if bin_path is not None and random_weights is not None:
         raise InputError("weights come from a .bin file or from a seed, not from both")
     if bin_path is not None:
-        bin_path = path_of(bin_path, "the .bin")
+        bin_path = file_of(bin_path, "the .bin")
+    param_path = file_of(param_path, "the .param")
     graph = without_idle_layers(read_graph(param_path), outputs)
     if outputs is not None and not graph.problems:
         output_names(graph, outputs)  # for its errors: names come before files
@@ -85,21 +83,22 @@ def read(
         module, warnings = build(graph, weights, outputs, opaque=opaque)
         if surplus := weights.surplus():
             message = f"{surplus} bytes behind the last weight are ignored"
-            warnings += (Source(path).warning(message),)
+            warnings += (Source(shown_path(path)).warning(message),)
         numbers, warnings = tuple(weights.located), warnings + weights.implausible()
     return ReadResult(module, graph, graph.warnings + warnings, numbers)
 
 
-def read_graph(path: AnyPath) -> Graph:
+def read_graph(path: FileLike) -> Graph:
     """The records of a .param file; whether it is text or binary is told by its first bytes.
 
     Raises ModelError, and InputError for what is no path.
     """
-    path = path_of(path, "the .param")
+    path = file_of(path, "the .param")
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise unreadable(path, PARAM, error) from None
     if (other := foreign(path, data, PARAM)) is not None:
         raise other
-    return read_binary(path, data) if is_binary(data) else read_text(path, data)
+    name = shown_path(path)
+    return read_binary(name, data) if is_binary(data) else read_text(name, data)

@@ -32,6 +32,7 @@ from ncc.dialects.weights.stored import Encoding, Piece, Stored, note
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime import memory_limit
 from ncc.runtime.file_kinds import BIN, HEAD
+from ncc.runtime.memory_files import shown_path
 
 PUT_AS_THEY_ARE = ("per_channel_pad_data",)
 """Weights that are put beside others, not computed with: infinity is one of their values."""
@@ -100,11 +101,17 @@ class StoredWeights:
             raise unreadable(name, BIN, error) from None
         if not file.seekable():
             file.close()
-            raise Source(name).error("the weights cannot be read: they must lie in a file, no pipe")
+            source = Source(shown_path(name))
+            raise source.error("the weights cannot be read: they must lie in a file, no pipe")
         if (other := foreign(name, file.read(HEAD), BIN)) is not None:
             file.close()
             raise other
         return cls(source, name, file, os.fstat(file.fileno()).st_size)
+
+    @property
+    def shown(self) -> str:
+        """The name of the file for people."""
+        return shown_path(self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -139,7 +146,7 @@ class StoredWeights:
         found = f"{ways} places that fit" if ways else "no place that fits the known layers"
         return ModelError(
             self.source.problem(
-                f"which bytes of {self.path} are weights of layers of unknown types cannot be "
+                f"which bytes of {self.shown} are weights of layers of unknown types cannot be "
                 f"told; {record} is the first of them",
                 record.position,
                 expected="one such layer with weights, and all others in their places",
@@ -200,7 +207,7 @@ class StoredWeights:
         return self.source.error(
             f"weight {weight.name!r} of {record} holds numbers packed into bytes",
             record.position,
-            expected=f"the tag of int8 in {self.path}",
+            expected=f"the tag of int8 in {self.shown}",
             found=f"that of {found} at byte {self.at - TAG_SIZE}",
         )
 
@@ -222,7 +229,7 @@ class StoredWeights:
             ", for its tag is none of fp32, fp16 and int8" if encoding is Encoding.CODEBOOK else ""
         )
         raise self.source.error(
-            f"{self.path} ends within weight {weight.name!r} of {record}",
+            f"{self.shown} ends within weight {weight.name!r} of {record}",
             record.position,
             expected=f"{size} bytes at byte {start} ({shown(shape)} values{stored}{note})",
             found=f"{left} bytes",
@@ -316,5 +323,10 @@ def stay_where_named(module: ModuleOp) -> None:
     for op in module.walk():
         for name, held in op.properties.items():
             if isinstance(held, WeightAttr) and isinstance(stored := held.data.source, Stored):
-                named = replace(stored, path=os.path.abspath(stored.path))
+                named = replace(stored, path=_absolute(stored.path))
                 op.properties[name] = WeightAttr(replace(held.data, source=named))
+
+
+def _absolute(path: str) -> str:
+    """The same path wherever this process works; that of a file in memory stays alive."""
+    return path if os.path.isabs(path) else os.path.abspath(path)

@@ -20,6 +20,7 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.stored import Raw
 from ncc.dialects.weights.weight import WeightAttr
+from ncc.runtime.memory_files import shown_path
 
 LARGE = 4096
 """Bytes from which on values stay in the file."""
@@ -33,7 +34,8 @@ class Initializers:
             raise Unsupported("sparse initializers")
         self._tensors = list(graph.initializer)
         self._by_name = {tensor.name: tensor for tensor in self._tensors}
-        self._path, self._data = os.path.abspath(path), data
+        self._path = path if os.path.isabs(path) else os.path.abspath(path)
+        self._data = data
         self._behind = 0
 
     def of(self, graph: Any) -> Initializers:
@@ -88,7 +90,7 @@ class Initializers:
 
     def _inside(self, location: str) -> str:
         """The path of a file in the folder of the model."""
-        folder = os.path.realpath(os.path.dirname(self._path))
+        folder = os.path.realpath(os.path.dirname(shown_path(self._path)))
         if "\0" in location:
             raise BrokenTensor(f"has its values in {location!r}, which is no path")
         path = os.path.realpath(os.path.join(folder, location))

@@ -8,6 +8,7 @@ from typing import Any
 
 from ncc.compiler.diagnostics import ModelError, NccError, Problem
 from ncc.runtime.file_kinds import HEAD, ONNX, other_kind
+from ncc.runtime.memory_files import shown_path
 
 GRAPH = 5
 """ONNX's number of an attribute that is a graph."""
@@ -39,11 +40,13 @@ def bytes_of(path: str) -> bytes:
         data = Path(path).read_bytes()
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ModelError(Problem(f"the file cannot be read: {reason}", path=path)) from None
+        message = f"the file cannot be read: {reason}"
+        raise ModelError(Problem(message, path=shown_path(path))) from None
     found = other_kind(path, data[:HEAD], ONNX)
     if found is not None:
         what, how = found
-        raise ModelError(Problem(f"this is {what}; here an .onnx is wanted", path=path, how=how))
+        message = f"this is {what}; here an .onnx is wanted"
+        raise ModelError(Problem(message, path=shown_path(path), how=how))
     return data
 
 

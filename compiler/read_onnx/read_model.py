@@ -6,7 +6,6 @@ print(module)
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from ncc.compiler.read_onnx.build_module import build
 from ncc.compiler.read_onnx.initializers import Initializers
 from ncc.compiler.read_onnx.inline_functions import inlined
 from ncc.compiler.read_onnx.protobuf import bytes_of, package, parsed, refusals
-from ncc.runtime.paths import path_of
+from ncc.runtime.memory_files import FileLike, file_of, shown_path
 
 __all__ = ["read_model"]
 
@@ -28,7 +27,7 @@ OLDEST = 7
 assert ncc.dialects.onnx
 
 
-def read_model(path: str | os.PathLike[str], outputs: Sequence[str] | None = None) -> ModuleOp:
+def read_model(path: FileLike, outputs: Sequence[str] | None = None) -> ModuleOp:
     """The network of an .onnx file.
 
     outputs: the values to compute; by default the outputs of the graph.
@@ -36,12 +35,12 @@ def read_model(path: str | os.PathLike[str], outputs: Sequence[str] | None = Non
     Raises ModelError where the file is at fault, Unsupported for what ncc cannot do, NccError where
     the package onnx is missing.
     """
-    path = path_of(path, "the .onnx")
+    path = file_of(path, "the .onnx")
     package()
     data = bytes_of(path)
-    model = parsed(data, path)
-    model = inlined(_of_known_version(model, path), path)
-    return build(model, path, Initializers(model.graph, path, data), outputs)
+    shown = shown_path(path)
+    model = inlined(_of_known_version(parsed(data, shown), shown), shown)
+    return build(model, shown, Initializers(model.graph, path, data), outputs)
 
 
 def _of_known_version(model: Any, path: str) -> Any:

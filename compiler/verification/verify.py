@@ -59,6 +59,7 @@ from ncc.dialects.ncnn.movement.reshape import ReshapeOp
 from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.runtime.errors import InputError
+from ncc.runtime.memory_files import FileLike, file_of
 from ncc.runtime.session import Model
 
 __all__ = ["TOLERANCE", "Report", "Row", "report_lines", "verify"]
@@ -68,8 +69,8 @@ PathLike: TypeAlias = str | os.PathLike[str]
 
 
 def verify(
-    param: PathLike,
-    bin: PathLike | None = None,
+    param: FileLike,
+    bin: FileLike | None = None,
     *,
     feeds: Mapping[str, Array] | None = None,
     seed: int = 0,
@@ -93,6 +94,8 @@ def verify(
 
     Raises InputError for arguments of wrong types, and what reading, compiling and running raise.
     """
+    param = file_of(param, "the .param")
+    bin = None if bin is None else file_of(bin, "the .bin")
     given = given_arrays(feeds)
     layers = flag_of("layers", layers)
     if not isinstance(tolerance, Real) or not tolerance >= 0:

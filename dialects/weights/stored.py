@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.runtime.errors import NccError
+from ncc.runtime.memory_files import shown_path
 
 
 @dataclass(frozen=True, order=True)
@@ -130,8 +131,8 @@ def _looked_at(path: str, offset: int, wanted: int) -> mmap.mmap:
     changed, size = _identity(path)
     if size < offset + wanted:
         raise NccError(
-            f"{path} was cut off while it was read: it has {size} bytes, and weights up "
-            f"to byte {offset + wanted}"
+            f"{shown_path(path)} was cut off while it was read: it has {size} bytes, and weights "
+            f"up to byte {offset + wanted}"
         )
     return _mapped(path, changed, size)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.c_programs import CXX, done, needs_cc, run
 from tests.onnx.models import model, written
 
 ROOT = Path(__file__).parents[2]
+UPSCALE = ROOT / "examples" / "upscale"
 PAGE = (ROOT / "docs" / "use.md").read_text()
 
 # As pnnx leaves it: the shape is not told.
@@ -32,7 +34,7 @@ InnerProduct fc 1 1 2 out0 0=10 1=1 2=80
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with net.onnx, net.ncnn.param and weights of ones, to be in."""
+    """A folder with net.onnx, net.ncnn.param, weights of ones, photos, and a network for them."""
     node = onnx.helper.make_node("Relu", ["in0"], ["out0"])
     written(tmp_path, model([node], {"in0": (1, 3, 8, 8)}, ["out0"]))
     (tmp_path / "net.ncnn.param").write_text(NETWORK)
@@ -40,6 +42,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     sizes = 0, 216 + 8, 0, 80 + 10
     parts = (np.ones(size, "<f4").tobytes() if size else bytes(4) for size in sizes)
     (tmp_path / "net.ncnn.bin").write_bytes(b"".join(parts))
+    for name in ("double.param", "double.bin"):
+        shutil.copy(UPSCALE / name, tmp_path)
+    image = np.random.default_rng(0).integers(0, 256, (24, 32, 3), np.uint8)
+    for folder in ("photos", "larger"):
+        (tmp_path / folder).mkdir()
+    for place in ("photo.png", "photos/one.png"):
+        ncc.image.save(image, tmp_path / place)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -51,10 +60,13 @@ def test_the_page_runs(folder: Path) -> None:
     image = np.random.default_rng(0).integers(0, 256, (224, 224, 3), np.uint8)
     names: dict[str, Any] = {"image": image, "images": [image] * 3}
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 7
     for block in blocks:
         exec(block, names)
     assert names["top"].shape == (5,)
+    camera, x = names["camera"](names["small"]), names["model"](names["x"])
+    np.testing.assert_allclose(camera, x, rtol=1e-3, atol=1e-2)
+    assert ncc.image.open("larger/one.png").shape == (48, 64, 3)
     assert len(names["results"]) == 3 and names["results"][0].shape == (10,)
     assert names["model"].num_threads <= 2
 

@@ -3,7 +3,7 @@
    10  compiler/{cli.py,commands}, ncc/       the doors
     9  compiler/report                        what the others find, on one page
     8  compiler/{measure,verification}        they run what the driver compiles
-    7  compiler/feeds.py                      arrays to run on
+    7  compiler/feeds.py, dask_map.py         arrays to run on, workers to run them
     6  compiler/driver                        compilations: cache, workers, models of open shapes
        compiler/explain*.py                   what passes decide, and why
     5  compiler/{pipeline,optimizer,...}.py    all stages in order; commands without machine code
@@ -36,7 +36,7 @@ NOTIONS = (
     "ncc.compiler.stopwatch",
     "ncc.compiler.target",
 )
-DOORS = ("ncc", "ncc.__main__", "ncc.image", "ncc.layers", "ncc.compiler.cli")
+DOORS = ("ncc", "ncc.__main__", "ncc.dask", "ncc.image", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"
 STAGES = tuple(
     f"ncc.compiler.{stage}"
@@ -51,6 +51,7 @@ ABOVE_STAGES = {
     "optimizer": 5,
     "summary": 5,
     "pipeline": 5,
+    "dask_map": 7,
     "explain": 6,
     "universe": 5,
     "driver": 6,
@@ -83,6 +84,7 @@ LIBRARIES = {
     "ncc.compiler.verification.onnx_outputs": {"numpy", "onnxruntime"},
     "ncc.compiler.verification.onnx_nodes": {"numpy", "onnx", "onnxruntime"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
+    "ncc.compiler.dask_map": {"numpy", "distributed"},
     "ncc.compiler.read_onnx": {"numpy", "xdsl", "onnx"},
     "ncc.compiler.report.charts": {"vl_convert"},
     "ncc.compiler.report.layout": {"pygraphviz"},

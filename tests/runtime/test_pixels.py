@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ncc.runtime.errors import InputError
-from ncc.runtime.pixels import ORDERS, Conversion, Pixels, convert, from_pixels, to_pixels
+from ncc.runtime.pixel_orders import ORDERS, Conversion
+from ncc.runtime.pixels import Pixels, convert, from_pixels, to_pixels
 
 MEAN, NORM = (123.675, 116.28, 103.53), (1 / 58.395, 1 / 57.12, 1 / 57.375)
 

@@ -84,6 +84,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "num_threads": {"num_threads": 2},
     "target": {"target": "baseline"},
     "input_shapes": {"input_shapes": {"data": (4, 5, 7)}},
+    "inputs": {"inputs": {"data": "bgr"}},
     "input_types": {"input_types": {"data": "float32"}},
     "outputs": {"outputs": ("a",)},
     "random_weights": {"random_weights": 1},

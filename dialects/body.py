@@ -27,6 +27,7 @@ from ncc.dialects.scalar import (
     Scalar,
     index,
 )
+from ncc.dialects.size import NeedsNumbers, is_open
 
 
 def dim_of(loop: AffineExpr | int) -> int:
@@ -125,6 +126,8 @@ def _learn_extents(extents: list[int | None], read: Read) -> None:
         if isinstance(expr, AffineDimExpr):
             known = extents[expr.position]
             if known is not None and known != extent:
+                if is_open(known, extent):
+                    raise NeedsNumbers(f"only numbers tell whether {known} is {extent}")
                 raise ValueError(f"loop d{expr.position} runs over {known} and over {extent}")
             extents[expr.position] = extent
 

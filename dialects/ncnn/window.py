@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.shapes import Shape, shown
-from ncc.dialects.size import is_equal, largest, smallest
+from ncc.dialects.size import is_equal, is_open, largest, smallest
 from ncc.dialects.weights.sources import Array
 
 SAME_UPPER = -233
@@ -158,10 +158,13 @@ class Adaptive:
 
     @property
     def regular(self) -> Window | None:
-        """The ordinary window that is the same, where the parts are equal."""
+        """The ordinary window that is the same, where parts are equal; its stride is a number."""
         if self.size % self.output:
             return None
-        return Window(self.size // self.output, self.size // self.output)
+        cells = self.size // self.output
+        if is_open(cells):
+            return Window(cells) if self.output == 1 else None
+        return Window(cells, cells)
 
     def cells(self) -> NDArray[np.int64]:
         """The elements of each part, shape (output, longest); short parts repeat their last

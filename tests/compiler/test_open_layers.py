@@ -78,6 +78,8 @@ RIGHT = [
     "Pooling 0=1 1=3 2=2 3=1 5=1 6=1",
     "Pooling 0=1 1=2 2=2 5=2",
     "Pooling 0=1 4=1",
+    "Pooling 0=1 7=1 8=1",
+    "Pooling 0=0 7=1 8=1 18=2",
     "Pooling 0=1 7=1 8=3 18=5",
     "Pooling 0=0 7=1 8=3 18=-233",
     "Pooling 0=0 4=1",

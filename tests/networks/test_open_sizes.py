@@ -85,10 +85,11 @@ Softmax sm 1 1 ip out 0=1 1=1
 """Reads the letters of a line, whatever its width."""
 
 LARGEST_SIX = """7767517
-3 3
+4 4
 Input data 0 1 data
 Interp i 1 1 data i 0=3 1=0.5 2=1.5
-ArgMax a 1 1 i out 0=1 1=6
+CumulativeSum c 1 1 i c 0=2
+ArgMax a 1 1 c out 0=1 1=6
 """
 
 

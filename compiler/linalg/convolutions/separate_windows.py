@@ -37,6 +37,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import by_hint
 from ncc.dialects.structured import pad_sides
 
 _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
@@ -58,6 +59,7 @@ class SeparateWindows(LinalgPattern["_Separating"]):
     def match(self, op: GenericOp) -> _Separating | str | None:
         return _Separating.of(op)
 
+    @by_hint()
     def check(self, found: _Separating) -> str | None:
         elements, left = found.elements(self.costs)
         if left <= self.costs.separate_windows_worth * elements:
@@ -197,7 +199,7 @@ def _windows(linalg_op: LinalgOp, data: TensorAccess) -> list[int | None]:
         taps = form.loops() - {loop}
         if loop not in form.loops() or len(taps) > 1 or form.constant or taps & set(axes):
             return []
-        found.append(next((d for d in taps if linalg_op.extents[d] > 1), None))
+        found.append(next((d for d in taps if linalg_op.extents[d] != 1), None))
     reads = [form for access in linalg_op.reads if access is not data for form in access.index]
     bare = all(form.bare is not None for form in reads)
     once = sum(len(form.loops()) for form in data.index) == len(axes) + len(linalg_op.reduced)

@@ -45,6 +45,7 @@ from ncc.dialects.scalar import (
     minimum,
     number_of_index,
     number_of_size,
+    over_size,
     select,
     to_index,
 )
@@ -248,7 +249,7 @@ class PoolingLayer(Layer):
             pooled = pool(b, x, windows, self.pooling_type)
             if self.pooling_type == MAXIMUM:
                 return pooled
-            return b.scaled(pooled, 1 / cells_of(windows))
+            return b.scaled(pooled, over_size(1, cells_of(windows)))
         tables = [(_parts_of_run if is_open(part.size) else _parts)(b, part) for part in parts]
         cells, shares = zip(*tables, strict=True)
         count = len(parts)

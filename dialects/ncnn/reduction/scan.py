@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import f32
 
 from ncc.dialects.ncnn.axes import only_axis
 from ncc.dialects.ncnn.layer import Array, Builder, Layer, Shape, Tensor, integer, layer
+from ncc.dialects.size import is_open
 from ncc.dialects.statements import Code
 
 ROWS = 8
@@ -49,7 +50,8 @@ def _rows(x: Tensor) -> Code:
     rows, extent, _ = x.shape
     code = Code([x], [(x.shape, f32)], iterations=-(-rows // ROWS))
     source, sums = code.inputs[0], code.results[0]
-    own = [code.minimum(code.iteration * ROWS + k, rows - 1) for k in range(min(ROWS, rows))]
+    together = ROWS if is_open(rows) else min(ROWS, rows)  # the last row again where there is none
+    own = [code.minimum(code.iteration * ROWS + k, rows - 1) for k in range(together)]
     for row in own:
         sums[row, 0, 0] = source[row, 0, 0]
     with code.range(extent, 1) as i:
@@ -63,9 +65,9 @@ def _planes(x: Tensor) -> Code:
     outer, extent, inner = x.shape
     pieces = -(-inner // PIECE) if outer == 1 else 1
     code = Code([x], [(x.shape, f32)], iterations=outer * pieces)
-    place = code.iteration if outer > 1 else 0
-    start = code.iteration * PIECE if pieces > 1 else 0
-    stop = code.minimum(start + PIECE, inner) if pieces > 1 else inner
+    place = code.iteration if outer != 1 else 0
+    start = code.iteration * PIECE if pieces != 1 else 0
+    stop = code.minimum(start + PIECE, inner) if pieces != 1 else inner
     source, sums = code.inputs[0].part(place), code.results[0].part(place)
     with code.lanes(stop, start) as k:
         sums[0, k] = source[0, k]

@@ -9,8 +9,11 @@ from ncc.dialects.onnx import binary as binary
 from ncc.dialects.onnx import casts as casts
 from ncc.dialects.onnx import control as control
 from ncc.dialects.onnx import convolution as convolution
+from ncc.dialects.onnx import detection as detection
+from ncc.dialects.onnx import einsum as einsum
 from ncc.dialects.onnx import gather as gather
 from ncc.dialects.onnx import linear as linear
+from ncc.dialects.onnx import masks as masks
 from ncc.dialects.onnx import movement as movement
 from ncc.dialects.onnx import normalization as normalization
 from ncc.dialects.onnx import padding as padding
@@ -19,6 +22,11 @@ from ncc.dialects.onnx import pooling as pooling
 from ncc.dialects.onnx import recurrent as recurrent
 from ncc.dialects.onnx import reduction as reduction
 from ncc.dialects.onnx import resize as resize
+from ncc.dialects.onnx import sampling as sampling
+from ncc.dialects.onnx import scan as scan
+from ncc.dialects.onnx import scatter as scatter
 from ncc.dialects.onnx import slices as slices
 from ncc.dialects.onnx import softmax as softmax
+from ncc.dialects.onnx import sorting as sorting
+from ncc.dialects.onnx import statistics as statistics
 from ncc.dialects.onnx import unary as unary

@@ -25,11 +25,16 @@ from ncc.dialects.scalar import Scalar, equal, maximum, minimum, select, to_inde
 from ncc.dialects.shapes import shown
 
 
-def place(index: Scalar, extent: int) -> Scalar:
-    """An index, from the back where it is negative, and inside of the extent at any rate."""
+def wrapped(index: Scalar, extent: int) -> Scalar:
+    """An index as int64: from the back where it is negative, and inside of the extent anyway."""
     wide = cast(index, i64)
     positive = select(wide < 0, wide + extent, wide)
-    return to_index(minimum(maximum(positive, 0), extent - 1))
+    return minimum(maximum(positive, 0), extent - 1)
+
+
+def place(index: Scalar, extent: int) -> Scalar:
+    """The same, to read at."""
+    return to_index(wrapped(index, extent))
 
 
 @operator("Gather", inputs=2)

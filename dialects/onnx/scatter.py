@@ -121,7 +121,7 @@ def scattered(
     return as_elements(b, made, element)
 
 
-@operator("ScatterElements", since=11, inputs=3)
+@operator("ScatterElements", since=16, inputs=3)
 class ScatterElementsOp(_Scatter):
     """x with updates: of each place the axis is what the index there says."""
 

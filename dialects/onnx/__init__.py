@@ -19,7 +19,7 @@ from ncc.dialects.onnx import normalization as normalization
 from ncc.dialects.onnx import padding as padding
 from ncc.dialects.onnx import plumbing as plumbing
 from ncc.dialects.onnx import pooling as pooling
-from ncc.dialects.onnx import recurrent as recurrent
+from ncc.dialects.onnx import recurrent_cells as recurrent_cells
 from ncc.dialects.onnx import reduction as reduction
 from ncc.dialects.onnx import resize as resize
 from ncc.dialects.onnx import sampling as sampling
@@ -28,5 +28,6 @@ from ncc.dialects.onnx import scatter as scatter
 from ncc.dialects.onnx import slices as slices
 from ncc.dialects.onnx import softmax as softmax
 from ncc.dialects.onnx import sorting as sorting
+from ncc.dialects.onnx import spectrum as spectrum
 from ncc.dialects.onnx import statistics as statistics
 from ncc.dialects.onnx import unary as unary

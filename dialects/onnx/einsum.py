@@ -84,7 +84,9 @@ class EinsumOp(Operator):
         extents = self.extents(terms, [x.shape for x in xs])
         found, letters = xs[0], terms[0]
         if len(xs) == 1:
-            return b.reshape(_product(b, extents, [(found, letters)], result), self.infer(xs[0].shape))
+            return b.reshape(
+                _product(b, extents, [(found, letters)], result), self.infer(xs[0].shape)
+            )
         for place in range(1, len(xs)):
             behind = "".join([result, *terms[place + 1 :]])
             both = dict.fromkeys(letters + terms[place])

@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute
 
-from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Indices, Tensor
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.casts import element_of_number
 from ncc.dialects.onnx.gather import wrapped
@@ -61,10 +61,13 @@ class EyeLikeOp(Operator):
         return operands[0] if self.dtype is None else element_of_number(self.dtype)
 
     def reference(self, x: Array) -> Array:
-        return np.eye(*x.shape, self.k, np.float32 if self.dtype else x.dtype)
+        rows, columns = x.shape
+        return np.eye(rows, columns, self.k)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
-        return b.constant(np.eye(*x.shape, self.k), self.element_types(x.element_type))
+        rows, columns = x.shape
+        ones = np.eye(rows, columns, self.k)
+        return b.constant(ones, self.element_types(x.element_type))
 
 
 @operator("Hardmax", since=13)
@@ -92,7 +95,7 @@ class HardmaxOp(Operator):
         numbers = b.numbers(x.shape[axis])
         loops = b.loops_of(x.shape)
         to = [loop for k, loop in enumerate(loops) if k != axis]
-        kept = to or [0]
+        kept: Indices = to or [0]
         largest = b.max(to, over=[loops[axis]], of=x[loops])
         b.loops_of(x.shape)
         place = select(equal(x[loops], largest[kept]), numbers[loops[axis]], x.shape[axis])
@@ -137,7 +140,7 @@ class NonZeroOp(Operator):
     """The places of elements that are not zero: known where x is a constant."""
 
     def infer(self, x: Shape) -> Shape:
-        return (len(x), np.count_nonzero(self.constant(0)))
+        return (len(x), int(np.count_nonzero(self.constant(0))))
 
     def element_types(self, *operands: Attribute) -> Attribute:
         return i64

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
 
-from ncc.dialects.casts import cast
 from ncc.dialects.element import ui64
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, string
@@ -144,9 +143,9 @@ class ScatterElementsOp(_Scatter):
 
     def first(self, x: Shape, indices: Array) -> Array:
         axis = self._along(x)
-        at = list(np.indices(indices.shape))
+        at: list[Array] = list(np.indices(indices.shape))
         at[axis] = np.where(indices < 0, indices + x[axis], indices)
-        return np.ravel_multi_index(tuple(at), x)
+        return np.asarray(np.ravel_multi_index(tuple(at), x))
 
     def place(self, b: Builder, x: Shape, indices: Tensor) -> Tensor:
         axis = self._along(x)

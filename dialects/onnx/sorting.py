@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects import arith
@@ -27,7 +27,7 @@ class TopKOp(Operator):
     Of equal elements the first is better. NaN is larger than all numbers.
     """
 
-    SETTLES = (1,)
+    SETTLES: ClassVar[tuple[int, ...]] = (1,)
 
     axis = integer(-1)
     largest = integer(1)
@@ -112,9 +112,7 @@ def sorted_by(code: Code, count: int, precedes: Any) -> MemoryView:
     return source
 
 
-def _merge(
-    code: Code, source: MemoryView, target: MemoryView, width: int, precedes: Any
-) -> None:
+def _merge(code: Code, source: MemoryView, target: MemoryView, width: int, precedes: Any) -> None:
     """Merge neighbouring runs of a width."""
     (count,) = source.shape
     with code.range(-(-count // (2 * width))) as pair:

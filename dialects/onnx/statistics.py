@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute
 
-from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Indices, Tensor
 from ncc.dialects.onnx.attribute import integer, real, required
 from ncc.dialects.onnx.broadcast import broadcast, read
 from ncc.dialects.onnx.carried import as_elements
@@ -44,9 +44,7 @@ class _ByLastAxes(Operator):
                 raise LayerError(f"a scale or bias {shown(one)} of {shown(x)}")
         return x
 
-    def _scaled(
-        self, b: Builder, x: Tensor, y: Tensor, of: Sequence[Tensor | None]
-    ) -> Tensor:
+    def _scaled(self, b: Builder, x: Tensor, y: Tensor, of: Sequence[Tensor | None]) -> Tensor:
         """y times a scale, plus a bias, where they are, in the elements of x."""
         y = as_elements(b, y, x.element_type)
         given = [None if one is None else as_elements(b, one, x.element_type) for one in of]
@@ -112,7 +110,8 @@ class RMSNormalizationOp(_ByLastAxes):
     def reference(self, x: Array, scale: Array) -> Array:
         wide = x.astype(np.result_type(x, np.float32))
         mean = np.square(wide).mean(self.region(x.shape), keepdims=True)
-        return (wide / np.sqrt(mean + wide.dtype.type(self.epsilon))).astype(x.dtype) * scale
+        y = (wide / np.sqrt(mean + wide.dtype.type(self.epsilon))).astype(x.dtype)
+        return np.asarray(y * scale)
 
     def lower(self, b: Builder, x: Tensor, scale: Tensor) -> Tensor:
         region, wide = self.region(x.shape), as_elements(b, x, _wide(x.element_type))
@@ -156,7 +155,7 @@ class GroupNormalizationOp(Operator):
         off = wide - wide.mean(2, keepdims=True)
         root = np.sqrt(np.square(off).mean(2, keepdims=True) + wide.dtype.type(self.epsilon))
         y = (off / root).reshape(len(x), self.numbers(x.shape), -1).astype(x.dtype)
-        return (y * scale[:, None] + bias[:, None]).reshape(x.shape)
+        return np.asarray(y * scale[:, None] + bias[:, None]).reshape(x.shape)
 
     def lower(self, b: Builder, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
         count, inner = self.groups(x.shape), prod(x.shape[2:])
@@ -168,7 +167,9 @@ class GroupNormalizationOp(Operator):
         root = sqrt(read(variance, loops) + self.epsilon)
         y = b.map(loops, (wide[loops] - read(mean, loops)) / root)
         numbers = self.numbers(x.shape)
-        y = as_elements(b, b.reshape(y, (x.shape[0], numbers, prod(x.shape[1:]) // numbers)), x.element_type)
+        y = as_elements(
+            b, b.reshape(y, (x.shape[0], numbers, prod(x.shape[1:]) // numbers)), x.element_type
+        )
         n, c, k = b.loops_of(y.shape)
         return b.reshape(b.map((n, c, k), y[n, c, k] * scale[c] + bias[c]), x.shape)
 
@@ -211,7 +212,8 @@ class LpNormalizationOp(Operator):
         at = b.loops_of(total.shape)
         norm = b.map(at, divisor(total[at] if self.p == 1 else sqrt(total[at])))
         b.loops_of(x.shape)
-        return b.map(loops, x[loops] / norm[to or [0]])
+        kept: Indices = to or [0]
+        return b.map(loops, x[loops] / norm[kept])
 
 
 @operator("LRN", since=1)
@@ -241,15 +243,17 @@ class LRNOp(Operator):
         pads = [(low, high) if axis == 1 else (0, 0) for axis in range(x.ndim)]
         padded = np.pad(np.square(x), pads)
         total = sum(padded[:, k : k + x.shape[1]] for k in range(low + high + 1))
-        return np.asarray(x / (self.bias + self.alpha / (low + high + 1) * total) ** self.beta, x.dtype)
+        return np.asarray(
+            x / (self.bias + self.alpha / (low + high + 1) * total) ** self.beta, x.dtype
+        )
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         low, high = self.around()
         count = low + high + 1
         loops = b.loops_of(x.shape)
         squares = b.map(loops, x[loops] * x[loops])
-        around = [[n if axis == 1 else 0 for axis in range(x.rank)] for n in (low, high)]
-        padded = b.pad(squares, *around)
+        before, behind = ([n if k == 1 else 0 for k in range(x.rank)] for n in (low, high))
+        padded = b.pad(squares, before, behind)
         *loops, k = b.loops_of([*x.shape, count])
         at = [loop + k if axis == 1 else loop for axis, loop in enumerate(loops)]
         total = b.sum(loops, over=[k], of=padded[at])

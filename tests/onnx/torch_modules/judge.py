@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ncc.compiler.diagnostics import NccError, Unsupported
+from ncc.compiler.diagnostics import ModelError, NccError, Unsupported
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.options import Options
 from ncc.runtime.results import Array
@@ -42,11 +42,29 @@ def judged(model: Exported, ncnn: bool = False) -> Outcome:
                 _check(model, level)
     except Unsupported as error:
         return Outcome(model.name, "refused", _line(error))
+    except ModelError as error:
+        kind = "WRONG" if is_run_by_onnxruntime(model) else "not exported"
+        return Outcome(model.name, kind, f"ModelError: {_line(error)}")
     except (NccError, AssertionError) as error:
         return Outcome(model.name, "WRONG", f"{type(error).__name__}: {_line(error)}")
     except Exception as error:  # which is a finding, and no reason to end
         return Outcome(model.name, "WRONG", f"crash: {type(error).__name__}: {_line(error)}")
     return Outcome(model.name, "right")
+
+
+def is_run_by_onnxruntime(model: Exported) -> bool:
+    """Whether onnxruntime runs a model: exporters write some that nobody does."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(str(model.path), options)
+        names = [one.name for one in session.get_inputs()]
+        session.run(None, dict(zip(names, model.inputs, strict=True)))
+    except Exception:  # its errors have no class in common
+        return False
+    return True
 
 
 def _line(error: BaseException) -> str:
@@ -103,7 +121,7 @@ def _check_in_ncnn(model: Exported) -> None:
 def without_batch(array: Array) -> Array:
     """As ncnn has it: without a batch axis of 1, and with one axis at least."""
     if array.ndim > 1 and array.shape[0] == 1:
-        return array[0]
+        return np.asarray(array[0])
     return np.atleast_1d(array)
 
 

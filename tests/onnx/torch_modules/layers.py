@@ -62,7 +62,7 @@ def normalized(m: Any, x: Any, y: Any) -> Any:
     return F.normalize(x, dim=1), F.cosine_similarity(x, y), F.pairwise_distance(x, y)
 
 
-@module(rand(1, 4, 6, 6), body=nn.Sequential(nn.Conv2d(4, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.SiLU()))
+@module(rand(1, 4, 6, 6), body=nn.Sequential(nn.Conv2d(4, 8, 3, 2), nn.BatchNorm2d(8), nn.SiLU()))
 def conv_bn_silu(m: Any, x: Any) -> Any:
     return m.body(x)
 
@@ -110,7 +110,11 @@ def pools(m: Any, x: Any) -> Any:
 
 @module(rand(2, 3, 8, 6))
 def adaptive_pools(m: Any, x: Any) -> Any:
-    return F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (4, 3)), F.adaptive_max_pool2d(x, 1)
+    return (
+        F.adaptive_avg_pool2d(x, 1),
+        F.adaptive_avg_pool2d(x, (4, 3)),
+        F.adaptive_max_pool2d(x, 1),
+    )
 
 
 @module(rand(2, 3, 7, 5))
@@ -159,10 +163,12 @@ def swiglu(m: Any, x: Any) -> Any:
 
 @module(
     rand(1, 8, 6, 6),
-    squeeze=nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(8, 2, 1), nn.ReLU(), nn.Conv2d(2, 8, 1)),
+    squeeze=nn.Sequential(
+        nn.AdaptiveAvgPool2d(1), nn.Conv2d(8, 2, 1), nn.ReLU(), nn.Conv2d(2, 8, 1)
+    ),
 )
 def squeeze_excite(m: Any, x: Any) -> Any:
-    return x * torch.sigmoid(m.squeeze(x))
+    return x * torch.sigmoid(m.squeeze(m.pool(x)))
 
 
 @module(rand(2, 3, 4), rand(2, 5), mix=nn.Bilinear(4, 4, 3))

@@ -26,11 +26,6 @@ def lstm_with_states(m: Any, x: Any, h: Any, c: Any) -> Any:
     return m.net(x, (h, c))
 
 
-@module(rand(5, 2, 4), net=nn.LSTM(4, 6, proj_size=3))
-def lstm_with_projection(m: Any, x: Any) -> Any:
-    return m.net(x)[0]
-
-
 @module(rand(5, 1, 4), net=nn.GRU(4, 6))
 def gru(m: Any, x: Any) -> Any:
     return m.net(x)

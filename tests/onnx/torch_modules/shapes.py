@@ -15,7 +15,9 @@ from tests.onnx.torch_modules.registry import module, rand
 def space_to_depth(m: Any, x: Any) -> Any:
     """b c (h 2) (w 2) -> b (c 2 2) h w."""
     b, c, h, w = x.shape
-    return x.view(b, c, h // 2, 2, w // 2, 2).permute(0, 1, 3, 5, 2, 4).reshape(b, -1, h // 2, w // 2)
+    return (
+        x.view(b, c, h // 2, 2, w // 2, 2).permute(0, 1, 3, 5, 2, 4).reshape(b, -1, h // 2, w // 2)
+    )
 
 
 @module(rand(1, 8, 8, 3))
@@ -30,7 +32,7 @@ def five_axes(m: Any, x: Any) -> Any:
 
 @module(rand(1, 2, 3, 2, 2, 4))
 def six_axes(m: Any, x: Any) -> Any:
-    return (x.permute(0, 5, 3, 1, 4, 2) * 2).flatten(2, 4).movedim(-1, 1)
+    return (x.permute(0, 5, 3, 1, 4, 2) * 2).flatten(2, 4).movedim(3, 1)
 
 
 @module(rand(1, 8, 4, 4))

@@ -8,11 +8,9 @@ from typing import Any
 
 import torch
 
-Tensor = torch.Tensor
-
 
 @torch.library.custom_op("torchvision::nms", mutates_args=())  # type: ignore[untyped-decorator]
-def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+def nms(dets: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
     """The boxes that no better one overlaps by more than a threshold, the best first."""
     kept: list[int] = []
     for candidate in torch.argsort(scores, descending=True, stable=True).tolist():
@@ -22,11 +20,11 @@ def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 
 @nms.register_fake  # type: ignore[untyped-decorator]
-def _(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+def _(dets: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
     return dets.new_empty(torch.library.get_ctx().new_dynamic_size(), dtype=torch.int64)
 
 
-def overlap(a: Tensor, b: Tensor) -> float:
+def overlap(a: torch.Tensor, b: torch.Tensor) -> float:
     """The intersection of two boxes over their union."""
     sides = (torch.minimum(a[2:], b[2:]) - torch.maximum(a[:2], b[:2])).clamp(min=0)
     shared = float(sides.prod())
@@ -34,7 +32,7 @@ def overlap(a: Tensor, b: Tensor) -> float:
     return shared / (both - shared)
 
 
-def between(image: Tensor, y: float, x: float) -> Tensor:
+def between(image: torch.Tensor, y: float, x: float) -> torch.Tensor:
     """The channels of an image at a place, zeros outside."""
     channels, height, width = image.shape
     found = torch.zeros(channels)
@@ -48,14 +46,14 @@ def between(image: Tensor, y: float, x: float) -> Tensor:
 
 @torch.library.custom_op("torchvision::roi_align", mutates_args=())  # type: ignore[untyped-decorator]
 def roi_align(
-    input: Tensor,
-    rois: Tensor,
+    input: torch.Tensor,
+    rois: torch.Tensor,
     spatial_scale: float,
     pooled_height: int,
     pooled_width: int,
     sampling_ratio: int,
     aligned: bool,
-) -> Tensor:
+) -> torch.Tensor:
     """Means of some points in each cell of each region; places beside the image are at its edge."""
     _, channels, height, width = input.shape
     made = torch.zeros(len(rois), channels, pooled_height, pooled_width)
@@ -76,14 +74,14 @@ def roi_align(
 
 @roi_align.register_fake  # type: ignore[untyped-decorator]
 def _(
-    input: Tensor,
-    rois: Tensor,
+    input: torch.Tensor,
+    rois: torch.Tensor,
     spatial_scale: float,
     pooled_height: int,
     pooled_width: int,
     sampling_ratio: int,
     aligned: bool,
-) -> Tensor:
+) -> torch.Tensor:
     return input.new_empty(rois.shape[0], input.shape[1], pooled_height, pooled_width)
 
 

@@ -33,6 +33,7 @@ from ncc.compiler.onnx import convolution as convolution
 from ncc.compiler.onnx import elementwise as elementwise
 from ncc.compiler.onnx import linear as linear
 from ncc.compiler.onnx import movement as movement
+from ncc.compiler.onnx import normalization as normalization
 from ncc.compiler.onnx import reduction as reduction
 from ncc.compiler.onnx.conversion import CONVERSIONS, Conversion, is_float, shape
 from ncc.dialects.ncnn.layer import Layer, LayerError

@@ -7,6 +7,7 @@ say, `attribute` declares attributes, `broadcast` and `windows` are rules of sev
 from ncc.dialects.onnx import activations as activations
 from ncc.dialects.onnx import binary as binary
 from ncc.dialects.onnx import casts as casts
+from ncc.dialects.onnx import columns as columns
 from ncc.dialects.onnx import control as control
 from ncc.dialects.onnx import convolution as convolution
 from ncc.dialects.onnx import detection as detection

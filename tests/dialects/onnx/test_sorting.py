@@ -28,7 +28,7 @@ def test_along_another_axis() -> None:
     """The axis stays where it is."""
     x = np.random.default_rng(2).standard_normal((2, 5, 3), np.float32)
     places = np.argsort(-x, 1)[:, :2]
-    wanted = [np.take_along_axis(x, places, 1), places]
+    wanted: list[Any] = [np.take_along_axis(x, places, 1), places]
     count = {1: np.array([2])}
     check_operator("TopK", {"axis": 1}, [x], constants=count, expected=wanted, outputs=2)
     check_operator("TopK", {"axis": -2, "k": 2}, [x], expected=wanted, outputs=2, opset=9)
@@ -38,7 +38,7 @@ def test_no_number() -> None:
     """NaN is larger than all numbers."""
     x = np.array([1, np.nan, 3, np.nan], np.float32)
     for largest, places in ((1, [1, 3, 2]), (0, [0, 2, 1])):
-        wanted = [x[places], np.array(places)]
+        wanted: list[Any] = [x[places], np.array(places)]
         constants = {1: np.array([3])}
         attributes = {"largest": largest}
         check_operator("TopK", attributes, [x], constants=constants, expected=wanted, outputs=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def test_layers() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
-def test_roots_of_means(kind: type) -> None:
+def test_roots_of_means(kind: Any) -> None:
     """In every type of floats."""
     x, scale = X.astype(kind), np.ones(3, kind)
     root = np.sqrt(np.square(x.astype(np.float64)).mean(-1, keepdims=True) + 1e-5)

@@ -163,9 +163,8 @@ def swiglu(m: Any, x: Any) -> Any:
 
 @module(
     rand(1, 8, 6, 6),
-    squeeze=nn.Sequential(
-        nn.AdaptiveAvgPool2d(1), nn.Conv2d(8, 2, 1), nn.ReLU(), nn.Conv2d(2, 8, 1)
-    ),
+    pool=nn.AdaptiveAvgPool2d(1),
+    squeeze=nn.Sequential(nn.Conv2d(8, 2, 1), nn.ReLU(), nn.Conv2d(2, 8, 1)),
 )
 def squeeze_excite(m: Any, x: Any) -> Any:
     return x * torch.sigmoid(m.squeeze(m.pool(x)))

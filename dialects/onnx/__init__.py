@@ -20,6 +20,7 @@ from ncc.dialects.onnx import normalization as normalization
 from ncc.dialects.onnx import padding as padding
 from ncc.dialects.onnx import plumbing as plumbing
 from ncc.dialects.onnx import pooling as pooling
+from ncc.dialects.onnx import quantization as quantization
 from ncc.dialects.onnx import recurrent_cells as recurrent_cells
 from ncc.dialects.onnx import reduction as reduction
 from ncc.dialects.onnx import resize as resize

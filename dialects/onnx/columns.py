@@ -61,7 +61,7 @@ class Col2ImOp(Operator):
         shape, sources = self.infer(x.shape), self.sources()
         columns = x.reshape(*shape[:2], -1)
         taken = np.where(sources >= 0, columns[..., sources], np.zeros((), x.dtype))
-        return taken.sum(-1, dtype=x.dtype).reshape(shape)
+        return np.asarray(taken.sum(-1, dtype=x.dtype)).reshape(shape)
 
     def lower(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
         shape, sources = self.infer(x.shape), self.sources()

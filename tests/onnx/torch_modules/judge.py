@@ -134,7 +134,9 @@ def run_by_wheel(param: str, bin: str, inputs: list[Array]) -> list[Array]:
     assert net.load_param(param) == 0 and net.load_model(bin) == 0
     extractor = net.create_extractor()
     for name, array in zip(net.input_names(), inputs, strict=True):
-        extractor.input(name, ncnn.Mat(np.ascontiguousarray(without_batch(array))))
+        # A Mat of an array does not keep it alive; its clone has memory of its own.
+        held = np.ascontiguousarray(without_batch(array))
+        extractor.input(name, ncnn.Mat(held).clone())
     found = []
     for name in net.output_names():
         status, mat = extractor.extract(name)

@@ -86,9 +86,10 @@ def verify_command(
     Of an .onnx, each value of the graph is compared with that of onnxruntime, and the first that
     differs is named.
 
-    With --onnx, the last line compares the outputs with those of onnxruntime (pip install
-    'ncnn-compiler[onnx]'). They differ from 2 % of the largest value on, because a conversion
-    changes numbers more than a compilation does.
+    With --onnx (or --against), the last line compares the outputs with those of onnxruntime (pip
+    install 'ncnn-compiler[onnx]'), and all blobs that have the names of its values. They differ
+    from 2 % of the largest value on, because a conversion changes numbers more than a compilation
+    does.
 
     If something differs, the exit code is 5, and the last lines name the first such layer.
     """

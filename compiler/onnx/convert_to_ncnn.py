@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -33,6 +33,7 @@ from ncc.compiler.onnx import convolution as convolution
 from ncc.compiler.onnx import elementwise as elementwise
 from ncc.compiler.onnx import linear as linear
 from ncc.compiler.onnx import movement as movement
+from ncc.compiler.onnx import normalization as normalization
 from ncc.compiler.onnx import reduction as reduction
 from ncc.compiler.onnx.conversion import CONVERSIONS, Conversion, is_float, shape
 from ncc.dialects.ncnn.layer import Layer, LayerError
@@ -57,10 +58,17 @@ def convert_to_ncnn(module: ModuleOp) -> None:
     """Replace the operators of a network that layers express."""
     network = Network.of(module)
     for op in network.layers:
-        if isinstance(op, Operator) and not isinstance(op, ConstantOp | SizesOp | ViewOp):
+        if not isinstance(op, Operator) or isinstance(op, ConstantOp | SizesOp | ViewOp):
+            continue
+        if _is_known(op):
             _convert(op)
     _erase_unread(network)
     network.function.update_function_type()
+
+
+def _is_known(op: Operator) -> bool:
+    """Whether no value has rows that only the run counts: those stay at their own rank."""
+    return not any(DYNAMIC_INDEX in shape(value) for value in (*op.operands, *op.results))
 
 
 def _convert(op: Operator) -> None:

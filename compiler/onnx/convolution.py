@@ -119,7 +119,9 @@ def pooled(
 
 @converts(MaxPoolOp)
 def max_pool(op: MaxPoolOp, to: Conversion) -> SSAValue | None:
-    """The maxima of windows."""
+    """The maxima of windows, without their places."""
+    if len(op.results) > 1:
+        return None
     return pooled(op, to, {"pooling_type": 0})
 
 

@@ -16,14 +16,22 @@ from ncc.compiler.onnx.conversion import (
     weight_of,
     without_batch,
 )
+from ncc.dialects.ncnn.elementwise.activation_layers import (
+    CELUOp,
+    ELUOp,
+    GELUOp,
+    ReLUOp,
+    SELUOp,
+    SigmoidOp,
+    TanHOp,
+)
 from ncc.dialects.ncnn.elementwise.activation_layers import ClipOp as ClipLayer
 from ncc.dialects.ncnn.elementwise.activation_layers import HardSigmoidOp as HardSigmoidLayer
 from ncc.dialects.ncnn.elementwise.activation_layers import HardSwishOp as HardSwishLayer
-from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp, SigmoidOp, TanHOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.per_channel import PReLUOp as PReLULayer
-from ncc.dialects.ncnn.elementwise.unary import UnaryOpOp
-from ncc.dialects.ncnn.layer import Layer, Shape
+from ncc.dialects.ncnn.elementwise.unary import ErfOp, UnaryOpOp
+from ncc.dialects.ncnn.layer import Layer, ParamValue, Shape
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.onnx import activations, binary, unary
 from ncc.dialects.onnx.operator import Operator
@@ -31,6 +39,7 @@ from ncc.dialects.onnx.operator import Operator
 LAYERS: Mapping[type[Operator], type[Layer]] = {
     activations.ReluOp: ReLUOp,
     activations.SigmoidOp: SigmoidOp,
+    unary.ErfOp: ErfOp,
     unary.TanhOp: TanHOp,
 }
 """Operators that are a layer without params."""
@@ -106,7 +115,7 @@ def _together(x: Shape, y: Shape) -> tuple[Shape, Shape]:
 @converts(activations.ClipOp)
 def clip(op: activations.ClipOp, to: Conversion) -> SSAValue | None:
     """Limits that are constants."""
-    limits = {}
+    limits: dict[str, ParamValue] = {}
     for place, name in ((1, "min"), (2, "max")):
         held = op.operand_at(place)
         if held is not None:
@@ -143,6 +152,30 @@ def leaky_relu(op: activations.LeakyReluOp, to: Conversion) -> SSAValue | None:
     return _with_params(op, to, ReLUOp, {"slope": op.alpha})
 
 
+@converts(activations.EluOp)
+def elu(op: activations.EluOp, to: Conversion) -> SSAValue | None:
+    """With its slope below 0."""
+    return _with_params(op, to, ELUOp, {"alpha": op.alpha})
+
+
+@converts(activations.CeluOp)
+def celu(op: activations.CeluOp, to: Conversion) -> SSAValue | None:
+    """With its scale."""
+    return _with_params(op, to, CELUOp, {"alpha": op.alpha})
+
+
+@converts(activations.SeluOp)
+def selu(op: activations.SeluOp, to: Conversion) -> SSAValue | None:
+    """With both of its scales."""
+    return _with_params(op, to, SELUOp, {"alpha": op.alpha, "lambd": op.gamma})
+
+
+@converts(activations.GeluOp)
+def gelu(op: activations.GeluOp, to: Conversion) -> SSAValue | None:
+    """By erf, or by tanh."""
+    return _with_params(op, to, GELUOp, {"fast_gelu": int(op.approximate == "tanh")})
+
+
 @converts(activations.PReluOp)
 def prelu(op: activations.PReluOp, to: Conversion) -> SSAValue | None:
     """A slope for each channel of one image, or one for all."""
@@ -158,7 +191,7 @@ def prelu(op: activations.PReluOp, to: Conversion) -> SSAValue | None:
 
 
 def _with_params(
-    op: Operator, to: Conversion, cls: type[Layer], params: Mapping[str, float]
+    op: Operator, to: Conversion, cls: type[Layer], params: Mapping[str, ParamValue]
 ) -> SSAValue | None:
     """One operand, each element by itself."""
     x = to.blob(op.operands[0])

@@ -99,7 +99,7 @@ def split(op: SplitOp | SplitV2Op, to: Conversion) -> Sequence[SSAValue] | None:
 def slice_(op: SliceOp | SliceV1Op, to: Conversion) -> SSAValue | None:
     """A box of one sample, whose elements are neighbours."""
     x, slices = op.operands[0], op.slices(shape(op.operands[0]))
-    if shape(op.results[0]) == shape(x):
+    if all(one == (0, n, 1) for n, one in zip(shape(x), slices, strict=True)):
         return x
     box = [(n, *one) for n, one in zip(shape(x), slices, strict=True) if n != 1]
     if len(box) > MAX_RANK or any(step != 1 for *_, step in box):

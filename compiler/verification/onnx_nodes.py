@@ -18,14 +18,13 @@ from ncc.compiler.driver.specialise import callable_now
 from ncc.compiler.feeds import Range, all_feeds
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.settle import settle
-from ncc.compiler.read_onnx.protobuf import bytes_of, parsed
 from ncc.compiler.read_onnx.read_model import read_model
+from ncc.compiler.verification.by_onnxruntime import names_made, session_of
 from ncc.compiler.verification.onnx_outputs import Array, difference_of, require_onnxruntime
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network, settling_inputs
 from ncc.dialects.onnx.operator import ConstantOp, Operator
 from ncc.dialects.shapes import shown
-from ncc.runtime.errors import InputError
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -123,8 +122,7 @@ def _computed(path: PathLike, inputs: Mapping[str, Array]) -> dict[str, tuple[st
     network = Network.of(module)
     settle(module, {name: inputs[name] for name in settling_inputs(network)})
     infer_shapes(module, {name: array.shape for name, array in inputs.items()})
-    nodes = parsed(bytes_of(os.fspath(path)), os.fspath(path)).graph.node
-    outside = {name for node in nodes for name in node.output}
+    outside = names_made(path)
     return {
         name: (op.layer_name, op.type_name)
         for op in network.layers
@@ -142,24 +140,7 @@ def _row(name: str, node: tuple[str, str], found: Array, wanted: Array, for_use:
 
 def _run(path: PathLike, inputs: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
     """Values of the graph as onnxruntime computes them."""
-    import onnx
-    import onnxruntime
-
-    model = parsed(bytes_of(os.fspath(path)), os.fspath(path))
-    known = {info.name for info in model.graph.output}
     wanted = list(dict.fromkeys(names))
-    model.graph.output.extend(onnx.ValueInfoProto(name=n) for n in wanted if n not in known)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    # Where the model would have been: data beside it is found there.
-    folder = os.path.dirname(os.path.abspath(path))
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
-    try:
-        session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
+    with session_of(path, wanted) as session:
         made = session.run(wanted, {name: np.ascontiguousarray(a) for name, a in inputs.items()})
-    except Exception as error:  # its errors have no class in common
-        reason = str(error).splitlines()[0]
-        raise InputError(f"onnxruntime refuses {os.fspath(path)}: {reason}") from error
     return dict(zip(wanted, made, strict=True))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,9 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.driver import compile as front
 from ncc.compiler.driver.specialise import callable_now
 from ncc.compiler.feeds import Range, all_feeds
+from ncc.compiler.read.read_network import read
+from ncc.compiler.verification.by_onnxruntime import names_made, session_of
+from ncc.compiler.verification.verify import computed_blobs
 from ncc.dialects.shapes import shown
 from ncc.runtime.errors import InputError
 
@@ -58,6 +61,8 @@ class OnnxRow:
     shape: tuple[int, ...]
     onnx_shape: tuple[int, ...]
     difference: float
+    is_inner: bool = False
+    """Whether it is no output, but a blob that has the name of a value of the .onnx."""
 
     @property
     def differs(self) -> bool:
@@ -73,6 +78,7 @@ class OnnxRow:
             "onnx_shape": self.onnx_shape,
             "difference": measured,
             "differs": self.differs,
+            "inner": self.is_inner,
         }
 
     def __str__(self) -> str:
@@ -99,13 +105,29 @@ def against_onnx(
 ) -> tuple[OnnxRow, ...]:
     """Compile the network, and run it and the .onnx on `feeds` (random ones for inputs left out).
 
-    value_range: of random floats. options: those of `compile`. Raises what compiling, running and
-    `compare_outputs` raise.
+    Blobs inside of the network that have the name of a value of the .onnx come first, compiled as
+    outputs, then the outputs as they are compiled for use. value_range: of random floats. options:
+    those of `compile`. Raises what compiling, running and `compare_outputs` raise.
     """
     require_onnxruntime()
     model = callable_now(front.compile(param, bin, **options))
     inputs = all_feeds(model.inputs, feeds, seed, value_range)
-    return compare_outputs(onnx, inputs, model.run(inputs))
+    outputs = model.run(inputs)
+    inner = [name for name in inner_blobs(param, bin, onnx) if name not in outputs]
+    if not inner:
+        return compare_outputs(onnx, inputs, outputs)
+    every = callable_now(front.compile(param, bin, **{**options, "outputs": inner}))
+    return compare_outputs(onnx, inputs, outputs, every.run(inputs))
+
+
+def inner_blobs(param: PathLike, bin: PathLike | None, onnx: PathLike) -> list[str]:
+    """The blobs that have the name of a value of the .onnx, in the order of the layers.
+
+    Numbers are no names: each converter counts its own way.
+    """
+    made = names_made(onnx)
+    blobs = computed_blobs(read(param, bin, random_weights=0).module)
+    return [name for name in blobs if name in made and not name.isdecimal()]
 
 
 def require_onnxruntime() -> None:
@@ -118,39 +140,43 @@ def require_onnxruntime() -> None:
 
 
 def compare_outputs(
-    onnx: PathLike, inputs: Mapping[str, Array], outputs: Mapping[str, Array]
+    onnx: PathLike,
+    inputs: Mapping[str, Array],
+    outputs: Mapping[str, Array],
+    inner: Mapping[str, Array] | None = None,
 ) -> tuple[OnnxRow, ...]:
-    """Every output beside what onnxruntime computes from the same inputs.
+    """Every output, and inner blobs, beside what onnxruntime computes from the same inputs.
 
     Raises InputError where onnxruntime refuses the file, or that has not as many inputs or outputs.
     """
-    found = _run(onnx, inputs)
-    names = _paired(onnx, "output", list(outputs), list(found))
-    return tuple(_row(blob, values, names[blob], found) for blob, values in outputs.items())
+    inner = inner or {}
+    found = _run(onnx, inputs, list(inner))
+    theirs = [name for name in found if name not in inner]
+    names = _paired(onnx, "output", list(outputs), theirs)
+    rows = [replace(_row(blob, inner[blob], blob, found), is_inner=True) for blob in inner]
+    return (*rows, *(_row(blob, values, names[blob], found) for blob, values in outputs.items()))
 
 
 def summary(onnx: PathLike, rows: Sequence[OnnxRow]) -> str:
-    """One line on how far the outputs are from those of onnxruntime."""
-    wrong = ", ".join(str(row) for row in rows if row.differs)
+    """One line on how far the outputs are from those of onnxruntime, and the first inner blob."""
+    inner = [row for row in rows if row.is_inner]
+    outputs = [row for row in rows if not row.is_inner]
+    wrong = [str(row) for row in outputs if row.differs]
+    first = next((f"blob {row}, the first" for row in inner if row.differs), None)
     name = os.path.basename(os.fspath(onnx))
-    if wrong:
+    if wrong or first:
+        told = ", ".join([*([first] if first else []), *wrong])
         return (
-            f"warning: {name} gives something else in onnxruntime: {wrong} "
+            f"warning: {name} gives something else in onnxruntime: {told} "
             "(parts of the largest value): was the conversion right?"
         )
-    return f"{name} gives the same in onnxruntime: {', '.join(map(str, rows))}"
+    blobs = f", and {len(inner)} blobs of the same names" if inner else ""
+    return f"{name} gives the same in onnxruntime: {', '.join(map(str, outputs))}{blobs}"
 
 
-def _run(onnx: PathLike, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    # Its errors have no class in common, and some are plain RuntimeErrors.
-    try:
-        session = onnxruntime.InferenceSession(
-            os.fspath(onnx), options, providers=["CPUExecutionProvider"]
-        )
+def _run(onnx: PathLike, inputs: Mapping[str, Array], values: Sequence[str]) -> dict[str, Array]:
+    """The outputs of the graph, and more values of it."""
+    with session_of(onnx, values) as session:
         wanted = {one.name: one for one in session.get_inputs()}
         names = _paired(onnx, "input", list(inputs), list(wanted))
         feeds = {
@@ -158,12 +184,7 @@ def _run(onnx: PathLike, inputs: Mapping[str, Array]) -> dict[str, Array]:
             for blob, array in inputs.items()
         }
         made = session.run(None, feeds)
-    except InputError:
-        raise
-    except Exception as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"onnxruntime refuses {os.fspath(onnx)}: {reason}") from error
-    return {one.name: array for one, array in zip(session.get_outputs(), made, strict=True)}
+        return {one.name: array for one, array in zip(session.get_outputs(), made, strict=True)}
 
 
 def _as_fed(array: Array, type: str, rank: int) -> Array:

@@ -93,6 +93,22 @@ class ThresholdedReluOp(UnaryOperator):
         return select(x > self.alpha, x, 0.0)
 
 
+@operator("Shrink", since=9)
+class ShrinkOp(UnaryOperator):
+    """x nearer to 0 by bias, or 0 where it is within lambd of 0."""
+
+    bias = real(0.0)
+    lambd = real(0.5)
+
+    def array(self, x: Array) -> Any:
+        moved = np.where(x < 0, x + x.dtype.type(self.bias), x - x.dtype.type(self.bias))
+        return np.where(np.abs(x) > self.lambd, moved, np.zeros((), x.dtype))
+
+    def scalar(self, x: Scalar) -> Scalar:
+        bias, least = float(self.bias), float(self.lambd)
+        return select(x < -least, x + bias, select(x > least, x - bias, 0.0))
+
+
 @operator("Elu", since=6)
 class EluOp(UnaryOperator):
     """x, or alpha * (exp(x) - 1) below 0."""

@@ -39,12 +39,17 @@ from ncc.dialects.shapes import shown
 from ncc.dialects.size import NeedsNumbers, is_open
 
 
-def place(index: Scalar, extent: int) -> Scalar:
-    """An index, from the back where it is negative, and inside of the extent at any rate."""
+def wrapped(index: Scalar, extent: int) -> Scalar:
+    """An index as int64: from the back where it is negative, and inside of the extent anyway."""
     wide = cast(index, i64)
     size = number_of_size(extent, i64)
     positive = select(wide < 0, wide + size, wide)
-    return to_index(minimum(maximum(positive, 0), size - 1))
+    return minimum(maximum(positive, 0), size - 1)
+
+
+def place(index: Scalar, extent: int) -> Scalar:
+    """The same, to read at."""
+    return to_index(wrapped(index, extent))
 
 
 def place_of_number(index: int, extent: int) -> int:

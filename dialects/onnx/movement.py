@@ -22,6 +22,7 @@ from ncc.dialects.onnx.operator import (
     axis_of,
     operator,
 )
+from ncc.dialects.scalar import constant
 from ncc.dialects.shapes import shown
 from ncc.dialects.size import are_equal, is_equal
 
@@ -228,8 +229,8 @@ class ConstantOfShapeOp(Operator):
         return np.full([int(extent) for extent in shape], self.element.reshape(()))
 
     def lower(self, b: Builder, shape: Tensor) -> Tensor:
-        element_type = self.element_types()
-        return b.full(self.infer(shape.shape), self.element.reshape(()).item(), element_type)
+        value = constant(self.element.reshape(()).item(), self.element_types())
+        return b.map(b.loops_of(self.infer(shape.shape)), value)
 
 
 @operator("DepthToSpace", since=1)
@@ -275,6 +276,16 @@ class SpaceToDepthOp(Operator):
     """Blocks of pixels become blocks of channels."""
 
     blocksize = integer()
+    mode = string("DCR")
+
+    def check(self) -> None:
+        if self.mode not in ("DCR", "CRD"):
+            raise LayerError(f"mode is {self.mode!r}", "mode")
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The order of the parts in the result."""
+        return (0, 3, 5, 1, 2, 4) if self.mode == "DCR" else (0, 1, 3, 5, 2, 4)
 
     def split(self, x: Shape) -> Shape:
         """The axes of x in parts."""
@@ -289,11 +300,11 @@ class SpaceToDepthOp(Operator):
 
     def reference(self, x: Array) -> Array:
         parts = x.reshape(self.split(x.shape))
-        return parts.transpose(0, 3, 5, 1, 2, 4).reshape(self.infer(x.shape))
+        return parts.transpose(self.order).reshape(self.infer(x.shape))
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         parts = b.reshape(x, self.split(x.shape))
-        return b.reshape(_transposed(b, parts, (0, 3, 5, 1, 2, 4)), self.infer(x.shape))
+        return b.reshape(_transposed(b, parts, self.order), self.infer(x.shape))
 
 
 def _transposed(b: Builder, x: Tensor, order: Sequence[int]) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from itertools import product
 from math import prod
@@ -10,12 +11,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute
 
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, integers, required, string
-from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, operator
+from ncc.dialects.onnx.gather import wrapped
+from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
+from ncc.dialects.onnx.scatter import scattered
 from ncc.dialects.onnx.windows import Window, windows
-from ncc.dialects.scalar import over_size
+from ncc.dialects.scalar import equal, over_size, select, to_index
 from ncc.dialects.shapes import shown
 
 
@@ -57,36 +62,134 @@ class Pool(Operator):
 
 @operator("MaxPool", outputs=(1, 2))
 class MaxPoolOp(Pool):
-    """The largest element of each window."""
+    """The largest element of each window, and its place among all elements of x."""
 
     storage_order = integer(0)
 
-    def check(self) -> None:
-        if len(self.results) > 1:
-            raise NotYet("MaxPool with the places of the maxima")
+    def infer(self, x: Shape) -> Any:
+        return [super().infer(x)] * 2
 
-    def reference(self, x: Array) -> Array:
-        at, counts = self.windows(x.shape), self.counts(x.shape)
+    def element_types(self, *operands: Attribute) -> list[Attribute]:
+        return [operands[0], i64]
+
+    def pixel_numbers(self, x: Shape) -> Array:
+        """The place of each pixel in its channel, in the order that is asked for."""
+        if self.storage_order:
+            return np.arange(prod(x[2:])).reshape(x[:1:-1]).T
+        return np.arange(prod(x[2:])).reshape(x[2:])
+
+    def reference(self, x: Array) -> list[Array]:
+        largest = self._largest(x)
+        if len(self.results) == 1:
+            return [largest]
+        low, high = (sides[2:] for sides in self.padding(x.shape))
+        pads = list(zip(low, high, strict=True))
+        held = np.pad(x, [(0, 0), (0, 0), *pads], constant_values=-np.inf)
+        scanned = np.pad(np.arange(prod(x.shape[2:])).reshape(x.shape[2:]), pads, mode="edge")
+        first = np.full(largest.shape, prod(x.shape[2:]))
+        for box in self._boxes(x.shape):
+            hit = np.where(held[box] == largest, scanned[box[1:]], first)
+            first = np.minimum(first, hit)
+        channels = np.arange(prod(x.shape[:2])).reshape(x.shape[:2]) * prod(x.shape[2:])
+        return [
+            largest,
+            self.pixel_numbers(x.shape).reshape(-1)[first]
+            + np.expand_dims(channels, tuple(range(2, x.ndim))),
+        ]
+
+    def _boxes(self, x: Shape) -> Iterator[Any]:
+        """The elements of a padded image that each place of the window sees."""
+        at, counts = self.windows(x), self.counts(x)
+        for place in product(*(range(w.kernel) for w in at)):
+            yield (...,) + tuple(
+                slice(k * w.dilation, k * w.dilation + (n - 1) * w.stride + 1, w.stride)
+                for k, w, n in zip(place, at, counts, strict=True)
+            )
+
+    def _largest(self, x: Array) -> Array:
+        counts = self.counts(x.shape)
         low, high = self.padding(x.shape)
         least = -np.inf if np.issubdtype(x.dtype, np.floating) else np.iinfo(x.dtype).min
         padded = np.pad(x, list(zip(low, high, strict=True)), constant_values=least)
         found = np.full((*x.shape[:2], *counts), least, x.dtype)
-        for place in product(*(range(w.kernel) for w in at)):
-            box: Any = (...,) + tuple(
-                slice(k * w.dilation, k * w.dilation + (n - 1) * w.stride + 1, w.stride)
-                for k, w, n in zip(place, at, counts, strict=True)
-            )
+        for box in self._boxes(x.shape):
             found = np.maximum(found, padded[box])
         return found
 
-    def lower(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> list[Tensor]:
         at, counts = self.windows(x.shape), self.counts(x.shape)
         least = float("-inf")
         padded = b.pad(x, *self.padding(x.shape), least)
         loops = b.loops_of([*x.shape[:2], *counts, *(w.kernel for w in at)])
         to, taps = loops[: x.rank], loops[x.rank :]
         seen = [o * w.stride + t * w.dilation for o, t, w in zip(to[2:], taps, at, strict=True)]
-        return b.max(to, over=taps, of=padded[[*to[:2], *seen]])
+        largest = b.max(to, over=taps, of=padded[[*to[:2], *seen]])
+        if len(self.results) == 1:
+            return [largest]
+        count = prod(x.shape[2:])
+        pads = [side[2:] for side in self.padding(x.shape)]
+        scanned = np.arange(count).reshape(x.shape[2:])
+        places = b.constant(np.pad(scanned, list(zip(*pads, strict=True)), mode="edge"), i64)
+        b.loops_of([*x.shape[:2], *counts, *(w.kernel for w in at)])
+        hit = equal(padded[[*to[:2], *seen]], largest[to])
+        first = b.min(to, over=taps, of=select(hit, places[seen], count - 1))
+        numbers = b.constant(self.pixel_numbers(x.shape).reshape(-1), i64)
+        before = b.constant(np.arange(prod(x.shape[:2])).reshape(x.shape[:2]) * count, i64)
+        loops = b.loops_of(first.shape)
+        number = numbers.at(to_index(first[loops]))
+        return [largest, b.map(loops, number + before[loops[:2]])]
+
+
+@operator("MaxUnpool", since=9, inputs=(2, 3))
+class MaxUnpoolOp(Operator):
+    """Elements at the places that MaxPool gave, zeros elsewhere."""
+
+    SETTLES = (2,)
+
+    kernel_shape = integers()
+    pads = integers()
+    strides = integers()
+
+    def plain(self, x: Shape) -> Shape:
+        """The shape that the windows cover, which places count in."""
+        kernel = required(self.kernel_shape, "kernel_shape")
+        rank = len(kernel)
+        strides, pads = self.strides or (1,) * rank, self.pads or (0,) * 2 * rank
+        if len(x) != rank + 2 or len(strides) != rank or len(pads) != 2 * rank:
+            raise LayerError(f"windows of {rank} axes for {shown(x)}")
+        axes = zip(x[2:], strides, kernel, pads[:rank], pads[rank:], strict=True)
+        return (*x[:2], *((n - 1) * s + k - low - high for n, s, k, low, high in axes))
+
+    def infer(self, x: Shape, places: Shape, *others: Shape) -> Shape:
+        if places != x:
+            raise LayerError(f"places {shown(places)} of {shown(x)}")
+        wanted = self.optional(2)
+        plain = self.plain(x)
+        if wanted is None:
+            return plain
+        shape = tuple(map(int, wanted.reshape(-1)))
+        if len(shape) != len(x) or any(n < m for n, m in zip(shape, plain, strict=True)):
+            raise LayerError(f"{shown(plain)} cannot become {shown(shape)}")
+        return shape
+
+    def reference(self, x: Array, places: Array, *others: Array) -> Array:
+        plain = self.plain(x.shape)
+        flat = np.zeros(prod(plain), x.dtype)
+        flat[places.reshape(-1)] = x.reshape(-1)
+        whole = self.infer(x.shape, places.shape)
+        pads = [(0, n - m) for n, m in zip(whole, plain, strict=True)]
+        return np.pad(flat.reshape(plain), pads)
+
+    def lower(self, b: Builder, x: Tensor, places: Tensor, *others: Tensor) -> Tensor:
+        plain, count = self.plain(x.shape), prod(x.shape)
+        zeros = b.full((prod(plain),), 0, x.element_type)
+        flat = b.reshape(places, (count,))
+        (k,) = b.loops_of((count,))
+        inside = b.map((k,), wrapped(flat[k], prod(plain)))
+        found = b.reshape(scattered(b, zeros, inside, b.reshape(x, (count, 1))), plain)
+        whole = self.infer(x.shape, places.shape)
+        high = [n - m for n, m in zip(whole, plain, strict=True)]
+        return b.pad(found, [0] * x.rank, high)
 
 
 @operator("GlobalAveragePool")

@@ -1,22 +1,21 @@
-"""LSTM, GRU and RNN: rows of a sequence (steps, batch, size), in one direction or both.
+"""What LSTM, GRU and RNN share: rows of a sequence (steps, batch, size), one way or both.
 
-Constant weights make a layer of ncnn, one for each sample: its steps are a loop. Other weights are
-inputs of the network; their steps are written one after the other.
+Constant weights make a layer of ncnn, one for each sample: its steps are a loop. Where weights are
+inputs of the network, or ncnn has no such cells, steps are written one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32
+from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer, WeightAttr
-from ncc.dialects.ncnn.recurrent.recurrent import GRUOp as GRULayer
-from ncc.dialects.ncnn.recurrent.recurrent import LSTMOp as LSTMLayer
-from ncc.dialects.ncnn.recurrent.recurrent import RNNOp as RNNLayer
 from ncc.dialects.onnx.attribute import integer, real, reals, required, string, strings
 from ncc.dialects.onnx.operator import (
     Array,
@@ -25,9 +24,8 @@ from ncc.dialects.onnx.operator import (
     Operator,
     Shape,
     constant_of,
-    operator,
 )
-from ncc.dialects.scalar import Scalar, sigmoid, tanh
+from ncc.dialects.scalar import Scalar
 from ncc.dialects.shapes import shown
 
 DIRECTIONS = {"forward": 0, "reverse": 1, "bidirectional": 2}
@@ -40,10 +38,12 @@ class Recurrent(Operator):
     """A cell over the steps of a sequence."""
 
     ALIKE: ClassVar[Container[int]] = (0, 1, 2, 3, 5, 6, 7)
+    SETTLES = (4,)
 
     GATES: ClassVar[int]
     STATES: ClassVar[int] = 1
-    ACTIVATIONS: ClassVar[tuple[str, ...]]
+    ACTIVATIONS: ClassVar[tuple[tuple[str, ...], ...]]
+    """Those of one direction, in small letters."""
     ORDER: ClassVar[tuple[int, ...]]
     """ONNX's number of each gate of ncnn's layer."""
 
@@ -62,15 +62,11 @@ class Recurrent(Operator):
     def check(self) -> None:
         if self.direction not in DIRECTIONS:
             raise LayerError(f"direction is {self.direction!r}", "direction")
-        wanted = self.ACTIVATIONS * self.directions
-        if self.activations and tuple(a.lower() for a in self.activations) != tuple(
-            a.lower() for a in wanted
-        ):
-            raise NotYet(f"{self.type_name} with the activations {', '.join(self.activations)}")
+        named = tuple(one.lower() for one in self.activations or ())
+        if named and named not in {of * self.directions for of in self.ACTIVATIONS}:
+            raise NotYet(f"{self.type_name} with the activations {', '.join(named)}")
         if self.clip is not None:
             raise NotYet(f"{self.type_name} with clip")
-        if self.operand_at(7) is not None:
-            raise NotYet(f"{self.type_name} with peepholes")
 
     def infer(self, x: Shape, w: Shape, r: Shape, *others: Shape | None) -> list[Shape]:
         hidden = required(self.hidden_size, "hidden_size")
@@ -78,15 +74,16 @@ class Recurrent(Operator):
         if len(x) != 3 or w != (self.directions, gates, x[2]) or r != (*w[:2], hidden):
             raise LayerError(f"weights {shown(w)} and {shown(r)} for {shown(x)}")
         steps, batch = self._steps(x)
-        lengths = self.operand_at(4)
-        if lengths is not None:
-            known = constant_of(lengths)
-            if known is None or any(length != steps for length in known.flat):
-                raise NotYet(f"{self.type_name} of sequences of different lengths")
+        lengths = self.optional(4)
+        if lengths is not None and any(length != steps for length in lengths.flat):
+            raise NotYet(f"{self.type_name} of sequences of different lengths")
         state = (self.directions, batch, hidden)
-        whole = (steps, self.directions, batch, hidden)
+        whole = (steps, *state)
         if self.layout:
-            return [(batch, steps, *state[::2]), *[(batch, *state[::2])] * self.STATES]
+            state, whole = (batch, *state[::2]), (batch, steps, *state[::2])
+        for given in self._given(others[1:]):
+            if given not in (None, state):
+                raise LayerError(f"a first state {shown(given)}, not {shown(state)}")
         return [whole, *[state] * self.STATES]
 
     def _steps(self, x: Shape) -> tuple[int, int]:
@@ -94,6 +91,11 @@ class Recurrent(Operator):
         return (x[1], x[0]) if self.layout else (x[0], x[1])
 
     # --- as ncnn's layer ------------------------------------------------------------------------
+
+    @property
+    def is_layer(self) -> bool:
+        """Whether ncnn's layer has such cells."""
+        return True
 
     def layer(self, w: Array, r: Array, bias: Array) -> Layer:
         """The layer of ncnn with these weights."""
@@ -134,14 +136,56 @@ class Recurrent(Operator):
     ) -> list[Array]:
         if self.layout:
             x = x.swapaxes(0, 1)
-        layer = self.layer(w, r, np.stack(self._biases(bias, x.dtype), 1))
+        biases = self._biases(bias, x.dtype)
         hidden, states = w.shape[1] // self.GATES, self._given(others)
         made = []
         for k in range(x.shape[1]):
             zero = np.zeros((self.directions, hidden), x.dtype)
             own = [zero if s is None else self._of_sample(s, k) for s in states]
-            made.append(layer.reference(x[:, k], *own))
+            if self.is_layer:
+                layer = self.layer(w, r, np.stack(biases, 1))
+                made.append(layer.reference(x[:, k], *own))
+            else:
+                made.append(self._walked(x[:, k], w, r, biases, own, others))
         return self._together(made, len(x), hidden)
+
+    def _walked(
+        self,
+        rows: Array,
+        w: Array,
+        r: Array,
+        biases: tuple[Array, Array],
+        first: Sequence[Array],
+        others: Sequence[Array | None],
+    ) -> list[Array]:
+        """The rows of one sample, step by step, and the last states."""
+        made = np.zeros((len(rows), self.directions, w.shape[1] // self.GATES), rows.dtype)
+        last = []
+        for d in range(self.directions):
+            own = [state[d] for state in first]
+            inputs = rows @ w[d].T + biases[0][d]
+            for t in self._order(len(rows), d):
+                own = self.array_cell(
+                    inputs[t], r[d], biases[1][d], own, self._peepholes(others, d)
+                )
+                made[t, d] = own[0]
+            last.append(own)
+        return [made, *(np.stack(states) for states in zip(*last, strict=True))]
+
+    def array_cell(
+        self, x: Array, r: Array, bias: Array, state: list[Array], peepholes: Array | None
+    ) -> list[Array]:
+        """The next state of the gates' inputs, in numpy, of cells that ncnn's layer has not."""
+        raise NotImplementedError
+
+    def _order(self, steps: int, d: int) -> Sequence[int]:
+        """The steps of a direction in their order."""
+        backwards = self.direction == "reverse" or d == 1
+        return range(steps)[::-1] if backwards else range(steps)
+
+    def _peepholes(self, others: Sequence[Any], d: int) -> Any:
+        """The weights by which an LSTM's gates see its cell; the last operand."""
+        return others[3][d] if len(others) > 3 and others[3] is not None else None
 
     def _of_sample(self, state: Array, k: int) -> Array:
         return state[k] if self.layout else state[:, k]
@@ -176,11 +220,13 @@ class Recurrent(Operator):
         if self.layout:
             states = [None if s is None else _swapped(b, s) for s in states]
         w_array, r_array = arrays
-        if w_array is not None and r_array is not None and (bias is None) == (given is None):
+        known = w_array is not None and r_array is not None and (bias is None) == (given is None)
+        if self.is_layer and known:
+            assert w_array is not None and r_array is not None
             biases = np.stack(self._biases(given, np.float32), 1)
             y, finals = self._by_layer(b, x, self.layer(w_array, r_array, biases), states)
         else:
-            y, finals = self._unrolled(b, x, w, r, bias, states)
+            y, finals = self._unrolled(b, x, (w, r, bias, *others[3:4]), states)
         if self.layout:
             at = b.loops_of([y.shape[k] for k in (2, 0, 1, 3)])
             y = b.map(at, y[at[1], at[2], at[0], at[3]])
@@ -211,40 +257,34 @@ class Recurrent(Operator):
 
     # --- step by step ---------------------------------------------------------------------------
 
-    def cell(
-        self, x: Callable[[int], Scalar], r: Callable[[int], Scalar], state: list[Scalar]
-    ) -> list[Scalar]:
-        """The next state, the hidden one first, of the gates' inputs and recurrent parts."""
+    def cell(self, gates: Gates, state: list[Scalar]) -> list[Scalar]:
+        """The next state, the hidden one first."""
         raise NotImplementedError
 
+    def again(self, b: Builder, weights: Weights, own: Tensor, inputs: Part) -> Part:
+        """The recurrent part of all gates; inputs: what x gives to them."""
+        return Part(b, weights, own, weights.r, self.GATES)
+
     def _unrolled(
-        self,
-        b: Builder,
-        x: Tensor,
-        w: Tensor,
-        r: Tensor,
-        bias: Tensor | None,
-        states: Sequence[Tensor | None],
+        self, b: Builder, x: Tensor, of: Sequence[Tensor | None], states: Sequence[Tensor | None]
     ) -> tuple[Tensor, list[Tensor]]:
         steps, batch, _ = x.shape
         if steps > MOST_UNROLLED:
-            raise NotYet(f"{self.type_name} of {steps} steps with weights that are no constants")
+            raise NotYet(f"{self.type_name} of {steps} steps that is no layer of ncnn")
         hidden = required(self.hidden_size, "hidden_size")
         rows: list[list[Tensor]] = []
         finals: list[list[Tensor]] = []
         for d in range(self.directions):
+            weights = Weights(*(None if one is None else _direction(b, one, d) for one in of))
             own = [
-                b.map(b.loops_of((batch, hidden)), 0.0)
-                if s is None
-                else b.reshape(b.cut(s, 0, d, d + 1), (batch, hidden))
+                b.map(b.loops_of((batch, hidden)), 0.0) if s is None else _direction(b, s, d)
                 for s in states
             ]
-            backwards = self.direction == "reverse" or d == 1
-            made: list[Tensor] = []
-            for t in reversed(range(steps)) if backwards else range(steps):
-                own = self._step(b, x, w, r, bias, own, t, d)
-                made.append(own[0])
-            rows.append(made[::-1] if backwards else made)
+            made: dict[int, Tensor] = {}
+            for t in self._order(steps, d):
+                own = self._step(b, _direction(b, x, t), weights, own)
+                made[t] = own[0]
+            rows.append([made[t] for t in range(steps)])
             finals.append(own)
         shape = (1, 1, batch, hidden)
         by_step = [
@@ -258,126 +298,85 @@ class Recurrent(Operator):
         return b.concat(by_step, 0), last
 
     def _step(
-        self,
-        b: Builder,
-        x: Tensor,
-        w: Tensor,
-        r: Tensor,
-        bias: Tensor | None,
-        own: Sequence[Tensor],
-        t: int,
-        d: int,
+        self, b: Builder, row: Tensor, weights: Weights, own: Sequence[Tensor]
     ) -> list[Tensor]:
-        _, batch, size = x.shape
-        hidden = own[0].shape[1]
-        gates = self.GATES * hidden
-        n, g, i = b.loops_of((batch, gates, size))
-        inputs = b.sum((n, g), over=(i,), of=x[t, n, i] * w[d, g, i])
-        n, g, i = b.loops_of((batch, gates, hidden))
-        again = b.sum((n, g), over=(i,), of=own[0][n, i] * r[d, g, i])
-        parts = {
-            (of, k): b.cut(of, 1, k * hidden, (k + 1) * hidden)
-            for of in (inputs, again)
-            for k in range(self.GATES)
-        }
-        added = [] if bias is None else self._bias_parts(b, bias, d, hidden)
-        n, j = b.loops_of((batch, hidden))
-
-        def gate(of: Tensor, behind: int) -> Callable[[int], Scalar]:
-            def read(number: int) -> Scalar:
-                value = parts[of, number][n, j]
-                return value + added[behind * self.GATES + number][j] if added else value
-
-            return read
-
-        made = self.cell(gate(inputs, 0), gate(again, 1), [one[n, j] for one in own])
+        inputs = Part(b, weights, row, weights.w, self.GATES)
+        again = self.again(b, weights, own[0], inputs)
+        hidden, of = own[0].shape[1], weights.peepholes
+        seen = [] if of is None else [b.cut(of, 0, k * hidden, (k + 1) * hidden) for k in range(3)]
+        n, j = at = b.loops_of(own[0].shape)
+        gates = Gates(inputs, again, seen, n, j)
         found = []
-        for value in made:
-            b.loops_of((batch, hidden))
-            found.append(b.map((n, j), value))
+        for value in self.cell(gates, [one[n, j] for one in own]):
+            b.loops_of(own[0].shape)
+            found.append(b.map(at, value))
         return found
 
-    def _bias_parts(self, b: Builder, bias: Tensor, d: int, hidden: int) -> list[Tensor]:
-        """The biases of each gate: those of the inputs, then those of the recurrent part."""
-        row = b.reshape(b.cut(bias, 0, d, d + 1), bias.shape[1:])
-        return [b.cut(row, 0, k * hidden, (k + 1) * hidden) for k in range(2 * self.GATES)]
+
+@dataclass(frozen=True)
+class Weights:
+    """Those of one direction: (gates, size), (gates, hidden), biases of both, peepholes."""
+
+    w: Tensor | None
+    r: Tensor | None
+    bias: Tensor | None
+    peepholes: Tensor | None = None
+
+
+class Part:
+    """What x, or the hidden state, gives to each gate: a product, and a bias."""
+
+    def __init__(
+        self, b: Builder, weights: Weights, rows: Tensor, matrix: Tensor | None, count: int
+    ) -> None:
+        assert matrix is not None
+        batch, width = rows.shape
+        all_gates = matrix.shape[0]
+        hidden = all_gates // count
+        n, g, i = b.loops_of((batch, all_gates, width))
+        product = b.sum((n, g), over=(i,), of=rows[n, i] * matrix[g, i])
+        first = 0 if matrix is weights.w else all_gates
+        starts = range(0, all_gates, hidden)
+        self.products = [b.cut(product, 1, k, k + hidden) for k in starts]
+        self.biases = [
+            b.cut(weights.bias, 0, first + k, first + k + hidden)
+            for k in (starts if weights.bias is not None else ())
+            if weights.bias is not None
+        ]
+
+    def read(self, gate: int, n: AffineExpr, j: AffineExpr) -> Scalar:
+        """What one gate is given."""
+        value = self.products[gate][n, j]
+        return value + self.biases[gate][j] if self.biases else value
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The gates at one element of a state."""
+
+    inputs: Part
+    again: Part
+    peepholes: Sequence[Tensor]
+    n: AffineExpr
+    j: AffineExpr
+
+    def x(self, gate: int) -> Scalar:
+        return self.inputs.read(gate, self.n, self.j)
+
+    def r(self, gate: int) -> Scalar:
+        return self.again.read(gate, self.n, self.j)
+
+    def seen(self, number: int, cell: Scalar) -> Scalar | float:
+        """What a gate sees of the cell."""
+        return self.peepholes[number][self.j] * cell if self.peepholes else 0.0
+
+
+def _direction(b: Builder, of: Tensor, d: int) -> Tensor:
+    """One element along the first axis."""
+    return b.reshape(b.cut(of, 0, d, d + 1), of.shape[1:])
 
 
 def _swapped(b: Builder, x: Tensor) -> Tensor:
     """The first two axes the other way round."""
     at = b.loops_of([x.shape[1], x.shape[0], *x.shape[2:]])
     return b.map(at, x[[at[1], at[0], *at[2:]]])
-
-
-@operator("LSTM", since=7, inputs=(3, 8), outputs=(1, 3))
-class LSTMOp(Recurrent):
-    """Gates i, o, f, c: c' = f c + i tanh(c), h' = o tanh(c')."""
-
-    GATES = 4
-    STATES = 2
-    ACTIVATIONS = ("Sigmoid", "Tanh", "Tanh")
-    ORDER = (0, 2, 1, 3)
-
-    input_forget = integer(0)
-
-    def check(self) -> None:
-        super().check()
-        if self.input_forget:
-            raise NotYet("LSTM with input_forget")
-
-    def layer(self, w: Array, r: Array, bias: Array) -> Layer:
-        both = self._reordered(bias.sum(1)).reshape(self.directions, 4, -1)
-        return self.made_layer(LSTMLayer, w, r, both)
-
-    def cell(
-        self, x: Callable[[int], Scalar], r: Callable[[int], Scalar], state: list[Scalar]
-    ) -> list[Scalar]:
-        i, o, f = (sigmoid(x(gate) + r(gate)) for gate in range(3))
-        c = f * state[1] + i * tanh(x(3) + r(3))
-        return [o * tanh(c), c]
-
-
-@operator("GRU", since=7, inputs=(3, 6), outputs=(1, 2))
-class GRUOp(Recurrent):
-    """Gates z, r, h: h' = (1 - z) n + z h, n = tanh(W_n x + r (U_n h + b)), or r inside of U."""
-
-    GATES = 3
-    ACTIVATIONS = ("Sigmoid", "Tanh")
-    ORDER = (1, 0, 2)
-
-    linear_before_reset = integer(0)
-
-    def check(self) -> None:
-        super().check()
-        if not self.linear_before_reset:
-            raise NotYet("GRU with linear_before_reset=0")
-
-    def layer(self, w: Array, r: Array, bias: Array) -> Layer:
-        first, again = (self._reordered(bias[:, k]) for k in range(2))
-        parts = first.reshape(self.directions, 3, -1), again.reshape(self.directions, 3, -1)
-        rows = [parts[0][:, :2] + parts[1][:, :2], parts[0][:, 2:], parts[1][:, 2:]]
-        return self.made_layer(GRULayer, w, r, np.concatenate(rows, 1))
-
-    def cell(
-        self, x: Callable[[int], Scalar], r: Callable[[int], Scalar], state: list[Scalar]
-    ) -> list[Scalar]:
-        update, reset = sigmoid(x(0) + r(0)), sigmoid(x(1) + r(1))
-        new = tanh(x(2) + reset * r(2))
-        return [(1.0 - update) * new + update * state[0]]
-
-
-@operator("RNN", since=7, inputs=(3, 6), outputs=(1, 2))
-class RNNOp(Recurrent):
-    """h' = tanh(W x + U h + b)."""
-
-    GATES = 1
-    ACTIVATIONS = ("Tanh",)
-    ORDER = (0,)
-
-    def layer(self, w: Array, r: Array, bias: Array) -> Layer:
-        return self.made_layer(RNNLayer, w, r, bias.sum(1).reshape(self.directions, 1, -1))
-
-    def cell(
-        self, x: Callable[[int], Scalar], r: Callable[[int], Scalar], state: list[Scalar]
-    ) -> list[Scalar]:
-        return [tanh(x(0) + r(0))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,12 +74,10 @@ class _Resize(Operator):
             raise LayerError(f"mode is {self.mode!r}", "mode")
         if self.nearest_mode not in NEAREST:
             raise LayerError(f"nearest_mode is {self.nearest_mode!r}", "nearest_mode")
-        if self.antialias:
-            raise NotYet("Resize with antialias")
         if self.coordinate_transformation_mode == "tf_crop_and_resize":
             raise NotYet("Resize that crops (tf_crop_and_resize)")
-        if self.keep_aspect_ratio_policy != "stretch":
-            raise NotYet(f"Resize that keeps the aspect ratio ({self.keep_aspect_ratio_policy})")
+        if self.keep_aspect_ratio_policy not in ("stretch", "not_larger", "not_smaller"):
+            raise LayerError(f"keep_aspect_ratio_policy is {self.keep_aspect_ratio_policy!r}")
 
     def asked(self, x: Shape) -> tuple[list[int], list[float]]:
         """The extent of each axis of the result, and its scale."""
@@ -107,23 +106,19 @@ class _Resize(Operator):
         if n == out and scale == 1:
             return Sampling(np.arange(n)[:, None], np.ones((n, 1)))
         source = self._source(at, n, out, scale)
-        match self.mode:
-            case "nearest":
-                places = np.clip(self._nearest(source), 0, n - 1).astype(np.int64)
-                return Sampling(places[:, None], np.ones((out, 1)))
-            case "linear":
-                taps = np.array([0, 1])
-            case _:
-                taps = np.array([-1, 0, 1, 2])
-        first = np.floor(source)
-        rest = source - first
-        if self.mode == "linear":
-            weights = np.stack([1 - rest, rest], 1)
-        else:
-            weights = np.stack([self._cubic(np.abs(rest - tap)) for tap in taps], 1)
-        places = first[:, None].astype(np.int64) + taps
-        if self.exclude_outside:
-            weights = np.where((places < 0) | (places >= n), 0, weights)
+        if self.mode == "nearest":
+            places = np.clip(self._nearest(source), 0, n - 1).astype(np.int64)
+            return Sampling(places[:, None], np.ones((out, 1)))
+        # Where an image becomes smaller, antialiasing makes the kernel wider.
+        wide = min(scale, 1.0) if self.antialias else 1.0
+        reach = math.ceil((1 if self.mode == "linear" else 2) / wide)
+        places = np.floor(source)[:, None].astype(np.int64) + np.arange(1 - reach, reach + 1)
+        distance = np.abs(source[:, None] - places) * wide
+        kernel = self._cubic(distance) if self.mode == "cubic" else np.maximum(1 - distance, 0)
+        weights = (
+            np.where((places < 0) | (places >= n), 0, kernel) if self.exclude_outside else kernel
+        )
+        if self.exclude_outside or self.antialias:
             weights = weights / weights.sum(1, keepdims=True)
         return Sampling(np.clip(places, 0, n - 1), weights)
 
@@ -243,6 +238,11 @@ class ResizeOp(_Resize):
                 raise LayerError("neither scales nor sizes are given")
         if min(scales) <= 0:
             raise LayerError(f"the scales {tuple(scales)}")
+        if given and self.keep_aspect_ratio_policy != "stretch":
+            choose = min if self.keep_aspect_ratio_policy == "not_larger" else max
+            scale = choose(scales[axis] for axis in axes)
+            for axis in axes:
+                sizes[axis], scales[axis] = math.floor(x[axis] * scale + 0.5), scale
         return sizes, scales
 
     def _of(self, values: Sequence[Any], k: int, count: int) -> Any:

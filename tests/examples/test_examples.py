@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -280,3 +281,12 @@ def test_training_writes_the_committed_network(tmp_path: Path) -> None:
     with np.load(tmp_path / "held_out.npz") as new, np.load(committed / "held_out.npz") as old:
         assert all(np.array_equal(new[name], old[name]) for name in ("images", "labels"))
     assert (tmp_path / "digits.bin").stat().st_size == (committed / "digits.bin").stat().st_size
+
+
+@pytest.mark.sweep
+@pytest.mark.skipif(find_spec("onnxscript") is None, reason="torch and onnxscript are missing")
+def test_a_module_of_torch_is_compiled(tmp_path: Path) -> None:
+    """It computes what torch does."""
+    printed = output_of(EXAMPLES / "pytorch" / "export_and_compile.py", cwd=tmp_path)
+    assert "image: float32 (1, 3, 64, 64)" in printed
+    assert float(printed.split()[-1]) < 1e-6

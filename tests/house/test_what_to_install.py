@@ -19,7 +19,7 @@ PLACES = (
     *("docs", "examples", "tests", ".ci"),
 )
 
-PNNX, OPENVINO = "pnnx", "openvino"
+NAMED = {"pnnx", "openvino", "torch", "onnxscript"}
 """What no distribution of ours asks for, and texts name."""
 
 LINE = re.compile(r"\bpip3? install((?: +(?:'[^']*'|[^\s'\"`;&()#,]+))+)")
@@ -55,7 +55,7 @@ def wrong(wanted: str, project: dict[str, Any], root: Path) -> str | None:
     elif name.startswith("."):
         is_ours, exists = name == ".", (root / name / "pyproject.toml").exists()
     else:
-        is_ours, exists = name == ours, name in {ours, PNNX, OPENVINO} | required(project)
+        is_ours, exists = name == ours, name in {ours} | NAMED | required(project)
     if not exists:
         return "does not exist"
     known = project["optional-dependencies"].keys() if is_ours else set()

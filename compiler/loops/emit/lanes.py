@@ -4,11 +4,11 @@
         ->  scf.for %i = 0 to 32 step 16 { the body on vectors of 16 }
             the body on one vector at 32, with a mask for 5 lanes
 
-Values that are the same in all lanes stay scalars; an operation with a vector broadcasts them. If a
-loop is known to be shorter than a vector, its vectors have the next power of two as length. If it
-is known to be a few vectors long, it is unrolled. An `rt.reduce` combines its values in the lanes
-of one vector, and these lanes at the end. A long one uses four vectors, since each step would wait
-for the one before.
+Values that are the same in all lanes stay scalars; an operation with a vector broadcasts them. An
+index that is read lane by lane is an i64 there. If a loop is known to be shorter than a vector, its
+vectors have the next power of two as length. If it is known to be a few vectors long, it is
+unrolled. An `rt.reduce` combines its values in the lanes of one vector, and these lanes at the end.
+A long one uses four vectors, since each step would wait for the one before.
 
 Needs: a body of arithmetic, whose accesses move with the lane in the last index or not at all.
 Breaks: nothing.
@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, f64, i1
+from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, f64, i1, i64
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -174,8 +174,11 @@ class _Lanes:
     def wide(self, value: SSAValue) -> SSAValue:
         """A value from outside of the loop in every lane; it is broadcast once."""
         if value not in self.spread:
-            kind = vector_type(value.type, self.width)
-            self.spread[value] = self._before(vector.BroadcastOp, [value], kind)
+            number = value
+            if isinstance(value.type, IndexType):
+                number = self._before(arith.IndexCastOp, [value], i64)
+            kind = vector_type(number.type, self.width)
+            self.spread[value] = self._before(vector.BroadcastOp, [number], kind)
         return self.spread[value]
 
     def _before(
@@ -261,6 +264,8 @@ class _Body:
         found = self.values[value]
         if isinstance(found.type, VectorType):
             return found
+        if isinstance(found.type, IndexType):
+            found = self._add(arith.IndexCastOp, [found], i64)
         kind = vector_type(found.type, self.lanes.width)
         return self._add(vector.BroadcastOp, [found], kind)
 
@@ -307,8 +312,10 @@ class _Body:
         operands = [self._value(operand) for operand in op.operands]
         kind = result.type
         if any(isinstance(operand.type, VectorType) for operand in operands):
-            if isinstance(kind, IndexType):
-                raise CompilerBug("an index that is computed lane by lane")
+            if isinstance(op, arith.IndexCastOp):  # in vectors, an index is an i64
+                (self.values[result],) = operands
+                return
+            kind = i64 if isinstance(kind, IndexType) else kind
             operands = [self._wide(operand) for operand in op.operands]
             kind = vector_type(kind, self.lanes.width)
         self.values[result] = self._add(type(op), operands, kind, op.properties)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import f32
 
 from ncc.dialects.ncnn.axes import only_axis
 from ncc.dialects.ncnn.layer import Array, Builder, Layer, Shape, Tensor, integer, layer
@@ -37,18 +36,25 @@ class CumulativeSumOp(Layer):
         return np.cumsum(x, axis=self.along(x.ndim), dtype=x.dtype)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
-        axis = self.along(x.rank)
-        outer, extent, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
-        folded = b.reshape(x, (outer, extent, inner))
-        code = _rows(folded) if inner == 1 else _planes(folded)
-        (y,) = b.code(code.operation())
-        return b.reshape(y, x.shape)
+        return scan(b, x, self.along(x.rank))
 
 
-def _rows(x: Tensor) -> Code:
+def scan(b: Builder, x: Tensor, axis: int, combine: str = "add") -> Tensor:
+    """The sums of all elements up to each place along an axis; their products by "mul".
+
+    Elements are of a type that `Code` computes with.
+    """
+    outer, extent, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
+    folded = b.reshape(x, (outer, extent, inner))
+    code = _rows(folded, combine) if inner == 1 else _planes(folded, combine)
+    (y,) = b.code(code.operation())
+    return b.reshape(y, x.shape)
+
+
+def _rows(x: Tensor, combine: str) -> Code:
     """Sums along the last axis: some rows side by side, since each waits for its last sum."""
     rows, extent, _ = x.shape
-    code = Code([x], [(x.shape, f32)], iterations=-(-rows // ROWS))
+    code = Code([x], [(x.shape, x.element_type)], iterations=-(-rows // ROWS))
     source, sums = code.inputs[0], code.results[0]
     together = ROWS if is_open(rows) else min(ROWS, rows)  # the last row again where there is none
     own = [code.minimum(code.iteration * ROWS + k, rows - 1) for k in range(together)]
@@ -56,15 +62,15 @@ def _rows(x: Tensor) -> Code:
         sums[row, 0, 0] = source[row, 0, 0]
     with code.range(extent, 1) as i:
         for row in own:
-            sums[row, i, 0] = sums[row, i - 1, 0] + source[row, i, 0]
+            sums[row, i, 0] = code.binary(combine, sums[row, i - 1, 0], source[row, i, 0])
     return code
 
 
-def _planes(x: Tensor) -> Code:
+def _planes(x: Tensor, combine: str) -> Code:
     """Sums of neighbours at once; threads share the outer axes, or else pieces of the inner one."""
     outer, extent, inner = x.shape
     pieces = -(-inner // PIECE) if outer == 1 else 1
-    code = Code([x], [(x.shape, f32)], iterations=outer * pieces)
+    code = Code([x], [(x.shape, x.element_type)], iterations=outer * pieces)
     place = code.iteration if outer != 1 else 0
     start = code.iteration * PIECE if pieces != 1 else 0
     stop = code.minimum(start + PIECE, inner) if pieces != 1 else inner
@@ -72,5 +78,5 @@ def _planes(x: Tensor) -> Code:
     with code.lanes(stop, start) as k:
         sums[0, k] = source[0, k]
     with code.range(extent, 1) as i, code.lanes(stop, start) as k:
-        sums[i, k] = sums[i - 1, k] + source[i, k]
+        sums[i, k] = code.binary(combine, sums[i - 1, k], source[i, k])
     return code

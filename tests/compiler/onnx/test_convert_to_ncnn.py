@@ -68,6 +68,21 @@ CASES = {
     ),
     "BinaryOp": (node("Mul", ["x", "s"], ["y"]), {"s": _numbers(4, 1, 1)}),
     "UnaryOp": (node("Exp", ["x"], ["y"]), {}),
+    "GELU": (node("Gelu", ["x"], ["y"]), {}),
+    "SELU": (node("Selu", ["x"], ["y"], alpha=1.5), {}),
+    "LayerNorm": (
+        node("LayerNormalization", ["x", "s", "b"], ["y"], axis=2),
+        {"s": _numbers(6, 6), "b": _numbers(6, 6)},
+    ),
+    "GroupNorm": (
+        node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2),
+        {"s": _numbers(4), "b": _numbers(4)},
+    ),
+    "InstanceNorm": (
+        node("InstanceNormalization", ["x", "s", "b"], ["y"]),
+        {"s": _numbers(4), "b": _numbers(4)},
+    ),
+    "LRN": (node("LRN", ["x"], ["y"], size=3, alpha=0.5), {}),
 }
 """An operator on an image for each layer, and its constants."""
 
@@ -83,6 +98,10 @@ def test_an_operator_that_a_layer_expresses(tmp_path: Path, layer: str) -> None:
     np.testing.assert_allclose(converted, plain, rtol=1e-5, atol=1e-5)
 
 
+TURNED = {"s": np.array([-1]), "e": np.array([-9]), "a": np.array([2]), "t": np.array([-1])}
+"""All elements along an axis, from the back: the result has the shape of x."""
+
+
 @pytest.mark.parametrize(
     ("one", "held", "shape"),
     [
@@ -90,12 +109,14 @@ def test_an_operator_that_a_layer_expresses(tmp_path: Path, layer: str) -> None:
         (node("Relu", ["x"], ["y"]), {}, [2, 3, 4, 5, 6]),
         (node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 2]), {}, [1, 4, 6, 6]),
         (node("Softmax", ["x"], ["y"], axis=1), {}, [2, 3, 4, 5, 6]),
+        (node("Slice", ["x", "s", "e", "a", "t"], ["y"]), TURNED, [1, 4, 6, 6]),
+        (node("LayerNormalization", ["x", "s"], ["y"]), {"s": _numbers(6)}, [1, 4, 6, 6]),
     ],
 )
 def test_an_operator_that_no_layer_is(
     tmp_path: Path, one: Any, held: dict[str, Any], shape: list[int]
 ) -> None:
-    """A batch, too many axes, windows with holes."""
+    """A batch, too many axes, windows with holes, steps, no bias."""
     path = written(tmp_path, model([one], {"x": shape}, ["y"], held))
     assert f"onnx.{one.op_type}" in _types(path)
 

@@ -49,5 +49,17 @@ def test_one_step_of_an_rnn() -> None:
 def test_other_activations_are_refused() -> None:
     """By their names."""
     operands = [_numbers(1, 1, 4), _numbers(1, 3, 4), _numbers(1, 3, 3)]
-    with pytest.raises(Unsupported, match="RNN with the activations Relu"):
-        check_operator("RNN", {"hidden_size": 3, "activations": ["Relu"]}, operands)
+    with pytest.raises(Unsupported, match="RNN with the activations affine"):
+        check_operator("RNN", {"hidden_size": 3, "activations": ["Affine"]}, operands)
+
+
+def test_cells_that_ncnn_has_not() -> None:
+    """A GRU that resets before the product, ReLU, and peepholes: the lowering is the reference."""
+    x, zeros = _numbers(2, 1, 2), [None, None]
+    for kind, gates, attributes in (("GRU", 3, {}), ("RNN", 1, {"activations": ["Relu"]})):
+        weights = [_numbers(1, gates * 3, 2), _numbers(1, gates * 3, 3), _numbers(1, gates * 6)]
+        given = {"hidden_size": 3, **attributes}
+        check_operator(kind, given, [x, *weights], outputs=2, atol=1e-5)
+    weights = [_numbers(1, 12, 2), _numbers(1, 12, 3), _numbers(1, 24), *zeros]
+    seen = [None, _numbers(1, 9)]
+    check_operator("LSTM", {"hidden_size": 3}, [x, *weights, *seen], outputs=3, atol=1e-5)

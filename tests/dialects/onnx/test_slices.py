@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.compiler.diagnostics import ModelError, Unsupported
+from ncc.compiler.diagnostics import ModelError
 from tests.onnx.models import check_operator
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -84,5 +84,17 @@ def test_resizing() -> None:
     linear = np.array([[[0, 1, 3, 4]]], np.float32)
     scales = np.array([1, 1, 2], np.float32)
     check_operator("Resize", {"mode": "linear"}, [row], constants={2: scales}, expected=[linear])
-    with pytest.raises(Unsupported, match="antialias"):
-        check_operator("Resize", {"antialias": 1}, [row], constants={2: scales})
+
+
+def test_resizing_without_aliases() -> None:
+    """The kernel is as wide as the result's pixels; ratios of height and width may be kept."""
+    row = np.array([[[0, 4, 8, 12]]], np.float32)
+    attributes = {"mode": "linear", "antialias": 1, "exclude_outside": 1}
+    halves = {2: np.array([1, 1, 0.5], np.float32)}
+    low = (0 * 3 + 4 * 3 + 8) / 7
+    wanted = np.array([[[low, 12 - low]]], np.float32)
+    check_operator("Resize", attributes, [row], constants=halves, expected=[wanted])
+    image = X.reshape(1, 2, 3, 4)
+    kept = {"keep_aspect_ratio_policy": "not_larger", "axes": [2, 3]}
+    found = check_operator("Resize", kept, [image], constants={3: np.array([6, 6])})
+    assert found[0].shape == (1, 2, 5, 6)

@@ -1,0 +1,158 @@
+"""Integers that stand for numbers: QuantizeLinear, DequantizeLinear, MatMulInteger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i8, i16, i32
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineExpr
+
+from ncc.dialects.casts import cast
+from ncc.dialects.element import dtype_of, greatest, least, ui8, ui16
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.onnx.attribute import integer
+from ncc.dialects.onnx.casts import element_of_number
+from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, axis_of, operator
+from ncc.dialects.scalar import Scalar, clamp, round_even
+from ncc.dialects.shapes import shown
+
+INTEGERS = (i8, ui8, i16, ui16)
+
+
+class _Linear(Operator):
+    """x, a scale, and a zero point: of all elements, of each slice along an axis, or of each block
+    of one.
+    """
+
+    axis = integer(1)
+    block_size = integer(0)
+
+    def infer(self, x: Shape, scale: Shape, zero: Shape | None = None) -> Shape:
+        if zero not in (None, scale):
+            raise LayerError(f"scales {shown(scale)} and zero points {shown(zero or ())}")
+        axis = axis_of(self.axis, len(x)) if scale not in ((), (1,)) else 0
+        if self.block_size:
+            blocks = [-(-n // self.block_size) if k == axis else n for k, n in enumerate(x)]
+            wanted: Shape = tuple(blocks)
+        else:
+            wanted = x[axis : axis + 1]
+        if scale not in ((), (1,), wanted):
+            raise LayerError(f"scales {shown(scale)} of {shown(x)}")
+        return x
+
+    def spread(self, x: Shape, of: Array) -> Array:
+        """Scales or zero points against x, in numpy."""
+        if of.size == 1:
+            return of.reshape(())
+        axis = axis_of(self.axis, len(x))
+        if self.block_size:
+            return np.take(of, np.arange(x[axis]) // self.block_size, axis)
+        return of.reshape([-1 if k == axis else 1 for k in range(len(x))])
+
+    def read(self, b: Builder, of: Tensor, x: Tensor, loops: list[AffineExpr]) -> Scalar:
+        """The scale or zero point of an element."""
+        if np.prod(of.shape) == 1:
+            return of[[0] * of.rank]
+        axis = axis_of(self.axis, x.rank)
+        if not self.block_size:
+            return of[loops[axis]]
+        raise NotYet(f"{self.type_name} by blocks")
+
+
+@operator("QuantizeLinear", since=10, inputs=(2, 3))
+class QuantizeLinearOp(_Linear):
+    """x / scale + zero point, rounded to even and limited to the integers of the result."""
+
+    output_dtype = integer(0)
+    precision = integer(0)
+    saturate = integer(1)
+
+    def target(self) -> Attribute:
+        """The type of the result."""
+        zero = self.element_at(2)
+        if zero is None:
+            zero = element_of_number(self.output_dtype) if self.output_dtype else ui8
+        if zero not in INTEGERS:
+            raise NotYet("QuantizeLinear to other integers than those of 8 and 16 bits")
+        return zero
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        if operands[0] != f32 or operands[1] != f32:
+            raise NotYet("QuantizeLinear of other elements than float32")
+        return self.target()
+
+    def reference(self, x: Array, scale: Array, zero: Array | None = None) -> Array:
+        target = self.target()
+        number = np.rint(x / self.spread(x.shape, scale))
+        if zero is not None:
+            number = number + self.spread(x.shape, zero)
+        return np.clip(number, least(target), greatest(target)).astype(dtype_of(target))
+
+    def lower(self, b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
+        target = self.target()
+        loops = b.loops_of(x.shape)
+        number = round_even(x[loops] / self.read(b, scale, x, loops))
+        if zero is not None:
+            number = number + cast(self.read(b, zero, x, loops), f32)
+        limited = clamp(number, float(least(target)), float(greatest(target)))
+        return b.map(loops, cast(cast(limited, i32), target))
+
+
+@operator("DequantizeLinear", since=10, inputs=(2, 3))
+class DequantizeLinearOp(_Linear):
+    """(x - zero point) * scale."""
+
+    output_dtype = integer(0)
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        if operands[0] not in (*INTEGERS, i32) or operands[1] != f32 or self.output_dtype > 1:
+            raise NotYet("DequantizeLinear of other types than integers to float32")
+        return operands[1]
+
+    def reference(self, x: Array, scale: Array, zero: Array | None = None) -> Array:
+        wide = x.astype(np.int64)
+        if zero is not None:
+            wide = wide - self.spread(x.shape, zero)
+        return np.asarray(wide.astype(np.float32) * self.spread(x.shape, scale), np.float32)
+
+    def lower(self, b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
+        loops = b.loops_of(x.shape)
+        number = cast(x[loops], i32)
+        if zero is not None:
+            number = number - cast(self.read(b, zero, x, loops), i32)
+        return b.map(loops, cast(number, f32) * self.read(b, scale, x, loops))
+
+
+@operator("MatMulInteger", since=10, inputs=(2, 4))
+class MatMulIntegerOp(Operator):
+    """The product of two matrices of bytes less their zero points, in int32."""
+
+    def infer(self, x: Shape, y: Shape, *zeros: Shape | None) -> Shape:
+        if len(x) != 2 or len(y) != 2 or x[1] != y[0]:
+            raise NotYet(f"MatMulInteger of {shown(x)} and {shown(y)}")
+        for zero, allowed in zip(zeros, ((), (x[0],)), strict=False):
+            if zero not in (None, (), (1,)) and zero != allowed:
+                raise NotYet("MatMulInteger with a zero point for each row or column")
+        return (x[0], y[1])
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        return i32
+
+    def reference(self, x: Array, y: Array, *zeros: Array | None) -> Array:
+        first, second = (
+            array.astype(np.int32) - (0 if zero is None else zero.reshape(()).astype(np.int32))
+            for array, zero in zip((x, y), (*zeros, None, None), strict=False)
+        )
+        return np.asarray(first @ second, np.int32)
+
+    def lower(self, b: Builder, x: Tensor, y: Tensor, *zeros: Tensor | None) -> Tensor:
+        i, j, k = b.loops_of((x.shape[0], y.shape[1], x.shape[1]))
+        factors: list[Any] = []
+        for value, zero in zip((x[i, k], y[k, j]), (*zeros, None, None), strict=False):
+            number = cast(value, i32)
+            if zero is not None:
+                number = number - cast(zero[[0] * zero.rank], i32)
+            factors.append(number)
+        return b.sum((i, j), over=(k,), of=factors[0] * factors[1])

@@ -1,9 +1,8 @@
 """Trained ONNX networks that packages of PyPI ship, on images, sounds and texts that others ship.
 
-pip install --no-deps rapidocr-onnxruntime silero-vad nudenet magika ddddocr scikit-image
-pytest -m sweep tests/networks/test_onnx_packages.py
-
-Each network is compiled once with its own open shapes, and runs at several sizes.
+The packages are rapidocr-onnxruntime, silero-vad, nudenet, magika, ddddocr and scikit-image, which
+suffice without what they depend on. A network whose package is not there is skipped. Each network
+is compiled once with its own open shapes, and runs at several sizes.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.diagnostics import ModelWarning
+from ncc.compiler.diagnostics import ModelError, ModelWarning, Unsupported
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.llvm.emit import emit_llvm
@@ -42,7 +42,7 @@ from ncc.compiler.ncnn.take_pixels import take_pixels
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import files_beside, read_network, weights_path
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
-from ncc.compiler.onnx.samples import are_apart, batch_of
+from ncc.compiler.onnx.samples import are_apart, batch_of, with_samples
 from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
@@ -97,6 +97,16 @@ def kernels_of(
     chosen = Options.of(**options)  # type: ignore[arg-type]
     compilation = Compilation(param, bin, chosen, schedules=schedules_for(chosen))
     return KernelsText(compilation.loops(*compilation.planned), chosen.target)
+
+
+def _are_apart(module: ModuleOp, shapes: Mapping[str, OpenShape]) -> bool:
+    """Whether samples of a batch are computed apart. The module is changed."""
+    with assuming(kept=False) as assumed:
+        try:
+            infer_shapes(module, with_samples(shapes))
+        except (ModelError, Unsupported):
+            return False
+    return are_apart(module, assumed)
 
 
 class Compilation:
@@ -240,7 +250,7 @@ class Compilation:
             return shapes
         known = open_shapes(module, shapes)
         batch, given = batch_of(known), {name: shape for name, shape in known.items() if shape}
-        if batch is None or not are_apart(module.clone(), given):
+        if batch is None or not _are_apart(module.clone(), given):
             return shapes
         self.batch = batch
         return {name: (1, *shape[1:]) for name, shape in given.items()}

@@ -12,13 +12,11 @@ operators. Each either keeps samples apart by its definition, or is not known to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.diagnostics import ModelError, Unsupported
-from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.onnx.conversion import shape
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
@@ -35,7 +33,7 @@ from ncc.dialects.onnx.resize import ResizeOp
 from ncc.dialects.onnx.slices import ExpandOp, SliceOp, SliceV1Op, SplitOp, SplitV2Op
 from ncc.dialects.onnx.softmax import SoftmaxOp
 from ncc.dialects.shapes import OpenShape, Shape
-from ncc.dialects.size import Size, assuming, form_of
+from ncc.dialects.size import Assumption, Size, form_of
 from ncc.runtime.extents import OPEN
 
 SAMPLES = "samples"
@@ -83,22 +81,25 @@ def _first(shape: OpenShape | None) -> int | None:
     return OPEN if shape[0] is None or isinstance(shape[0], Size) else shape[0]
 
 
-def are_apart(module: ModuleOp, shapes: Mapping[str, OpenShape]) -> bool:
-    """Whether a network computes the samples of its inputs apart. The module is changed.
+def with_samples(shapes: Mapping[str, OpenShape]) -> dict[str, OpenShape]:
+    """The shapes of inputs with the number of samples as a size."""
+    samples = _samples()
+    return {name: (samples, *shape[1:]) for name, shape in shapes.items()}
 
-    shapes: of all inputs; the first extent is the number of samples.
+
+def _samples() -> int:
+    return Size.symbol(SAMPLES, hint=3)
+
+
+def are_apart(module: ModuleOp, assumed: Iterable[Assumption]) -> bool:
+    """Whether a network computes the samples of its inputs apart.
+
+    module: with shapes that were inferred from `with_samples`. assumed: what inference assumed.
     """
-    samples = Size.symbol(SAMPLES, hint=3)
-    of_samples = {name: (samples, *shape[1:]) for name, shape in shapes.items()}
-    with assuming(kept=False) as assumed:
-        try:
-            infer_shapes(module, of_samples)
-        except (ModelError, Unsupported):
-            return False
     if any(_is_of_samples(Size.of(one.form)) for one in assumed):
         return False
     network = Network.of(module)
-    walk = _Walk(samples)
+    walk = _Walk(_samples())
     for op in network.layers:
         walk.look_at(op)
     return all(value in walk.apart for value in network.outputs.values())

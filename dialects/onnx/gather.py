@@ -23,8 +23,10 @@ from ncc.dialects.onnx.operator import (
     axis_of,
     constant_of,
     has_sizes,
+    is_sizes,
     operator,
 )
+from ncc.dialects.onnx.size_arithmetic import whole
 from ncc.dialects.scalar import (
     Scalar,
     equal,
@@ -160,16 +162,24 @@ class RangeOp(Operator):
     SETTLES = (0, 1, 2)
 
     def bounds(self) -> tuple[int, int, int]:
-        """Start, limit and delta, of integers."""
-        start, limit, delta = (self.numbers(k)[0] for k in self.SETTLES)
+        """Start, limit and delta, which are integers or sizes."""
+        start, limit, delta = (self._whole(k) for k in self.SETTLES)
         return start, limit, delta
+
+    def _whole(self, place: int) -> int:
+        held = self.operand_at(place)
+        if held is not None and is_sizes(held):
+            return self.numbers(place)[0]
+        return whole(self.constant(place).reshape(()).item())
+
+    def _is_counted(self) -> bool:
+        """Whether numbers are integers, or are as many as shapes say."""
+        return is_integer(element_of(self.operands[0])) or any(map(is_sizes, self.operands))
 
     def infer(self, *others: Shape) -> Shape:
         if self.element_at(0) == bf16:
             raise NotYet("Range of bfloat16")
-        kind = self.element_at(0)
-        assert kind is not None
-        if not is_integer(kind):
+        if not self._is_counted():
             begin, end, step = (float(self.constant(k).reshape(())) for k in self.SETTLES)
             if step == 0 or not isfinite((end - begin) / step):
                 raise LayerError(f"numbers from {begin} to {end}, {step} apart")
@@ -188,7 +198,7 @@ class RangeOp(Operator):
 
     def lower(self, b: Builder, *others: Tensor) -> Tensor:
         kind = element_of(self.results[0])
-        if not is_integer(kind):
+        if not self._is_counted():
             raise NotYet("Range of so many numbers, of no integers")
         start, _, delta = self.bounds()
         loops = b.loops_of(self.infer())

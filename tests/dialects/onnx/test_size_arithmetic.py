@@ -111,6 +111,20 @@ def test_a_range_to_an_open_extent_has_an_open_number_of_elements() -> None:
     assert shape_of(inferred(numbers).outputs["y"]) == ((W + 1) // 2,)
 
 
+def test_a_range_of_floats_to_an_open_extent() -> None:
+    """As grids of anchors have it."""
+    nodes = [
+        node("Cast", "columns", "wide", to=1),
+        node("Squeeze", "wide", "to"),
+        node("Sub", "half half", "none"),
+        node("Squeeze", "none", "from"),
+        node("Add", "half half", "unit"),
+        node("Squeeze", "unit", "by"),
+        node("Range", "from to by", "y"),
+    ]
+    assert shape_of(inferred(nodes).outputs["y"]) == (W,)
+
+
 def test_a_shape_by_a_fraction_that_is_no_integer_is_refused() -> None:
     """The nodes that lead there are named."""
     nodes = [

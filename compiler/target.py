@@ -127,7 +127,7 @@ CORTEX_A55 = Core(
     memory_line=30.0,
     streams=4,
     division=13.0,
-    operand=0.1,
+    operand=0.25,
     sums=32,
     joins=False,
     width=2.0,
@@ -308,6 +308,8 @@ NEON = Target(
     # code for Linux, but for a register that Android reserves.
     triple="aarch64-unknown-linux-android21",
     core=CORTEX_A76,
+    # Multiply-adds take lanes of vectors that were loaded whole, not elements from memory.
+    costs=CostModel(most_blocks_in_place=0),
 )
 NEON_DOT = replace(
     NEON,

@@ -18,6 +18,7 @@ In a kernel, operations that other dialects lack:
     %r = rt.dot_bytes %sum, %x, %w : vector<64xi8> into vector<16xi32>
     %v = rt.gather %x[%i, %offsets] : memref<99xf32>, vector<16xi32> -> vector<16xf32>
     %n = rt.size {size = #rt.size<"h@224 * w@256">} : index
+    rt.fence
 
 Operations for computations that are loops from the start are in `code.py`.
 """
@@ -301,6 +302,17 @@ class PrefetchOp(IRDLOperation):
 
 
 @irdl_op_definition
+class FenceOp(IRDLOperation):
+    """No load behind it is scheduled before it, so that vectors that were loaded before need their
+    registers no longer. It is no instruction, and no value changes.
+    """
+
+    name = "rt.fence"
+
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
 class GatherOp(IRDLOperation):
     """A vector of elements at any offsets: %r[l] = %memref[%first + %offsets[l]]."""
 
@@ -372,6 +384,6 @@ class DotBytesOp(IRDLOperation):
 
 
 _ENTRY = (BufferOp, LaunchOp, BarrierOp, EndOp)
-_KERNEL = (PrefetchOp, GatherOp, SizeOp, DotBytesOp)
+_KERNEL = (PrefetchOp, FenceOp, GatherOp, SizeOp, DotBytesOp)
 
 RT = Dialect("rt", [*_ENTRY, *_KERNEL, *CODE], [SizeAttr])

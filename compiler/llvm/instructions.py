@@ -97,6 +97,13 @@ class SelectOp(IRDLOperation):
     traits = traits_def(Pure())
 
 
+@irdl_op_definition
+class FenceOp(IRDLOperation):
+    """What is behind it is not scheduled before it, as far as this thread sees memory."""
+
+    name = "llvm.fence"
+
+
 def lanes(type: Attribute) -> int:
     """Number of lanes of a vector; 0 for a scalar."""
     return type.shape.data[0].data if isinstance(type, VectorType) else 0

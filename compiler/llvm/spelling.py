@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 from ncc.compiler.llvm.instructions import (
     ExtractElementOp,
     FCmpOp,
+    FenceOp,
     FPToSIOp,
     FPToUIOp,
     SelectOp,
@@ -166,6 +167,10 @@ def _spell_return(out: Emitter, op: llvm.ReturnOp) -> None:
     out.write(op, f"ret {out.typed(op.arg)}" if op.arg is not None else "ret void")
 
 
+def _spell_fence(out: Emitter, op: FenceOp) -> None:
+    out.write(op, 'fence syncscope("singlethread") seq_cst')
+
+
 SPELLINGS: dict[type[Operation], Spelling] = {
     **dict.fromkeys(_BINARY, _spell_binary),
     **dict.fromkeys(_CASTS, _spell_cast),
@@ -187,6 +192,7 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     llvm.AllocaOp: _spell_alloca,
     llvm.LoadOp: _spell_load,
     llvm.StoreOp: _spell_store,
+    FenceOp: _spell_fence,
     llvm.BrOp: _spell_branch,
     llvm.CondBrOp: _spell_conditional,
     llvm.ReturnOp: _spell_return,

@@ -28,6 +28,7 @@ builtin.module {
     rt.end %3 until 179, %buffers, %tid, %threads, %before
     rt.prefetch %1[%3] : memref<8xi8>
     rt.prefetch %1[%3] l1 : memref<8xi8>
+    rt.fence
     %4 = arith.constant dense<1> : vector<4xi32>
     %5 = rt.gather %1[%3, %4] : memref<8xi8>, vector<4xi32> -> vector<4xi8>
     %6 = rt.buffer %buffers[1] offset 64 further %3 : memref<8xi8>

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.instructions import element, lanes
+from ncc.compiler.llvm.instructions import FenceOp, element, lanes
 from ncc.compiler.llvm.llvm_builder import (
     POINTER,
     LlvmBuilder,
@@ -215,6 +215,11 @@ def lower_prefetch(function: Function, op: rt.PrefetchOp) -> None:
     builder.run_intrinsic("llvm.prefetch.p0", [pointer, *hints])
 
 
+def lower_fence(function: Function, op: rt.FenceOp) -> None:
+    """A fence that only the code generator sees."""
+    function.builder.emit(FenceOp.create())
+
+
 def lower_gather(function: Function, op: rt.GatherOp) -> None:
     """One load for each lane, or a gather instruction if it is fast: LLVM decides."""
     builder, memory = function.builder, function.memory(op.memref)
@@ -350,6 +355,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     memref.StoreOp: lower_store,
     memref.AllocaOp: lower_alloca,
     rt.PrefetchOp: lower_prefetch,
+    rt.FenceOp: lower_fence,
     rt.GatherOp: lower_gather,
     memref.SubviewOp: lower_subview,
     memref.CollapseShapeOp: lower_reinterpret,

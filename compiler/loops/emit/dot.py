@@ -99,8 +99,9 @@ class DotAccumulators(Accumulators):
         """Four bytes of the data, as the instruction reads them, in every lane."""
         if self.crossed:
             return self._columns(point)
-        if self.state.ahead is not None and self.schedule.at_once is not None:
-            return self._word_at_once(point, self.schedule.at_once[1])
+        found = self.reads.lane_of_steps(self.broadcast, point, QUAD)
+        if found is not None:
+            return self._spread(*found)
         four = self.reads.neighbours(self.broadcast, point, QUAD)
 
         def spread() -> SSAValue:
@@ -112,17 +113,15 @@ class DotAccumulators(Accumulators):
 
         return self.state.once(("bytes", four), spread)
 
-    def _word_at_once(self, point: Point, steps: int) -> SSAValue:
-        """The same, of the vector that all steps at once load."""
-        step, lanes = self.state.ahead or 0, self.state.lanes
-        with self.reads.first_of():
-            held = self.reads.neighbours(self.broadcast, point, QUAD * steps)
+    def _spread(self, held: SSAValue, lane: int) -> SSAValue:
+        """One word of a vector of bytes, in every lane."""
+        lanes = self.state.lanes
 
         def spread() -> SSAValue:
-            words = self.builder.add(vector.BitcastOp, [held], vector_type(i32, steps))
-            return self._as_bytes(self.builder.splat(self.builder.element(words, step), lanes))
+            words = self.builder.add(vector.BitcastOp, [held], vector_type(i32, lanes))
+            return self._as_bytes(self.builder.splat(self.builder.element(words, lane), lanes))
 
-        return self.state.once(("bytes", held, step), spread)
+        return self.state.once(("bytes", held, lane), spread)
 
     def _columns(self, point: Point) -> SSAValue:
         """Four neighbours of a row, the four bytes of a channel side by side."""

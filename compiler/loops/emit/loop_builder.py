@@ -284,6 +284,10 @@ class LoopBuilder:
         properties: dict[str, Attribute] = {"l1": UnitAttr()} if l1 else {}
         append(self.blocks[-1], make(rt.PrefetchOp, operands=[source, at], properties=properties))
 
+    def fence(self) -> None:
+        """Loads behind it are not scheduled before it."""
+        append(self.blocks[-1], make(rt.FenceOp))
+
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """A vector of `lanes` copies."""
         return self.add(vector.BroadcastOp, [value], vector_type(value.type, lanes))

@@ -5,7 +5,7 @@ All parts of an emitter share one `Position` (see `emitter.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
-from ncc.compiler.loops.kernel.kernel import Kernel, KSplit
+from ncc.compiler.loops.kernel.kernel import Access, Kernel, KSplit
 from ncc.compiler.loops.kernel.own_sizes import own_sizes
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects.size import is_open, largest
@@ -25,18 +25,31 @@ Point = dict[int, int]
 
 
 @dataclass
+class UnrolledSteps:
+    """Steps of `Schedule.at_once`, and the points of the tile that take them.
+
+    step: the one that is written. starts: where vectors of an access begin, by its elements.
+    """
+
+    points: Sequence[Point]
+    count: int
+    step: int = 0
+    starts: dict[Access, Mapping[int, int]] = field(default_factory=dict)
+
+
+@dataclass
 class State:
     """The first index of the tile along every loop, the sizes of the tile, how many of its points
-    along a loop are stored, if not all are, the length of vectors, the step of `Schedule.at_once`
-    that is written, the part of the lane that the chunk has, if it has not all of it, and the
-    values that were read here.
+    along a loop are stored, if not all are, the length of vectors, the steps that are unrolled, if
+    any are, the part of the lane that the chunk has, if it has not all of it, and the values that
+    were read here.
     """
 
     bases: dict[int, SSAValue | int] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     limits: dict[int, int] = field(default_factory=dict)
     lanes: int = 1
-    ahead: int | None = None
+    unrolled: UnrolledSteps | None = None
     part: SSAValue | None = None
     cache: dict[object, SSAValue] = field(default_factory=dict)
 

@@ -9,8 +9,6 @@ splits k, several elements share the lanes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -20,9 +18,10 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LinearForm, vector_type
-from ncc.compiler.loops.emit.position import Part, Point
+from ncc.compiler.loops.emit.position import Part, Point, UnrolledSteps
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
 from ncc.compiler.loops.kernel.kernel import LINE, Access, KSplit
+from ncc.compiler.loops.kernel.vectors_over import vectors_over
 
 
 class Reads(Part):
@@ -42,8 +41,8 @@ class Reads(Part):
                 constant += coefficient * base
             else:
                 terms.append((base, coefficient))
-        if self.state.ahead and self.schedule.at_once is not None:
-            constant += access.coefficients[self.schedule.at_once[0]] * self.state.ahead
+        if self.state.unrolled is not None:
+            constant += self._further(access) * self.state.unrolled.step
         if access.table is not None:
             number = self.read(access.table.at, point, False)
             terms.append((self.builder.local(number), 1))
@@ -61,9 +60,10 @@ class Reads(Part):
         k_split = None if lane_moves else self.position.k_split
         if k_split is not None and access.coefficients[k_split.inputs] == 1:
             return self._read_split(access, point, k_split)
-        at_once = None if lane_moves or self.state.ahead is None else self.schedule.at_once
-        if at_once is not None and access.coefficients[at_once[0]] == 1:
-            return self._read_at_once(access, point, at_once[1])
+        if not lane_moves and self._further(access) == 1:
+            found = self.lane_of_steps(access, point)
+            if found is not None:
+                return self.state.once(("lane", *found), lambda: self.builder.element(*found))
         return self.neighbours(access, point, self.state.lanes if lane_moves else 1)
 
     def neighbours(self, access: Access, point: Point, count: int) -> SSAValue:
@@ -75,19 +75,41 @@ class Reads(Part):
 
         return self.state.once((access.argument, form, count), load)
 
-    @contextmanager
-    def first_of(self) -> Iterator[None]:
-        """In a `with` block, addresses are those of the first of the steps that are unrolled."""
-        ahead, self.state.ahead = self.state.ahead, 0
-        yield
-        self.state.ahead = ahead
+    def lane_of_steps(
+        self, access: Access, point: Point, unit: int = 1
+    ) -> tuple[SSAValue, int] | None:
+        """The vector that has an element of an access for this step and for others of those that
+        are unrolled, and the lane of the element; None if no such vector has it.
 
-    def _read_at_once(self, access: Access, point: Point, steps: int) -> SSAValue:
-        """One element of the vector that all steps at once load."""
-        step = self.state.ahead or 0
-        with self.first_of():
-            held = self.neighbours(access, point, steps)
-        return self.state.once(("at once", held, step), lambda: self.builder.element(held, step))
+        unit: elements of a lane.
+        """
+        steps, lanes = self.state.unrolled, self.state.lanes
+        if steps is None:
+            return None
+        terms, place = self.linear_form(access, point)
+        if access not in steps.starts:
+            steps.starts[access] = vectors_over(self._places(access, steps), lanes, unit)
+        start = steps.starts[access].get(place)
+        if start is None:
+            return None
+        source = self.entry.args[access.argument]
+
+        def load() -> SSAValue:
+            return self.builder.load(source, self.builder.linear(terms, start), unit * lanes)
+
+        vector = self.state.once((access.argument, terms, start, unit * lanes), load)
+        return vector, (place - start) // unit
+
+    def _places(self, access: Access, steps: UnrolledSteps) -> set[int]:
+        """The constants of all addresses of an access, at all points and steps."""
+        further = self._further(access)
+        first = [self.linear_form(access, at)[1] - further * steps.step for at in steps.points]
+        return {place + further * step for place in first for step in range(steps.count)}
+
+    def _further(self, access: Access) -> int:
+        """How many elements an access moves with a step of those that are unrolled."""
+        at_once = None if self.state.unrolled is None else self.schedule.at_once
+        return 0 if at_once is None else access.coefficients[at_once[0]]
 
     def prefetch(self) -> None:
         """The prefetches of one step; of steps at once, one for each line."""
@@ -100,11 +122,9 @@ class Reads(Part):
 
     def _begins_line(self, access: Access) -> bool:
         """Whether a step is not on the line of the step before, which is written with it."""
-        ahead, at_once = self.state.ahead, self.schedule.at_once
-        if not ahead or at_once is None:
-            return True
-        further = access.coefficients[at_once[0]]
-        return ahead * further // LINE > (ahead - 1) * further // LINE
+        step = 0 if self.state.unrolled is None else self.state.unrolled.step
+        further = self._further(access)
+        return step == 0 or step * further // LINE > (step - 1) * further // LINE
 
     def _read_split(self, access: Access, point: Point, k_split: KSplit) -> SSAValue:
         """Several inputs in one vector, each in the lanes that it has."""

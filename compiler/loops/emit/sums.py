@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.body import PointPart
-from ncc.compiler.loops.emit.position import Part, Point
+from ncc.compiler.loops.emit.position import Part, Point, UnrolledSteps
 from ncc.dialects.size import is_open
 
 Step: TypeAlias = Callable[[list[SSAValue]], list[SSAValue]]
@@ -42,10 +42,12 @@ class Sums(Part):
     def __init__(self, accumulators: Accumulators) -> None:
         super().__init__(accumulators.position)
         self.accumulators = accumulators
+        self.points: list[Point] = []
 
     def of(self, points: list[Point]) -> list[SSAValue]:
         """The sums of all points of a tile."""
         values = self.accumulators.start(points)
+        self.points = points
         self.state.cache = {}
         step = partial(self.accumulators.step, points)
         values = self._nest(self.schedule.reduced, values, step)
@@ -79,12 +81,8 @@ class Sums(Part):
         if is_open(trips):
             return self.position.iterations(loop, first, first + trips, values, inner)
         at_once = self.schedule.at_once
-        if at_once is not None and at_once[0] == loop and trips >= at_once[1]:
-            whole = trips // at_once[1] * at_once[1]
-            values = self._at_once(loop, first, whole, values, inner)
-            first, trips = first + whole, trips - whole
-            if not trips:
-                return values
+        if at_once is not None and at_once[0] == loop:
+            return self._at_once(loop, first, trips, at_once[1], values, inner)
         if trips > 1 and loop not in self.schedule.unroll:
             return self.position.iterations(loop, first, first + trips, values, inner)
         for i in range(first, first + trips):
@@ -93,19 +91,27 @@ class Sums(Part):
         return values
 
     def _at_once(
-        self, loop: int, first: int, trips: int, values: list[SSAValue], inner: Step
+        self, loop: int, first: int, trips: int, count: int, values: list[SSAValue], inner: Step
     ) -> list[SSAValue]:
-        """The innermost of them, by as many steps at once as the schedule says."""
-        assert self.schedule.at_once is not None
-        _, steps = self.schedule.at_once
-
-        def several(values: list[SSAValue]) -> list[SSAValue]:
-            for self.state.ahead in range(steps):
-                values = inner(values)
-            self.state.ahead = None
-            return values
-
-        if trips > steps:
-            return self.position.iterations(loop, first, first + trips, values, several, steps)
+        """The innermost of them, by so many steps at once; the last may be fewer."""
+        if trips > count:
+            last = first + trips // count * count
+            several = partial(self._unrolled, count, inner)
+            values = self.position.iterations(loop, first, last, values, several, count)
+            first, trips = last, trips % count
         self.state.bases[loop] = first
-        return several(values)
+        return self._unrolled(trips, inner, values)
+
+    def _unrolled(self, count: int, inner: Step, values: list[SSAValue]) -> list[SSAValue]:
+        """So many steps of it, one behind the other.
+
+        Points of the next vectors are not loaded earlier: their registers are taken.
+        """
+        self.state.unrolled = UnrolledSteps(self.points, count)
+        for step in range(count):
+            if step and step % self.state.lanes == 0:
+                self.builder.fence()
+            self.state.unrolled.step = step
+            values = inner(values)
+        self.state.unrolled = None
+        return values

@@ -30,6 +30,7 @@ from ncc.compiler.loops.schedule.schedule import (
     vector_of,
 )
 from ncc.compiler.target import Target
+from ncc.dialects.size import is_open
 
 EVEN_CHUNKS = 32
 """Chunks of a kernel: with so many, it costs little if one thread takes one more than another. A
@@ -42,6 +43,10 @@ class Prefetches(TypedDict):
 
     prefetch_l2: tuple[Access, ...]
     prefetch_l1: tuple[Access, ...]
+
+
+MOST_AT_ONCE = 16
+"""The most steps that are unrolled: a block of channels."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,8 @@ def _operands(
 
 def _at_once(operands: ContractionOperands, target: Target) -> tuple[int, int] | None:
     """`Schedule.at_once`, if the target multiplies by any element of a vector, and the elements of
-    the broadcast operand are contiguous along the innermost reduced loop.
+    the broadcast operand are contiguous along the innermost reduced loop. A long loop has whole
+    vectors at once.
     """
     kernel, broadcast, quad = operands.kernel, operands.broadcast, operands.quad
     loop, element = operands.innermost, kernel.element_types[broadcast.argument]
@@ -187,13 +193,13 @@ def _at_once(operands: ContractionOperands, target: Target) -> tuple[int, int] |
         return None
     if broadcast.table is not None or loop in kernel.indexed:
         return None
-    if kernel.extents[loop] < target.lanes:
+    if operands.vector < target.lanes or is_open(kernel.extents[loop]):
         return None
     if quad is None:
         fits = element == f32 and broadcast.coefficients[loop] == 1
     else:
         fits = quad.signed and not quad.in_pairs and broadcast.coefficients[loop] == QUAD
-    return (loop, target.lanes) if fits else None
+    return (loop, min(kernel.extents[loop], MOST_AT_ONCE)) if fits else None
 
 
 def _candidates(operands: ContractionOperands, target: Target) -> list[Candidate]:

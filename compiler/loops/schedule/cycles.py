@@ -42,7 +42,7 @@ DEPTH = 4.0
 
 COUNTING, PAIRED = 5.0, 0.5
 """Instructions that count and move addresses, on such cores, once for all steps at once; and those
-of a load of vectors, of which one instruction loads two."""
+of a load of a vector, if one instruction loads it and its neighbour."""
 
 POINT, POINT_FROM_L2 = 0.5, 4.0
 """Cycles of a broadcast: from L1, and from L2 if points evict each other from a set of L1."""
@@ -212,8 +212,10 @@ def _tile_cycles(
     products = max(taken, LATENCY) / core.multiply_adds
     if core.width:
         steps = 1 if operands.at_once is None else operands.at_once[1]
-        loads = p / steps + vectors
-        issued = p / steps + vectors * (1.0 if q % 2 else PAIRED)
+        loads = operands.loads_of_points(p) + vectors
+        side_by_side = min(q, operands.kernel.extents[operands.lane] // operands.vector)
+        alone = vectors - side_by_side // 2 * 2
+        issued = operands.loads_of_points(p) + side_by_side // 2 * 2 * PAIRED + max(alone, 0.0)
         front = (p * vectors + issued + COUNTING / steps) / core.width
         in_l1 = held <= L1_SHARE * core.l1_bytes
         reads = max(loads / core.loads, 0.0 if in_l1 else reads - point * p)

@@ -8,8 +8,10 @@ from functools import cached_property
 from math import prod
 
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, KSplit
+from ncc.compiler.loops.kernel.vectors_over import vectors_over
 from ncc.compiler.loops.schedule.schedule import Strategy
 from ncc.compiler.target import Core
+from ncc.dialects.size import is_open
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,19 @@ class ContractionOperands:
         reduced = [d for d in self.kernel.reduced if d != quad]
         stream, broadcast = self.stream.coefficients, self.broadcast.coefficients
         return min(reduced, key=lambda d: (abs(stream[d]), abs(broadcast[d])), default=None)
+
+    def loads_of_points(self, p: int) -> float:
+        """Loads of p points in a step: vectors that steps at once share, or elements."""
+        if self.at_once is None:
+            return p
+        loop, steps = self.at_once
+        own, further = self.broadcast.coefficients, self.broadcast.coefficients[loop]
+        apart = own[self.points[0]] if self.points else 0
+        if is_open(apart):
+            apart = LINE
+        places = {apart * n + further * step for n in range(p) for step in range(steps)}
+        held = vectors_over(places, self.whole, further)
+        return (len(set(held.values())) + len(places - held.keys())) / steps
 
     @property
     def joined(self) -> bool:

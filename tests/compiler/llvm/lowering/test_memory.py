@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ncc.compiler.llvm.object_code import emit_object
+from ncc.compiler.target import Target
 from tests.compiler.llvm.called import Compile, random
 
 TEXT = """
@@ -27,6 +29,22 @@ def test_each_lane_reads_at_its_place(compiled: Compile, lanes: int) -> None:
     places[:2] = -40, 58
     code.call("f", x, places, y, 40)
     np.testing.assert_array_equal(y, x[40 + places])
+
+
+def test_a_fence_is_no_instruction(compiled: Compile, target: Target) -> None:
+    """Only the code generator sees it."""
+    text = """
+    func.func @k(%x: memref<8xf32>, %y: memref<8xf32>) {{
+      %one = arith.constant 1 : index
+      %a = memref.load %x[%one] : memref<8xf32>
+      {}
+      memref.store %a, %y[%one] : memref<8xf32>
+      func.return
+    }}"""
+    fenced, plain = compiled(text.format("rt.fence")), compiled(text.format(""))
+    [line] = [line for line in fenced.llvm.splitlines() if "fence" in line]
+    assert line.strip() == 'fence syncscope("singlethread") seq_cst'
+    assert emit_object(fenced.llvm, target) == emit_object(plain.llvm, target)
 
 
 def test_prefetching_reaches_no_element(compiled: Compile) -> None:

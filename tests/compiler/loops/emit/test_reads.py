@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.kernel.kernel import LINE
 from ncc.compiler.loops.schedule.choose import choose
@@ -14,9 +15,11 @@ from ncc.dialects import rt
 from tests.compiler.loops.emit.layers import KernelOf, pointwise_convolution
 
 
-@pytest.mark.parametrize(("further", "lines"), [(0, 1), (4, 1), (8, 2), (LINE, 4)])
+@pytest.mark.parametrize(("further", "lines"), [(0, 1), (1, 1), (4, 4), (LINE, 16)])
 def test_steps_at_once_prefetch_a_line_once(kernel: KernelOf, further: int, lines: int) -> None:
-    """Four steps, each so many elements further: those on the line of the step before add none."""
+    """Steps of a block, each so many elements further: those on the line of the step before add
+    none.
+    """
     layer = pointwise_convolution(64)
     found = kernel(lambda b, x: layer(b, layer(b, x)), (64, 14, 14))
     schedule = choose(found, NEON)
@@ -29,4 +32,4 @@ def test_steps_at_once_prefetch_a_line_once(kernel: KernelOf, further: int, line
     prefetches = [op for op in written.walk() if isinstance(op, rt.PrefetchOp)]
     products = [op for op in written.walk() if op.name == "vector.fma"]
     tiles = {op.parent for op in products}
-    assert steps == 4 and len(prefetches) == lines * len(tiles)
+    assert steps == BLOCK and len(prefetches) == lines * len(tiles)

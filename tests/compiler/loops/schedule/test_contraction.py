@@ -6,7 +6,10 @@ from dataclasses import replace
 from math import prod
 
 import pytest
+from xdsl.dialects import memref
 
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.schedule import contraction
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.target import (
@@ -146,14 +149,14 @@ def test_what_a_tile_has_fewer_of_is_innermost(kernel: KernelOf) -> None:
     assert {(3, 8), (14, 2)} <= shapes
 
 
-def test_arm_reads_the_points_of_four_steps_at_once(kernel: KernelOf) -> None:
+def test_arm_unrolls_the_steps_of_a_block(kernel: KernelOf) -> None:
     """Six points of a block: 24 sums, the vectors of the points, and two of weights are 32
     registers. Vectors are the outer loop of the tile, so that each is loaded once.
     """
     layer = pointwise_convolution(64)
     found = kernel(lambda b, x: layer(b, layer(b, x)), (64, 14, 14))
     schedule = choose(found, NEON)
-    assert schedule.at_once == (schedule.reduced[-1], NEON.lanes)
+    assert schedule.at_once == (schedule.reduced[-1], BLOCK)
     *vectors, (_, points) = schedule.tile
     assert (prod(n for _, n in vectors), points) == (4, 6)
     assert not schedule.prefetch_l1
@@ -161,6 +164,12 @@ def test_arm_reads_the_points_of_four_steps_at_once(kernel: KernelOf) -> None:
     assert choose(found, BASELINE).at_once is None
 
 
-def test_points_that_are_no_neighbours_are_read_one_by_one(kernel: KernelOf) -> None:
-    """An image of the caller's has its channels in planes."""
-    assert choose(kernel(convolution, (3, 30, 30)), NEON).at_once is None
+def test_points_of_a_row_share_vectors(kernel: KernelOf) -> None:
+    """An image of the caller's has its channels in planes: neighbours along a row of the window are
+    neighbours in memory, also those of the next point.
+    """
+    found = kernel(convolution, (3, 30, 30))
+    schedule = choose(found, NEON)
+    assert schedule.at_once == (schedule.reduced[-1], 3)
+    written = write(found, schedule, "kernel")
+    assert not [op for op in written.walk() if isinstance(op, memref.LoadOp)]

@@ -239,6 +239,8 @@ class ResizeOp(_Resize):
         if min(scales) <= 0:
             raise LayerError(f"the scales {tuple(scales)}")
         if given and self.keep_aspect_ratio_policy != "stretch":
+            if is_open(*x, *given):
+                raise NeedsNumbers("Resize of an open image that keeps its aspect ratio")
             choose = min if self.keep_aspect_ratio_policy == "not_larger" else max
             scale = choose(scales[axis] for axis in axes)
             for axis in axes:

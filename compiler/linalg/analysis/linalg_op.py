@@ -292,7 +292,7 @@ class LinalgOp:
         return attributes.FACTORS.of(self.op)
 
     @property
-    def splits_in_halves(self) -> bool:
+    def halves(self) -> bool:
         """Whether it splits each value into two halves."""
         return attributes.HALVES.of(self.op) is not None
 

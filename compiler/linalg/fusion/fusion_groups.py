@@ -103,7 +103,7 @@ def find_groups(block: Block, most: int = CostModel.most_in_epilogue) -> list[Gr
 
 def _join(op: GenericOp, result_of: dict[SSAValue, Group], most: int) -> Group | str:
     """Add op to the end of a group; the reason if no group of a value that it reads takes it."""
-    if LinalgOp(op).splits_in_halves and (halved := _halved(op, result_of)) is not None:
+    if LinalgOp(op).halves and (halved := _halved(op, result_of)) is not None:
         halved.halves = op
         return halved
     host = _host(op, result_of, most)

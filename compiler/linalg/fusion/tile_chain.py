@@ -236,7 +236,7 @@ class TileChain:
 
 def _halves(source: Operation | Block) -> TypeGuard[GenericOp]:
     """Whether an operation splits its first operand into halves."""
-    return isinstance(source, GenericOp) and LinalgOp(source).splits_in_halves
+    return isinstance(source, GenericOp) and LinalgOp(source).halves
 
 
 def _readers(op: Operation) -> Iterator[Operation]:
@@ -264,7 +264,7 @@ def _is_sum(value: SSAValue) -> bool:
 
 def _goes_on(linalg_op: LinalgOp, access: TensorAccess) -> bool:
     """Whether an operation pays in the loop: its operand is still in a cache there."""
-    if linalg_op.splits_in_halves:
+    if linalg_op.halves:
         return True
     if linalg_op.separable is not None:
         return _is_sum(access.value)

@@ -86,7 +86,7 @@ class _Reader:
         linalg_op = self.anchor
         axes = [form.bare for form in linalg_op.write.index]
         identity = {d: d for d in range(len(linalg_op.extents))}
-        halves = next((view for view in self.views[1:] if view.splits_in_halves), None)
+        halves = next((view for view in self.views[1:] if view.halves), None)
         bf16_split = None if halves is None else self._bf16_split(halves, axes)
         index_of: dict[int, int | None] = {d: d for d in linalg_op.indexed}
         return Kernel(
@@ -115,7 +115,7 @@ class _Reader:
         """The computations after the anchor, without the split into bf16 numbers."""
         value: SSAValue = self.anchor.op.results[0]
         for after in self.views[self.views.index(self.anchor) + 1 :]:
-            if not after.splits_in_halves:
+            if not after.halves:
                 yield self._stage(after, self._renamed(after, axes), value)
                 value = after.op.results[0]
 

@@ -91,6 +91,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "timestamps": {"timestamps": True},
     "trace": {"trace": True},
     "tuned": {"tuned": False},
+    "by_sample": {"by_sample": False},
     "ranges": {"input_shapes": {"data": (4, (5, 9), 7)}},
 }
 

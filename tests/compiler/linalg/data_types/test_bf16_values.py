@@ -95,7 +95,7 @@ def blocks(*extents: int) -> tuple[Builder, Tensor]:
 
 def makers(b: Builder) -> list[GenericOp]:
     """What makes halves."""
-    return [op for op in b.block.ops if isinstance(op, GenericOp) and LinalgOp(op).splits_in_halves]
+    return [op for op in b.block.ops if isinstance(op, GenericOp) and LinalgOp(op).halves]
 
 
 def test_halves_are_made_once() -> None:

@@ -60,7 +60,7 @@ class Reads(Part):
         k_split = None if lane_moves else self.position.k_split
         if k_split is not None and access.coefficients[k_split.inputs] == 1:
             return self._read_split(access, point, k_split)
-        if not lane_moves and self._further(access) == 1:
+        if not lane_moves and self.state.lanes > 1 and self._further(access) == 1:
             found = self.lane_of_steps(access, point)
             if found is not None:
                 return self.state.once(("lane", *found), lambda: self.builder.element(*found))

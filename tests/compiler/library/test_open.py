@@ -259,6 +259,12 @@ def test_valgrind_finds_nothing(tmp_path: Path) -> None:
     assert ended.returncode == 0 and not ended.stderr, ended.stderr
 
 
+@pytest.mark.parametrize("target", ["neon", "neondot"])
+def test_another_processor_has_code_for_every_size(target: str) -> None:
+    """Single elements at the end of a row are read as such."""
+    assert any_size(target=target).sizes is not None
+
+
 @emulated
 @pytest.mark.slow
 def test_aarch64(tmp_path: Path) -> None:

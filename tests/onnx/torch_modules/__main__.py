@@ -2,7 +2,7 @@
 
     python -m tests.onnx.torch_modules                    all modules, both exporters
     python -m tests.onnx.torch_modules lstm grid_samples  these
-    python -m tests.onnx.torch_modules --family indexing --keep /tmp/exported
+    python -m tests.onnx.torch_modules --family indexing --keep exported
     python -m tests.onnx.torch_modules --ncnn             by `ncc optimize` and the wheel of ncnn
 
 A model is right where ncc computes what torch does, at -O0 and at -O2.

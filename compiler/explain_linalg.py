@@ -12,8 +12,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from os import PathLike
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -23,8 +21,7 @@ from ncc.compiler.options import OPT_LEVELS, Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.target import AMX
-
-AnyPath: TypeAlias = "str | PathLike[str]"
+from ncc.runtime.paths import PathLike
 
 
 def explained_passes() -> dict[str, str]:
@@ -81,7 +78,7 @@ class Decided:
             yield f"  {decision.pass_name}: {decision.outcome}"
 
 
-def decided(param: AnyPath, bin: AnyPath | None, options: Options) -> Decided:
+def decided(param: PathLike, bin: PathLike | None, options: Options) -> Decided:
     """Run all passes over the computations of a network; what those that tell it have decided.
 
     Raises what a compilation raises, as where a shape is open. Warns of nothing.

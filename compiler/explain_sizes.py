@@ -13,8 +13,6 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike
-from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -28,11 +26,10 @@ from ncc.dialects.ncnn.network import Network
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.size import assuming, is_open
 from ncc.dialects.size_needs import needed
+from ncc.runtime.paths import PathLike
 
 _EXPRESSION = re.compile(r"\[[^\[\]]*\]")
 """An extent in messages that only a call tells: they are long."""
-
-AnyPath: TypeAlias = "str | PathLike[str]"
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class SizesFate:
             yield "one compilation runs every size that the layers take"
 
 
-def fate_of_sizes(param: AnyPath, bin: AnyPath | None, options: Options) -> SizesFate:
+def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> SizesFate:
     """Compile the network for open shapes, up to its kernels, and tell what stands in the way."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -22,8 +21,7 @@ from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.memory_files import FileLike, file_of
-
-AnyPath: TypeAlias = str | os.PathLike[str]
+from ncc.runtime.paths import PathLike
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class NetworkFile:
     numbers: tuple[StoredNumbers, ...] = ()
 
 
-def weights_path(path: AnyPath) -> str:
+def weights_path(path: PathLike) -> str:
     """The file that has the weights of a network, by default: an .onnx has its own."""
     return os.fspath(path) if is_onnx(path) else default_bin_path(path)
 
@@ -78,7 +76,7 @@ def read_blobs(path: str, input_shapes: Mapping[str, OpenShape] | None = None) -
     return module
 
 
-def files_beside(module: ModuleOp, path: AnyPath) -> Mapping[str, tuple[int, int]]:
+def files_beside(module: ModuleOp, path: PathLike) -> Mapping[str, tuple[int, int]]:
     """The other files that weights of an .onnx lie in, with their times and sizes."""
     own = os.path.abspath(path)
     held = (weight for op in module.walk() for weight in op.properties.values())

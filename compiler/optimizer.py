@@ -8,7 +8,6 @@ and what the network costs before and after.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -43,9 +42,7 @@ from ncc.dialects.ncnn.plumbing import InputOp, NoopOp
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.memory_files import FileLike, file_of
-from ncc.runtime.paths import path_of
-
-AnyPath: TypeAlias = "str | os.PathLike[str]"
+from ncc.runtime.paths import PathLike, path_of
 
 NO_WEIGHTS = "null"
 """The .bin that ncnnoptimize takes for random weights."""
@@ -134,8 +131,8 @@ class Optimized:
 def optimize(
     in_param: FileLike,
     in_bin: FileLike | None,
-    out_param: AnyPath,
-    out_bin: AnyPath,
+    out_param: PathLike,
+    out_bin: PathLike,
     fp16: bool = False,
     *,
     start: str | None = None,

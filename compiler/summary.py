@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import starmap
 from math import prod
-from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -34,8 +33,7 @@ from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.memory_files import FileLike, file_of, shown_path
-
-AnyPath: TypeAlias = "str | os.PathLike[str]"
+from ncc.runtime.paths import PathLike
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def summary_of(param: FileLike, input_shapes: Mapping[str, OpenShape] | None = N
     return Summary.of(replace(found, warnings=found.warnings + more), unknown)
 
 
-def _of_onnx(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None) -> Summary:
+def _of_onnx(param: PathLike, input_shapes: Mapping[str, OpenShape] | None) -> Summary:
     """The network in an .onnx. Constants are no layers here; they count as weights of readers."""
     module = read_network(param).module
     unknown: ModelError | Unsupported | None = None
@@ -180,7 +178,7 @@ def _of_onnx(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None) -> Su
     )
 
 
-def _of_weights(param: AnyPath) -> tuple[str, ...]:
+def _of_weights(param: PathLike) -> tuple[str, ...]:
     """The warnings of a network with the .bin that lies beside its .param, if there is one."""
     if not os.path.exists(default_bin_path(param)):
         return ()

@@ -33,13 +33,13 @@ from ncc.runtime.extents import ANY, OPEN, Range, is_within, shown_range
 from ncc.runtime.file_kinds import HEAD, MANIFEST, NCC, other_kind
 from ncc.runtime.manifest import MOST_BYTES, Fields
 from ncc.runtime.memory_files import FileLike, file_of, shown_path
+from ncc.runtime.paths import PathLike
 from ncc.runtime.sizes import Sizes
 
 if TYPE_CHECKING:
     import numpy as np
 
 Weights: TypeAlias = "bytes | bytearray | memoryview | mmap.mmap | np.ndarray[Any, Any]"
-PathLike: TypeAlias = "str | os.PathLike[str]"
 
 SIZES = "sizes.json"
 FORMAT = "ncc"

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TypeAlias
 
 from ncc.runtime.errors import InputError
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+"""A path, as the standard library takes one."""
 
 _LONGEST_NAME = 255
 """Bytes of a path that could also be the content of a file."""

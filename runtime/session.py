@@ -18,7 +18,6 @@ from ncc.runtime.artifact import (
     FIRST_BUFFER,
     Artifact,
     Binding,
-    PathLike,
     as_bytes,
     counters,
     extents,
@@ -29,6 +28,7 @@ from ncc.runtime.forms import Form, other_forms
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 from ncc.runtime.memory_files import FileLike
+from ncc.runtime.paths import PathLike
 from ncc.runtime.results import Array, address_of
 from ncc.runtime.sizes import Sized
 

@@ -21,10 +21,11 @@ from ncc.compiler.driver.python_settings import PYTHON
 from ncc.compiler.driver.tuned import schedules_for
 from ncc.compiler.options import Options
 from ncc.compiler.stopwatch import Stopwatch
-from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.artifact import Artifact
 from ncc.runtime.errors import NccError, needing_packages
 from ncc.runtime.extents import Range
 from ncc.runtime.memory_files import FileLike, file_of
+from ncc.runtime.paths import PathLike
 from ncc.runtime.pixel_input import PixelInput
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from ncc.compiler.driver.versions import compiler_version, generator_version
 from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.target import Target
-from ncc.runtime.artifact import PathLike
 from ncc.runtime.memory_files import shown_path
+from ncc.runtime.paths import PathLike
 
 
 def kernel_key(text: str, target: Target) -> str:

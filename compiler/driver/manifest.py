@@ -23,7 +23,8 @@ from operator import attrgetter
 from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.read.plausible import StoredNumbers, faults
 from ncc.dialects.weights.stored import Piece
-from ncc.runtime.artifact import Artifact, PathLike, Weights
+from ncc.runtime.artifact import Artifact, Weights
+from ncc.runtime.paths import PathLike
 from ncc.runtime.sizes import Sizes
 
 

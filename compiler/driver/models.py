@@ -21,10 +21,11 @@ from ncc.compiler.driver.cache import MANIFEST, MODEL, Cache
 from ncc.compiler.driver.keys import model_key
 from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path
-from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.artifact import Artifact
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.memory_files import is_in_memory
+from ncc.runtime.paths import PathLike
 
 if TYPE_CHECKING:
     from ncc.compiler.driver.manifest import Manifest

@@ -32,8 +32,8 @@ from typing import IO, TypeAlias
 from ncc.compiler.driver.manifest import Manifest
 from ncc.compiler.driver.workers import end_with
 from ncc.compiler.options import Options
-from ncc.runtime.artifact import PathLike
 from ncc.runtime.errors import NccError
+from ncc.runtime.paths import PathLike
 
 _LEVELS = "xdsl"
 """The package that is loaded where a process compiles, or has layers of its own."""

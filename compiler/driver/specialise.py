@@ -35,8 +35,9 @@ from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
 from ncc.compiler.options import shapes_by_name
 from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime import cpu
-from ncc.runtime.artifact import Artifact, PathLike, as_bytes
+from ncc.runtime.artifact import Artifact, as_bytes
 from ncc.runtime.errors import InputError, NccError
+from ncc.runtime.paths import PathLike
 from ncc.runtime.results import Array
 from ncc.runtime.session import ArrayLike, Model, as_array, misfit
 

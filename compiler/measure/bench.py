@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -36,8 +35,6 @@ from ncc.compiler.options import Options
 from ncc.compiler.progress import counted
 from ncc.runtime.memory_files import FileLike, file_of, shown_path
 from ncc.runtime.session import Model
-
-AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 EXPLAINED = 0.1
 """A bound explains a step if it is at least this part of the step's time."""

@@ -33,8 +33,8 @@ from ncc.compiler.read.read_network import read
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.file_kinds import is_onnx
+from ncc.runtime.paths import PathLike
 
-AnyPath: TypeAlias = "str | os.PathLike[str]"
 Feeds: TypeAlias = Mapping[str, NDArray[Any]]
 
 
@@ -224,12 +224,12 @@ def _batched(feeds: Feeds, ranks: Mapping[str, int]) -> dict[str, NDArray[Any]]:
 
 
 def compare_network(
-    param: AnyPath,
-    bin: AnyPath | None,
+    param: PathLike,
+    bin: PathLike | None,
     feeds: Feeds,
     outputs: Sequence[str],
     *,
-    onnx: AnyPath | None = None,
+    onnx: PathLike | None = None,
     input_shapes: Mapping[str, Sequence[int | None]] | None = None,
     input_types: Mapping[str, str] | None = None,
     random_weights: int | None = None,
@@ -303,7 +303,7 @@ def _why_not(system: type[System], task: Task) -> str | None:
     return "needs the network as .onnx" if system.needs_onnx and task.onnx is None else None
 
 
-def _bin_path(param: AnyPath, bin: AnyPath | None) -> str | None:
+def _bin_path(param: PathLike, bin: PathLike | None) -> str | None:
     """The file of weights of a .param; None for an .onnx, which has its own."""
     if is_onnx(param):
         return None

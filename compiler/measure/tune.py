@@ -31,9 +31,9 @@ from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
 from ncc.compiler.measure.timing import rounds_of
 from ncc.compiler.options import Options
 from ncc.compiler.progress import counted
+from ncc.runtime.paths import PathLike
 from ncc.runtime.session import Model
 
-AnyPath: TypeAlias = "str | os.PathLike[str]"
 Times: TypeAlias = NDArray[np.float64]
 Optimizations: TypeAlias = Mapping[str, Sequence[Schedule]]
 
@@ -88,8 +88,8 @@ class Tuning:
 
 
 def tune(
-    param: AnyPath,
-    bin: AnyPath | None,
+    param: PathLike,
+    bin: PathLike | None,
     options: Options,
     *,
     feeds: Feeds | None = None,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypeAlias
+from typing import Any
 
 from ncc.compiler.feeds import Array, Range
 from ncc.runtime import cpu
-
-AnyPath: TypeAlias = "str | os.PathLike[str]"
+from ncc.runtime.paths import PathLike
 
 PACKAGES = ("ncnn-compiler", "xdsl", "llvmlite", "numpy", "ncnn", "onnxruntime")
 """The packages whose versions a report names."""
@@ -26,8 +24,8 @@ class Request:
     whether to measure times, and to compare results.
     """
 
-    param: AnyPath
-    bin: AnyPath | None
+    param: PathLike
+    bin: PathLike | None
     options: Mapping[str, Any]
     feeds: Mapping[str, Array] = field(default_factory=dict)
     value_range: Range | None = None

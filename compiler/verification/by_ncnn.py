@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,9 +21,9 @@ from ncc.compiler.verification.pieces import Piece, name_of, origin
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
+from ncc.runtime.paths import PathLike
 
 Array: TypeAlias = NDArray[Any]
-PathLike: TypeAlias = str | os.PathLike[str]
 
 
 class ByNcnn:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 from ncc.compiler.read_onnx.protobuf import bytes_of, parsed
 from ncc.runtime.errors import InputError
-
-PathLike: TypeAlias = str | os.PathLike[str]
+from ncc.runtime.paths import PathLike
 
 
 @contextmanager

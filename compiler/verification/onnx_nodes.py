@@ -6,10 +6,9 @@ for use. onnxruntime computes the same values from the same inputs.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +24,7 @@ from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network, settling_inputs
 from ncc.dialects.onnx.operator import ConstantOp, Operator
 from ncc.dialects.shapes import shown
-
-PathLike: TypeAlias = str | os.PathLike[str]
+from ncc.runtime.paths import PathLike
 
 TOLERANCE = 1e-4
 """The difference that counts as rounding, as a part of the largest value."""

@@ -25,9 +25,9 @@ from ncc.compiler.verification.by_onnxruntime import names_made, session_of
 from ncc.compiler.verification.verify import computed_blobs
 from ncc.dialects.shapes import shown
 from ncc.runtime.errors import InputError
+from ncc.runtime.paths import PathLike
 
 Array: TypeAlias = NDArray[Any]
-PathLike: TypeAlias = str | os.PathLike[str]
 
 TOLERANCE = 2e-2
 """The difference that still counts as none, as a part of the largest value: up to 0.007 was seen of

@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.compiler.diagnostics import NccError, Unsupported
+from ncc.runtime.paths import PathLike
 
 __all__ = ["Job", "OracleError", "Step", "available", "run", "run_all", "run_steps"]
 
 Array: TypeAlias = NDArray[Any]
-PathLike: TypeAlias = str | os.PathLike[str]
 
 # A request and its answer, inside a folder that caller and worker share. Arrays go by position,
 # since a blob may have a name that a zip file or a keyword cannot hold.

@@ -18,7 +18,6 @@ itself: every blob is judged as an output is.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -60,12 +59,12 @@ from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.runtime.errors import InputError
 from ncc.runtime.memory_files import FileLike, file_of
+from ncc.runtime.paths import PathLike
 from ncc.runtime.session import Model
 
 __all__ = ["TOLERANCE", "Report", "Row", "report_lines", "verify"]
 
 Array: TypeAlias = NDArray[Any]
-PathLike: TypeAlias = str | os.PathLike[str]
 
 
 def verify(

@@ -8,12 +8,10 @@ Both files appear together and whole: they are written under other names and ren
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -25,8 +23,7 @@ from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import InputError
-
-AnyPath: TypeAlias = str | os.PathLike[str]
+from ncc.runtime.paths import PathLike
 
 
 @dataclass(frozen=True)
@@ -42,8 +39,8 @@ class Written:
 
 def write(
     module: ModuleOp,
-    param_path: AnyPath,
-    bin_path: AnyPath,
+    param_path: PathLike,
+    bin_path: PathLike,
     *,
     fp16: bool = False,
     hints: bool = True,

@@ -211,7 +211,7 @@ class LpNormalizationOp(Operator):
         total = b.sum(to, over=[loops[axis]], of=value)
         at = b.loops_of(total.shape)
         norm = b.map(at, divisor(total[at] if self.p == 1 else sqrt(total[at])))
-        b.loops_of(x.shape)
+        loops = b.loops_of(x.shape)
         kept: Indices = to or [0]
         return b.map(loops, x[loops] / norm[kept])
 

@@ -18,6 +18,14 @@ from ncc.compiler.progress import counted, tell
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
+AT_ONCE = """
+from ncc.compiler.commands import progress_line
+progress_line.DELAY = 0.0
+from ncc.__main__ import main
+main()
+"""
+"""The command `ncc`, whose line does not wait for a second: a machine may be done before."""
+
 
 class Terminal(io.StringIO):
     """A stderr that is a terminal."""
@@ -108,7 +116,7 @@ def test_a_command_on_a_terminal(words: list[str], tmp_path: Path) -> None:
     main, other = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "NCC_CACHE": "off"}
     environment.pop("CI", None)
-    command = [sys.executable, "-m", "ncc", words[0], str(DIGITS), *words[1:]]
+    command = [sys.executable, "-c", AT_ONCE, words[0], str(DIGITS), *words[1:]]
     if words[0] == "compile":
         command[-1] = str(tmp_path / "net.ncc")
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=other)

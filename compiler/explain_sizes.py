@@ -9,7 +9,6 @@ Without a shape, all extents of inputs are open, but the channels of images that
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,13 +22,10 @@ from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.shapes import OpenShape, shown
+from ncc.dialects.shapes import OpenShape, shown, with_open_extents
 from ncc.dialects.size import assuming, is_open
 from ncc.dialects.size_needs import needed
 from ncc.runtime.paths import PathLike
-
-_EXPRESSION = re.compile(r"\[[^\[\]]*\]")
-"""An extent in messages that only a call tells: they are long."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
                     module = compilation.structured(module)
                     compilation.loops(module, compilation.plan(module))
         except (ModelError, Unsupported) as error:
-            told = _EXPRESSION.sub("?", str(error))
+            told = with_open_extents(str(error))
             return SizesFate({name: shown(one) for name, one in asked.items()}, (told,), ())
     conditions = () if found else tuple(map(str, needed(assumed)))
     return SizesFate(taken, tuple(map(str, found)), conditions)

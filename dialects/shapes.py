@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeAlias
 
 from ncc.runtime.extents import OPEN, Range
@@ -21,3 +22,11 @@ def shown(shape: OpenShape) -> str:
     """A shape for messages: `3x224x224`, or `?x6` if an extent is not known."""
     # int: a size is the number for its hint, so that nothing is assumed of it.
     return "x".join("?" if n is None or int(n) < 0 else str(n) for n in shape) or "a scalar"
+
+
+_EXPRESSION = re.compile(r"\[[^\[\]]*\]")
+
+
+def with_open_extents(text: str) -> str:
+    """A message with ? for extents that only a call tells: their expressions may be long."""
+    return _EXPRESSION.sub("?", text)

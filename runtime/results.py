@@ -46,8 +46,11 @@ class _Block(NamedTuple):
 
     @staticmethod
     def of(size: int) -> _Block:
-        """A new one with room for so many bytes."""
-        memory = np.empty(size + ALIGNMENT, np.uint8)
+        """A new one with room for so many bytes.
+
+        They are zeros: a step without work leaves its place among timestamps as it is.
+        """
+        memory = np.zeros(size + ALIGNMENT, np.uint8)
         begin = address_of(memory)
         return _Block(memory, begin + -begin % ALIGNMENT)
 

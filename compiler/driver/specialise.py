@@ -33,7 +33,7 @@ import numpy as np
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
 from ncc.compiler.options import shapes_by_name
-from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
+from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown, with_open_extents
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, as_bytes
 from ncc.runtime.errors import InputError, NccError
@@ -168,7 +168,7 @@ class LateModel(Model):
         # Where shapes do not fit the layers, the compilation for them says so.
         settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
         self._model(settled, {})
-        self.reason = str(error).partition("\n")[0]
+        self.reason = with_open_extents(str(error).partition("\n")[0])
         return None
 
     def _model(self, shapes: Shapes, values: Arrays) -> Model:

@@ -32,7 +32,11 @@ class TimestampedRun:
         return TimestampedRun(perf_counter(), timestamps)
 
     def ticks(self) -> NDArray[np.int64]:
-        """The ticks of every step; 0 for a step that was done before the step in front of it."""
+        """The ticks of every step; 0 for a step that was done before the step in front of it.
+
+        A step that has nothing to do at this size notes no time: its place holds 0, or the time of
+        an earlier run.
+        """
         steps: NDArray[np.int64] = np.diff(np.maximum.accumulate(self.timestamps))
         return steps
 
@@ -40,4 +44,5 @@ class TimestampedRun:
 def ticks_per_ms(runs: Sequence[TimestampedRun]) -> float:
     """The ticks of a millisecond, by the first and the last of some runs."""
     first, last = runs[0], runs[-1]
-    return int(last.timestamps[-1] - first.timestamps[-1]) / (last.over - first.over) * 1e-3
+    ticks = int(last.timestamps.max() - first.timestamps.max())
+    return ticks / (last.over - first.over) * 1e-3

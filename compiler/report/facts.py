@@ -178,11 +178,11 @@ class Result:
     blob: str
     shape: str
     error: float | None
-    noise: float | None
-    times: float | None
-    ncnn: float | None
     differs: bool
     is_output: bool
+    noise: float | None = None
+    times: float | None = None
+    ncnn: float | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pygraphviz import AGraph
 
@@ -22,6 +23,10 @@ SHORTEST_CHAIN = 3
 
 MOST_READERS, FARTHEST = 8, 60
 """The most readers of a layer, and the most boxes on the way to a reader, that lines lead to."""
+
+LONGEST, LONGEST_PER_BOX = 4000, 8
+"""How many boxes all lines together pass, if the network has few boxes; and for each box. What
+Graphviz does grows with that more than in proportion."""
 
 MOST_CHARACTERS = 30
 CHARACTER, LINE = 6.7, 14.0
@@ -118,19 +123,31 @@ def _edges(
     """The pairs of boxes that lines join; and for other boxes, which layers they read."""
     group_of = {layer: number for number, group in enumerate(groups) for layer in group}
     readers = Counter(read for layer in layers for read in layer.reads)
+    apart = [
+        (group_of[read], group_of[number], read)
+        for number, layer in enumerate(layers)
+        for read in layer.reads
+        if group_of[read] != group_of[number]
+    ]
+    near = [end - begin for begin, end, read in apart if readers[read] <= MOST_READERS]
+    farthest = _farthest(near, len(groups))
     edges: dict[tuple[int, int], None] = {}
     told: dict[int, list[int]] = {}
-    for number, layer in enumerate(layers):
-        to = group_of[number]
-        for read in layer.reads:
-            begin = group_of[read]
-            if begin == to:
-                continue
-            if readers[read] > MOST_READERS or to - begin > FARTHEST:
-                told.setdefault(to, []).append(read)
-            else:
-                edges[begin, to] = None
+    for begin, end, read in apart:
+        if readers[read] > MOST_READERS or end - begin > farthest:
+            told.setdefault(end, []).append(read)
+        else:
+            edges[begin, end] = None
     return list(edges), told
+
+
+def _farthest(distances: Sequence[int], boxes: int) -> int:
+    """How far a line may lead, so that all lines together are not too long."""
+    most = max(LONGEST, LONGEST_PER_BOX * boxes)
+    for distance, passed in zip(sorted(distances), accumulate(sorted(distances)), strict=True):
+        if passed > most:
+            return min(distance - 1, FARTHEST)
+    return FARTHEST
 
 
 def _reads(layers: Sequence[Layer], read: Sequence[int]) -> list[str]:

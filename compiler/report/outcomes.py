@@ -32,11 +32,11 @@ def of_layers(report: Report) -> Results:
             row.blob,
             shown(row.shape),
             _finite(row.error),
+            row.differs(report.tolerance),
+            row.fused,
             row.noise,
             row.times,
             _finite(row.ncnn),
-            row.differs(report.tolerance),
-            row.fused,
         )
         for row in report.rows
     )
@@ -52,9 +52,6 @@ def of_onnx(report: NodeReport) -> Results:
             row.value,
             shown(row.shape),
             _finite(row.difference),
-            None,
-            None,
-            None,
             row.differs(report.tolerance),
             row.for_use,
         )

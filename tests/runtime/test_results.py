@@ -26,6 +26,13 @@ def test_a_buffer_is_aligned(binding: Binding, header: int) -> None:
     assert array.shape == (3, 4) and array.dtype == np.float32 and array.flags.writeable
 
 
+def test_new_memory_is_zeros() -> None:
+    """Timestamps of steps without work are read, though nobody writes them."""
+    held = [np.full(4, np.nan) for _ in range(64)]
+    del held  # such memory is handed out again
+    assert not any(Results(Binding("y", (8,))).make()[0].any() for _ in range(64))
+
+
 def test_what_nobody_has_is_used_again() -> None:
     """As for who holds each result until there is the next."""
     results = Results(PLAIN)

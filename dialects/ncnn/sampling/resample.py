@@ -49,7 +49,7 @@ Tap: TypeAlias = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class WindowDomain:
+class ResampledAxis:
     """The places of one axis of the result: `n` pixels become `out`.
 
     scale: what the step is 1 over; n / out where there is none.
@@ -141,7 +141,7 @@ class WindowDomain:
         return TapsOfRun(b, self.n, self.out, ratio, self.align_corner)
 
 
-def resample_array(x: Array, axis: int, sweep: WindowDomain, resize_type: int) -> Array:
+def resample_array(x: Array, axis: int, sweep: ResampledAxis, resize_type: int) -> Array:
     """x with one axis at another size."""
     cells, weights = sweep.taps(resize_type)
     shape = tuple(sweep.out if k == axis else 1 for k in range(x.ndim))
@@ -222,7 +222,7 @@ class InterpOp(Layer):
         same = is_equal if len(x) == 4 or self.resize_type == NONE else operator.eq
         return same(x[-1], width) and (len(x) == 2 or same(x[-2], height))
 
-    def sweeps(self, *xs: Shape) -> dict[int, WindowDomain]:
+    def sweeps(self, *xs: Shape) -> dict[int, ResampledAxis]:
         """How each axis of a row or an image is resized that is."""
         x, (height, width) = _image(xs[0]), self._size(*xs)
         sizes = {1: (width, self.width_scale)}
@@ -231,7 +231,7 @@ class InterpOp(Layer):
         sweeps = {}
         for axis, (out, scale) in sizes.items():
             by = scale if self.by_scale else None
-            sweeps[axis] = WindowDomain(x[axis], out, by, bool(self.align_corner))
+            sweeps[axis] = ResampledAxis(x[axis], out, by, bool(self.align_corner))
         return sweeps
 
     def infer(self, *xs: Shape) -> Shape:
@@ -285,7 +285,9 @@ def _image(x: Shape) -> Shape:
     return (x[0], *x[2:]) if len(x) == 4 else x
 
 
-def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain]) -> Tensor:
+def _expand_nearest(
+    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, ResampledAxis]
+) -> Tensor:
     """Each pixel repeated where all ratios are whole, else a look-up of the pixel."""
     if not all(sweep.repeats for sweep in sweeps.values()):
         cells = {axis: sweep.nearest_tensor(b) for axis, sweep in sweeps.items()}
@@ -301,7 +303,7 @@ def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Windo
 
 
 def _expand_taps(
-    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain], resize_type: int
+    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, ResampledAxis], resize_type: int
 ) -> Tensor:
     """The weighted sum of the pixels around each place, axis by axis, innermost axis first.
 
@@ -315,13 +317,13 @@ def _expand_taps(
     return _weighted(b, x, shape, {rows: sweeps[rows]}, resize_type)
 
 
-def _reads_again(sweep: WindowDomain, resize_type: int) -> bool:
+def _reads_again(sweep: ResampledAxis, resize_type: int) -> bool:
     """Whether all places together read more rows than there are, for all inputs."""
     return is_never_below(TAPS[resize_type] * sweep.out, sweep.n + 1)
 
 
 def _weighted(
-    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain], resize_type: int
+    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, ResampledAxis], resize_type: int
 ) -> Tensor:
     """The same along some axes, all in one; along others nothing changes."""
     taps = {axis: sweep.tensors(b, resize_type) for axis, sweep in sweeps.items()}

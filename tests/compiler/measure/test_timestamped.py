@@ -25,6 +25,13 @@ def test_a_step_takes_from_the_end_before_to_its_own() -> None:
     assert stamped(0.0, 100, 130, 120, 135, 135).ticks().tolist() == [30, 0, 5, 0]
 
 
+def test_a_step_without_work_takes_nothing() -> None:
+    """Nobody notes its end: its place holds 0, or a time of an earlier run."""
+    assert stamped(0.0, 100, 0, 120, 35, 130, 0).ticks().tolist() == [0, 20, 0, 10, 0]
+    runs = [stamped(1.0, 0, 500, 0), stamped(1.5, 900, 1500, 0)]
+    assert ticks_per_ms(runs) == pytest.approx(1000 / 500)
+
+
 def test_the_counter_is_measured_between_the_ends_of_runs() -> None:
     """Of the first and the last, whatever lies between."""
     runs = [stamped(1.0, 0, 500), stamped(1.1, 7, 8), stamped(1.5, 900, 1500)]

@@ -27,7 +27,7 @@ def test_the_bound_of_a_step_is_the_longer_one() -> None:
 
 def test_results_count_what_differs() -> None:
     """The page begins with this number."""
-    rows = [Result("a", "ReLU", "a", "3", 0.0, None, None, None, d, True) for d in (True, False)]
+    rows = [Result("a", "ReLU", "a", "3", 0.0, d, True) for d in (True, False)]
     assert Results("exact results", tuple(rows), None).differing == 1
 
 

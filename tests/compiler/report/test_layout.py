@@ -9,7 +9,9 @@ pytest.importorskip("pygraphviz", reason="pygraphviz is not installed")
 from ncc.compiler.report.facts import Layer  # noqa: E402
 from ncc.compiler.report.layout import (  # noqa: E402
     FARTHEST,
+    LONGEST,
     MOST_CHARACTERS,
+    _edges,
     chains,
     one_by_one,
     placed,
@@ -97,3 +99,13 @@ def test_a_reader_far_behind_is_not_joined() -> None:
     picture = placed(far, one_by_one(far))
     assert len(picture.edges) == count - 1
     assert picture.nodes[-1].lines[-1] == "reads layer0"
+
+
+def test_lines_are_not_too_long_together() -> None:
+    """Where each layer reads the eight before it: the longest ones are told, all of a length."""
+    count = LONGEST // 8
+    dense = layers(*[tuple(range(max(0, number - 8), number)) for number in range(count)])
+    edges, told = _edges(dense, one_by_one(dense))
+    assert {end - begin for begin, end in edges} == {1, 2, 3}
+    assert told[count - 1] == list(range(count - 9, count - 4))
+    assert not _edges(dense[:100], one_by_one(dense[:100]))[1], "a small network has all lines"

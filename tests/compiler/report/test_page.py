@@ -99,7 +99,7 @@ def test_nothing_but_a_name(facts: Facts) -> None:
 
 def test_results(facts: Facts) -> None:
     """The verdict is a word, and so is why ncnn did not run."""
-    rows = (Result("score", "InnerProduct", "score", "10", None, 1e-7, 1.0, 2e-7, True, True),)
+    rows = (Result("score", "InnerProduct", "score", "10", None, True, True, 1e-7, 1.0, 2e-7),)
     found = Results("exact results", rows, "the wheel is not installed")
     text = html(replace(facts, results=found))
     assert "Not compared with ncnn: the wheel is not installed." in text

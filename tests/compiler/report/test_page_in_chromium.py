@@ -18,7 +18,8 @@ from tests.compiler.report.conftest import Page  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
-MOST_SECONDS = 2.0
+MOST_BYTES, MOST_ELEMENTS = 4000, 50
+"""What a page may have for each layer: the time until it is open grows with both."""
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +187,7 @@ def test_without_scripts_there_are_charts_and_tables(browser: Any, path: Path) -
     context.close()
 
 
-def test_a_large_network_opens_at_once(facts: Facts, browser: Any, tmp_path: Path) -> None:
+def test_a_large_network_makes_a_small_page(facts: Facts, browser: Any, tmp_path: Path) -> None:
     """1,500 layers, in chains with residual sums: folded at first, searched, and unfolded."""
     layers, last = [Layer("Input", "data", 2, "Input data", (), (), 0, 0)], 0
     while len(layers) < 1500:
@@ -205,9 +206,8 @@ def test_a_large_network_opens_at_once(facts: Facts, browser: Any, tmp_path: Pat
     path.write_text(html(replace(facts, file=tuple(layers), now=tuple(layers), steps=steps)))
     context = browser.new_context(offline=True)
     page = Page(context, path)
-    navigation = "performance.getEntriesByType('navigation')[0].duration"
-    page.page.wait_for_function(f"{navigation} > 0")
-    assert page.run(navigation) < 1000 * MOST_SECONDS
+    assert path.stat().st_size < MOST_BYTES * len(layers)
+    assert page.run("document.querySelectorAll('*').length") < MOST_ELEMENTS * len(layers)
     assert page.page.is_checked("#fold")
     page.page.fill("#search", "conv77")
     assert "layers found" in page.page.inner_text("#found")

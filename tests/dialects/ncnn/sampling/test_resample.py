@@ -12,7 +12,7 @@ import pytest
 import ncc
 from ncc.compiler.verification import oracle
 from ncc.dialects.ncnn.layer import LayerError, Shape
-from ncc.dialects.ncnn.sampling.resample import WindowDomain
+from ncc.dialects.ncnn.sampling.resample import ResampledAxis
 from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
@@ -184,10 +184,10 @@ def test_rows_are_made_once(tmp_path: Path, resize_type: int, scale: float, step
 
 def test_repeats() -> None:
     """Only whole ratios repeat every cell equally often."""
-    assert WindowDomain(3, 6).repeats == 2
-    assert WindowDomain(3, 3).repeats == 1
-    assert WindowDomain(3, 7).repeats == 0
-    assert WindowDomain(3, 2).repeats == 0
+    assert ResampledAxis(3, 6).repeats == 2
+    assert ResampledAxis(3, 3).repeats == 1
+    assert ResampledAxis(3, 7).repeats == 0
+    assert ResampledAxis(3, 2).repeats == 0
 
 
 @pytest.mark.parametrize(

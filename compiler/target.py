@@ -210,6 +210,9 @@ class Target:
     """Whether one instruction adds four products of bytes to each int32 of a register."""
     dot_signed: bool = False
     """Whether dot products of bytes take both factors with signs; else one of them has none."""
+    matrix_bytes: bool = False
+    """Whether one instruction multiplies 2 x 8 bytes with 8 x 2, all with signs, and adds the
+    products to four int32."""
     by_element: bool = False
     """Whether a multiply-add takes one factor from any lane of a vector, at no cost."""
     tiles: bool = False
@@ -318,6 +321,13 @@ NEON_DOT = replace(
     instructions="+reserve-x18,+dotprod",
     dot=True,
 )
+NEON_I8MM = replace(
+    NEON_DOT,
+    name="neoni8mm",
+    features=cpu.TARGETS["neoni8mm"],
+    instructions="+reserve-x18,+dotprod,+i8mm",
+    matrix_bytes=True,
+)
 
-TARGETS = (AMX, AVX512_VNNI, AVX512, AVX2, BASELINE, NEON_DOT, NEON)
+TARGETS = (AMX, AVX512_VNNI, AVX512, AVX2, BASELINE, NEON_I8MM, NEON_DOT, NEON)
 """Widest first, those of one architecture one behind the other."""

@@ -16,6 +16,7 @@ the constant is that of the first iteration. Chunks whose number only the run kn
 In a kernel, operations that other dialects lack:
 
     %r = rt.dot_bytes %sum, %x, %w : vector<64xi8> into vector<16xi32>
+    %r = rt.matrix_bytes %sum, %x, %w : vector<16xi8> into vector<4xi32>
     %v = rt.gather %x[%i, %offsets] : memref<99xf32>, vector<16xi32> -> vector<16xf32>
     %n = rt.size {size = #rt.size<"h@224 * w@256">} : index
     rt.fence
@@ -383,7 +384,35 @@ class DotBytesOp(IRDLOperation):
             raise VerifyException(f"{self.x.type} has not four bytes a lane of {self.sum.type}")
 
 
+@irdl_op_definition
+class MatrixBytesOp(IRDLOperation):
+    """Two by two int32, plus the product of 2 x 8 signed bytes and the transpose of 2 x 8.
+
+    %r[2 i + j] = %sum[2 i + j] + the sum over q < 8 of %x[8 i + q] * %w[8 j + q]
+    """
+
+    name = "rt.matrix_bytes"
+
+    SUMS: ClassVar = VarConstraint("SUMS", base(VectorType))
+    BYTES: ClassVar = VarConstraint("BYTES", base(VectorType))
+
+    sum = operand_def(SUMS)
+    x = operand_def(BYTES)
+    w = operand_def(BYTES)
+    result = result_def(SUMS)
+
+    traits = traits_def(Pure())
+    assembly_format = "$sum `,` $x `,` $w attr-dict `:` type($x) `into` type($sum)"
+
+    def verify_(self) -> None:
+        sums, bytes = (v.type.get_shape() for v in (self.sum, self.x))  # type: ignore[attr-defined]
+        if sums != (4,) or bytes != (16,):
+            raise VerifyException(
+                f"{self.x.type} into {self.sum.type} is no product of 2 x 8 bytes"
+            )
+
+
 _ENTRY = (BufferOp, LaunchOp, BarrierOp, EndOp)
-_KERNEL = (PrefetchOp, FenceOp, GatherOp, SizeOp, DotBytesOp)
+_KERNEL = (PrefetchOp, FenceOp, GatherOp, SizeOp, DotBytesOp, MatrixBytesOp)
 
 RT = Dialect("rt", [*_ENTRY, *_KERNEL, *CODE], [SizeAttr])

@@ -75,19 +75,20 @@ _AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 _AVX512_VNNI = _AVX512 | {"avx512_vnni"}
 
 # The features that code for each target may use, widest first: x86-64-v4 with matrix tiles, with
-# dot products of bytes, and alone; x86-64-v3 and x86-64 of the psABI; Armv8 with dot products of
-# bytes, and alone.
+# dot products of bytes, and alone; x86-64-v3 and x86-64 of the psABI; Armv8 with matrix
+# products of bytes, with dot products of bytes, and alone.
 TARGETS: Mapping[str, frozenset[str]] = {
     "amx": _AVX512_VNNI | {"avx512_bf16", "avx512vbmi", "amx_tile", "amx_bf16"},
     "avx512vnni": _AVX512_VNNI,
     "avx512": _AVX512,
     "avx2": _AVX2,
     "baseline": _BASELINE,
+    "neoni8mm": frozenset({"asimd", "asimddp", "i8mm"}),
     "neondot": frozenset({"asimd", "asimddp"}),
     "neon": frozenset({"asimd"}),
 }
 
-_ARCHITECTURES = {"neondot": "aarch64", "neon": "aarch64"}
+_ARCHITECTURES = dict.fromkeys(("neoni8mm", "neondot", "neon"), "aarch64")
 
 L1_DEFAULT = 32 << 10
 L2_DEFAULT = 1 << 20

@@ -105,6 +105,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     rt.BarrierOp: lower_barrier,
     rt.EndOp: lower_end,
     rt.DotBytesOp: dot_bytes.lower_dot_bytes,
+    rt.MatrixBytesOp: dot_bytes.lower_matrix_bytes,
 }
 
 

@@ -153,6 +153,6 @@ def test_a_machine_without_a_target_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_unknown_name_lists_the_known() -> None:
     """An unknown name is refused with the names that there are."""
-    known = "host, amx, avx512vnni, avx512, avx2, baseline, neondot, neon"
+    known = "host, amx, avx512vnni, avx512, avx2, baseline, neoni8mm, neondot, neon"
     with pytest.raises(Unsupported, match=known):
         Target.of("altivec")

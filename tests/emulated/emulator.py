@@ -29,7 +29,7 @@ Arrays: TypeAlias = Mapping[str, Array]
 FOLDER = Path(os.environ.get("NCC_AARCH64", "~/.cache/ncc-aarch64")).expanduser()
 CHECKOUT = Path(__file__).parents[2]
 
-CPUS = {"neon": "cortex-a53", "neondot": "cortex-a76"}
+CPUS = {"neon": "cortex-a53", "neondot": "cortex-a76", "neoni8mm": "max"}
 """A processor of qemu with the instructions of each target, and few more if it has such a one."""
 
 

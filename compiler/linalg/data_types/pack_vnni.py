@@ -25,15 +25,18 @@ the number that takes that off again:
     y[o, p] += x[i, p] * w[o, i]
         ->  y[o, p] = s[o] + sum of u[i, p] * w[o, i],  u = x + 128,  s[o] = -128 * sum of w[o, i]
 
-Where the target takes both factors with their signs (`Target.dot_signed`), x stays as it is. No
-other pass knows that these instructions exist, or that one of their factors has no sign.
+Where the target takes both factors with their signs (`Target.dot_signed`), x stays as it is. Where
+it multiplies matrices of bytes (`Target.matrix_bytes`), groups have eight products if the extent is
+a multiple of eight: those of a row of each matrix.
+
+No other pass knows that these instructions exist, or that one of their factors has no sign.
 
 Needs: the linalg level before groups; constant weights.  Breaks: nothing; sums are exact.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, TensorType, i8, i32
@@ -77,6 +80,9 @@ from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 QUAD = 4
 """Products that one instruction adds to a lane."""
 
+OCTET = 8
+"""Products of a row of one matrix with a column of the other."""
+
 
 @dataclass(frozen=True)
 class PackVnni(LinalgChoice["Split"]):
@@ -87,7 +93,11 @@ class PackVnni(LinalgChoice["Split"]):
     target: Target = AVX512
 
     def match(self, op: GenericOp) -> Split | str | None:
-        return find(LinalgOp(op), in_lanes=self.target.dot and self.target.lanes == BLOCK)
+        found = find(LinalgOp(op), in_lanes=self.target.dot and self.target.lanes == BLOCK)
+        if not isinstance(found, Split) or not self.target.matrix_bytes:
+            return found
+        rows = found.from_last == 0 and LinalgOp(op).extents[found.loop] % OCTET == 0
+        return replace(found, count=OCTET) if rows else found
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         found = {
@@ -107,8 +117,8 @@ class PackVnni(LinalgChoice["Split"]):
 
 @dataclass(frozen=True)
 class Split:
-    """The loop to split, the operands of the data and the weights, and the axes that it walks: of
-    the data by its distance from the last one.
+    """The loop to split, the operands of the data and the weights, the axes that it walks (of the
+    data by its distance from the last one), and the products of a group.
     """
 
     loop: int
@@ -116,6 +126,7 @@ class Split:
     weights: int
     axis: int
     from_last: int
+    count: int = QUAD
 
 
 def find(linalg_op: LinalgOp, in_lanes: bool) -> Split | str | None:
@@ -184,16 +195,16 @@ class _Quads:
     """Rewrites contractions; makes an operand once for all that read it."""
 
     def __init__(self) -> None:
-        self.weights: dict[tuple[SSAValue, int], SSAValue] = {}
+        self.weights: dict[tuple[SSAValue, int, int], SSAValue] = {}
         self.unsigned: dict[SSAValue, SSAValue] = {}
 
     def split(self, op: GenericOp, found: Split) -> None:
-        """Make two loops of one, the inner one over four neighbours."""
+        """Make two loops of one, the inner one over the neighbours of a group."""
         maps = [m.data for m in op.indexing_maps.data]
         count = maps[0].num_dims
         quads, inner = AffineDimExpr(found.loop), AffineDimExpr(count)
         loops = [AffineDimExpr(d) for d in range(count)]
-        loops[found.loop] = quads * QUAD + inner  # type: ignore[call-overload]
+        loops[found.loop] = quads * found.count + inner  # type: ignore[call-overload]
         changed: list[AffineMapAttr] = []
         for position, affine in enumerate(maps):
             if position == found.weights:
@@ -201,7 +212,7 @@ class _Quads:
             else:
                 results = tuple(e.replace_dims_and_symbols(loops, []) for e in affine.results)
             changed.append(indexing_map(count + 1, results))
-        op.operands[found.weights] = self._in_fours(op.operands[found.weights], found.axis)
+        op.operands[found.weights] = self._grouped(op.operands[found.weights], found)
         op.properties["indexing_maps"] = ArrayAttr(changed)
         op.properties["iterator_types"] = ArrayAttr([*op.iterator_types.data, REDUCTION])
         linalg_op = LinalgOp(op)
@@ -214,17 +225,17 @@ class _Quads:
         if kept:
             VALID_EXTENTS.put(op, tuple(kept))
 
-    def _in_fours(self, weights: SSAValue, axis: int) -> SSAValue:
-        """Weights whose fours along an axis come last."""
-        if (weights, axis) not in self.weights:
+    def _grouped(self, weights: SSAValue, found: Split) -> SSAValue:
+        """Weights whose groups along an axis come last."""
+        key = weights, found.axis, found.count
+        if key not in self.weights:
             constant = weights.owner
             assert isinstance(constant, ConstantOp)
-            in_fours = ConstantOp.of(
-                WeightAttr(Blocked(constant.value.data, (axis,), QUAD).weights)
-            )
-            Rewriter.insert_op(in_fours, InsertPoint.before(constant))
-            self.weights[weights, axis] = in_fours.result
-        return self.weights[weights, axis]
+            groups = Blocked(constant.value.data, (found.axis,), found.count)
+            grouped = ConstantOp.of(WeightAttr(groups.weights))
+            Rewriter.insert_op(grouped, InsertPoint.before(constant))
+            self.weights[key] = grouped.result
+        return self.weights[key]
 
     def read_unsigned(self, op: GenericOp, found: Split) -> None:
         """Read the data as unsigned numbers, 128 more, and start from minus what that adds."""

@@ -1,8 +1,9 @@
-"""rt.dot_bytes: four products of bytes a lane, by one instruction or by pairs of 16 bits.
+"""Products of bytes: `rt.dot_bytes`, four a lane, and `rt.matrix_bytes`, 2 x 8 by 8 x 2.
 
     VNNI      vpdpbusd %sum, %x, %w
     dotprod   sdot %sum, %w, %x         both with signs
     others    %sum + pmaddwd(even bytes) + pmaddwd(odd bytes)
+    i8mm      smmla %sum, %x, %w        of matrices
 
 Even and odd bytes become two vectors of 16 bits: w with sign, x with its sign if it has one. LLVM
 computes them once for all products that share an operand.
@@ -42,6 +43,15 @@ def lower_dot_bytes(function: Function, op: rt.DotBytesOp) -> None:
     odd = paired_products(builder, odd_x, _shift(builder, llvm.AShrOp, w))
     both = builder.binary(llvm.AddOp, even, odd)
     function.bind(op.result, builder.binary(llvm.AddOp, total, both))
+
+
+def lower_matrix_bytes(function: Function, op: rt.MatrixBytesOp) -> None:
+    """By the target's instruction for matrices."""
+    builder, name = function.builder, function.builder.processor.matrix_bytes
+    if name is None or not function.target.matrix_bytes:
+        raise CompilerBug("a product of matrices of bytes", pass_name=PASS)
+    total, x, w = function.values(op.operands)
+    function.bind(op.result, builder.intrinsic(name, [total, x, w], total.type))
 
 
 def _by_instruction(

@@ -89,5 +89,6 @@ AARCH64 = Processor(
     threads=_FUTEX + _SPIN + _FLUSH,
     keeps_nan=True,
     dot_signed_bytes={4: "llvm.aarch64.neon.sdot.v4i32.v16i8"},
+    matrix_bytes="llvm.aarch64.neon.smmla.v4i32.v16i8",
     short_vectors=False,
 )

@@ -23,6 +23,7 @@ class Processor:
     dot_bytes        %sum + four products of bytes, %x times signed %w, by the number of sums
     dot_signed_bytes the same where %x is signed, too, with the operands %sum, %w, %x: the last one
                      may be one word of a vector
+    matrix_bytes     %sum + 2 x 8 signed bytes %x times the transpose of 2 x 8, %w
     short_vectors    whether vectors may have four bytes; otherwise such a load is one of a word
     threads          LLVM text of what `compiler/llvm/threads.py` builds on, for Linux:
 
@@ -42,4 +43,5 @@ class Processor:
     paired_products: Mapping[int, str] = field(default_factory=dict)
     dot_bytes: Mapping[int, str] = field(default_factory=dict)
     dot_signed_bytes: Mapping[int, str] = field(default_factory=dict)
+    matrix_bytes: str | None = None
     short_vectors: bool = True

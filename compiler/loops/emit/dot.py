@@ -99,7 +99,7 @@ class DotAccumulators(Accumulators):
         """Four bytes of the data, as the instruction reads them, in every lane."""
         if self.crossed:
             return self._columns(point)
-        found = self.reads.lane_of_steps(self.broadcast, point, QUAD)
+        found = self.reads.lane_of_steps(self.broadcast, point, self.state.lanes, QUAD)
         if found is not None:
             return self._spread(*found)
         four = self.reads.neighbours(self.broadcast, point, QUAD)

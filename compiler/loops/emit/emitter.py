@@ -23,6 +23,7 @@ A nest has two more parts, for sums. Sums differ in their accumulators, which a 
     Sums                      sums.py            the reduced loops of all others
       Accumulators            sums.py            one for each point
       DotAccumulators         dot.py             four int8 products a lane
+      MatrixAccumulators      matrix_bytes.py    two points by two lanes, of eight int8 products
       SharedAccumulators      shared_vectors.py  short vectors of two points in one
       KSplitAccumulators      k_split.py         several inputs in the lanes of the last block
 """
@@ -39,6 +40,7 @@ from ncc.compiler.loops.emit.dot import DotAccumulators
 from ncc.compiler.loops.emit.formed_weights import FormedWeights
 from ncc.compiler.loops.emit.k_split import KSplitAccumulators
 from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
+from ncc.compiler.loops.emit.matrix_bytes import MatrixAccumulators
 from ncc.compiler.loops.emit.matrix_tiles import MatrixTiles
 from ncc.compiler.loops.emit.nest import Nest
 from ncc.compiler.loops.emit.shared_vectors import SharedAccumulators
@@ -54,6 +56,7 @@ EMITTERS: Mapping[Strategy, Callable[[Kernel, Schedule], KernelEmitter]] = {
     Strategy.MATRIX_TILES: MatrixTiles,
     Strategy.BF16_SPLIT: Nest,
     Strategy.DOT: partial(Nest, accumulators=DotAccumulators),
+    Strategy.MATRIX_BYTES: partial(Nest, accumulators=MatrixAccumulators),
     Strategy.WINDOW_DOT: partial(Nest, accumulators=DotAccumulators),
     Strategy.CONTRACTION: Nest,
     Strategy.SHARED_VECTORS: partial(Nest, accumulators=SharedAccumulators),

@@ -61,7 +61,7 @@ class Reads(Part):
         if k_split is not None and access.coefficients[k_split.inputs] == 1:
             return self._read_split(access, point, k_split)
         if not lane_moves and self.state.lanes > 1 and self._further(access) == 1:
-            found = self.lane_of_steps(access, point)
+            found = self.lane_of_steps(access, point, self.state.lanes)
             if found is not None:
                 return self.state.once(("lane", *found), lambda: self.builder.element(*found))
         return self.neighbours(access, point, self.state.lanes if lane_moves else 1)
@@ -76,14 +76,14 @@ class Reads(Part):
         return self.state.once((access.argument, form, count), load)
 
     def lane_of_steps(
-        self, access: Access, point: Point, unit: int = 1
+        self, access: Access, point: Point, lanes: int, unit: int = 1
     ) -> tuple[SSAValue, int] | None:
         """The vector that has an element of an access for this step and for others of those that
         are unrolled, and the lane of the element; None if no such vector has it.
 
-        unit: elements of a lane.
+        lanes: of the vector. unit: elements of a lane.
         """
-        steps, lanes = self.state.unrolled, self.state.lanes
+        steps = self.state.unrolled
         if steps is None:
             return None
         terms, place = self.linear_form(access, point)

@@ -12,12 +12,14 @@ from xdsl.ir import Block
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.kernel.kernel import NO_SUM, Access, Kernel, Reason, is_argument
 
-QUAD = 4
-"""Products that one instruction adds to a lane."""
+QUAD, OCTET = 4, 8
+"""Products that one instruction adds to a lane: of bytes, and of rows and columns of matrices of
+bytes."""
 
 
 Quads: TypeAlias = tuple[int, int, Access, Access]
-"""The loop over four, the lane, the broadcast operand, and the one that moves along the lane."""
+"""The loop over the products of a group, the lane, the broadcast operand, and the one that moves
+along the lane."""
 
 
 def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
@@ -63,15 +65,16 @@ def match_quads(kernel: Kernel, across: bool = False) -> Quads | Reason:
     if any(kernel.element_types[a.argument] != i8 for a in pair):
         return "its operands are not bytes"
     for loop, lane in product(sorted(kernel.reduced), kernel.parallel):
-        if kernel.extents[loop] != QUAD:
+        count = kernel.extents[loop]
+        if count != QUAD and (count != OCTET or across):
             continue
         steps = (1, kernel.extents[lane]) if across else (0, 1)
         for broadcast, stream in (pair, pair[::-1]):
-            if (stream.coefficients[lane], stream.coefficients[loop]) != (QUAD, 1):
+            if (stream.coefficients[lane], stream.coefficients[loop]) != (count, 1):
                 continue
             if (broadcast.coefficients[lane], broadcast.coefficients[loop]) == steps:
                 return loop, lane, broadcast, stream
-    return "its weights do not lie in groups of four"
+    return "its weights do not lie in groups of four or eight"
 
 
 def reads_unsigned(kernel: Kernel, broadcast: Access) -> bool:

@@ -17,7 +17,7 @@ from typing import TypedDict
 from xdsl.dialects.builtin import f32
 
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, Reason
-from ncc.compiler.loops.kernel.products import QUAD, match_product
+from ncc.compiler.loops.kernel.products import match_product
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.cycles import L2_SHARE, TileCost
 from ncc.compiler.loops.schedule.operands import ContractionOperands, Quad, elements_of
@@ -198,7 +198,8 @@ def _at_once(operands: ContractionOperands, target: Target) -> tuple[int, int] |
     if quad is None:
         fits = element == f32 and broadcast.coefficients[loop] == 1
     else:
-        fits = quad.signed and not quad.in_pairs and broadcast.coefficients[loop] == QUAD
+        count = kernel.extents[quad.loop]
+        fits = quad.signed and not quad.in_pairs and broadcast.coefficients[loop] == count
     return (loop, min(kernel.extents[loop], MOST_AT_ONCE)) if fits else None
 
 

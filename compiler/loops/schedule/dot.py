@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ncc.compiler.loops.kernel.kernel import GATHERS, PADDED, Access, Kernel, Reason
-from ncc.compiler.loops.kernel.products import match_quads, reads_unsigned
+from ncc.compiler.loops.kernel.products import OCTET, match_quads, reads_unsigned
 from ncc.compiler.loops.schedule.contraction import Candidate, cheapest, tiled
 from ncc.compiler.loops.schedule.operands import Quad
 from ncc.compiler.loops.schedule.reduction import windows_along
@@ -54,6 +54,8 @@ def _match(kernel: Kernel, target: Target) -> tuple[int, Access, Access, Quad] |
         return reason
     if kernel.extents[lane] % target.lanes:
         return f"its blocks of {kernel.extents[lane]} channels are no vectors of {target.lanes}"
+    if kernel.extents[loop] == OCTET and not target.matrix_bytes:
+        return "the target has no matrix products of bytes"
     signed = not reads_unsigned(kernel, broadcast)
     if target.dot_signed and not signed:
         return "its data has no signs"

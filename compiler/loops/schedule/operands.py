@@ -8,6 +8,7 @@ from functools import cached_property
 from math import prod
 
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, KSplit
+from ncc.compiler.loops.kernel.products import OCTET, QUAD
 from ncc.compiler.loops.kernel.vectors_over import vectors_over
 from ncc.compiler.loops.schedule.schedule import Strategy
 from ncc.compiler.target import Core
@@ -68,10 +69,15 @@ class ContractionOperands:
     def strategy(self) -> Strategy:
         """The strategy whose emitter writes a contraction of these."""
         if self.quad is not None:
-            return Strategy.DOT
+            return Strategy.MATRIX_BYTES if self.is_matrix else Strategy.DOT
         if self.joined:
             return Strategy.SHARED_VECTORS
         return Strategy.CONTRACTION if self.kernel.k_split is None else Strategy.K_SPLIT
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether two points and two lanes share an instruction, which multiplies matrices."""
+        return self.quad is not None and self.kernel.extents[self.quad.loop] == OCTET
 
     @cached_property
     def innermost(self) -> int | None:
@@ -82,7 +88,9 @@ class ContractionOperands:
         return min(reduced, key=lambda d: (abs(stream[d]), abs(broadcast[d])), default=None)
 
     def loads_of_points(self, p: int) -> float:
-        """Loads of p points in a step: vectors that steps at once share, or elements."""
+        """Loads of p points in a step: vectors that steps at once share, or elements; and the
+        shuffles that make matrices of two points.
+        """
         if self.at_once is None:
             return p
         loop, steps = self.at_once
@@ -91,8 +99,10 @@ class ContractionOperands:
         if is_open(apart):
             apart = LINE
         places = {apart * n + further * step for n in range(p) for step in range(steps)}
-        held = vectors_over(places, self.whole, further)
-        return (len(set(held.values())) + len(places - held.keys())) / steps
+        lanes = QUAD * self.whole // further if self.quad is not None else self.whole
+        held = vectors_over(places, lanes, further)
+        loads = (len(set(held.values())) + len(places - held.keys())) / steps
+        return loads + p / 2 if self.is_matrix else loads
 
     @property
     def joined(self) -> bool:
@@ -136,6 +146,8 @@ class ContractionOperands:
         vector of both. With several steps at once, the vectors of all points are held, and two of
         `stream`: the next one is loaded while one is multiplied.
         """
+        if self.is_matrix:
+            return (p + p % 2) * q + p + 2
         if self.at_once is not None:
             return p * q + p + 2
         if self.quad is not None:

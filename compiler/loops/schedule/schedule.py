@@ -25,6 +25,7 @@ class Strategy(Enum):
     MATRIX_TILES = "matrix_tiles"
     BF16_SPLIT = "bf16_split"
     DOT = "dot"
+    MATRIX_BYTES = "matrix_bytes"
     WINDOW_DOT = "window_dot"
     CONTRACTION = "contraction"
     SHARED_VECTORS = "shared_vectors"

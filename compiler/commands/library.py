@@ -58,9 +58,9 @@ def emit_library(
     from tempfile import TemporaryDirectory
 
     from ncc.compiler.library.make import write_library
-    from ncc.compiler.library.signature import identifier, name_of
+    from ncc.compiler.library.signature import name_like, name_of
 
-    called = identifier(stem) if name is None else name_of(name)
+    called = name_like(stem) if name is None else name_of(name)
     if out == "-":
         raise click.UsageError("a library is several files, whose folder -o tells")
     folder = Path(param).parent / stem if out is None else Path(out)

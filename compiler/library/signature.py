@@ -13,6 +13,7 @@ from functools import cached_property
 from math import prod
 
 from ncc.compiler.library.limits import limits
+from ncc.compiler.library.names_of_c import NAMES
 from ncc.runtime.artifact import DTYPES, DYNAMIC_HEADER, Artifact, Binding, counters
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import OPEN
@@ -24,6 +25,9 @@ FUNCTIONS = (
 
 INFER_SHAPES = "infer_shapes"
 """Another function, if the shape of an output is open."""
+
+_OF_A_LIBRARY = (*FUNCTIONS, INFER_SHAPES, "info", "sizes", "shapes", "end")
+"""What stands behind the name of a library in names of the headers."""
 
 TYPES = {
     "float32": "float",
@@ -60,9 +64,10 @@ _WORDS = set(
     "nullptr operator or or_eq private protected public register reinterpret_cast requires "
     "restrict return short signed sizeof static static_assert static_cast struct switch "
     "template this thread_local throw true try typedef typeid typename union unsigned using "
-    "virtual void volatile wchar_t while xor xor_eq errno linux NULL unix ncc".split()
+    "virtual void volatile wchar_t while xor xor_eq complex errno imaginary I INFINITY linux NAN "
+    "noreturn EOF NULL unix ncc std".split()
 )
-"""What is no name in C or in C++, or is the name of a macro or of the namespace of ncc."""
+"""What is no name in C or in C++, or is the name of a macro or of a namespace."""
 
 
 def identifier(text: str) -> str:
@@ -70,19 +75,31 @@ def identifier(text: str) -> str:
 
     Names with two underscores, or with one in front, belong to the C library.
     """
-    words = "_".join(re.findall(r"[A-Za-z0-9]+", text))
-    if not words or words[0].isdigit():
-        words = f"n{words}"
+    words = _joined(text)
     return f"{words}_" if words in _WORDS else words
 
 
-def name_of(text: str) -> str:
-    """The name of a network, as a user writes it.
+def _joined(text: str) -> str:
+    words = "_".join(re.findall(r"[A-Za-z0-9]+", text))
+    return words if words and not words[0].isdigit() else f"n{words}"
 
-    Raises InputError where it is no identifier of C.
+
+def name_like(text: str) -> str:
+    """The name of a library, like any text: an identifier that is not taken, nor any of the names
+    that begin with it.
     """
-    if identifier(text) != text:
-        wanted = f"an identifier of C, like {identifier(text)}"
+    words = _joined(text)
+    names = {words, *(f"{words}_{one}" for one in _OF_A_LIBRARY)}
+    return words if names.isdisjoint(_WORDS | NAMES) else f"{words}_net"
+
+
+def name_of(text: str) -> str:
+    """The name of a library, as a user writes it.
+
+    Raises InputError where it is no identifier of C, or taken.
+    """
+    if name_like(text) != text:
+        wanted = f"an identifier that C, C++ and POSIX leave free, like {name_like(text)}"
         raise InputError("no such name of a library", None, wanted, repr(text))
     return text
 

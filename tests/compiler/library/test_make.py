@@ -15,6 +15,7 @@ from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.library import make
 from ncc.compiler.library.host import C_LIBRARY
 from ncc.compiler.library.make import library_files, write_library
+from ncc.compiler.library.signature import name_like
 from ncc.compiler.options import Options
 from ncc.runtime.errors import ArtifactError, InputError
 from tests.c_programs import (
@@ -187,6 +188,28 @@ def test_names_of_a_library(library: Library) -> None:
         api = {one for one in shown if re.fullmatch(r"net_[a-z]+_[0-9a-f]{8}", one)}
         assert len(api) == 9 and shown - api == {"net_info"}
         assert needed - api == set(C_LIBRARY)
+
+
+CLASHES = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include "open_net.h"
+#include "string_net.h"
+#include "pthread_net.h"
+
+int main(void) {
+  return open_net_check(NULL, 1) || string_net_check(NULL, 1) || pthread_net_check(NULL, 1);
+}
+"""
+
+
+@needs_cc
+def test_names_that_the_c_library_has(plain: Compiled, tmp_path: Path) -> None:
+    """A type, a header and functions get other names, so that a program includes both."""
+    names = [name_like(taken) for taken in ("open", "string", "pthread")]
+    libraries = [Library(plain.artifact, tmp_path, name) for name in names]
+    assert run([program(libraries, CLASHES, STATIC)]).returncode == 0
 
 
 @needs_nm

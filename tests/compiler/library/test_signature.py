@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ncc.compiler.library.signature import FUNCTIONS, Signature, distinct, identifier, name_of
+from ncc.compiler.library.signature import (
+    FUNCTIONS,
+    Signature,
+    distinct,
+    identifier,
+    name_like,
+    name_of,
+)
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.errors import InputError
 
@@ -32,9 +39,27 @@ def test_identifiers(text: str, expected: str) -> None:
 def test_a_name_that_a_user_gives() -> None:
     """It is taken as it is, or refused with one that would do."""
     assert name_of("face_detector") == "face_detector"
-    for wrong in ("face-detector", "3d", "", "_x", "while"):
-        with pytest.raises(InputError, match=identifier(wrong)):
+    for wrong in ("face-detector", "3d", "", "_x", "while", "open", "string", "pthread", "x_"):
+        with pytest.raises(InputError, match=f"leave free, like {name_like(wrong)}, found"):
             name_of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("yolo-fastestv2", "yolo_fastestv2"),
+        ("while", "while_net"),  # a word
+        ("read", "read_net"),  # a function
+        ("features", "features_net"),  # features.h
+        ("m", "m_net"),  # libm.so
+        ("sem", "sem_net"),  # sem_init and sem_destroy
+        ("std", "std_net"),  # a namespace
+    ],
+)
+def test_names_that_are_taken(text: str, expected: str) -> None:
+    """No library has such a name, or functions whose names begin so."""
+    assert name_like(text) == expected
+    assert name_of(expected) == expected
 
 
 def test_no_two_names_are_alike() -> None:

@@ -14,6 +14,7 @@ from ncc.runtime.errors import InputError
 from ncc.runtime.extents import ANY, Range, Shape
 from ncc.runtime.pixel_input import PixelInput, pixel_inputs
 from ncc.runtime.pixel_orders import Conversion
+from ncc.runtime.pixel_output import PixelOutput, pixel_outputs
 
 OPT_LEVELS = {
     0: "no rewrite at all, every layer a kernel of its own",
@@ -41,8 +42,9 @@ class Options:
     shapes is made before any call. input_types: element types by blob name, for inputs that have
     others than the layers want that read it. inputs: those that are fed pixels; their shapes
     above are those of the pixels.
-    outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
-    make weights up from, instead of a .bin file. timestamps: one more output tells when each step
+    outputs: blobs to compute; None stands for those that no layer reads. pixel_outputs: those that
+    are returned as pixels. random_weights: a seed to make weights up from, instead of a .bin file.
+    timestamps: one more output tells when each step
     was done. trace: one more output tells which thread did what, and when. tuned: use the schedules
     that `ncc tune` has kept for this machine. by_sample: whether a batch may be run sample by
     sample.
@@ -59,6 +61,7 @@ class Options:
     input_types: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, PixelInput] = field(default_factory=dict)
     outputs: tuple[str, ...] | None = None
+    pixel_outputs: Mapping[str, PixelOutput] = field(default_factory=dict)
     random_weights: int | None = None
     timestamps: bool = False
     trace: bool = False
@@ -87,6 +90,7 @@ class Options:
             _require_ranges(name, ranges)
         _require_types(_by_name("input_types", self.input_types))
         pixel_inputs(self.inputs)
+        pixel_outputs(_by_name("pixel_outputs", self.pixel_outputs))
         if self.outputs is not None and names_of("outputs", self.outputs) != self.outputs:
             wanted = "a tuple (Options.of takes any sequence)"
             raise InputError("no names of outputs", None, wanted, repr(self.outputs))
@@ -108,7 +112,7 @@ class Options:
         input_shapes: Mapping[str, Iterable[int | None | Range]] | None = None,
         input_types: Mapping[str, str] | None = None,
         inputs: Mapping[str, str | PixelInput] | None = None,
-        outputs: Iterable[str] | None = None,
+        outputs: Iterable[str] | Mapping[str, str | PixelOutput | None] | None = None,
         random_weights: int | None = None,
         timestamps: bool = False,
         trace: bool = False,
@@ -117,7 +121,8 @@ class Options:
         by_sample: bool = True,
     ) -> Options:
         """Options as a caller writes them: the target by name, shapes and names in any sequence.
-        inputs: those that are fed pixels; their shapes are those of the network.
+        inputs: those that are fed pixels; their shapes are those of the network. outputs: also by
+        name, with those that are returned as pixels.
 
         Raises InputError for values out of range, Unsupported for an unknown target or precision.
         """
@@ -138,6 +143,7 @@ class Options:
             input_types={} if input_types is None else _by_name("input_types", input_types),
             inputs=pixels,
             outputs=None if outputs is None else names_of("outputs", outputs),
+            pixel_outputs=pixel_outputs(outputs) if isinstance(outputs, Mapping) else {},
             random_weights=seed,
             timestamps=timestamps,
             trace=trace,
@@ -240,12 +246,17 @@ def ranges_by_name(
 def _of_pixels(
     name: str, pixels: PixelInput, shape: OpenShape, ranges: Mapping[str, tuple[Range, ...]]
 ) -> tuple[OpenShape, tuple[Range, ...]]:
-    """The shape and the ranges of pixels for those of the input."""
+    """The shape and the ranges of pixels for those of the input, before which a batch of 1 may
+    stand.
+    """
+    given = ranges.get(name, (ANY,) * len(shape))
+    if len(shape) == 4 and shape[0] in (None, 1):
+        shape, given = shape[1:], given[1:]
     if len(shape) != 3 or shape[0] not in (None, pixels.channels):
         said = f"the shape of input {name!r} is that of the network"
         raise InputError(said, name, f"({pixels.channels}, height, width)", str(shape))
     channels = Conversion.of(pixels.conversion).channels
-    limits = pixels.fed(ranges.get(name, (ANY,) * 3), (channels, channels))
+    limits = pixels.fed(given, (channels, channels))
     return pixels.fed(shape, channels), limits
 
 

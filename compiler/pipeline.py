@@ -38,7 +38,7 @@ from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, without_settled
-from ncc.compiler.ncnn.take_pixels import take_pixels
+from ncc.compiler.ncnn.take_pixels import return_pixels, take_pixels
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import files_beside, read_network, weights_path
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
@@ -162,6 +162,7 @@ class Compilation:
             warnings.warn(text, ModelWarning, stacklevel=2)
         feed(found.module, self.options.input_shapes)
         take_pixels(found.module, self.options.inputs)
+        return_pixels(found.module, self.options.pixel_outputs)
         return found.module
 
     def weights_state(self) -> tuple[int, int] | None:
@@ -246,7 +247,7 @@ class Compilation:
         """The shapes with one sample in place of a batch whose samples are computed apart."""
         options = self.options
         wanted = is_onnx(self.param) and options.by_sample and options.opt_level >= 1
-        if not wanted or options.timestamps or self.values:
+        if not wanted or options.timestamps or options.inputs or self.values:
             return shapes
         known = open_shapes(module, shapes)
         batch, given = batch_of(known), {name: shape for name, shape in known.items() if shape}

@@ -16,4 +16,5 @@ from ncc.runtime.images import resize as resize
 from ncc.runtime.images import save as save
 from ncc.runtime.images import to_pixels as to_pixels
 from ncc.runtime.pixel_input import PixelInput as PixelInput
+from ncc.runtime.pixel_output import PixelOutput as PixelOutput
 from ncc.runtime.pixels import Array as Array

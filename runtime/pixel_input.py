@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TYPE, LAYOUT = "uint8", "hwc"
 """What arrays of pixels are: the type of elements, and the order of axes."""
 
-_FORM = "uint8,hwc,bgr2rgb,mean=1,2,3,norm=0.1"
+FORM = "uint8,hwc,bgr2rgb,mean=1,2,3,norm=0.1"
 
 Extent = TypeVar("Extent")
 
@@ -46,23 +46,7 @@ class PixelInput:
     @staticmethod
     def of(text: str) -> PixelInput:
         """The one that a text describes. Raises InputError for any other text."""
-        conversions: list[str] = []
-        numbers: dict[str, list[float]] = {}
-        name = ""
-        for word in text.split(","):
-            key, equals, value = word.partition("=")
-            if equals:
-                if key not in ("mean", "norm") or key in numbers:
-                    raise _no_pixels(text)
-                name, word, numbers[key] = key, value, []
-            if name and _is_number(word):
-                numbers[name].append(float(word))
-            elif word not in (TYPE, LAYOUT):
-                conversions.append(word)
-        if len(conversions) > 1:
-            raise _no_pixels(text)
-        (conversion,) = conversions or ["rgb"]
-        return PixelInput(conversion, numbers.get("mean"), numbers.get("norm"))
+        return PixelInput(*described(text))
 
     @property
     def channels(self) -> int:
@@ -77,6 +61,27 @@ class PixelInput:
         return tuple(sides) if Conversion.of(self.conversion).channels == 1 else (*sides, channels)
 
 
+def described(text: str) -> tuple[str, list[float] | None, list[float] | None]:
+    """Conversion, mean and norm of a text. Raises InputError where it says something else."""
+    conversions: list[str] = []
+    numbers: dict[str, list[float]] = {}
+    name = ""
+    for word in text.split(","):
+        key, equals, value = word.partition("=")
+        if equals:
+            if key not in ("mean", "norm") or key in numbers:
+                raise _no_pixels(text)
+            name, word, numbers[key] = key, value, []
+        if name and _is_number(word):
+            numbers[name].append(float(word))
+        elif word not in (TYPE, LAYOUT):
+            conversions.append(word)
+    if len(conversions) > 1:
+        raise _no_pixels(text)
+    (conversion,) = conversions or ["rgb"]
+    return conversion, numbers.get("mean"), numbers.get("norm")
+
+
 def _is_number(word: str) -> bool:
     try:
         float(word)
@@ -86,7 +91,7 @@ def _is_number(word: str) -> bool:
 
 
 def _no_pixels(text: str) -> InputError:
-    return InputError("no description of pixels", None, f"a text as {_FORM}", repr(text))
+    return InputError("no description of pixels", None, f"a text as {FORM}", repr(text))
 
 
 def pixel_inputs(given: Mapping[str, str | PixelInput]) -> dict[str, PixelInput]:
@@ -95,7 +100,7 @@ def pixel_inputs(given: Mapping[str, str | PixelInput]) -> dict[str, PixelInput]
         raise InputError("inputs are told by their names", None, "a dict", repr(given))
     for name, value in given.items():
         if not isinstance(value, str | PixelInput):
-            wanted = f"a PixelInput, or a text as {_FORM}"
+            wanted = f"a PixelInput, or a text as {FORM}"
             raise InputError(f"no pixels for input {name!r}", name, wanted, repr(value))
     return {
         name: PixelInput.of(value) if isinstance(value, str) else value

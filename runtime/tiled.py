@@ -90,8 +90,9 @@ class Tiled:
 
     Call it with pixels (uint8, (height, width) or (height, width, channels)), with an image of
     Pillow, or with what the model takes itself: (channels, height, width) of float32. It returns
-    the same kind. Alpha is kept: it is resized. Several threads run windows at once; besides image
-    and result, memory holds one window of each.
+    the same kind. Pixels that the model takes, or returns, have the order of channels that
+    `conversion` begins with. Alpha is kept: it is resized. Several threads run windows at once;
+    besides image and result, memory holds one window of each.
     """
 
     def __init__(
@@ -159,7 +160,13 @@ class Tiled:
         def room(first: Array, rows: int, columns: int) -> Array:
             return _room(out, (len(first), rows, columns), first.dtype)
 
-        return self._joined(array, (1, 2), self._run, room, progress)
+        def made(window: Array) -> Array:
+            result = self._run(window)
+            if _is_pixels(result):
+                raise InputError("the model returns pixels: give it pixels")
+            return result
+
+        return self._joined(array, (1, 2), made, room, progress)
 
     def _of_pixels(self, pixels: Pixels, out: Pixels | None, progress: Progress | None) -> Pixels:
         """Of gray pixels or colours, either with alpha, which the network need not take."""
@@ -175,7 +182,10 @@ class Tiled:
                 fed: Array = convert(window, str(Conversion(order, conversion.source)))
             else:
                 fed = from_pixels(window, str(into), self.mean, self.norm)
-            return to_pixels(self._run(fed), str(back), self.mean, self.norm)
+            result = self._run(fed)
+            if _is_pixels(result):
+                return convert(result, str(Conversion(conversion.source, order)))
+            return to_pixels(result, str(back), self.mean, self.norm)
 
         def room(first: Pixels, rows: int, columns: int) -> Pixels:
             whole.append(_room(out, (rows, columns, *pixels.shape[2:]), np.dtype(np.uint8)))
@@ -208,14 +218,15 @@ class Tiled:
         result = self.model(np.ascontiguousarray(window[None] if has_batch else window))
         if result.ndim == 4 and len(result) == 1:
             result = result[0]
-        if result.ndim != 3:
+        is_pixels = _is_pixels(result)
+        if result.ndim != 3 and not is_pixels:
             wanted = "an output (channels, height, width)"
             raise InputError("tiles are for a model of images", None, wanted, extents(result.shape))
         fed = [window.shape[axis] for axis in self._image_axes()]
-        by_row, by_column = (
-            _scale(found, given) for found, given in zip(result.shape[1:], fed, strict=True)
-        )
-        return result[:, : rows * by_row, : columns * by_column]
+        made = result.shape[:2] if is_pixels else result.shape[1:]
+        by_row, by_column = (_scale(found, given) for found, given in zip(made, fed, strict=True))
+        whole = (slice(rows * by_row), slice(columns * by_column))
+        return result[whole] if is_pixels else result[:, *whole]
 
     def _joined(
         self,
@@ -280,6 +291,11 @@ class Tiled:
             for side, (window, is_only) in zip(sides, self._windows, strict=True)
         ]
         yield from product(*along)
+
+
+def _is_pixels(result: Array) -> bool:
+    """Whether a model has returned pixels."""
+    return result.dtype == np.uint8 and result.ndim in (2, 3)
 
 
 def tiled(

@@ -124,6 +124,14 @@ def named_blob(name: str) -> str:
     return name
 
 
+def asked_output(text: str) -> tuple[str, str | None]:
+    """prob, or prob=uint8,hwc,rgb"""
+    name, equals, described = text.partition("=")
+    if equals and name and described[:1].isalpha():
+        return name, described
+    return named_blob(text), None
+
+
 class FilePath(click.Path):
     """A path that is not empty. It is empty if a shell variable in it is not set."""
 

@@ -15,9 +15,9 @@ from ncc.compiler.commands.arguments import (
     AskedShapes,
     FilePath,
     asked_input,
+    asked_output,
     asked_shape,
     files,
-    named_blob,
     once,
     progress,
     refuse_to_replace,
@@ -82,10 +82,11 @@ if TYPE_CHECKING:
 @click.option(
     "--output",
     "outputs",
-    type=named_blob,
+    type=asked_output,
     multiple=True,
-    metavar="BLOB",
-    help="A blob to compute. May be given several times. Default: the blobs that no layer reads.",
+    metavar="BLOB[=PIXELS]",
+    help="A blob to compute. May be given several times. Default: the blobs that no layer reads. "
+    "Code returns it as pixels with y=uint8,hwc,rgb2bgr,norm=0.017.",
 )
 @click.option(
     "--tuned/--no-tuned",
@@ -101,7 +102,7 @@ def compile_command(
     dump: str | None,
     shapes: AskedShapes,
     inputs: tuple[tuple[str, AskedShape | str], ...],
-    outputs: tuple[str, ...],
+    outputs: tuple[tuple[str, str | None], ...],
     timing: bool,
     name: str | None,
     weights: str | None,
@@ -120,7 +121,7 @@ def compile_command(
     from ncc.compiler.stopwatch import Stopwatch
 
     refuse_to_replace(files(param, bin), [out])
-    options |= inputs_of(shapes, inputs) | {"outputs": outputs or None, "ahead": True}
+    options |= inputs_of(shapes, inputs) | {"outputs": dict(outputs) or None, "ahead": True}
     if dump is not None:
         if out is not None or emit is not None:
             raise click.UsageError("--dump writes nothing else: leave out -o and --emit")

@@ -27,6 +27,7 @@ from ncc.runtime.extents import Range
 from ncc.runtime.memory_files import FileLike, file_of
 from ncc.runtime.paths import PathLike
 from ncc.runtime.pixel_input import PixelInput
+from ncc.runtime.pixel_output import PixelOutput
 
 if TYPE_CHECKING:
     from ncc.compiler.driver.manifest import Made, Manifest
@@ -43,7 +44,7 @@ def compile(
     input_shapes: Mapping[str, Sequence[int | None | Range]] | None = None,
     input_types: Mapping[str, str] | None = None,
     inputs: Mapping[str, str | PixelInput] | None = None,
-    outputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | Mapping[str, str | PixelOutput | None] | None = None,
     target: str = "host",
     precision: str = "fp32",
     random_weights: int | None = None,
@@ -61,8 +62,10 @@ def compile(
     that read it. inputs: those that are fed pixels, uint8 (height, width, channels), which compiled
     code converts, `{"data": "uint8,hwc,bgr2rgb,mean=104,117,123,norm=0.017"}`, or a
     `ncc.image.PixelInput`; input_shapes are those of the network. outputs: blobs to return; by
-    default those that no layer reads. target: "host", "amx", "avx512vnni", "avx512", "avx2" or
-    "baseline". precision: "fp32", the only one so far.
+    default those that no layer reads. A dict says of each whether it is returned as pixels,
+    `{"y": "uint8,hwc,rgb2bgr,norm=0.017", "z": None}`, or by a `ncc.image.PixelOutput`.
+    target: "host", "amx", "avx512vnni", "avx512", "avx2" or "baseline". precision: "fp32", the only
+    one so far.
     random_weights: a seed to make weights up from. tuned: use the schedules that `ncc tune` has
     kept for this machine; they change no result.
 

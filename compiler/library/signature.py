@@ -17,6 +17,7 @@ from ncc.compiler.library.names_of_c import NAMES
 from ncc.runtime.artifact import DTYPES, DYNAMIC_HEADER, Artifact, Binding, counters
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import OPEN
+from ncc.runtime.pixel_input import TYPE as PIXELS
 
 FUNCTIONS = (
     "supported", "create", "destroy", "run", "check", "bytes", "init", "work", "quit",
@@ -117,8 +118,17 @@ def distinct(names: Iterable[str], taken: Iterable[str]) -> list[str]:
     return found
 
 
-def axis_names(rank: int) -> Sequence[str]:
-    """What the axes of a blob are called: c, h, w; other numbers where there are more than four."""
+COLOURS = (3, 4)
+"""The numbers of channels of pixels that are not gray."""
+
+
+def axis_names(binding: Binding) -> Sequence[str]:
+    """What the axes of a blob are called: c, h, w; other numbers where there are more than four.
+    Pixels have their channels last.
+    """
+    rank = len(binding.shape)
+    if rank == 3 and binding.dtype == PIXELS and binding.shape[-1] in COLOURS:
+        return ("h", "w", "c")
     if rank > len(_AXES):
         return [str(axis) for axis in range(rank)]
     return _AXES if rank == len(_AXES) else ("c", "h", "w")[-rank:]
@@ -212,8 +222,7 @@ class Signature:
         if not self.is_open:
             return []
         places = limits(self.artifact)
-        axes = (axis_names(len(binding.shape)) for binding in self.artifact.inputs)
-        letters = dict(enumerate(axes))
+        letters = dict(enumerate(map(axis_names, self.artifact.inputs)))
         names = [f"{self._arguments[place]}_{letters[place][axis]}" for place, axis in places]
         pairs = zip(distinct(names, ()), places.items(), strict=True)
         return [OpenExtent(name, *place, *bounds) for name, (place, bounds) in pairs]

@@ -254,6 +254,8 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
         raise Unsupported(str(error), layer=op.layer_name, line=op.line or None) from error
     except NotImplementedError as error:
         raise LayerError(str(error)) from error
+    except InputError:
+        raise  # of pixels that the caller asks for
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise CompilerBug(
             f"the shape rule of {describe(op)} fails on {', '.join(map(shown, shapes))}: {error}",

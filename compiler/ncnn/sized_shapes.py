@@ -68,7 +68,7 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
             )
         ranges = options.ranges.get(name, (ANY,) * len(shape))
         numbers = options.hints.get(name) or default_hint(shape, ranges, name in options.inputs)
-        symbols = _names(name, len(shape), taken)
+        symbols = _names(name, _axes(len(shape), name in options.inputs), taken)
         shapes[name] = tuple(
             Size.symbol(symbol, number, *range) if extent is None else extent
             for extent, symbol, number, range in zip(shape, symbols, numbers, ranges, strict=True)
@@ -103,14 +103,20 @@ def _is_about(form: Form, symbol: Symbol) -> bool:
     return all(monomial in ((), (symbol,)) for monomial, _ in form.terms)
 
 
-def _names(blob: str, rank: int, taken: set[str]) -> list[str]:
+def _axes(rank: int, channels_last: bool) -> Iterable[object]:
+    """What the axes of an input are called."""
+    if rank > len(_AXES):
+        return range(rank)
+    if rank == 3:
+        return "hwc" if channels_last else "chw"
+    return _AXES[-rank:]
+
+
+def _names(blob: str, axes: Iterable[object], taken: set[str]) -> list[str]:
     """What the extents of an input are called in expressions."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", blob)
     stem = plain if not plain[:1].isdigit() else f"_{plain}"
     while stem in taken:
         stem += "_"
     taken.add(stem)
-    axes: Iterable[object] = range(rank)
-    if rank <= len(_AXES):
-        axes = "chw" if rank == 3 else _AXES[-rank:]
     return [f"{stem}_{axis}" for axis in axes]

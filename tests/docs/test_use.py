@@ -63,13 +63,14 @@ def test_the_page_runs(folder: Path) -> None:
     names: dict[str, Any] = {"image": image, "images": [image] * 3}
     page = re.sub(r"^## From PyTorch\n.*?(?=^## )", "", PAGE, flags=re.MULTILINE | re.DOTALL)
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     for block in blocks:
         exec(block, names)
     assert names["top"].shape == (5,)
     camera, x = names["camera"](names["small"]), names["model"](names["x"])
     np.testing.assert_allclose(camera, x, rtol=1e-3, atol=1e-2)
     assert ncc.image.open("larger/one.png").shape == (48, 64, 3)
+    assert names["double"](image).shape == (448, 448, 3)
     assert len(names["results"]) == 3 and names["results"][0].shape == (10,)
     assert names["model"].num_threads <= 2
 

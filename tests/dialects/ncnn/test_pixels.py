@@ -10,10 +10,10 @@ import pytest
 
 import ncc
 from ncc.dialects.ncnn.layer import LayerError
-from ncc.dialects.ncnn.pixels import PixelsOp
+from ncc.dialects.ncnn.pixels import PixelsOp, ToPixelsOp
 from ncc.runtime import cpu
 from ncc.runtime.pixel_orders import Conversion
-from ncc.runtime.pixels import from_pixels
+from ncc.runtime.pixels import from_pixels, to_pixels
 
 SAME = "7767517\n2 2\nInput i 0 1 data{size}\nDropout d 1 1 data y\n"
 
@@ -77,4 +77,66 @@ def test_another_number_of_channels_is_refused() -> None:
     assert op.infer((4, 5, 3)) == (1, 4, 5)
     for shape in [(4, 5), (4, 5, 4), (3, 4, 5)]:
         with pytest.raises(LayerError, match="pixels are of shape"):
+            op.infer(shape)
+
+
+OUTPUTS = [
+    ncc.image.PixelOutput("rgb", (123.675, 116.28, 103.53), (1 / 58.395, 1 / 57.12, 0.017)),
+    ncc.image.PixelOutput("rgb2bgr", None, 1 / 255),
+    ncc.image.PixelOutput("bgr2rgba", 127.5),
+    ncc.image.PixelOutput("rgba2bgr", 3, 0.1),
+    ncc.image.PixelOutput("rgb2gray", 3, 0.1),
+    ncc.image.PixelOutput("gray2rgb", 3, 0.1),
+    ncc.image.PixelOutput("gray"),
+]
+
+
+def values(chosen: ncc.image.PixelOutput, height: int, width: int) -> Any:
+    """Levels beyond both limits, halves, infinities and NaN, as a network has them."""
+    channels = Conversion.of(chosen.conversion).channels
+    levels = np.random.default_rng(width).integers(-80, 700, (channels, height, width)) * 0.5
+    mean = np.resize(np.array(chosen.mean or 0.0), channels)[:, None, None]
+    norm = np.resize(np.array(chosen.norm or 1.0), channels)[:, None, None]
+    found = ((levels - mean) * norm).astype(np.float32)
+    odd = np.array([np.nan, np.inf, -np.inf])
+    found.reshape(-1)[:3] = odd[: found.size]
+    return found
+
+
+@pytest.mark.parametrize("size", ["", " 0=13 1=7 2={channels}"])
+@pytest.mark.parametrize("chosen", OUTPUTS, ids=lambda chosen: chosen.conversion)
+def test_outputs_are_equal_to_numpy(
+    chosen: ncc.image.PixelOutput, size: str, tmp_path: Path
+) -> None:
+    """At one size, and at all sizes, bit by bit."""
+    channels = Conversion.of(chosen.conversion).channels
+    path = network(tmp_path, size.format(channels=channels))
+    shapes: Any = None if size else {"data": (channels, None, None)}
+    outputs = {"y": chosen}
+    model = ncc.compile(path, random_weights=1, input_shapes=shapes, outputs=outputs)
+    for height, width in [(7, 13), *([(3, 5), (40, 33), (1, 1)] if not size else [])]:
+        x = values(chosen, height, width)
+        expected = to_pixels(x, chosen.conversion, chosen.mean, chosen.norm)
+        found = model(x)
+        assert found.dtype == np.uint8
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_outputs_at_every_level_and_target(tmp_path: Path) -> None:
+    """The same bits everywhere."""
+    chosen = OUTPUTS[0]
+    path, x = network(tmp_path, " 0=13 1=7 2=3"), values(chosen, 7, 13)
+    expected = to_pixels(x, chosen.conversion, chosen.mean, chosen.norm)
+    for level, target in [(0, "host"), (1, "host"), (2, "baseline"), (2, "host")]:
+        outputs = {"y": chosen}
+        model = ncc.compile(path, opt_level=level, target=target, random_weights=1, outputs=outputs)
+        np.testing.assert_array_equal(model(x), expected)
+
+
+def test_pixels_of_another_shape_are_refused() -> None:
+    """The caller has asked for them."""
+    op = ToPixelsOp.make([], {"conversion": "rgb2bgra"})
+    assert op.infer((3, 4, 5)) == op.infer((1, 3, 4, 5)) == (4, 5, 4)
+    for shape in [(4, 5), (4, 5, 3), (2, 3, 4, 5)]:
+        with pytest.raises(ncc.InputError, match=r"no image: expected \(3, height, width\)"):
             op.infer(shape)

@@ -329,5 +329,20 @@ NEON_I8MM = replace(
     matrix_bytes=True,
 )
 
-TARGETS = (AMX, AVX512_VNNI, AVX512, AVX2, BASELINE, NEON_I8MM, NEON_DOT, NEON)
+RVV = Target(
+    "rvv",
+    "generic-rv64",
+    cpu.TARGETS["rvv"],
+    lanes=4,  # of the shortest vectors that the standard allows
+    registers=32,
+    fma=True,
+    # Without relaxation, by which linkers shorten code, distances are known before they run.
+    instructions="+m,+a,+f,+d,+c,+v,+zihintpause,-relax",
+    triple="riscv64-unknown-linux-gnu",
+    core=CORTEX_A55,
+)
+"""RISC-V with vectors. Multiply-adds take one factor from a register of a scalar. The core is a
+guess."""
+
+TARGETS = (AMX, AVX512_VNNI, AVX512, AVX2, BASELINE, NEON_I8MM, NEON_DOT, NEON, RVV)
 """Widest first, those of one architecture one behind the other."""

@@ -86,9 +86,13 @@ TARGETS: Mapping[str, frozenset[str]] = {
     "neoni8mm": frozenset({"asimd", "asimddp", "i8mm"}),
     "neondot": frozenset({"asimd", "asimddp"}),
     "neon": frozenset({"asimd"}),
+    "rvv": frozenset({"v"}),
 }
 
-_ARCHITECTURES = dict.fromkeys(("neoni8mm", "neondot", "neon"), "aarch64")
+_ARCHITECTURES = {
+    **dict.fromkeys(("neoni8mm", "neondot", "neon"), "aarch64"),
+    "rvv": "riscv64",
+}
 
 L1_DEFAULT = 32 << 10
 L2_DEFAULT = 1 << 20

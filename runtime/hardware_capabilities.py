@@ -1,4 +1,4 @@
-"""Instruction sets of aarch64, as Linux tells every program in its auxiliary vector.
+"""Instruction sets of aarch64 and riscv64, as Linux tells every program in its auxiliary vector.
 
 The numbers are those of the kernel: `asm/hwcap.h`, and `linux/auxvec.h`.
 """
@@ -16,6 +16,7 @@ _BITS: Mapping[str, Mapping[tuple[int, int], str]] = {
         (_HWCAP, 22): "sve", (_HWCAP2, 1): "sve2", (_HWCAP2, 13): "i8mm", (_HWCAP2, 14): "bf16",
         (_HWCAP2, 23): "sme",
     },
+    "riscv64": {(_HWCAP, ord("v") - ord("a")): "v"},
 }  # fmt: skip
 """The bit of a word of the vector for each feature, in the names of /proc/cpuinfo."""
 

@@ -30,7 +30,7 @@ from ncc.runtime.elf import (
 )
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.memory import PAGE, Memory
-from ncc.runtime.relocations import RELOCATIONS
+from ncc.runtime.relocations import RELOCATIONS, joined
 
 # More than any network's code; a size beyond it comes from a broken file.
 _LARGEST = 1 << 30
@@ -162,12 +162,20 @@ class MachineCode:
             )
         return self.symbols[symbol.name]
 
+    def _joined(self, unit: _Object, records: memoryview) -> list[tuple[int, int, int, int]]:
+        def offset_of(index: int) -> int:
+            if index >= len(unit.symbols):
+                raise broken("a relocation names no symbol")
+            return unit.symbols[index].value
+
+        return joined(unit.machine, RELOCATION.iter_unpack(records), offset_of)
+
     def _relocate(self, number: int, unit: _Object) -> None:
         targets: dict[int, int] = {}
         for section, records in unit.relocations():
             size = unit.sections[section].size
             start = unit.placed[section]
-            for offset, kind_number, index, addend in RELOCATION.iter_unpack(records):
+            for offset, kind_number, index, addend in self._joined(unit, records):
                 kind = RELOCATIONS[unit.machine].get(kind_number)
                 if kind is None:
                     raise broken(f"it has a relocation of unknown type {kind_number}")

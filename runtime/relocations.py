@@ -1,14 +1,17 @@
 """Relocations: how an address becomes a part of code or data, for each kind of processor.
 
-The numbers are those of the psABI of x86-64 (table 4.9) and of ELF for the Arm 64-bit Architecture
-(tables 5.4 to 5.11), as far as LLVM writes them into objects of the small code model.
+The numbers are those of the psABI of x86-64 (table 4.9), of ELF for the Arm 64-bit Architecture
+(tables 5.4 to 5.11) and of the psABI of RISC-V (table 3), as far as LLVM writes them into objects
+of the small code model.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
+
+from ncc.runtime.errors import ArtifactError
 
 Patch: TypeAlias = Callable[[int, int, int], int | None]
 """The new content of a place, by the old one, the address of the place, and the value that it shall
@@ -101,11 +104,78 @@ _OF_AARCH64: Mapping[int, Relocation] = {
     312: Relocation("R_AARCH64_LD64_GOT_LO12_NC", _WORD, _in_page(3), True),
 }
 
-MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64"}
+
+def _upper(old: int, place: int, value: int) -> int | None:
+    """The distance in pages of 4 KB, to the nearest one, in the upper 20 bits."""
+    distance = value - place
+    fits = -(1 << 31) <= distance + 0x800 < 1 << 31
+    return old & 0xFFF | distance + 0x800 & 0xFFFF_F000 if fits else None
+
+
+def _lower(old: int, place: int, value: int) -> int | None:
+    """The rest of a distance, in the upper 12 bits."""
+    return old & 0xF_FFFF | (value - place & 0xFFF) << 20
+
+
+def _lower_of_store(old: int, place: int, value: int) -> int | None:
+    """The same in the two fields that stores have for it, of 7 and 5 bits."""
+    rest = value - place & 0xFFF
+    return old & 0x1FF_F07F | rest >> 5 << 25 | (rest & 0x1F) << 7
+
+
+def _call(old: int, place: int, value: int) -> int | None:
+    """Both, in two instructions."""
+    first = _upper(old & 0xFFFF_FFFF, place, value)
+    return None if first is None else first | (_lower(old >> 32, place, value) or 0) << 32
+
+
+_IN_TABLE = 1 << 16
+"""Added to a type of a lower part: it is that of the distance to a slot. (Not a number of ELF.)"""
+
+_OF_RISCV64: Mapping[int, Relocation] = {
+    2: Relocation("R_RISCV_64", _LONG, _ABSOLUTE_64),
+    19: Relocation("R_RISCV_CALL_PLT", _LONG, _call),
+    20: Relocation("R_RISCV_GOT_HI20", _WORD, _upper, True),
+    23: Relocation("R_RISCV_PCREL_HI20", _WORD, _upper),
+    24: Relocation("R_RISCV_PCREL_LO12_I", _WORD, _lower),
+    25: Relocation("R_RISCV_PCREL_LO12_S", _WORD, _lower_of_store),
+    24 | _IN_TABLE: Relocation("R_RISCV_PCREL_LO12_I", _WORD, _lower, True),
+    25 | _IN_TABLE: Relocation("R_RISCV_PCREL_LO12_S", _WORD, _lower_of_store, True),
+    57: Relocation("R_RISCV_32_PCREL", _WORD, _RELATIVE_32),
+}
+
+MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
 """Kinds of processors, by their numbers in ELF (e_machine)."""
 
 RELOCATIONS: Mapping[str, Mapping[int, Relocation]] = {
     "x86_64": _OF_X86_64,
     "aarch64": _OF_AARCH64,
+    "riscv64": _OF_RISCV64,
 }
 """The types of relocations of each kind of processor."""
+
+_UPPER_PARTS, _LOWER_PARTS = {"riscv64": {20: _IN_TABLE, 23: 0}}, {"riscv64": {24, 25}}
+"""The types of upper parts, with what they add to the types of lower parts; and these."""
+
+
+def joined(
+    machine: str, places: Iterable[tuple[int, int, int, int]], offset_of: Callable[[int], int]
+) -> list[tuple[int, int, int, int]]:
+    """The relocations of a section (offset, type, symbol, addend), of which each names its target.
+
+    The lower part of a distance names the instruction that has the upper part instead, and is the
+    rest of the distance from there. offset_of: where a symbol is in its section.
+
+    Raises ArtifactError for a lower part without an upper part.
+    """
+    uppers, lowers = _UPPER_PARTS.get(machine, {}), _LOWER_PARTS.get(machine, set())
+    found = list(places)
+    first = {offset: (kind, *rest) for offset, kind, *rest in found if kind in uppers}
+    for n, (offset, kind, symbol, _) in enumerate(found):
+        if kind in lowers:
+            start = offset_of(symbol)
+            if start not in first:
+                raise ArtifactError("the machine code has a distance without its upper part")
+            upper, target, addend = first[start]
+            found[n] = offset, kind | uppers[upper], target, addend + offset - start
+    return found

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +34,23 @@ class Toolchain:
 
 NATIVE = Toolchain("cc")
 AARCH64 = Toolchain("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
+RISCV64 = Toolchain(
+    "riscv64-linux-gnu-gcc",
+    (
+        os.environ.get("NCC_QEMU_RISCV64", "qemu-riscv64"),
+        *("-cpu", "rv64,v=true,vlen=128,vext_spec=v1.0", "-L", "/usr/riscv64-linux-gnu"),
+    ),
+)
 
-MISSING = [one for one in (AARCH64.cc, AARCH64.runner[0]) if shutil.which(one) is None]
-emulated = pytest.mark.skipif(bool(MISSING), reason=f"there is no {' and no '.join(MISSING)}")
+
+def _needs(toolchain: Toolchain) -> pytest.MarkDecorator:
+    commands = toolchain.cc, toolchain.runner[0]
+    missing = [command for command in commands if shutil.which(command) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"there is no {' and no '.join(missing)}")
+
+
+emulated = _needs(AARCH64)
+emulated_riscv64 = _needs(RISCV64)
 
 VALGRIND = (
     "valgrind", "--quiet", "--error-exitcode=80", "--leak-check=full", "--show-leak-kinds=all",
@@ -166,6 +183,20 @@ def outputs_of(signature: Signature, results: Arrays) -> bytes:
             parts.append(np.int64(len(result)).tobytes())
         parts.append(result.tobytes())
     return b"".join(parts)
+
+
+def arrays_of(signature: Signature, written: bytes) -> Arrays:
+    """The results that the program has written."""
+    file, results = io.BytesIO(written), dict[str, np.ndarray[Any, Any]]()
+    for one in signature.outputs:
+        shape = one.binding.shape
+        if one.binding.dynamic:
+            shape = int.from_bytes(file.read(8), "little"), *shape[1:]
+        kind = np.dtype(one.binding.dtype)
+        found = np.frombuffer(file.read(prod(shape) * kind.itemsize), kind)
+        results[one.binding.name] = found.reshape(shape)
+    assert not file.read()
+    return results
 
 
 def run(command: Sequence[object], **options: Any) -> subprocess.CompletedProcess[str]:

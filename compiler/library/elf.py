@@ -36,6 +36,10 @@ from ncc.runtime.elf import (
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
+NOWHERE = -1
+"""The number of symbols of no place: the first one of each unit, the name of a file, and what marks
+the beginning of a section that is not loaded."""
+
 INFO_LINK = 0x40
 _RELOCATABLE = 1
 
@@ -123,7 +127,7 @@ def read(image: bytes) -> Unit:
         made = map(Relocation._make, RELOCATION.iter_unpack(records))
         unit.sections[numbers[number]].relocations += made
     for name, binding, number, value, kind, size in found.symbols:
-        if number not in (UNDEFINED, ABSOLUTE) and number not in numbers:
+        if number not in (UNDEFINED, ABSOLUTE) and number not in numbers and binding != LOCAL:
             raise broken(f"symbol {name} is in a section that is not loaded")
         place = numbers.get(number)
         unit.symbols.append(Symbol(name, kind, place, value, size, binding == LOCAL))
@@ -162,6 +166,8 @@ class _Merged:
             target = self.unit.sections[number].relocations
             for offset, kind, index, addend in section.relocations:
                 symbol, more = moved[index]
+                if symbol == NOWHERE:
+                    raise broken("a relocation refers to a symbol of no place")
                 target.append(Relocation(start + offset, kind, symbol, addend + more))
 
     def finished(self) -> Unit:
@@ -188,8 +194,8 @@ class _Merged:
     def _moved(self, symbol: Symbol, places: list[tuple[int, int]]) -> tuple[int, int]:
         """The number of a symbol in the merged unit, and what to add to its address."""
         if symbol.section is None:
-            if symbol.is_local:  # of no place: the first one of each unit, the name of a file
-                return -1, 0
+            if symbol.is_local:
+                return NOWHERE, 0
             return self._shared(symbol), 0
         number, start = places[symbol.section]
         if symbol.kind == OF_SECTION:

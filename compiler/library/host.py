@@ -1,8 +1,7 @@
 """LLVM text of the functions that take memory and threads from the C library.
 
 They are a member of their own in a static library: a linker leaves it out, and the C library with
-it, where no program calls them. `nonlazybind` has the code call through the table of addresses,
-which a shared object needs no stubs for.
+it, where no program calls them.
 
 Behind the memory of a network there is a record for each thread that was started:
     ptr +0 the network    i32 +8 the number of the thread    i64 +16 its handle
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 from string import Template
 
 from ncc.compiler.library.api import with_symbols
+from ncc.compiler.library.c_library import pointers_text
 from ncc.compiler.library.error_numbers import ENOMEM
 from ncc.compiler.library.layout import GROW, ROOM, STARTED, TABLE, THREADS
 from ncc.runtime.artifact import ARENA_BUFFER
@@ -22,15 +22,17 @@ HUGE_PAGE = 2 << 20
 _MADV_HUGEPAGE = 14
 _RECORD_BYTES = 32
 
-C_LIBRARY = ("posix_memalign", "free", "madvise", "pthread_create", "pthread_join")
-"""The functions that are called."""
+C_LIBRARY = {
+    "posix_memalign": ("i32", "ptr, i64, i64"),
+    "free": ("void", "ptr"),
+    "madvise": ("i32", "ptr, i64, i32"),
+    "pthread_create": ("i32", "ptr, ptr, ptr, ptr"),
+    "pthread_join": ("i32", "i64, ptr"),
+}
+"""The functions that are called, with the types of results and arguments."""
 
 _TEXT = """
-declare i32 @posix_memalign(ptr, i64, i64) nonlazybind
-declare void @free(ptr) nonlazybind
-declare i32 @madvise(ptr, i64, i32) nonlazybind
-declare i32 @pthread_create(ptr, ptr, ptr, ptr) nonlazybind
-declare i32 @pthread_join(i64, ptr) nonlazybind
+$c_library
 declare i64 @api.bytes(i32$sizes_type)
 declare i32 @api.check(ptr, i32)
 declare ptr @api.init(ptr$room_type, ptr, i32)
@@ -62,14 +64,16 @@ define internal ptr @taken(i64 %bytes) nounwind {
   %memory.at = alloca ptr, align 8
   %is.large = icmp uge i64 %bytes, $huge_page
   %alignment = select i1 %is.large, i64 $huge_page, i64 64
-  %error = call i32 @posix_memalign(ptr %memory.at, i64 %alignment, i64 %bytes)
+  %posix_memalign = load ptr, ptr @c.posix_memalign, align 8
+  %error = call i32 %posix_memalign(ptr %memory.at, i64 %alignment, i64 %bytes)
   %failed = icmp ne i32 %error, 0
   br i1 %failed, label %no, label %taken
 taken:
   %memory = load ptr, ptr %memory.at, align 8
   br i1 %is.large, label %advise, label %yes
 advise:
-  %ignored = call i32 @madvise(ptr %memory, i64 %bytes, i32 $hugepage)
+  %madvise = load ptr, ptr @c.madvise, align 8
+  %ignored = call i32 %madvise(ptr %memory, i64 %bytes, i32 $hugepage)
   br label %yes
 yes:
   ret ptr %memory
@@ -90,12 +94,14 @@ join:
   %record = call ptr @record(ptr %net, i32 %n)
   %handle.at = getelementptr i8, ptr %record, i64 16
   %handle = load i64, ptr %handle.at, align 8
-  %ignored = call i32 @pthread_join(i64 %handle, ptr null)
+  %pthread_join = load ptr, ptr @c.pthread_join, align 8
+  %ignored = call i32 %pthread_join(i64 %handle, ptr null)
   %next = add i32 %n, 1
   br label %look
 done:
+  %free = load ptr, ptr @c.free, align 8
 $free
-  call void @free(ptr %net)
+  call void %free(ptr %net)
   ret void
 }
 
@@ -133,7 +139,8 @@ start:
   %number.at = getelementptr i8, ptr %record, i64 8
   store i32 %n, ptr %number.at, align 8
   %handle.at = getelementptr i8, ptr %record, i64 16
-  %failure = call i32 @pthread_create(ptr %handle.at, ptr null, ptr @start, ptr %record)
+  %pthread_create = load ptr, ptr @c.pthread_create, align 8
+  %failure = call i32 %pthread_create(ptr %handle.at, ptr null, ptr @start, ptr %record)
   %failed = icmp ne i32 %failure, 0
   br i1 %failed, label %undo, label %started
 started:
@@ -166,7 +173,7 @@ done:
 _FREE_ARENA = """
   %arena.at = getelementptr i8, ptr %net, i64 $arena
   %arena = load ptr, ptr %arena.at, align 8
-  call void @free(ptr %arena)"""
+  call void %free(ptr %arena)"""
 
 _GROWS = """
   %arena.at = getelementptr i8, ptr %net, i64 $arena
@@ -180,7 +187,8 @@ define internal i32 @grow(ptr %net, i64 %bytes) nounwind {
   %arena.at = getelementptr i8, ptr %net, i64 $arena
   %room.at = getelementptr i8, ptr %net, i64 $room
   %before = load ptr, ptr %arena.at, align 8
-  call void @free(ptr %before)
+  %free = load ptr, ptr @c.free, align 8
+  call void %free(ptr %before)
   store i64 0, ptr %room.at, align 8
   %found = call ptr @taken(i64 %bytes)
   store ptr %found, ptr %arena.at, align 8
@@ -217,6 +225,7 @@ def host_text(symbols: Mapping[str, str], is_open: bool) -> str:
         huge_page=HUGE_PAGE,
         hugepage=_MADV_HUGEPAGE,
         record_bytes=_RECORD_BYTES,
+        c_library=pointers_text(C_LIBRARY),
         free=free,
         grows=grows,
         **(_OPEN if is_open else dict.fromkeys(_OPEN, "")),

@@ -25,11 +25,9 @@ class Machine:
     page: int
     """The largest pages that its systems have: rights change at multiples of it."""
     address: int
-    """The type of a relocation that is an address of 64 bits."""
+    """The type of a relocation that is an address of 64 bits, for the loader as well."""
     relative: int
     """The loader's: an address in the shared object."""
-    from_other: int
-    """The loader's: the address of a symbol that another object has."""
     short: frozenset[int] = frozenset()
     """The types that are addresses of 32 bits, which no shared object has."""
 
@@ -40,16 +38,15 @@ class Machine:
         return {kind: known[kind] for kind in known.keys() - self.short}
 
 
-X86_64 = Machine(
-    "x86_64", "baseline", 0x1000, address=1, relative=8, from_other=6, short=frozenset({10, 11})
-)
-AARCH64 = Machine("aarch64", "neon", 0x10000, address=257, relative=1027, from_other=1025)
+X86_64 = Machine("x86_64", "baseline", 0x1000, address=1, relative=8, short=frozenset({10, 11}))
+AARCH64 = Machine("aarch64", "neon", 0x10000, address=257, relative=1027)
 """Some of its systems have pages of 64 KB."""
+RISCV64 = Machine("riscv64", "rvv", 0x1000, address=2, relative=3)
 
 MACHINES: Mapping[int, Machine] = {
     number: machine
     for number, name in NAMES.items()
-    for machine in (X86_64, AARCH64)
+    for machine in (X86_64, AARCH64, RISCV64)
     if machine.name == name
 }
 """By their numbers in ELF."""

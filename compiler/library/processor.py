@@ -10,7 +10,8 @@ from functools import partial
 from string import Template
 
 from ncc.compiler.library.api import with_symbols
-from ncc.compiler.library.machine import AARCH64, X86_64, Machine
+from ncc.compiler.library.c_library import pointers_text
+from ncc.compiler.library.machine import AARCH64, RISCV64, X86_64, Machine
 from ncc.runtime import cpu, hardware_capabilities
 from ncc.runtime.errors import ArtifactError
 
@@ -108,10 +109,13 @@ def _x86_64(features: frozenset[str]) -> str:
     )
 
 
+_OF_LINUX = {"getauxval": ("i64", "i64")}
+
 _AUXILIARY = """
-declare i64 @getauxval(i64) nonlazybind
+$c_library
 
 define i32 @api.supported() nounwind {
+  %getauxval = load ptr, ptr @c.getauxval, align 8
   %all.0 = icmp eq i64 0, 0
 $rows
   %answer = zext i1 %all.$count to i32
@@ -120,23 +124,25 @@ $rows
 """
 
 _WORD = """
-  %word.$n = call i64 @getauxval(i64 $number)
+  %word.$n = call i64 %getauxval(i64 $number)
   %found.$n = and i64 %word.$n, $mask
   %has.$n = icmp eq i64 %found.$n, $mask
   %all.$next = and i1 %all.$n, %has.$n
 """
 
 
-def _aarch64(features: frozenset[str]) -> str:
+def _by_system(machine: str, features: frozenset[str]) -> str:
     """Linux says what the processor has."""
-    words_of = partial(hardware_capabilities.words_of, AARCH64.name)
+    words_of = partial(hardware_capabilities.words_of, machine)
     _require_known(name for name in features if not words_of([name]))
     words = words_of(features).items()
     rows = (
         Template(_WORD).substitute(n=n, next=n + 1, number=number, mask=mask)
         for n, (number, mask) in enumerate(words)
     )
-    return Template(_AUXILIARY).substitute(rows="".join(rows), count=len(words))
+    return Template(_AUXILIARY).substitute(
+        c_library=pointers_text(_OF_LINUX), rows="".join(rows), count=len(words)
+    )
 
 
 def _require_known(unknown: Iterable[str]) -> None:
@@ -147,12 +153,17 @@ def _require_known(unknown: Iterable[str]) -> None:
         )
 
 
-C_LIBRARY: Mapping[str, tuple[str, ...]] = {X86_64.name: (), AARCH64.name: ("getauxval",)}
+C_LIBRARY: Mapping[str, Iterable[str]] = {
+    X86_64.name: (),
+    AARCH64.name: _OF_LINUX,
+    RISCV64.name: _OF_LINUX,
+}
 """The functions of the C library that are called."""
 
 _TEXTS: Mapping[str, Callable[[frozenset[str]], str]] = {
     X86_64.name: _x86_64,
-    AARCH64.name: _aarch64,
+    AARCH64.name: partial(_by_system, AARCH64.name),
+    RISCV64.name: partial(_by_system, RISCV64.name),
 }
 
 

@@ -26,7 +26,6 @@ from ncc.compiler.library.elf import (
     WEIGHTS,
     Buffer,
     Pieces,
-    Relocation,
     Section,
     Strings,
     Symbol,
@@ -50,6 +49,7 @@ from ncc.runtime.elf import (
     SYMBOL,
     WRITE,
 )
+from ncc.runtime.relocations import joined
 
 _PROGRAM = struct.Struct("<IIQQQQQQ")
 _DYNAMIC = struct.Struct("<qQ")
@@ -98,16 +98,21 @@ class _Linker:
         """Symbols in the table of addresses, and their places in it."""
         self.addresses = 0
         """How many tables have an address."""
+        self.relocations = {
+            section.name: joined(
+                self.machine.name, section.relocations, lambda n: unit.symbols[n].value
+            )
+            for section in unit.sections
+        }
         for section in unit.sections:
-            for relocation in section.relocations:
-                self._count(section, relocation)
+            for _, kind, symbol, _ in self.relocations[section.name]:
+                self._count(section, kind, symbol)
         self.rows = self._rows()
         self.starts = self._starts()
         self._pad_to_a_page()
         self.for_loader: list[bytes] = []
 
-    def _count(self, section: Section, relocation: Relocation) -> None:
-        kind, symbol = relocation.kind, relocation.symbol
+    def _count(self, section: Section, kind: int, symbol: int) -> None:
         if kind == self.machine.address:
             if not section.flags & WRITE:
                 raise CompilerBug(f"an address in {section.name}, where no loader writes")
@@ -189,19 +194,20 @@ class _Linker:
 
     def _relocated(self, section: Section) -> Sequence[Buffer]:
         """The content of a section, with all distances in it."""
-        if not section.relocations:
+        relocations = self.relocations[section.name]
+        if not relocations:
             return section.parts
         content = bytearray().join(section.parts)
         start, table = self.starts[section.name], self.starts[".got"]
-        for offset, number, index, addend in section.relocations:
+        for offset, number, index, addend in relocations:
             symbol, place = self.unit.symbols[index], start + offset
             kind = self.machine.relocations[number]
             address = table + self.slots[index] if kind.through_table else self._address(symbol)
+            if number == self.machine.address:
+                self._load_address(place, symbol, addend)
+                continue
             if address is None:
                 raise CompilerBug(f"code reaches {symbol.name} by no table of addresses")
-            if number == self.machine.address:
-                self._load(place, self.machine.relative, 0, address + addend)
-                continue
             (old,) = kind.store.unpack_from(content, offset)
             changed = kind.patch(old, place, address + addend)
             if changed is None:
@@ -212,13 +218,16 @@ class _Linker:
     def _table(self) -> bytes:
         """The table of addresses, which the loader fills."""
         for index, slot in self.slots.items():
-            symbol, place = self.unit.symbols[index], self.starts[".got"] + slot
-            address = self._address(symbol)
-            if address is None:
-                self._load(place, self.machine.from_other, 1 + self.shared.index(symbol), 0)
-            else:
-                self._load(place, self.machine.relative, 0, address)
+            self._load_address(self.starts[".got"] + slot, self.unit.symbols[index], 0)
         return bytes(_SLOT * len(self.slots))
+
+    def _load_address(self, place: int, symbol: Symbol, addend: int) -> None:
+        """Have the loader write an address."""
+        address = self._address(symbol)
+        if address is None:
+            self._load(place, self.machine.address, 1 + self.shared.index(symbol), addend)
+        else:
+            self._load(place, self.machine.relative, 0, address + addend)
 
     def _load(self, place: int, kind: int, symbol: int, addend: int) -> None:
         self.for_loader.append(RELOCATION.pack(place, kind, symbol, addend))

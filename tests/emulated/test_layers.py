@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,16 +10,11 @@ import pytest
 
 from ncc.compiler.read.read_network import read
 from ncc.compiler.write.write_network import write
-from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.weights.sources import Array
 from tests.emulated.emulator import CPUS, Emulator, compiled, same_bits
-from tests.judge import failed, judge, mark
+from tests.emulated.subjects import PARTS, recordings
+from tests.judge import failed, judge
 from tests.recorded import Batch, Case
-
-TYPES = sorted(LAYERS) if NCNN.name else []
-A_TYPE = 3
-"""Recordings of each layer type."""
 
 
 def by_emulator(folder: Path, target: str) -> Callable[[Sequence[Case]], dict[str, Array]]:
@@ -47,13 +41,10 @@ def by_emulator(folder: Path, target: str) -> Callable[[Sequence[Case]], dict[st
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("target", CPUS)
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_recordings(
     part: int, target: str, recorded_cases: Callable[[str], list[Case]], tmp_path: Path
 ) -> None:
     """Some of every layer type, those of a quarter of the types in one network."""
-    draw, some = random.Random(target), []
-    for type in TYPES[part::4]:
-        held = [case for case in recorded_cases(type) if mark(case) is None and case.holds_here]
-        some += draw.sample(held, min(A_TYPE, len(held)))
+    some = recordings(part, target, recorded_cases)
     assert not failed(judge(some, by_emulator(tmp_path, target)))

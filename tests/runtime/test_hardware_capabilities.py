@@ -13,6 +13,8 @@ from ncc.runtime import cpu, hardware_capabilities
         ("aarch64", {16: 1 << 1, 26: 0}, "neon"),
         ("aarch64", {16: 1 << 1 | 1 << 20, 26: 0}, "neondot"),
         ("aarch64", {16: 1 << 2, 26: 0}, None),
+        ("riscv64", {16: 1 << 21 | 1 << 2}, "rvv"),
+        ("riscv64", {16: 1 << 2}, None),
         ("s390x", {}, None),
     ],
 )

@@ -1,39 +1,14 @@
-"""aarch64, on Linux and Android: its named instructions, and how its threads wait.
-
-LLVM assembles text only for the processor that it runs on. So the system call is machine code,
-which LLVM puts in front of a function whose body is never reached.
-"""
+"""aarch64, on Linux and Android: its named instructions, and how its threads wait."""
 
 from __future__ import annotations
 
 from ncc.compiler.llvm.processors.processor import Processor
+from ncc.compiler.llvm.processors.system_call import futex_text
 
-_FUTEX = """
-; The system call of the first argument, with the others: mov x8, x0; mov x0, x1; mov x1, x2;
-; mov x2, x3; mov x3, x4; svc #0; ret
-define internal i64 @ncc.system_call(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d)
-    nounwind noinline prologue [7 x i32] [
-      i32 u0xAA0003E8, i32 u0xAA0103E0, i32 u0xAA0203E1, i32 u0xAA0303E2, i32 u0xAA0403E3,
-      i32 u0xD4000001, i32 u0xD65F03C0
-    ] {
-  unreachable
-}
-
-define internal void @ncc.futex_wait(ptr %word, i32 %seen) nounwind noinline {
-  ; futex(word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, no timeout)
-  %at = ptrtoint ptr %word to i64
-  %value = zext i32 %seen to i64
-  %r = call i64 @ncc.system_call(i64 98, i64 %at, i64 128, i64 %value, i64 0)
-  ret void
-}
-
-define internal void @ncc.futex_wake(ptr %word) nounwind noinline {
-  ; futex(word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, everybody)
-  %at = ptrtoint ptr %word to i64
-  %r = call i64 @ncc.system_call(i64 98, i64 %at, i64 129, i64 2147483647, i64 0)
-  ret void
-}
-"""
+_FUTEX = futex_text(
+    "mov x8, x0; mov x0, x1; mov x1, x2; mov x2, x3; mov x3, x4; svc #0; ret",
+    (0xAA0003E8, 0xAA0103E0, 0xAA0203E1, 0xAA0303E2, 0xAA0403E3, 0xD4000001, 0xD65F03C0),
+)
 
 _SPIN = """
 declare i64 @llvm.readcyclecounter()

@@ -129,8 +129,8 @@ def test_what_the_system_is_asked() -> None:
     """A word of the auxiliary vector with all bits of it."""
     symbols = {one: one for one in FUNCTIONS}
     text = processor_text(MACHINE, frozenset({"asimd", "asimddp", "i8mm"}), symbols)
-    assert "@getauxval(i64 16)" in text and f", {1 << 1 | 1 << 20}\n" in text
-    assert "@getauxval(i64 26)" in text and f", {1 << 13}\n" in text
+    assert "%getauxval(i64 16)" in text and f", {1 << 1 | 1 << 20}\n" in text
+    assert "%getauxval(i64 26)" in text and f", {1 << 13}\n" in text
 
 
 def test_a_feature_that_is_not_known() -> None:

@@ -20,6 +20,7 @@ from ncc.compiler.library.elf import (
     write,
 )
 from ncc.runtime.elf import ALLOC, EXECUTE, FUNCTION, OBJECT, OF_SECTION, WRITE, undefined_symbols
+from ncc.runtime.errors import ArtifactError
 from ncc.runtime.machine_code import MachineCode
 from tests.compiler.library.small_networks import Compiled
 
@@ -85,6 +86,21 @@ def test_local_names_do_not_meet() -> None:
         units.append(unit)
     unit = merge(units, frozenset({"caller0", "caller1"}))
     assert [s.value for s in unit.symbols if s.name == "inside"] == [4, 36]
+
+
+def test_symbols_of_no_place() -> None:
+    """The mark of a section that is not loaded is left out; code cannot refer to it."""
+    unit = caller()
+    unit.sections.append(Section(".comment", 0, 1, [bytes(4)]))
+    unit.symbols.append(Symbol("$d", 0, 2, is_local=True))
+    loaded = read(image(unit))
+    assert "$d" not in {symbol.name for symbol in merge([loaded], frozenset()).symbols}
+    unit.sections[0].relocations.append(Relocation(14, 2, 3, 0))
+    with pytest.raises(ArtifactError, match="a symbol of no place"):
+        merge([read(image(unit))], frozenset())
+    unit.symbols[3] = Symbol("$d", 0, 2)
+    with pytest.raises(ArtifactError, match="in a section that is not loaded"):
+        read(image(unit))
 
 
 def test_objects_that_are_no_library() -> None:

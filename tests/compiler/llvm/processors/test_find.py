@@ -9,7 +9,7 @@ import pytest
 from ncc.compiler.llvm.object_code import emit_assembly, emit_object
 from ncc.compiler.llvm.processors.find import PROCESSORS, processor_of
 from ncc.compiler.llvm.threads import threads_text
-from ncc.compiler.target import NEON, TARGETS, Target
+from ncc.compiler.target import NEON, RVV, TARGETS, Target
 from ncc.runtime.elf import undefined_symbols
 from ncc.runtime.relocations import MACHINES
 
@@ -42,11 +42,21 @@ def test_intrinsics_are_of_the_family() -> None:
         assert all(name.startswith(f"llvm.{processor.family}.") for name in names)
 
 
-def test_a_system_call_is_a_function() -> None:
-    """Its machine code, which ends with `svc #0; ret`, is in front of the function."""
-    text = emit_assembly(threads_text(NEON), NEON)
+@pytest.mark.parametrize(
+    ("target", "call", "leave"),
+    [(NEON, 0xD4000001, 0xD65F03C0), (RVV, 0x00000073, 0x00008067)],  # svc #0, ecall; ret
+)
+def test_a_system_call_is_a_function(target: Target, call: int, leave: int) -> None:
+    """Its machine code, which ends with the call and a return, is in front of the function."""
+    text = emit_assembly(threads_text(target), target)
     code = text.partition("ncc.system_call:")[2].partition("ncc.futex_wait:")[0]
-    assert code.index(str(0xD4000001)) < code.index(str(0xD65F03C0))
+    assert code.index(f"\t{call}\n") < code.index(f"\t{leave}\n")
+
+
+def test_the_counter_of_riscv64_is_the_time() -> None:
+    """The counter of cycles would trap in programs."""
+    text = emit_assembly(threads_text(RVV), RVV)
+    assert "rdtime" in text and "rdcycle" not in text
 
 
 def test_the_counter_of_arm_is_that_of_the_system() -> None:

@@ -275,7 +275,8 @@ CODE = all_of(
         shell_complete=completed(_targets),
         default="host",
         show_default=True,
-        help="amx (at -O3), avx512vnni, avx512, avx2, baseline; neoni8mm, neondot, neon; rvv; host.",
+        help="amx (at -O3), avx512vnni, avx512, avx2, baseline; neoni8mm, neondot, neon; "
+        "rvv; host.",
     ),
 )
 """The options that decide which code ncc makes."""

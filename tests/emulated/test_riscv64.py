@@ -29,6 +29,7 @@ from tests.c_programs import (
     done,
     emulated_riscv64,
     outputs_of,
+    run,
 )
 from tests.compiler.library.small_networks import any_size, artifact_for
 from tests.compiler.library.small_networks import compiled as on_host
@@ -89,6 +90,21 @@ def test_digits(tmp_path: Path) -> None:
     assert difference(results(library, feeds)["prob"], expected) <= TOLERANCE
 
 
+ASK = """
+#include "net.h"
+int main(void) { return net_supported() ? 0 : net_create(NULL, 1) ? 2 : 1; }
+"""
+
+
+@pytest.mark.slow
+def test_a_processor_without_vectors(tmp_path: Path) -> None:
+    """The system says so, and no network is made."""
+    main = Library(artifact_for("plain", "rvv"), tmp_path, toolchain=RISCV64).program(ASK)
+    emulator, _, vectors, *folder = RISCV64.runner
+    for processor, code in ((vectors, 0), ("rv64", 1)):
+        assert run([emulator, "-cpu", processor, *folder, main]).returncode == code
+
+
 @pytest.mark.slow
 def test_any_size(tmp_path: Path) -> None:
     """A library for images of every size."""
@@ -117,7 +133,7 @@ def test_benchmark_networks(name: str, tmp_path: Path) -> None:
 def by_library(folder: Path) -> Callable[[Sequence[Case]], dict[str, Array]]:
     """Run recordings as one network."""
 
-    def run(cases: Sequence[Case]) -> dict[str, Array]:
+    def run_cases(cases: Sequence[Case]) -> dict[str, Array]:
         batch = Batch(cases)
         files = folder / "written.param", folder / "written.bin"
         write(read(*batch.write(folder), outputs=batch.outputs).module, *files)
@@ -130,7 +146,7 @@ def by_library(folder: Path) -> Callable[[Sequence[Case]], dict[str, Array]]:
         )
         return dict(results(Library(artifact, folder, toolchain=RISCV64), batch.feeds))
 
-    return run
+    return run_cases
 
 
 @pytest.mark.sweep

@@ -14,6 +14,7 @@ from ncc.dialects.onnx import detection as detection
 from ncc.dialects.onnx import einsum as einsum
 from ncc.dialects.onnx import gather as gather
 from ncc.dialects.onnx import linear as linear
+from ncc.dialects.onnx import loops as loops
 from ncc.dialects.onnx import masks as masks
 from ncc.dialects.onnx import movement as movement
 from ncc.dialects.onnx import normalization as normalization

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from xdsl.context import Context
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
-from ncc.compiler.driver.compile import compile_with
-from ncc.compiler.options import Options
 from ncc.compiler.read_onnx.read_model import read_model
 from ncc.runtime.results import Array
-from tests.onnx.models import written
+from tests.onnx.models import from_text, run, written
 
 X = np.linspace(-1, 2, 12, dtype=np.float32).reshape(4, 3)
-
-
-def path_of(folder: Path, text: str) -> Path:
-    """The file of a graph in the text of the package onnx."""
-    head = '<ir_version: 10, opset_import: ["" : 21]>'
-    return written(folder, onnx.parser.parse_model(f"{head} agraph {text}"))
-
-
-def run(folder: Path, text: str, feeds: Mapping[str, Array], level: int = 0) -> list[Array]:
-    """What compiled code makes of a graph."""
-    options = Options.of(opt_level=level, tuned=False)
-    return list(compile_with(str(path_of(folder, text)), None, options).run(dict(feeds)).values())
 
 
 POWERS = """
@@ -50,9 +34,9 @@ POWERS = """
 
 
 @pytest.mark.parametrize("level", [0, 2])
-def test_a_count(tmp_path: Path, level: int) -> None:
+def test_a_count(level: int) -> None:
     """Carried values go from iteration to iteration; parts stand along a new axis."""
-    y, each, kept = run(tmp_path, POWERS, {"n": np.array(3), "x": X}, level)
+    y, each, kept = run(from_text(POWERS), {"n": np.array(3), "x": X}, level)
     states: list[Array] = [X]
     for number in range(3):
         states.append(states[-1] / 4 + np.float32(number))
@@ -61,18 +45,18 @@ def test_a_count(tmp_path: Path, level: int) -> None:
     np.testing.assert_array_equal(kept, X)
 
 
-def test_no_iteration(tmp_path: Path) -> None:
+def test_no_iteration() -> None:
     """Carried values are what they were; parts would have no elements."""
     no_parts = (
         POWERS.replace("float[k, 4, 3] each, ", "")
         .replace(", each", "")
         .replace(", float[4, 3] part", "")
     )
-    y, kept = run(tmp_path, no_parts, {"n": np.array(0), "x": X})
+    y, kept = run(from_text(no_parts), {"n": np.array(0), "x": X})
     np.testing.assert_array_equal(y, X)
     np.testing.assert_array_equal(kept, X)
     with pytest.raises(Unsupported, match="Loop without an iteration"):
-        run(tmp_path, POWERS, {"n": np.array(0), "x": X})
+        run(from_text(POWERS), {"n": np.array(0), "x": X})
 
 
 WHILE = """
@@ -91,9 +75,9 @@ WHILE = """
 }"""
 
 
-def test_a_condition_that_follows_from_constants(tmp_path: Path) -> None:
+def test_a_condition_that_follows_from_constants() -> None:
     """It ends a loop without a count."""
-    y, last = run(tmp_path, WHILE, {"x": X})
+    y, last = run(from_text(WHILE), {"x": X})
     np.testing.assert_array_equal(y, X * 8)
     assert last == 3
 
@@ -113,10 +97,10 @@ UNTIL = """
 
 
 @pytest.mark.parametrize(("scale", "times"), [(1.0, 2), (0.3, 8), (0.001, 32), (5.0, 2)])
-def test_a_condition_that_only_the_run_knows(tmp_path: Path, scale: float, times: int) -> None:
+def test_a_condition_that_only_the_run_knows(scale: float, times: int) -> None:
     """It decides which iteration's values are taken, up to the count."""
     x = X * np.float32(scale)
-    (y,) = run(tmp_path, UNTIL, {"x": x})
+    (y,) = run(from_text(UNTIL), {"x": x})
     np.testing.assert_array_equal(y, x * times)
 
 
@@ -138,10 +122,10 @@ def test_a_condition_that_only_the_run_knows(tmp_path: Path, scale: float, times
         ),
     ],
 )
-def test_what_is_not_known_is_refused(tmp_path: Path, text: str, what: str) -> None:
+def test_what_is_not_known_is_refused(text: str, what: str) -> None:
     """By name, with what can be done."""
     with pytest.raises(Unsupported, match=what) as told:
-        run(tmp_path, text, {"x": X})
+        run(from_text(text), {"x": X})
     assert told.value.how
 
 
@@ -156,19 +140,19 @@ SCAN = """
 }"""
 
 
-def test_scan(tmp_path: Path) -> None:
+def test_scan() -> None:
     """Slices go in from the back; parts come out along the last axis."""
-    last, sums = run(tmp_path, SCAN, {"first": X[0], "x": X})
+    last, sums = run(from_text(SCAN), {"first": X[0], "x": X})
     wanted = X[0] + np.cumsum(X[::-1], 0)
     np.testing.assert_allclose(last, wanted[-1], 1e-6, 1e-6)
     np.testing.assert_allclose(sums, wanted.T, 1e-6, 1e-6)
 
 
-def test_scan_of_an_open_length(tmp_path: Path) -> None:
+def test_scan_of_an_open_length() -> None:
     """The model is compiled for each length."""
     text = SCAN.replace("float[4, 3] x", "float[t, 3] x")
     for rows in (X, X[:2]):
-        last, _ = run(tmp_path, text, {"first": X[0], "x": rows})
+        last, _ = run(from_text(text), {"first": X[0], "x": rows})
         np.testing.assert_allclose(last, X[0] + rows.sum(0), 1e-6, 1e-6)
 
 
@@ -188,9 +172,9 @@ NESTED = """
 }"""
 
 
-def test_a_loop_in_a_loop(tmp_path: Path) -> None:
+def test_a_loop_in_a_loop() -> None:
     """The inner one sees the values of the iteration."""
-    (y,) = run(tmp_path, NESTED, {"x": X})
+    (y,) = run(from_text(NESTED), {"x": X})
     np.testing.assert_allclose(y, X.sum(0) * 3, 1e-6, 1e-6)
 
 
@@ -206,7 +190,7 @@ def test_a_module_with_a_loop_is_read_from_its_text(tmp_path: Path) -> None:
     context = Context()
     for dialect in (Builtin, Func, NCNN, ONNX):
         context.load_dialect(dialect)
-    text = str(read_model(path_of(tmp_path, NESTED)))
+    text = str(read_model(written(tmp_path, from_text(NESTED))))
     assert text.count("onnx.Yield") == 2
     parsed = Parser(context, text).parse_module()
     parsed.verify()
@@ -221,7 +205,7 @@ def test_a_module_with_a_loop_is_read_from_its_text(tmp_path: Path) -> None:
         ("num_scan_inputs = 1", "num_scan_inputs = 7", "num_scan_inputs is 7"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path: Path, before: str, after: str, message: str) -> None:
+def test_what_is_wrong_is_told(before: str, after: str, message: str) -> None:
     """With the node."""
     with pytest.raises(ModelError, match=message):
-        run(tmp_path, SCAN.replace(before, after), {})
+        run(from_text(SCAN.replace(before, after)), {})

@@ -141,18 +141,11 @@ class _Inference:
         """The layers that refuse their operands, and the reasons."""
         refused: dict[Layer, LayerError | Unsupported] = {}
         failed: set[SSAValue] = set()
-        for op in network.layers:
-            if isinstance(op, OpaqueOp):
-                failed.update(self._believe(op))
-                continue
+        waiting = network.layers[::-1]
+        while waiting:
+            op = waiting.pop()
             try:
-                if (folded := op.folded()) is not None:
-                    _replace(op, folded)
-                    continue
-                if failed.intersection(op.operands):  # told once, where it went wrong
-                    failed.update(op.results)
-                    continue
-                self._infer(op)
+                waiting += reversed(self._visit(op, failed))
             except (LayerError, Unsupported) as error:
                 failed.update(op.results)
                 refused[op] = error
@@ -162,6 +155,24 @@ class _Inference:
                 PatternRewriter(op).erase(op)
         network.function.update_function_type()
         return _told({op: error for op, error in refused.items() if op in needed})
+
+    def _visit(self, op: Layer, failed: set[SSAValue]) -> Sequence[Layer]:
+        """Give the results of a layer their types; or put others in its place, which come next."""
+        if isinstance(op, OpaqueOp):
+            failed.update(self._believe(op))
+        elif (folded := op.folded()) is not None:
+            constants = [one for one in folded if isinstance(one, Layer)]
+            values = [one.results[0] if isinstance(one, Layer) else one for one in folded]
+            Rewriter.replace_op(op, constants, new_results=values)
+        elif failed.intersection(op.operands):  # told once, where it went wrong
+            failed.update(op.results)
+        elif (expansion := op.expanded()) is not None:
+            layers, results = expansion
+            Rewriter.replace_op(op, list(layers), new_results=results)
+            return layers
+        else:
+            self._infer(op)
+        return ()
 
     def _infer(self, op: Layer) -> None:
         if isinstance(op, InputOp):
@@ -288,13 +299,6 @@ def _infer_rows(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
         if len({shape[1:] for shape in found}) > 1:
             raise unknown_extents(op)
     return [(DYNAMIC, *shape[1:]) for shape in asked[0]]
-
-
-def _replace(op: Layer, folded: Sequence[Layer | SSAValue]) -> None:
-    """Put constants, or values that exist, in the place of a layer."""
-    constants = [one for one in folded if isinstance(one, Layer)]
-    values = [one.results[0] if isinstance(one, Layer) else one for one in folded]
-    Rewriter.replace_op(op, constants, new_results=values)
 
 
 def _told(refused: Mapping[Layer, LayerError | Unsupported]) -> dict[Layer, LayerError]:

@@ -28,7 +28,7 @@ OTHER_KINDS = {5: "a graph", 9: "tensors", 10: "graphs", 11: "a sparse tensor", 
 
 
 def attributes_of(node: Any, cls: type[Operator]) -> dict[str, ParamValue]:
-    """The attributes of a node by name.
+    """The attributes of a node by name; its graphs are no attributes here.
 
     Raises `LayerError` where the class declares them of another kind, `NotYet` where it does not
     declare them, or they are of a kind that no class declares.
@@ -36,6 +36,8 @@ def attributes_of(node: Any, cls: type[Operator]) -> dict[str, ParamValue]:
     found: dict[str, ParamValue] = {}
     for attribute in node.attribute:
         name = attribute.name
+        if name in cls.REGIONS:
+            continue
         declared = cls.LAYER.params.get(name)
         if attribute.type not in KINDS:
             kind = OTHER_KINDS.get(attribute.type, "of an unknown type")

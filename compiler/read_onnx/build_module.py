@@ -28,12 +28,14 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import ModelError, Problem, Unsupported, did_you_mean
+from ncc.compiler.read_onnx import bodies
 from ncc.compiler.read_onnx.attributes import attributes_of, constant_value
 from ncc.compiler.read_onnx.initializers import Initializers
 from ncc.compiler.read_onnx.tensors import BrokenTensor, element
 from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.onnx.control import IfOp
+from ncc.dialects.onnx.loops import Repeated
 from ncc.dialects.onnx.operator import ConstantOp, Operator, operator_class
 from ncc.dialects.onnx.plumbing import OnnxInputOp
 from ncc.dialects.shapes import DYNAMIC
@@ -229,6 +231,8 @@ class _Building:
             for branch in ("then_branch", "else_branch"):
                 operands += self._branch(node, branch)
             op: Operator = cls.make(operands, {}, name=name, blobs=names)
+        elif issubclass(cls, Repeated):
+            op = self._repeated(node, name, cls, names)
         else:
             attributes = attributes_of(node, cls)
             op = cls.make(operands, attributes, name=name, blobs=names)
@@ -238,20 +242,43 @@ class _Building:
 
     def _branch(self, node: Any, name: str) -> list[SSAValue]:
         """The results of a graph inside of a node, whose nodes come before it."""
+        inside = self._inside(node, name, self.ops)
+        inside.add_graph()
+        return inside.results
+
+    def _inside(self, node: Any, name: str, ops: list[Layer]) -> _Building:
+        """The walk over a graph inside of a node, which adds to some operators."""
         graph = next((one.g for one in node.attribute if one.name == name and one.type == 5), None)
         if graph is None:
             raise LayerError(f"the graph {name!r} is missing", name)
-        inside = _Building(
-            graph,
-            self.path,
-            self.versions,
-            self.initializers.of(graph),
-            dict(self.values),
-            self.ops,
-            self.unknown,
-        )
+        initializers = self.initializers.of(graph)
+        values = dict(self.values)
+        return _Building(graph, self.path, self.versions, initializers, values, ops, self.unknown)
+
+    def _repeated(
+        self, node: Any, name: str, cls: type[Repeated], names: Sequence[str]
+    ) -> Operator:
+        """A Loop or Scan with its body; all that the body reads becomes an operand."""
+        ops: list[Layer] = []
+        inside = self._inside(node, "body", ops)
+        taken = [info.name for info in inside.graph.input]
+        own = max(len(node.input), cls.LEAST)
+        if len(taken) != own:
+            raise LayerError(f"its body takes {len(taken)} values, not {own}")
+        block = bodies.arguments(own)
+        inside.values.update(zip(taken, block.args, strict=True))
+        inside.own.update(taken)
         inside.add_graph()
-        return [inside.values[result] for result in inside.output_names(None)]
+        outside, seen = bodies.fill(block, ops, inside.results)
+        self.ops += outside
+        places = [place for place, read in enumerate(node.input) if read]
+        operands = [*(self.values[node.input[place]] for place in places), *seen]
+        attributes = {**attributes_of(node, cls), "own": own}
+        more = [""] * (cls.results_of(len(inside.results)) - len(names))
+        op = cls.make(operands, attributes, name=name, blobs=[*names, *more])
+        op.leave_out([*places, *range(own, own + len(seen))])
+        op.add_region(Region(block))
+        return op
 
     def _add_unknown(self, names: Sequence[str]) -> None:
         """Stand-ins for results of an operator that is refused: what comes behind is looked at."""
@@ -271,11 +298,16 @@ class _Building:
 
     def _add(self, op: Layer, names: Sequence[str]) -> None:
         self.ops.append(op)
-        made = zip(names, op.results, strict=True)
+        made = zip(names, op.results, strict=False)  # results that nobody names are left out
         self.values.update({name: value for name, value in made if name})
         self.own.update(filter(None, names))
 
     # --- outputs --------------------------------------------------------------------------------
+
+    @property
+    def results(self) -> list[SSAValue]:
+        """The values that the graph returns."""
+        return [self.values[name] for name in self.output_names(None)]
 
     def output_names(self, asked: Sequence[str] | None) -> list[str]:
         names = [info.name for info in self.graph.output] if asked is None else list(asked)

@@ -54,6 +54,7 @@ from xdsl.irdl import (
     OptPropertyDef,
     ParsePropInAttrDict,
     PropertyDef,
+    RegionDef,
     base,
     traits_def,
     var_operand_def,
@@ -93,6 +94,7 @@ __all__ = [
     "LAYERS",
     "Array",
     "Builder",
+    "Expansion",
     "Layer",
     "LayerError",
     "OpenShape",
@@ -115,6 +117,8 @@ __all__ = [
 ]
 
 Shapes: TypeAlias = Sequence[Shape]
+Expansion: TypeAlias = "tuple[Sequence[Layer], Sequence[SSAValue]]"
+"""Layers in the place of another one, and the values of its results."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,9 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     PROPERTIES: ClassVar[Mapping[str, PropertyDef]] = {}
     """Its attributes besides params and weights."""
+
+    REGIONS: ClassVar[tuple[str, ...]] = ()
+    """The names of its regions."""
 
     name = "ncnn.layer"
     inputs = var_operand_def(base(TensorType) | base(UnrankedTensorType))
@@ -299,6 +306,10 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """
         return None
 
+    def expanded(self) -> Expansion | None:
+        """Layers that compute the results in its place, where it is no more than these."""
+        return None
+
     def tables(self, *inputs: Any) -> int:
         """How many numbers its expansion computes as tables, from shapes and params, at most."""
         return 0
@@ -359,7 +370,9 @@ def _definition_of(cls: type[Layer]) -> OpDef:
     declared = cls.LAYER
     params = {key: OptPropertyDef(PARAM_TYPES[p.kind]) for key, p in declared.params.items()}
     weights = dict.fromkeys(declared.weights, OptPropertyDef(base(WeightAttr)))
-    return replace(_FORM, name=cls.name, properties={**cls.PROPERTIES, **params, **weights})
+    properties = {**cls.PROPERTIES, **params, **weights}
+    regions = [(name, RegionDef()) for name in cls.REGIONS]
+    return replace(_FORM, name=cls.name, properties=properties, regions=regions)
 
 
 def _verify_count(type: str, what: str, count: int, bounds: tuple[int, int | None]) -> None:
@@ -372,14 +385,15 @@ def _verify_count(type: str, what: str, count: int, bounds: tuple[int, int | Non
         raise LayerError(f"{type} has {count} {what}s, but takes {wanted}")
 
 
-FORMAT = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
+FORMAT = "`(` $inputs `)` {} attr-dict `:` functional-type($inputs, $outputs)"
 """How a layer is written."""
 
 
 @cache
 def _format_of(cls: type[Layer]) -> FormatProgram:
     """The same for one layer type. To read it takes long, and few types are ever written."""
-    return FormatProgram.from_str(FORMAT, cls.get_irdl_definition())
+    regions = " ".join(f"${name}" for name in cls.REGIONS)
+    return FormatProgram.from_str(FORMAT.format(regions), cls.get_irdl_definition())
 
 
 _UNRANKED = UnrankedTensorType(f32)

@@ -12,8 +12,11 @@ from ncc.dialects.onnx import control as control
 from ncc.dialects.onnx import convolution as convolution
 from ncc.dialects.onnx import detection as detection
 from ncc.dialects.onnx import einsum as einsum
+from ncc.dialects.onnx import fused as fused
 from ncc.dialects.onnx import gather as gather
+from ncc.dialects.onnx import integer_products as integer_products
 from ncc.dialects.onnx import linear as linear
+from ncc.dialects.onnx import loops as loops
 from ncc.dialects.onnx import masks as masks
 from ncc.dialects.onnx import movement as movement
 from ncc.dialects.onnx import normalization as normalization
@@ -21,6 +24,7 @@ from ncc.dialects.onnx import padding as padding
 from ncc.dialects.onnx import plumbing as plumbing
 from ncc.dialects.onnx import pooling as pooling
 from ncc.dialects.onnx import quantization as quantization
+from ncc.dialects.onnx import quantized as quantized
 from ncc.dialects.onnx import recurrent_cells as recurrent_cells
 from ncc.dialects.onnx import reduction as reduction
 from ncc.dialects.onnx import resize as resize

@@ -22,26 +22,36 @@ class MatMulOp(Operator):
     ALIKE: ClassVar[Container[int]] = (0, 1)
 
     def infer(self, x: Shape, y: Shape) -> Shape:
-        if not x or not y:
-            raise LayerError("a matrix is multiplied by a scalar")
-        rows, columns = (x if len(x) > 1 else (1, *x)), (y if len(y) > 1 else (*y, 1))
-        if rows[-1] != columns[-2]:
-            raise LayerError(f"{shown(x)} times {shown(y)}: {rows[-1]} columns, {columns[-2]} rows")
-        found = broadcast(rows[:-2], columns[:-2])
-        return (*found, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
+        return product_shape(x, y)
 
     def reference(self, x: Array, y: Array) -> Array:
         return np.asarray(np.matmul(x, y))
 
     def lower(self, b: Builder, x: Tensor, y: Tensor) -> Tensor:
-        shape = self.infer(x.shape, y.shape)
-        left = x if x.rank > 1 else b.reshape(x, (1, *x.shape))
-        right = y if y.rank > 1 else b.reshape(y, (*y.shape, 1))
-        batch = broadcast(left.shape[:-2], right.shape[:-2])
-        loops = b.loops_of([*batch, left.shape[-2], right.shape[-1], left.shape[-1]])
-        *outer, m, n, k = loops
-        of = read(left, [*outer, m, k]) * read(right, [*outer, k, n])
-        return b.reshape(b.sum([*outer, m, n], over=[k], of=of), shape)
+        return product(b, x, y)
+
+
+def product_shape(x: Shape, y: Shape) -> Shape:
+    """The shape of a product as numpy's matmul has it."""
+    if not x or not y:
+        raise LayerError("a matrix is multiplied by a scalar")
+    rows, columns = (x if len(x) > 1 else (1, *x)), (y if len(y) > 1 else (*y, 1))
+    if rows[-1] != columns[-2]:
+        raise LayerError(f"{shown(x)} times {shown(y)}: {rows[-1]} columns, {columns[-2]} rows")
+    found = broadcast(rows[:-2], columns[:-2])
+    return (*found, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
+
+
+def product(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    """numpy's matmul."""
+    shape = product_shape(x.shape, y.shape)
+    left = x if x.rank > 1 else b.reshape(x, (1, *x.shape))
+    right = y if y.rank > 1 else b.reshape(y, (*y.shape, 1))
+    batch = broadcast(left.shape[:-2], right.shape[:-2])
+    loops = b.loops_of([*batch, left.shape[-2], right.shape[-1], left.shape[-1]])
+    *outer, m, n, k = loops
+    of = read(left, [*outer, m, k]) * read(right, [*outer, k, n])
+    return b.reshape(b.sum([*outer, m, n], over=[k], of=of), shape)
 
 
 @operator("Gemm", since=7, inputs=(2, 3))

@@ -1,8 +1,6 @@
-"""Integers that stand for numbers: QuantizeLinear, DequantizeLinear, MatMulInteger."""
+"""Integers that stand for numbers: QuantizeLinear and DequantizeLinear."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i8, i16, i32
@@ -30,15 +28,16 @@ class _Linear(Operator):
     block_size = integer(0)
 
     def infer(self, x: Shape, scale: Shape, zero: Shape | None = None) -> Shape:
-        if zero not in (None, scale):
+        one = (), (1,)
+        if zero not in (None, scale) and not (zero in one and scale in one):
             raise LayerError(f"scales {shown(scale)} and zero points {shown(zero or ())}")
-        axis = axis_of(self.axis, len(x)) if scale not in ((), (1,)) else 0
+        axis = axis_of(self.axis, len(x)) if scale not in one else 0
         if self.block_size:
             blocks = [-(-n // self.block_size) if k == axis else n for k, n in enumerate(x)]
             wanted: Shape = tuple(blocks)
         else:
             wanted = x[axis : axis + 1]
-        if scale not in ((), (1,), wanted):
+        if scale not in (*one, wanted):
             raise LayerError(f"scales {shown(scale)} of {shown(x)}")
         return x
 
@@ -51,14 +50,23 @@ class _Linear(Operator):
             return np.take(of, np.arange(x[axis]) // self.block_size, axis)
         return of.reshape([-1 if k == axis else 1 for k in range(len(x))])
 
-    def read(self, b: Builder, of: Tensor, x: Tensor, loops: list[AffineExpr]) -> Scalar:
+    def read(self, of: Tensor, loops: list[AffineExpr]) -> Scalar:
         """The scale or zero point of an element."""
         if np.prod(of.shape) == 1:
             return of[[0] * of.rank]
+        return of[loops] if self.block_size else of[loops[axis_of(self.axis, len(loops))]]
+
+    def by_element(self, b: Builder, of: Tensor, x: Tensor) -> Tensor:
+        """What each block has, for each of its elements; others as they are."""
+        if not self.block_size or np.prod(of.shape) == 1:
+            return of
         axis = axis_of(self.axis, x.rank)
-        if not self.block_size:
-            return of[loops[axis]]
-        raise NotYet(f"{self.type_name} by blocks")
+        blocks = of.shape[axis]
+        if x.shape[axis] != blocks * self.block_size:
+            raise NotYet(f"{self.type_name} by blocks of which the last is smaller")
+        loops = b.loops_of([*x.shape[:axis], blocks, self.block_size, *x.shape[axis + 1 :]])
+        spread = b.map(loops, of[[*loops[: axis + 1], *loops[axis + 2 :]]])
+        return b.reshape(spread, x.shape)
 
 
 @operator("QuantizeLinear", since=10, inputs=(2, 3))
@@ -92,10 +100,12 @@ class QuantizeLinearOp(_Linear):
 
     def lower(self, b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
         target = self.target()
+        scale = self.by_element(b, scale, x)
+        zero = None if zero is None else self.by_element(b, zero, x)
         loops = b.loops_of(x.shape)
-        number = round_even(x[loops] / self.read(b, scale, x, loops))
+        number = round_even(x[loops] / self.read(scale, loops))
         if zero is not None:
-            number = number + cast(self.read(b, zero, x, loops), f32)
+            number = number + cast(self.read(zero, loops), f32)
         limited = clamp(number, float(least(target)), float(greatest(target)))
         return b.map(loops, cast(cast(limited, i32), target))
 
@@ -118,41 +128,10 @@ class DequantizeLinearOp(_Linear):
         return np.asarray(wide.astype(np.float32) * self.spread(x.shape, scale), np.float32)
 
     def lower(self, b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
+        scale = self.by_element(b, scale, x)
+        zero = None if zero is None else self.by_element(b, zero, x)
         loops = b.loops_of(x.shape)
         number = cast(x[loops], i32)
         if zero is not None:
-            number = number - cast(self.read(b, zero, x, loops), i32)
-        return b.map(loops, cast(number, f32) * self.read(b, scale, x, loops))
-
-
-@operator("MatMulInteger", since=10, inputs=(2, 4))
-class MatMulIntegerOp(Operator):
-    """The product of two matrices of bytes less their zero points, in int32."""
-
-    def infer(self, x: Shape, y: Shape, *zeros: Shape | None) -> Shape:
-        if len(x) != 2 or len(y) != 2 or x[1] != y[0]:
-            raise NotYet(f"MatMulInteger of {shown(x)} and {shown(y)}")
-        for zero, allowed in zip(zeros, ((), (x[0],)), strict=False):
-            if zero not in (None, (), (1,)) and zero != allowed:
-                raise NotYet("MatMulInteger with a zero point for each row or column")
-        return (x[0], y[1])
-
-    def element_types(self, *operands: Attribute) -> Attribute:
-        return i32
-
-    def reference(self, x: Array, y: Array, *zeros: Array | None) -> Array:
-        first, second = (
-            array.astype(np.int32) - (0 if zero is None else zero.reshape(()).astype(np.int32))
-            for array, zero in zip((x, y), (*zeros, None, None), strict=False)
-        )
-        return np.asarray(first @ second, np.int32)
-
-    def lower(self, b: Builder, x: Tensor, y: Tensor, *zeros: Tensor | None) -> Tensor:
-        i, j, k = b.loops_of((x.shape[0], y.shape[1], x.shape[1]))
-        factors: list[Any] = []
-        for value, zero in zip((x[i, k], y[k, j]), (*zeros, None, None), strict=False):
-            number = cast(value, i32)
-            if zero is not None:
-                number = number - cast(zero[[0] * zero.rank], i32)
-            factors.append(number)
-        return b.sum((i, j), over=(k,), of=factors[0] * factors[1])
+            number = number - cast(self.read(zero, loops), i32)
+        return b.map(loops, cast(number, f32) * self.read(scale, loops))

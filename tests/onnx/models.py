@@ -64,12 +64,28 @@ def written(folder: Path, made: Any, name: str = "net.onnx") -> Path:
     return path
 
 
-def _run(made: Any, fed: Mapping[str, Array]) -> Sequence[Array]:
+def from_text(text: str) -> Any:
+    """The model of a graph in the text of the package onnx."""
+    imports = f'"" : {OPSET}, "com.microsoft" : 1'
+    return onnx.parser.parse_model(f"<ir_version: 10, opset_import: [{imports}]> agraph {text}")
+
+
+def run(made: Any, fed: Mapping[str, Array], level: int = 0) -> list[Array]:
     """What compiled code makes of a model: numpy does not evaluate statements."""
     with TemporaryDirectory() as folder:
         path = str(written(Path(folder), made))
-        compiled = compile_with(path, None, Options.of(opt_level=0, tuned=False))
+        compiled = compile_with(path, None, Options.of(opt_level=level, tuned=False))
         return list(compiled.run(dict(fed)).values())
+
+
+def run_by_onnxruntime(made: Any, fed: Mapping[str, Array]) -> list[Array]:
+    """What onnxruntime makes of a model as it stands."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(made.SerializeToString(), options)
+    return list(session.run(None, dict(fed)))
 
 
 def check_operator(
@@ -106,7 +122,7 @@ def check_operator(
     wanted = computed if expected is None else list(expected)
     expanded = expand_network(Network.of(module))
     if any(isinstance(inner, CodeOp) for inner in expanded.walk()):
-        found = _run(made, fed)
+        found: Sequence[Array] = run(made, fed)
     else:
         found = evaluate(expanded, [np.atleast_1d(array) for array in fed.values()])
     for k, result in enumerate(op.results):

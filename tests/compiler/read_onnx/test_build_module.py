@@ -72,9 +72,9 @@ def test_if(tmp_path: Path, holds: bool, constant: bool) -> None:
 
 def test_all_unknown_operators_are_told_at_once(tmp_path: Path) -> None:
     """With their nodes."""
-    nodes = [node("Loop", ["", "", "x"], ["a"], "first"), node("Unheard", ["a"], ["y"], "second")]
+    nodes = [node("Unique", ["x"], ["a"], "first"), node("Unheard", ["a"], ["y"], "second")]
     path = written(tmp_path, model(nodes, {"x": [2]}, ["y"]))
-    with pytest.raises(Unsupported, match=r"Loop of op set 21 \('first'\); Unheard.*'second'"):
+    with pytest.raises(Unsupported, match=r"Unique of op set 21 \('first'\); Unheard.*'second'"):
         read_model(path)
 
 

@@ -1,4 +1,4 @@
-"""QuantizeLinear, DequantizeLinear and MatMulInteger."""
+"""QuantizeLinear and DequantizeLinear."""
 
 from __future__ import annotations
 
@@ -29,12 +29,22 @@ def test_back() -> None:
     check_operator("DequantizeLinear", {}, [x, HALF, zero], expected=[wanted])
 
 
-def test_products() -> None:
-    """In int32, without the zero points."""
-    x, y = np.array([[250, 3], [7, 0]], np.uint8), np.array([[-128, 1], [2, 127]], np.int8)
-    zero = np.array(5, np.uint8)
-    wanted = (x.astype(np.int32) - 5) @ y.astype(np.int32)
-    check_operator("MatMulInteger", {}, [x, y, zero], expected=[wanted])
+def test_by_blocks() -> None:
+    """Each block of an axis has a scale and a zero point."""
+    x = np.arange(12, dtype=np.uint8).reshape(2, 6)
+    scales = np.array([[0.5, 1], [2, 0.25]], np.float32)
+    zeros = np.array([[0, 3], [1, 6]], np.uint8)
+    wanted = (x - np.repeat(zeros, 3, 1).astype(np.float32)) * np.repeat(scales, 3, 1)
+    attributes = {"axis": 1, "block_size": 3}
+    check_operator("DequantizeLinear", attributes, [x, scales, zeros], expected=[wanted])
+
+
+def test_one_scale_of_an_axis_and_a_zero_point_of_none() -> None:
+    """As onnxruntime writes them for a bias."""
+    x, scale, zero = np.array([4, -8], np.int32), np.array([0.5], np.float32), np.array(0, np.int32)
+    check_operator(
+        "DequantizeLinear", {}, [x, scale, zero], expected=[np.array([2, -4], np.float32)]
+    )
 
 
 def test_what_does_not_fit() -> None:

@@ -59,17 +59,24 @@ class Quotient:
 
 @dataclass(frozen=True)
 class Extremum:
-    """The least or the largest of some forms. name: `min` or `max`."""
+    """The least or the largest of some forms. name: `min` or `max`.
+
+    about: the number that decisions are taken for, where that is not its value for the hints.
+    """
 
     name: str
     forms: tuple[Form, ...]
+    about: int | None = None
 
     @cached_property
     def text(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.forms))})"
+        about = [] if self.about is None else [f"about={self.about}"]
+        return f"{self.name}({', '.join([*map(str, self.forms), *about])})"
 
     @cached_property
     def hint(self) -> int:
+        if self.about is not None:
+            return self.about
         return EXTREMA[self.name](form.hint for form in self.forms)
 
     def value(self, of: Mapping[str, int]) -> int:
@@ -267,7 +274,7 @@ def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
             return atom.dividend.with_values(values).over(atom.divisor.with_values(values))
         case Extremum():
             forms = tuple(form.with_values(values) for form in atom.forms)
-            return Form.atom(Extremum(atom.name, forms))
+            return Form.atom(Extremum(atom.name, forms, atom.about))
 
 
 Polynomial: TypeAlias = dict[tuple[Atom, ...], Fraction]

@@ -167,12 +167,16 @@ def smallest(*values: int) -> int:
     return _extremum("min", values) if is_open(*values) else min(values)
 
 
-def largest(*values: int) -> int:
-    """The largest of some numbers, for all inputs."""
-    return _extremum("max", values) if is_open(*values) else max(values)
+def largest(*values: int, about: int | None = None) -> int:
+    """The largest of some numbers, for all inputs.
+
+    about: the number that decisions are taken for, where that is not the value for the hint. A part
+    that the hint does not have at all is made for its size in the inputs that have it.
+    """
+    return _extremum("max", values, about) if is_open(*values) else max(values)
 
 
-def _extremum(name: str, values: tuple[int, ...]) -> int:
+def _extremum(name: str, values: tuple[int, ...], about: int | None = None) -> int:
     """Without those that another one is never beyond."""
     forms = list(dict.fromkeys(map(form_of, values)))
     sign = 1 if name == "max" else -1
@@ -181,7 +185,9 @@ def _extremum(name: str, values: tuple[int, ...]) -> int:
         others = [*kept, *forms[place + 1 :]]
         if not any(is_at_least(ZERO.plus(other.plus(form, -1), sign), 0) for other in others):
             kept.append(form)
-    return Size.of(kept[0] if len(kept) == 1 else Form.atom(Extremum(name, tuple(kept))))
+    if len(kept) == 1:
+        return Size.of(kept[0])
+    return Size.of(Form.atom(Extremum(name, tuple(kept), about)))
 
 
 # --- what is assumed ------------------------------------------------------------------------------
@@ -272,6 +278,11 @@ def most_of(value: int) -> int | None:
         return value
     low = least(ZERO.plus(form_of(value), -1))
     return None if low is None else floor(-low)
+
+
+def hint_of_inputs(value: int) -> int:
+    """The largest hint of the extents of inputs that a size depends on; a number is its own."""
+    return max((one.hint for one in form_of(value).symbols), default=value)
 
 
 def is_never_below(a: int, b: int) -> bool:

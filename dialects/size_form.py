@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from itertools import product
-from math import ceil, gcd, prod
+from math import ceil, floor, gcd, prod
 from typing import TypeAlias
 
 
@@ -59,17 +59,24 @@ class Quotient:
 
 @dataclass(frozen=True)
 class Extremum:
-    """The least or the largest of some forms. name: `min` or `max`."""
+    """The least or the largest of some forms. name: `min` or `max`.
+
+    about: the number that decisions are taken for, where that is not its value for the hints.
+    """
 
     name: str
     forms: tuple[Form, ...]
+    about: int | None = None
 
     @cached_property
     def text(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.forms))})"
+        about = [] if self.about is None else [f"about={self.about}"]
+        return f"{self.name}({', '.join([*map(str, self.forms), *about])})"
 
     @cached_property
     def hint(self) -> int:
+        if self.about is not None:
+            return self.about
         return EXTREMA[self.name](form.hint for form in self.forms)
 
     def value(self, of: Mapping[str, int]) -> int:
@@ -195,7 +202,7 @@ class Form:
         number = divisor.constant
         if number is None:
             exact = self._exactly_over(divisor)
-            return Form.atom(Quotient(self, divisor)) if exact is None else exact
+            return self._over_size(divisor) if exact is None else exact
         if number == 0:
             raise ZeroDivisionError("a size over 0")
         return ZERO.plus(self, -1)._over(-number) if number < 0 else self._over(number)
@@ -214,9 +221,18 @@ class Form:
             # floor(-x / n) is -floor((x + n - 1) / n): so each quotient has one form.
             raised = ZERO.plus(rest, -1).plus(Form.number(number - 1))
             return Form.of(whole).plus(raised._over(number), -1)
-        return Form.of(whole).plus(rest._quotient(number))
+        return Form.of(whole).plus(rest._quotient(Form.number(number)))
 
-    def _quotient(self, number: int) -> Form:
+    def _over_size(self, divisor: Form) -> Form:
+        """What a product divides goes in front, too: (x + 2*n) // n is x // n + 2."""
+        first, *others = divisor.terms
+        parts = [] if others else [_term_over(term, first) for term in self.terms]
+        whole = reduce(Form.plus, (part for part in parts if part is not None), ZERO)
+        rest = self.plus(whole.times(divisor), -1)
+        is_positive = is_at_least(divisor, 1)
+        return whole.plus(rest._quotient(divisor) if is_positive else _fraction(rest, divisor))
+
+    def _quotient(self, divisor: Form) -> Form:
         """A quotient of a quotient is one: (x // a + b) // n is (x + a*b) // (a*n)."""
         inner = dict(self.terms)
         added = inner.pop((), 0)
@@ -226,8 +242,9 @@ class Form:
             if factor == 1 and len(monomial) == 1 and isinstance(first, Quotient):
                 by = first.divisor.constant
                 if by is not None:
-                    return first.dividend.plus(Form.number(added * by))._over(by * number)
-        return Form.atom(Quotient(self, Form.number(number)))
+                    dividend = first.dividend.plus(Form.number(added * by))
+                    return dividend.over(divisor.times(Form.number(by)))
+        return _fraction(self, divisor)
 
     def _exactly_over(self, divisor: Form) -> Form | None:
         """The quotient, if the divisor is a factor: (2 * h * w + 2 * w) // (h + 1) is 2 * w."""
@@ -243,6 +260,10 @@ class Form:
             if not rest.terms:
                 return quotient
         return None
+
+
+def _fraction(dividend: Form, divisor: Form) -> Form:
+    return Form.atom(Quotient(dividend, divisor))
 
 
 def _term_over(term: tuple[Monomial, int], divisor: tuple[Monomial, int]) -> Form | None:
@@ -267,7 +288,7 @@ def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
             return atom.dividend.with_values(values).over(atom.divisor.with_values(values))
         case Extremum():
             forms = tuple(form.with_values(values) for form in atom.forms)
-            return Form.atom(Extremum(atom.name, forms))
+            return Form.atom(Extremum(atom.name, forms, atom.about))
 
 
 Polynomial: TypeAlias = dict[tuple[Atom, ...], Fraction]
@@ -342,11 +363,13 @@ def _without_pairs(form: Form) -> tuple[Form, int]:
     quotients = [(m, m[0]) for m, _ in form.terms if len(m) == 1 and isinstance(m[0], Quotient)]
     for (less, b), (more, a) in product(quotients, repeat=2):
         divisor, times = a.divisor.constant, min(terms[more], -terms[less])
-        if divisor is None or a.divisor != b.divisor or times <= 0:
+        if a.divisor != b.divisor or times <= 0:
             continue
         low = least(a.dividend.plus(b.dividend, -1))
+        if divisor is None and low is not None:
+            low = Fraction(0) if low >= 0 and is_at_least(a.divisor, 1) else None
         if low is not None:
-            below += times * (ceil(low) // divisor)
+            below += times * (ceil(low) // (divisor or 1))
             terms[more] -= times
             terms[less] += times
     return (Form.of(terms), below) if terms != dict(form.terms) else (form, 0)
@@ -405,8 +428,9 @@ def _least_of(atom: Atom) -> Fraction | None:
         case Quotient():
             low, divisor = least(atom.dividend), atom.divisor.constant
             if divisor is None:
-                is_positive = is_at_least(atom.dividend, 0) and is_at_least(atom.divisor, 1)
-                return Fraction(0) if is_positive else None
+                if low is None or not is_at_least(atom.divisor, 1):
+                    return None
+                return Fraction(min(0, floor(low)))
             return None if low is None else Fraction(low.numerator // (low.denominator * divisor))
         case Extremum():
             lows = [least(form) for form in atom.forms]
@@ -428,8 +452,10 @@ def _most_of(atom: Atom) -> Fraction | None:
             return None if atom.most is None else Fraction(atom.most)
         case Quotient():
             high, divisor = _most(atom.dividend), atom.divisor.constant
-            if high is None or divisor is None:
+            if high is None:
                 return None
+            if divisor is None:
+                return Fraction(max(-1, floor(high))) if is_at_least(atom.divisor, 1) else None
             return Fraction(high.numerator // (high.denominator * divisor))
         case Extremum():
             highs = [_most(form) for form in atom.forms]

@@ -63,6 +63,12 @@ def _value(node: ast.expr, symbols: dict[str, int], text: str) -> int:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             both = _value(left, symbols, text), _value(right, symbols, text)
             return reduce(_OPERATORS[type(op)], both)
-        case ast.Call(func=ast.Name(id=name), args=arguments) if name in _FUNCTIONS:
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](*(_value(one, symbols, text) for one in arguments))
+        case ast.Call(
+            func=ast.Name(id="max"),
+            args=arguments,
+            keywords=[ast.keyword(arg="about", value=ast.Constant(value=int() as about))],
+        ):
+            return largest(*(_value(one, symbols, text) for one in arguments), about=about)
     raise ValueError(f"{text!r} is no size")

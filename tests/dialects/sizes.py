@@ -25,6 +25,7 @@ def expressions() -> st.SearchStrategy[str]:
             st.tuples(inner, st.sampled_from([2, 3, 4, 8, 16, -2])).map(
                 lambda two: f"({two[0]} // {two[1]})"
             ),
+            both.map(lambda two: f"({two[0]} // largest(1, {two[1]}))"),
             both.map(lambda two: f"largest({two[0]}, {two[1]})"),
             both.map(lambda two: f"smallest({two[0]}, {two[1]})"),
         )

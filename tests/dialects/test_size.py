@@ -19,6 +19,7 @@ from ncc.dialects.size import (
     by_hint,
     form_of,
     hint,
+    hint_of_inputs,
     is_equal,
     is_never_below,
     is_open,
@@ -128,6 +129,22 @@ def test_the_largest_and_the_smallest() -> None:
     assert smallest(H, H + 3) == H
     assert str(largest(H, W, 0)) == "[max(h, w)]"
     assert (largest(3, 5), smallest(3, 5)) == (5, 3)
+
+
+def test_a_part_that_the_hint_does_not_have() -> None:
+    """Decisions take it for its size elsewhere; its value for an input is what it was."""
+    single = largest(0, 2 - H, about=1)
+    assert (hint(single), hint(H - single), most_of(single)) == (1, 223, 1)
+    assert [form_of(single).value({"h": h}) for h in (1, 2, 3)] == [1, 0, 0]
+    assert single != largest(0, 2 - H)
+    assert largest(0, H, about=1) == H and largest(0, 3, about=1) == 3
+
+
+def test_the_hint_of_inputs() -> None:
+    """The largest of those that a size depends on."""
+    assert hint_of_inputs(H // 16) == 224
+    assert hint_of_inputs(H * W) == 256
+    assert hint_of_inputs(7) == 7
 
 
 def test_the_most_of_a_size() -> None:

@@ -24,6 +24,9 @@ def test_the_same_expression_has_one_form() -> None:
         (64 * H * W // W, 64 * H),
         ((2 * H + 6) // (H + 3), 2),
         ((H * W + H + W + 1) // (W + 1), H + 1),
+        ((H - 2 * W) // W, H // W - 2),
+        ((H // 4 + 2) // W, (H + 8) // (4 * W)),
+        (smallest(H // W, (H + 1) // W), H // W),
     ]
     for one, other in same:
         assert form_of(one) == form_of(other)

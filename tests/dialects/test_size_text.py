@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from ncc.dialects.size import Size, hint
+from ncc.dialects.size import Size, hint, largest
 from ncc.dialects.size_text import size_of_text, text_of_size
 from tests.dialects.sizes import EXTENTS, H, W, expressions
 
@@ -18,6 +18,14 @@ def test_the_text_has_hints_and_ranges() -> None:
     assert text_of_size(7) == "7"
 
 
+def test_the_text_has_what_decisions_are_taken_for() -> None:
+    """Where that is not the value for the hint."""
+    single = largest(0, 2 - H, about=1)
+    assert text_of_size(single) == "max(0, -1 * h@224 + 2, about=1)"
+    read = size_of_text(text_of_size(single))
+    assert (read, hint(read)) == (single, 1)
+
+
 @given(expressions())
 def test_a_size_reads_back(expression: str) -> None:
     """With its hint."""
@@ -26,7 +34,9 @@ def test_a_size_reads_back(expression: str) -> None:
     assert (read, hint(read)) == (size, hint(size))
 
 
-@pytest.mark.parametrize("text", ["h", "h@4 +", "f(h@4)", "h@4 ** 2", "'h'", "h@4[0]", "1.5"])
+@pytest.mark.parametrize(
+    "text", ["h", "h@4 +", "f(h@4)", "h@4 ** 2", "'h'", "h@4[0]", "1.5", "max(0, h@4, to=1)"]
+)
 def test_other_text_is_no_size(text: str) -> None:
     """It says which."""
     with pytest.raises(ValueError, match="is no size"):

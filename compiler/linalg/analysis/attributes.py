@@ -70,6 +70,10 @@ def _numbers(held: Attribute) -> tuple[int, ...]:
     return tuple(values_of(held))
 
 
+def _sizes(held: Attribute) -> tuple[int, ...]:
+    return tuple(values_of(held)) if isinstance(held, ArrayAttr) else _numbers(held)
+
+
 def _extents(held: Attribute) -> ValidExtents:
     rows = [values_of(row) for row in _list(held)]
     return tuple((outer, inner, valid) for outer, inner, valid in rows)
@@ -122,7 +126,7 @@ products of halves.
 HALVES = TypedAttribute[bool]("halves", lambda _: UnitAttr(), lambda _: True)
 """It splits each value into two halves, as `SplitBf16` writes it."""
 
-TILE = TypedAttribute[tuple[int, ...]]("tile", integers, _numbers, names_loops=True)
+TILE = TypedAttribute[tuple[int, ...]]("tile", integers, _sizes, names_loops=True)
 """A loop, and how many of its iterations run at a time, together with the operations behind it."""
 
 _NAMES_LOOPS = {

@@ -34,7 +34,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, weights_of
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.choose_tiles import name_of
-from ncc.compiler.linalg.convolutions.chunks import chunk_size
+from ncc.compiler.linalg.convolutions.chunks import chunk_size, rows_for
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
 from ncc.compiler.linalg.convolutions.winograd import TransformConstants, tiled, transformed
@@ -170,10 +170,13 @@ class _Rewrite:
             one._replace(result)
 
     def _chunk_size(self, room: Room, outputs: int) -> int:
-        """Rows of tiles in a chunk, or columns, for so many output channels."""
+        """Rows of tiles in a chunk, or columns, for so many output channels. Rows are a size if the
+        run tells how wide the image is.
+        """
         given = self.tiling.target.costs.given_tiles
         if given is None or given.rows is None:
-            return chunk_size(replace(self.tiling, outputs=outputs), self.threads, room)
+            size = chunk_size(replace(self.tiling, outputs=outputs), self.threads, room)
+            return rows_for(self.tiling, size, self.threads)
         return min(given.rows, hint(self.tiling.length))
 
     def _constants(self) -> TransformConstants:

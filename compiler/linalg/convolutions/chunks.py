@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isqrt
 
-from ncc.compiler.linalg.convolutions.tiling import CALLS, Tiling
-from ncc.compiler.linalg.memory.loops import share_of, stays
+from ncc.compiler.linalg.convolutions.tiling import ACROSS, CALLS, Tiling
+from ncc.compiler.linalg.memory.loops import FEWEST_ITERATIONS, share_of, stays
 from ncc.compiler.linalg.memory.room import Room
+from ncc.dialects.size import hint, is_open, largest, smallest
 
 ALIKE = 1.005
 """Costs that differ by less count as equal: the model is no finer."""
@@ -84,6 +85,20 @@ def _sizes(length: int) -> list[int]:
     sizes = {-(-length // chunks) for chunks in range(1, few + 1)}
     # From there on, one chunk more makes them by one tile smaller at most.
     return sorted(sizes.union(range(1, -(-length // (few + 1)) + 1)))
+
+
+def rows_for(tiling: Tiling, size: int, threads: int) -> int:
+    """The rows of a chunk for images of any width: as many tiles as so many rows have for the hint.
+
+    So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. If
+    threads share whole chunks, there are as many as they need for that.
+    """
+    if tiling.along == ACROSS or not is_open(tiling.columns):
+        return size
+    rows = size * hint(tiling.columns) // tiling.columns
+    if threads > 1 and _shares(tiling.by_hint(), [size], threads):
+        rows = smallest(rows, tiling.rows // (FEWEST_ITERATIONS * threads))
+    return largest(1, rows)
 
 
 def _shares(tiling: Tiling, sizes: Sequence[int], threads: int) -> dict[int, float]:

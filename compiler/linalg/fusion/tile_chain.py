@@ -183,7 +183,7 @@ class TileChain:
 
         def needs(value: SSAValue, size: int) -> None:
             if value in self.along:
-                found[value] = largest(size, found.get(value, 0))
+                found[value] = largest(size, found.get(value, size))
 
         for op in reversed(self.ops):
             (result,) = op.results

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import tensor
 from xdsl.ir import Block, SSAValue
 
@@ -10,21 +12,23 @@ from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.insert import move_after, move_before, tensor_of
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.size import largest
-from ncc.dialects.structured import pad_sides
+from ncc.dialects.structured import offsets_of, pad_sides
 
 
 def padded(value: SSAValue, *extents: int) -> SSAValue:
     """`value`, padded at the end of its last axes to at least these extents: rows and columns of an
     image (channels, height, width), or columns alone.
 
-    If the value is a pad, that pad grows, and its other readers read a slice.
+    If the value is a pad, that pad grows, and its other readers read a slice. So does the pad that
+    the value is the end of.
     """
     shape = shape_of(value)
     ends = zip(shape[len(shape) - len(extents) :], extents, strict=True)
     more = [0] * (len(shape) - len(extents)) + [largest(0, least - own) for own, least in ends]
     if all(n == 0 for n in more):
         return value
-    pad = value.owner
+    if isinstance(pad := value.owner, tensor.ExtractSliceOp) and _is_end_of_pad(pad):
+        return _longer(pad, more, len(extents))
     b = Builder(Block())
     if not isinstance(pad, tensor.PadOp):
         result = b.pad(tensor_of(value), [0] * len(shape), more)
@@ -40,4 +44,23 @@ def padded(value: SSAValue, *extents: int) -> SSAValue:
         use.operation.operands[use.index] = old.value
     pad.detach()
     pad.erase()
+    return result.value
+
+
+def _is_end_of_pad(part: tensor.ExtractSliceOp) -> bool:
+    """Whether a slice goes up to the end of a pad."""
+    extents = zip(offsets_of(part), shape_of(part.result), shape_of(part.source), strict=True)
+    return isinstance(part.source.owner, tensor.PadOp) and all(
+        begin + extent == whole for begin, extent, whole in extents
+    )
+
+
+def _longer(part: tensor.ExtractSliceOp, more: Sequence[int], axes: int) -> SSAValue:
+    """A slice that is the end of a pad, with more of the padding along the last axes."""
+    whole = [n + k for n, k in zip(shape_of(part.source), more, strict=True)]
+    shape = [n + k for n, k in zip(shape_of(part.result), more, strict=True)]
+    b = Builder(Block())
+    pad = padded(part.source, *whole[-axes:])
+    result = b.slice(tensor_of(pad), offsets_of(part), shape)
+    move_after(b, part.result)
     return result.value

@@ -25,7 +25,7 @@ def convolution(
     height, width = ((n - window) // stride + 1 for n in x.shape[1:])
     w = weights(b, (outputs, x.shape[0], window, window))
     bias = b.spread(weights(b, (outputs,), 1), (outputs, height, width), axis=0)
-    o, p, q, i, k, m = b.loops(f"o p:{height} q:{width} i k m")
+    o, p, q, i, k, m = b.loops("o p q i k m", p=height, q=width)
     data = x[i, p * stride + k, q * stride + m]
     return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
 

@@ -10,12 +10,14 @@ from ncc.compiler.linalg.convolutions.chunks import (
     LAUNCHES,
     _sizes,
     chunk_size,
+    rows_for,
 )
 from ncc.compiler.linalg.convolutions.forms import F2_5, F4, F4_5
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
 from ncc.compiler.linalg.memory.loops import STAYS, share_of
 from ncc.compiler.linalg.memory.room import Room
 from ncc.compiler.target import Target
+from ncc.dialects.size import Size, form_of, hint
 from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
 
 
@@ -142,3 +144,38 @@ def test_sizes_of_chunks(length: int) -> None:
     """Each number of chunks makes them so large; found without a look at all numbers."""
     wanted = {-(-length // chunks) for chunks in range(1, length + 1)}
     assert _sizes(length) == sorted(wanted)
+
+
+H, W = Size.symbol("h", 224), Size.symbol("w", 256)
+
+
+def rows_at(rows: int, height: int, width: int) -> int:
+    return form_of(rows).value({"h": height, "w": width})
+
+
+@ON_ALL
+def test_rows_for_any_width(target: Target) -> None:
+    """As many tiles as for the hint: of narrow images more rows, of wide ones fewer."""
+    tiling = Tiling(F4, 64, 64, H, W, target)
+    rows = rows_for(tiling, 2, 1)
+    assert hint(rows) == 2
+    assert [rows_at(rows, 9, width) for width in (1, 13, 256, 512, 4000)] == [128, 32, 2, 1, 1]
+
+
+def test_rows_where_the_width_is_known() -> None:
+    """A height alone does not change them, nor the columns of a single row."""
+    target = TARGETS[0]
+    assert rows_for(Tiling(F4, 64, 64, H, 256, target), 2, 1) == 2
+    assert rows_for(Tiling(F4, 64, 64, 1, W, target, axes=(False, True)), 2, 1) == 2
+
+
+def test_rows_where_threads_share_chunks() -> None:
+    """Each thread has chunks of its own, of narrow images, too."""
+    target = TARGETS[0]
+    tiling = Tiling(F4, 16, 16, H, W, target)
+    size = chunk_size(tiling, 2)
+    assert share_of(tiling.rows // size, 2) is not None
+    rows = rows_for(tiling, size, 2)
+    assert hint(rows) == size
+    assert [rows_at(rows, height, 4) for height in (4, 40, 224)] == [1, 2, 14]
+    assert rows_at(rows_for(tiling, size, 1), 224, 4) == 64 * size

@@ -19,13 +19,14 @@ from ncc.compiler.linalg.analysis.attributes import TILE
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
-from ncc.compiler.linalg.convolutions.forms import Form
+from ncc.compiler.linalg.convolutions.forms import F4, Form
 from ncc.compiler.linalg.fusion.tile_and_fuse import TileAndFuse
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.rewrite.insert import generic_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import Size, assuming, form_of
 from ncc.dialects.tiled import TiledLoopOp
 from tests.compiler.conftest import network
 from tests.compiler.linalg.computations import (
@@ -48,6 +49,7 @@ from tests.compiler.linalg.convolutions.layers import (
 from tests.compiler.linalg.convolutions.tiled import in_tiles
 from tests.crossed import crossed
 from tests.structured.evaluate import evaluate
+from tests.structured.given_sizes import with_extents
 
 Write: TypeAlias = Callable[[Builder, Tensor], "Tensor | Sequence[Tensor]"]
 
@@ -486,3 +488,26 @@ def test_any_chain(
         return [*found, x]
 
     tiled(followed(write, rows, (3, height, width), axis))
+
+
+def test_chunks_of_any_width() -> None:
+    """How many rows an iteration makes may depend on the columns."""
+    write, sizes = partial(convolution, outputs=16), (Size.symbol("h", 40), Size.symbol("w", 24))
+    whole, module = (network([(16, *sizes)], write) for _ in range(2))
+    with assuming() as assumed:
+        ChooseConvolution(in_tiles(F4, None)).apply(Context(), module)
+        TileAndFuse().apply(Context(), module)
+    assert not assumed
+    (loop,) = (op for op in network_of(module).body.block.ops if isinstance(op, TiledLoopOp))
+    draw = np.random.default_rng(0)
+    times = []
+    for height, width in ((40, 24), (1, 1), (5, 4), (9, 3), (17, 200), (4, 100)):
+        at = {"h": height, "w": width}
+        x = [draw.standard_normal((16, height, width)).astype(np.float32)]
+        want, got = (
+            evaluate(network_of(with_extents(one, at)), x, dtype=np.float64)[0]
+            for one in (whole, module)
+        )
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
+        times.append(form_of(loop.times).value(at))
+    assert times == [2, 0, 0, 0, 4, 0]

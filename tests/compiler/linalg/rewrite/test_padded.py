@@ -51,3 +51,29 @@ def test_a_pad_that_grows() -> None:
     assert pad.result is grown and pad_value(pad) == 7.0
     assert pad_sides(pad) == ([0, 1, 1], [0, 1, 4])
     np.testing.assert_array_equal(evaluate_value(reader.operands[0]), expected)
+
+
+def test_the_end_of_a_pad_that_grows() -> None:
+    """A slice up to its end is longer by the same number; there is still one pad."""
+    b, x = image()
+    old = b.pad(x, (0, 1, 1), (0, 1, 1), 7.0)
+    end = b.slice(old, (0, 2, 0), (1, 3, 6))
+    expected = evaluate_value(end.value)
+    longer = padded(end.value, 4, 8)
+    pads = [op for op in b.block.ops if isinstance(op, tensor.PadOp)]
+    assert [pad_sides(pad) for pad in pads] == [([0, 1, 1], [0, 2, 3])]
+    wanted = np.pad(expected, ((0, 0), (0, 1), (0, 2)), constant_values=7.0)
+    np.testing.assert_array_equal(evaluate_value(longer), wanted)
+    np.testing.assert_array_equal(evaluate_value(end.value), expected)
+
+
+def test_the_middle_of_a_pad() -> None:
+    """What lies behind a slice is no padding: there it gets a pad of its own, of zeros."""
+    b, x = image()
+    old = b.pad(x, (0, 1, 1), (0, 1, 1), 7.0)
+    middle = b.slice(old, (0, 1, 0), (1, 3, 6))
+    expected = evaluate_value(middle.value)
+    longer = padded(middle.value, 4, 6)
+    np.testing.assert_array_equal(
+        evaluate_value(longer), np.pad(expected, ((0, 0), (0, 1), (0, 0)))
+    )

@@ -64,8 +64,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # As while ncc compiles: the IR has many objects, and little garbage worth looking for.
-    gc.set_threshold(100_000, 50, 20)
+    # The IR has many objects. A rare collection looks at those of many compilations at once: most
+    # are garbage by then, and no object is looked at twice.
+    gc.set_threshold(1_000_000, 5, 20)
     config.addinivalue_line(
         "markers",
         "layer(*types, only=(), without=()): `case` runs over the recorded cases of layer types, "

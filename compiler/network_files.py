@@ -71,7 +71,7 @@ def read_blobs(path: str, input_shapes: Mapping[str, OpenShape] | None = None) -
 
     module = read_model(path)
     infer_shapes(module, input_shapes)
-    convert_to_ncnn(module)
+    convert_to_ncnn(module, composed=True)
     to_blobs(Network.of(module))
     return module
 

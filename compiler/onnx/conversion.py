@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -25,7 +26,7 @@ from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Array, Layer, ParamValue, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
-from ncc.dialects.onnx.operator import ConstantOp, Operator, constant_of
+from ncc.dialects.onnx.operator import OPERATORS, ConstantOp, Operator, constant_of
 from ncc.dialects.onnx.plumbing import ViewOp
 from ncc.dialects.weights.weight import WeightAttr as Weights
 
@@ -37,14 +38,47 @@ in their order.
 CONVERSIONS: dict[type[Operator], Convert] = {}
 """The conversion of each operator that has one."""
 
+COMPOSITIONS: dict[type[Operator], Convert] = {}
+"""Several layers that together compute an operator, by the operator. Only files need them: code has
+kernels for these operators.
+"""
+
+INEXACT: set[type[Operator]] = set()
+"""Those of them that have a conversion as well, which is for code alone."""
+
 ConvertT = TypeVar("ConvertT", bound=Convert)
 
 
 def converts(*kinds: type[Operator]) -> Callable[[ConvertT], ConvertT]:
-    """Register a conversion of operators. It is asked only where all values are float32."""
+    """Register a conversion of operators. It is asked only where all values are float32, but for
+    constants.
+    """
+    return _registering(CONVERSIONS, kinds)
 
+
+def composes(*kinds: type[Operator]) -> Callable[[ConvertT], ConvertT]:
+    """Register a composition of layers. It is asked only where no layer alone is the operator, and
+    all values are float32 or bool, but for constants. A bool is 0 or 1 in ncnn.
+    """
+    return _registering(COMPOSITIONS, kinds)
+
+
+def composes_instead(*kinds: type[Operator]) -> Callable[[ConvertT], ConvertT]:
+    """The same of operators whose layer ncnn computes in another way than it says."""
+    INEXACT.update(kinds)
+    return composes(*kinds)
+
+
+def versions_of(*names: str) -> list[type[Operator]]:
+    """All versions of some operators of ONNX."""
+    return [cls for name in names for cls in OPERATORS["", name]]
+
+
+def _registering(
+    table: dict[type[Operator], Convert], kinds: Sequence[type[Operator]]
+) -> Callable[[ConvertT], ConvertT]:
     def register(function: ConvertT) -> ConvertT:
-        CONVERSIONS.update(dict.fromkeys(kinds, function))
+        table.update(dict.fromkeys(kinds, function))
         return function
 
     return register
@@ -129,6 +163,18 @@ class Conversion:
         Rewriter.insert_op(op, InsertPoint.before(self.op))
         self.made.append(op)
         return op.results[0]
+
+    def constant(self, array: Array) -> SSAValue:
+        """A MemoryData, of float32, and of one axis at least."""
+        held = np.atleast_1d(np.asarray(array, np.float32))
+        made = self._insert(ConstantOp.of(held, self.op.layer_name, ""))
+        return self.view(made, held.shape)
+
+    def along(self, value: SSAValue, axis: int) -> SSAValue:
+        """A value with three axes: those before an axis, it, and those behind it."""
+        extents = shape(value)
+        sides = prod(extents[:axis]), extents[axis], prod(extents[axis + 1 :])
+        return self.view(value, sides)
 
     def undo(self) -> None:
         """Take back what was made."""

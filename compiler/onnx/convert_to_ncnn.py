@@ -13,19 +13,20 @@ becomes
     func.return %z
 
 Layers have all optimizations, kernels of their own, and names in `ncc explain`. Operators that only
-say another shape become views, which move nothing.
+say another shape become views, which move nothing. For files that ncnn runs, some operators become
+several layers (`composed`).
 
 Needs: shapes.  Breaks: nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr, f32, i1
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -35,7 +36,22 @@ from ncc.compiler.onnx import linear as linear
 from ncc.compiler.onnx import movement as movement
 from ncc.compiler.onnx import normalization as normalization
 from ncc.compiler.onnx import reduction as reduction
-from ncc.compiler.onnx.conversion import CONVERSIONS, Conversion, is_float, shape
+from ncc.compiler.onnx.composed import folds as folds
+from ncc.compiler.onnx.composed import masks as masks
+from ncc.compiler.onnx.composed import moves as moves
+from ncc.compiler.onnx.composed import norms as norms
+from ncc.compiler.onnx.composed import pointwise as pointwise
+from ncc.compiler.onnx.composed import powers as powers
+from ncc.compiler.onnx.composed import sequences as sequences
+from ncc.compiler.onnx.conversion import (
+    COMPOSITIONS,
+    CONVERSIONS,
+    INEXACT,
+    Conversion,
+    Convert,
+    shape,
+)
+from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.onnx.movement import ViewOperator
@@ -54,14 +70,17 @@ class ConvertOnnxToNcnn(ModulePass):
         convert_to_ncnn(op)
 
 
-def convert_to_ncnn(module: ModuleOp) -> None:
-    """Replace the operators of a network that layers express."""
+def convert_to_ncnn(module: ModuleOp, composed: bool = False) -> None:
+    """Replace the operators of a network that layers express.
+
+    composed: also those that several layers express together.
+    """
     network = Network.of(module)
     for op in network.layers:
         if not isinstance(op, Operator) or isinstance(op, ConstantOp | SizesOp | ViewOp):
             continue
         if _is_known(op):
-            _convert(op)
+            _convert(op, composed)
     _erase_unread(network)
     network.function.update_function_type()
 
@@ -71,7 +90,7 @@ def _is_known(op: Operator) -> bool:
     return not any(DYNAMIC_INDEX in shape(value) for value in (*op.operands, *op.results))
 
 
-def _convert(op: Operator) -> None:
+def _convert(op: Operator, composed: bool) -> None:
     conversion = Conversion(op)
     values: Sequence[SSAValue] | None
     if isinstance(op, IdentityOp):
@@ -79,7 +98,12 @@ def _convert(op: Operator) -> None:
     elif isinstance(op, ViewOperator):
         values = [conversion.view(op.operands[0], shape(op.results[0]))]
     else:
-        values = _made(op, conversion)
+        values = None
+        if not composed or type(op) not in INEXACT:
+            values = _made(op, conversion, CONVERSIONS, (f32,))
+        if values is None and composed:
+            conversion.undo()
+            values = _made(op, conversion, COMPOSITIONS, (f32, i1))
     if values is None:
         conversion.undo()
         return
@@ -99,11 +123,18 @@ def _name(values: Sequence[SSAValue], op: Operator) -> None:
         layer.attributes["blobs"] = ArrayAttr(map(StringAttr, op.blob_names))
 
 
-def _made(op: Operator, conversion: Conversion) -> Sequence[SSAValue] | None:
-    convert = CONVERSIONS.get(type(op))
+def _made(
+    op: Operator,
+    conversion: Conversion,
+    table: Mapping[type[Operator], Convert],
+    elements: Sequence[Attribute],
+) -> Sequence[SSAValue] | None:
+    """The results as layers; None if they are none. elements: the types that values may have."""
+    convert = table.get(type(op))
     settled = op.settling()
     used = [value for k, value in enumerate(op.operands) if k not in settled]
-    if convert is None or not all(map(is_float, [*used, *op.results])):
+    run = [value for value in used if not isinstance(value.owner, ConstantOp)]
+    if convert is None or any(element_of(value) not in elements for value in (*run, *op.results)):
         return None
     try:
         made = convert(op, conversion)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -103,16 +104,30 @@ def convolution(op: ConvOp, to: Conversion) -> SSAValue | None:
     return to.layer(layers[rank], [to.blob(x)], params, weights)
 
 
+def reaching(window: Window, count: int) -> Window:
+    """A window with as much padding behind as its last place reaches."""
+    end = (count - 1) * window.stride + window.reach
+    return replace(window, high=end - window.low - window.size)
+
+
 def pooled(
     op: MaxPoolOp | AveragePoolOp, to: Conversion, params: Mapping[str, ParamValue]
 ) -> SSAValue | None:
-    """The pools of one image, by windows without holes, which end inside of image and padding."""
+    """The pools of one image, by windows without holes. Those that end outside of image and padding
+    see more padding, which counts for nothing.
+    """
     x = op.operands[0]
     windows = op.windows(shape(x))
     dense = all(w.dilation == 1 for w in windows)
-    inside = op.counts(shape(x)) == tuple(w.count for w in windows)
-    if shape(x)[0] != 1 or len(windows) not in POOLS or not dense or not inside:
+    counts = op.counts(shape(x))
+    inside = counts == tuple(w.count for w in windows)
+    counts_padding = params.get("avgpool_count_include_pad", 0)
+    if shape(x)[0] != 1 or len(windows) not in POOLS or not dense:
         return None
+    if not inside:
+        if counts_padding:
+            return None
+        windows = tuple(reaching(w, count) for w, count in zip(windows, counts, strict=True))
     where = window_params(windows, dilated=False)
     return to.layer(POOLS[len(windows)], [to.blob(x)], {**where, "pad_mode": 1, **params})
 

@@ -10,6 +10,12 @@ from xdsl.ir import SSAValue
 from ncc.compiler.onnx.conversion import Conversion, converts, number_of, shape
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.layer import ParamValue, Shape
+from ncc.dialects.ncnn.movement.channels import (
+    BLOCK_INNER,
+    BLOCK_OUTER,
+    PixelShuffleOp,
+    ReorgOp,
+)
 from ncc.dialects.ncnn.movement.crop import CropOp
 from ncc.dialects.ncnn.movement.movement import PERMUTATIONS, PermuteOp
 from ncc.dialects.ncnn.movement.movement import ConcatOp as ConcatLayer
@@ -18,8 +24,14 @@ from ncc.dialects.ncnn.movement.padding import PaddingOp
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.reduction.reduction import SoftmaxOp as SoftmaxLayer
 from ncc.dialects.ncnn.sampling.resample import InterpOp
+from ncc.dialects.onnx.attribute import required
 from ncc.dialects.onnx.gather import GatherOp, place_of_number
-from ncc.dialects.onnx.movement import ConcatOp, TransposeOp
+from ncc.dialects.onnx.movement import (
+    ConcatOp,
+    DepthToSpaceOp,
+    SpaceToDepthOp,
+    TransposeOp,
+)
 from ncc.dialects.onnx.padding import PadOp, PadV2Op
 from ncc.dialects.onnx.resize import ResizeOp
 from ncc.dialects.onnx.slices import SliceOp, SliceV1Op, SplitOp, SplitV2Op, SplitV13Op
@@ -40,12 +52,38 @@ def transpose(op: TransposeOp, to: Conversion) -> SSAValue | None:
     order = tuple(here.index(axis) for axis in kept)
     if order == tuple(range(len(order))):
         return to.view(x, shape(op.results[0]))
-    names = EXTENT_NAMES[len(blob)]
+    return permuted(to, to.view(x, blob), order)
+
+
+def permuted(to: Conversion, x: SSAValue, order: Sequence[int]) -> SSAValue | None:
+    """A blob with its axes in another order."""
+    names = EXTENT_NAMES[len(order)]
     wanted = "".join(names[axis] for axis in reversed(order))
-    orders = ["".join(one) for one in PERMUTATIONS[len(blob)]]
+    orders = ["".join(one) for one in PERMUTATIONS[len(order)]]
     if wanted not in orders:
         return None
-    return to.layer(PermuteOp, [to.view(x, blob)], {"order_type": orders.index(wanted)})
+    return to.layer(PermuteOp, [x], {"order_type": orders.index(wanted)})
+
+
+@converts(DepthToSpaceOp)
+def depth_to_space(op: DepthToSpaceOp, to: Conversion) -> SSAValue | None:
+    """Of one image."""
+    if shape(op.operands[0])[0] != 1:
+        return None
+    mode = BLOCK_OUTER if op.mode == "DCR" else BLOCK_INNER
+    params: dict[str, ParamValue] = {"upscale_factor": required(op.blocksize, "blocksize")}
+    params["mode"] = mode
+    return to.layer(PixelShuffleOp, [to.blob(op.operands[0])], params)
+
+
+@converts(SpaceToDepthOp)
+def space_to_depth(op: SpaceToDepthOp, to: Conversion) -> SSAValue | None:
+    """Of one image."""
+    if shape(op.operands[0])[0] != 1:
+        return None
+    params: dict[str, ParamValue] = {"stride": required(op.blocksize, "blocksize")}
+    params["mode"] = BLOCK_OUTER
+    return to.layer(ReorgOp, [to.blob(op.operands[0])], params)
 
 
 @converts(ConcatOp)

@@ -24,13 +24,13 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.onnx.conversion import shape, without_batch
+from ncc.compiler.onnx.conversion import is_float, reshaped, shape, without_batch
 from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.layer import Layer, Shape
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK, ReshapeOp, reshape_params
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
 from ncc.dialects.onnx.operator import ConstantOp, Operator
 from ncc.dialects.onnx.plumbing import OnnxInputOp, ViewOp
 from ncc.dialects.shapes import shown
@@ -47,6 +47,8 @@ def to_blobs(network: Network) -> None:
     for op in network.layers:
         if isinstance(op, OnnxInputOp):
             _make_input(op)
+        elif isinstance(op, ConstantOp) and op.results[0].uses:
+            _make_memory_data(op)
     for place, value in enumerate(network.outputs.values()):
         network.terminator.operands[place] = _blob(value)
     for op in network.layers:
@@ -74,6 +76,9 @@ def _of_operators(network: Network) -> Iterator[str]:
 
 def _of_values(network: Network) -> Iterator[str]:
     """Inputs, outputs and views that no blob can be."""
+    for op in network.layers:
+        if isinstance(op, ConstantOp) and op.results[0].uses and not is_float(op.results[0]):
+            yield f"a constant of {name_of(element_of(op.results[0]))} as an output or an operand"
     for name, value in network.inputs.items():
         if element_of(value) not in (f32, i32):
             yield f"the input {name!r} of {name_of(element_of(value))}"
@@ -92,14 +97,34 @@ def _is_inner_view(op: Layer) -> bool:
 
 
 def _make_input(op: OnnxInputOp) -> None:
-    """An Input without a batch of 1; views of it are views of that."""
+    """An Input without a batch of 1; views of it are views of that. Layers that read it with that
+    axis read a view.
+    """
     extents = without_batch(shape(op.results[0]))
     params = dict(zip(EXTENT_NAMES[len(extents)], extents, strict=True))
     made = InputOp.make([], params, name=op.layer_name, blobs=op.blob_names)
     kind = TensorType(element_of(op.results[0]), extents)
     value = Rewriter.replace_value_with_new_type(made.results[0], kind)
     Rewriter.insert_op(made, InsertPoint.before(op))
+    whole = shape(op.results[0])
+    readers = [use for use in op.results[0].uses if not isinstance(use.operation, ViewOp)]
+    layers = [use for use in readers if isinstance(use.operation, Layer)]
+    if layers and whole != extents:
+        view = ViewOp.of(value, whole, op.layer_name)
+        Rewriter.insert_op(view, InsertPoint.before(op))
+        for use in layers:
+            use.operation.operands[use.index] = view.results[0]
     Rewriter.replace_op(op, [], new_results=[value])
+
+
+def _make_memory_data(op: ConstantOp) -> None:
+    """A constant that nothing has taken in: an output of the network."""
+    extents = without_batch(shape(op.results[0]))
+    params = dict(zip(EXTENT_NAMES[len(extents)], extents, strict=True))
+    data = {"data": reshaped(op.weight, extents)}
+    made = MemoryDataOp.make([], params, data, name=op.layer_name, shapes=[extents])
+    Rewriter.insert_op(made, InsertPoint.before(op))
+    Rewriter.replace_op(op, [], new_results=made.results)
 
 
 def _blob(value: SSAValue) -> SSAValue:
@@ -110,9 +135,21 @@ def _blob(value: SSAValue) -> SSAValue:
         source = source.owner.operands[0]
     if shape(source) == extents:
         return source
-    if not isinstance(value.owner, ViewOp):
-        return value
-    return _reshaped(value.owner, source, extents)
+    if isinstance(value.owner, ViewOp):
+        return _reshaped(value.owner, source, extents)
+    if isinstance(value.owner, Layer) and not isinstance(value.owner, InputOp):
+        return _reshaped_behind(value, extents)
+    return value
+
+
+def _reshaped_behind(value: SSAValue, extents: Shape) -> SSAValue:
+    """A Reshape of a layer's result, which takes the name of its blob."""
+    layer = value.owner
+    assert isinstance(layer, Layer)
+    name = layer.layer_name
+    made = ReshapeOp.make([value], reshape_params(extents), name=name, shapes=[extents])
+    Rewriter.insert_op(made, InsertPoint.after(layer))
+    return made.results[0]
 
 
 def _make_reshape(op: ViewOp) -> None:

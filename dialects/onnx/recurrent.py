@@ -123,7 +123,7 @@ class Recurrent(Operator):
         blobs = [""] * (1 + self.STATES)
         return layer.make([], self.params(w), weights, name=self.layer_name, blobs=blobs)
 
-    def _biases(self, bias: Array | None, kind: Any) -> tuple[Array, Array]:
+    def biases_of(self, bias: Array | None, kind: Any) -> tuple[Array, Array]:
         """Those of the inputs, and those of the recurrent part, each (directions, gates)."""
         gates = self.GATES * required(self.hidden_size, "hidden_size")
         if bias is None:
@@ -136,7 +136,7 @@ class Recurrent(Operator):
     ) -> list[Array]:
         if self.layout:
             x = x.swapaxes(0, 1)
-        biases = self._biases(bias, x.dtype)
+        biases = self.biases_of(bias, x.dtype)
         hidden, states = w.shape[1] // self.GATES, self._given(others)
         made = []
         for k in range(x.shape[1]):
@@ -223,7 +223,7 @@ class Recurrent(Operator):
         known = w_array is not None and r_array is not None and (bias is None) == (given is None)
         if self.is_layer and known:
             assert w_array is not None and r_array is not None
-            biases = np.stack(self._biases(given, np.float32), 1)
+            biases = np.stack(self.biases_of(given, np.float32), 1)
             y, finals = self._by_layer(b, x, self.layer(w_array, r_array, biases), states)
         else:
             y, finals = self._unrolled(b, x, (w, r, bias, *others[3:4]), states)

@@ -11,16 +11,13 @@ where ncc raises Unsupported. Everything else is WRONG: another value, another e
 from __future__ import annotations
 
 import argparse
-import os
-import pickle
 import sys
 import tempfile
-import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +27,7 @@ from ncc.compiler.diagnostics import NccError, Unsupported
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.options import Options
 from ncc.runtime.results import Array
+from tests.onnx.forked import forked
 
 LEVELS = (0, 2)
 SECONDS = 300
@@ -103,7 +101,7 @@ def _line(error: BaseException) -> str:
 def _check(case: Any, level: int) -> None:
     """Raise where ncc does not make what the case says."""
     with tempfile.TemporaryDirectory() as folder:
-        path, data_sets = _files(case, folder)
+        path, data_sets = files_of(case, folder)
         model = compile_with(path, None, Options.of(opt_level=level, tuned=False))
         for inputs, outputs in data_sets:
             names = [binding.name for binding in model.inputs]
@@ -143,7 +141,7 @@ def _array(value: Any) -> Array:
     return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
 
 
-def _files(case: Any, folder: str) -> tuple[Path, list[tuple[list[Any], list[Any]]]]:
+def files_of(case: Any, folder: str) -> tuple[Path, list[tuple[list[Any], list[Any]]]]:
     """The path of the model, and inputs and outputs of each data set."""
     if case.model is not None:
         path = Path(folder, "case.onnx")
@@ -201,35 +199,12 @@ def run(chosen: Sequence[Any], known: Mapping[str, Any], workers: int) -> Iterat
     import ncc.compiler.driver.assemble
     import ncc.compiler.llvm.object_code  # noqa: F401
 
-    running: dict[int, tuple[Any, int, float]] = {}
-    waiting = list(chosen)[::-1]
-    while waiting or running:
-        while waiting and len(running) < workers:
-            case = waiting.pop()
-            reader, writer = os.pipe()
-            pid = os.fork()
-            if pid == 0:
-                os.close(reader)
-                found = outcome(case, operator_of(case.name, known))
-                with os.fdopen(writer, "wb") as pipe:
-                    pickle.dump(found, pipe)
-                os._exit(0)
-            os.close(writer)
-            running[pid] = case, reader, time.monotonic()
-        time.sleep(0.01)
-        for pid, (case, reader, began) in list(running.items()):
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if not ended and time.monotonic() - began < SECONDS:
-                continue
-            if not ended:
-                os.kill(pid, 9)
-                os.waitpid(pid, 0)
-            del running[pid]
-            with os.fdopen(reader, "rb") as pipe:
-                data = pipe.read()
-            operator = operator_of(case.name, known)
-            crash = f"crashed with {status}" if ended else f"took {SECONDS} seconds"
-            yield pickle.loads(data) if data else Outcome(case.name, operator, "WRONG", crash)
+    operators = {case.name: operator_of(case.name, known) for case in chosen}
+    tasks = [(case.name, partial(outcome, case, operators[case.name])) for case in chosen]
+    for name, found in forked(tasks, workers, SECONDS):
+        if isinstance(found, str):
+            found = Outcome(name, operators[name], "WRONG", found)
+        yield found
 
 
 def table(outcomes: Iterable[Outcome]) -> str:

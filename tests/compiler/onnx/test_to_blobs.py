@@ -53,11 +53,11 @@ def test_a_classifier_becomes_layers(tmp_path: Path) -> None:
 def test_all_that_no_layer_is_is_told_at_once(tmp_path: Path) -> None:
     """With the names of nodes; nothing is written."""
     nodes = [
-        node("Relu", ["x"], ["r"], "of five axes"),
-        node("Softmax", ["r"], ["s"], "of two", axis=1),
-        node("Sigmoid", ["r"], ["t"], "another"),
+        node("Hardmax", ["x"], ["r"], "of five axes"),
+        node("LpNormalization", ["r"], ["s"], "of two", axis=1),
+        node("Hardmax", ["r"], ["t"], "another"),
     ]
     path = written(tmp_path, model(nodes, {"x": [2, 3, 4, 5, 6]}, ["s", "t"]))
-    with pytest.raises(Unsupported, match="'of five axes'.*'of two'.*'another'"):
+    with pytest.raises(Unsupported, match="'of five axes'.*'another'.*'of two'.*'x', which is"):
         optimize(path, None, tmp_path / "net.param", tmp_path / "net.bin")
     assert not (tmp_path / "net.param").exists()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +10,7 @@ from ncc.compiler.diagnostics import NccError, Unsupported
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.options import Options
 from ncc.runtime.results import Array
+from tests.onnx.converted import check_converted, difference, io_names
 from tests.onnx.torch_modules.export import Exported
 
 LEVELS = (0, 2)
@@ -36,7 +35,9 @@ def judged(model: Exported, ncnn: bool = False) -> Outcome:
     """Compile and run a model."""
     try:
         if ncnn:
-            _check_in_ncnn(model)
+            names = io_names(str(model.path))
+            fed = dict(zip(names[0], model.inputs, strict=True))
+            check_converted(str(model.path), fed, dict(zip(names[1], model.outputs, strict=True)))
         else:
             for level in LEVELS:
                 _check(model, level)
@@ -91,55 +92,3 @@ def _compare(found: list[Array], wanted: list[Array], where: str) -> None:
         least = 2e-3 if theirs.dtype == np.float16 else TOLERANCE
         if apart > least:
             raise AssertionError(f"{where}: output {place} is {apart:.1e} off")
-
-
-def difference(ours: Array, theirs: Array) -> float:
-    """The largest difference as a part of the largest value; infinite where only one has a
-    number.
-    """
-    x, y = ours.astype(np.float64), theirs.astype(np.float64)
-    odd = ~(np.isfinite(x) & np.isfinite(y))
-    if not np.array_equal(x[odd], y[odd], equal_nan=True):
-        return float("inf")
-    apart = np.abs(x[~odd] - y[~odd]).max(initial=0.0)
-    return float(apart / max(1.0, np.abs(y[~odd]).max(initial=0.0)))
-
-
-def _check_in_ncnn(model: Exported) -> None:
-    """Raise where the wheel of ncnn, on files that ncc writes, does not make what torch makes."""
-    from ncc.compiler.optimizer import optimize
-
-    with tempfile.TemporaryDirectory() as folder:
-        param, bin = (str(Path(folder, f"net.{kind}")) for kind in ("param", "bin"))
-        optimize(str(model.path), None, param, bin, False)
-        found = run_by_wheel(param, bin, model.inputs)
-    wanted = [without_batch(array) for array in model.outputs]
-    _compare([one.reshape(w.shape) for one, w in zip(found, wanted, strict=True)], wanted, "ncnn")
-
-
-def without_batch(array: Array) -> Array:
-    """As ncnn has it: without a batch axis of 1, and with one axis at least."""
-    if array.ndim > 1 and array.shape[0] == 1:
-        return np.asarray(array[0])
-    return np.atleast_1d(array)
-
-
-def run_by_wheel(param: str, bin: str, inputs: list[Array]) -> list[Array]:
-    """The outputs of the files in their order, as the wheel computes them."""
-    import ncnn
-
-    net = ncnn.Net()
-    net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
-    net.opt.use_bf16_storage = False
-    assert net.load_param(param) == 0 and net.load_model(bin) == 0
-    extractor = net.create_extractor()
-    for name, array in zip(net.input_names(), inputs, strict=True):
-        # A Mat of an array does not keep it alive; its clone has memory of its own.
-        held = np.ascontiguousarray(without_batch(array))
-        extractor.input(name, ncnn.Mat(held).clone())
-    found = []
-    for name in net.output_names():
-        status, mat = extractor.extract(name)
-        assert status == 0, f"ncnn cannot compute {name}"
-        found.append(np.array(mat))
-    return found

@@ -1,0 +1,88 @@
+"""Folds over axes, parts of a whole along one, and products with vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ncc.compiler.onnx.conversion import Conversion, composes, shape, versions_of
+from ncc.dialects.ncnn.layer import ParamValue
+from ncc.dialects.ncnn.linear.linear import MatMulOp as MatMulLayer
+from ncc.dialects.ncnn.movement.reshape import MAX_RANK
+from ncc.dialects.ncnn.reduction.reduction import ReductionOp
+from ncc.dialects.ncnn.reduction.reduction import SoftmaxOp as SoftmaxLayer
+from ncc.dialects.onnx.linear import MatMulOp
+from ncc.dialects.onnx.reduction import Reduction
+from ncc.dialects.onnx.softmax import SoftmaxOp, SoftmaxV1Op
+
+KINDS: Mapping[str, int] = {
+    "ReduceSum": 0,
+    "ReduceSumSquare": 2,
+    "ReduceMean": 3,
+    "ReduceMax": 4,
+    "ReduceMin": 5,
+    "ReduceProd": 6,
+    "ReduceL1": 7,
+    "ReduceL2": 8,
+    "ReduceLogSum": 9,
+}
+"""Operations of ncnn's Reduction."""
+
+IN_PARTS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
+"""Folds of some axes, of which others may be folded afterwards."""
+
+
+@composes(*versions_of(*KINDS))
+def reduction(op: Reduction, to: Conversion) -> SSAValue | None:
+    """Neighbouring axes as one; others one after the other."""
+    x, extents = op.operands[0], shape(op.operands[0])
+    runs: list[list[int]] = []
+    for axis in sorted(op.region(extents)):
+        if runs and axis == runs[-1][-1] + 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    if not runs or (len(runs) > 1 and op.type_name not in IN_PARTS):
+        return None
+    params: dict[str, ParamValue] = {
+        "operation": KINDS[op.type_name],
+        "reduce_all": 0,
+        "axes": (1,),
+        "keepdims": 1,
+        "fixbug0": 1,
+    }
+    for first, *rest in runs:
+        kept = tuple(1 if axis in rest else n for axis, n in enumerate(extents))
+        count = prod(extents[axis] for axis in (first, *rest))
+        merged = (*kept[:first], count, *kept[first + 1 :])
+        x = to.layer(ReductionOp, [to.along(to.view(x, merged), first)], params)
+        extents = (*kept[:first], 1, *kept[first + 1 :])
+        x = to.view(x, extents)
+    return x
+
+
+@composes(SoftmaxOp, SoftmaxV1Op)
+def softmax(op: SoftmaxOp, to: Conversion) -> SSAValue | None:
+    """Along one axis, of more axes than a blob has; or along neighbours, as one axis."""
+    x, extents = op.operands[0], shape(op.operands[0])
+    first, *rest = op.region(extents)
+    if rest != list(range(first + 1, first + 1 + len(rest))):
+        return None
+    merged = (*extents[:first], prod(extents[k] for k in (first, *rest)))
+    whole = to.view(x, (*merged, *extents[first + 1 + len(rest) :]))
+    return to.layer(SoftmaxLayer, [to.along(whole, first)], {"axis": 1, "fixbug0": 1})
+
+
+@composes(MatMulOp)
+def mat_mul(op: MatMulOp, to: Conversion) -> SSAValue | None:
+    """A vector is a matrix of one row, or of one column."""
+    x, y = op.operands
+    if len(shape(x)) == 1:
+        x = to.view(x, (1, *shape(x)))
+    if len(shape(y)) == 1:
+        y = to.view(y, (*shape(y), 1))
+    if max(len(shape(x)), len(shape(y))) > MAX_RANK:
+        return None
+    return to.layer(MatMulLayer, [x, y])

@@ -65,10 +65,38 @@ def _converted(model: Any, version: int, path: str) -> Any:
     from onnx import version_converter
 
     try:
-        return version_converter.convert_version(model, OLDEST)
+        return version_converter.convert_version(_with_slopes_by_channel(model), OLDEST)
     except refusals() as error:
         raise ModelError(Problem(str(error).splitlines()[0], path=path)) from error
     except (RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         what = f"the op set {version}, which onnx cannot convert to {OLDEST}: {reason}"
         raise Unsupported(what, nearest=f"{OLDEST} and newer") from error
+
+
+def _with_slopes_by_channel(model: Any) -> Any:
+    """The model with slopes of PRelu that stand along the axis of channels. Since op set 7 they are
+    broadcast from the last axis, and the package leaves them as they are.
+    """
+    if not any(node.op_type == "PRelu" for node in model.graph.node):
+        return model
+    onnx = package()
+    graph = onnx.shape_inference.infer_shapes(model).graph
+    known = [*graph.input, *graph.value_info, *graph.output]
+    ranks = {one.name: len(one.type.tensor_type.shape.dim) for one in known}
+    ranks |= {tensor.name: len(tensor.dims) for tensor in graph.initializer}
+    nodes = []
+    for node in model.graph.node:
+        if node.op_type == "PRelu" and len(node.input) == 2:
+            x, slope = node.input
+            if x not in ranks or slope not in ranks:
+                raise Unsupported(f"PRelu of an old op set and a value {x!r} without a shape")
+            if ranks[slope] == 1 and ranks[x] > 2:
+                node.input[1] = f"{slope} of {node.output[0]}"
+                axes = list(range(1, ranks[x] - 1))
+                spread = onnx.helper.make_node("Unsqueeze", [slope], [node.input[1]], axes=axes)
+                nodes.append(spread)
+        nodes.append(node)
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return model

@@ -9,7 +9,7 @@ import numpy as np
 from ncc.dialects.index_notation import Builder, Indices, Tensor
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.operator import Array, Operator, Shape, axis_of, operator
-from ncc.dialects.scalar import exp
+from ncc.dialects.scalar import exp, log
 
 
 def softmax(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
@@ -60,3 +60,27 @@ class SoftmaxV1Op(SoftmaxOp):
 
     def region(self, x: Shape) -> tuple[int, ...]:
         return tuple(range(axis_of(self.axis, len(x)), len(x)))
+
+
+@operator("LogSoftmax", since=1, until=12)
+class LogSoftmaxV1Op(SoftmaxV1Op):
+    """The logarithm of Softmax; since op set 13 the standard defines it as a function."""
+
+    def reference(self, x: Array) -> Array:
+        region = self.region(x.shape)
+        below = x - x.max(region, keepdims=True)
+        return np.asarray(below - np.log(np.exp(below).sum(region, keepdims=True)))
+
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
+        region = self.region(x.shape)
+        loops = b.loops_of(x.shape)
+        kept = [loop for axis, loop in enumerate(loops) if axis not in region]
+        over = [loops[axis] for axis in region]
+        to: Indices = kept or [0]
+        largest = b.max(kept, over=over, of=x[loops])
+        b.loops_of(x.shape)
+        below = b.map(loops, x[loops] - largest[to])
+        b.loops_of(x.shape)
+        total = b.sum(kept, over=over, of=exp(below[loops]))
+        b.loops_of(x.shape)
+        return b.map(loops, below[loops] - log(total[to]))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
+import ncc
 from ncc.compiler.diagnostics import ModelError, NccError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
@@ -127,3 +128,13 @@ def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(NccError, match="takes the package onnx: pip install"):
         read_model(path)
+
+
+def test_slopes_of_old_op_sets_stand_by_channel(tmp_path: Path) -> None:
+    """Also where the last axis is as long as there are channels."""
+    slope, x = np.array([0.5, 2, 3], np.float32), -np.ones((2, 3, 4, 3), np.float32)
+    nodes = [helper.make_node("PRelu", ["x", "s"], ["y"])]
+    made = model(nodes, {"x": x}, ["y"], {"s": slope}, opset=6)
+    made.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", 1, x.shape))
+    found = ncc.compile(written(tmp_path, made))(x)
+    np.testing.assert_array_equal(found, x * slope.reshape(3, 1, 1))

@@ -62,12 +62,6 @@ class Barriers:
 
     since: Touched = field(default_factory=Touched)
 
-    def stands_before(self, step: AnyStep, inside: Collection[int] = ()) -> bool:
-        """Whether a step has a barrier in front. inside: the calls of a loop that have one."""
-        waits = self.must_stand(step, inside)
-        self.note(step, inside, waits)
-        return waits
-
     def must_stand(self, step: AnyStep, inside: Collection[int] = ()) -> bool:
         """Whether a step, up to the first barrier inside, depends on those since the last one."""
         touched = _touched(step)

@@ -28,6 +28,12 @@ def crossed(*axes: Sequence[Any]) -> list[Any]:
     ]
 
 
+def some(cases: Sequence[Any], usual: int) -> list[Any]:
+    """Cases of which a usual run has the first ones."""
+    slow = (pytest.param(case, marks=pytest.mark.slow) for case in cases[usual:])
+    return [*cases[:usual], *slow]
+
+
 def _name(value: Any) -> str:
     """Of a target or a function its own."""
     return str(getattr(value, "name", None) or getattr(value, "__name__", None) or value)

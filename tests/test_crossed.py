@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crossed import crossed
+from tests.crossed import crossed, some
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,9 @@ def test_each_value_is_in_a_usual_one(axes: tuple[list[object], ...], usual: lis
         == len(found)
         == len(axes[0]) * len(axes[1]) * (len(axes[2]) if len(axes) > 2 else 1)
     )
+
+
+def test_the_first_cases_are_usual() -> None:
+    """The others are there, and slow."""
+    usual, slow = some(range(2), usual=1)
+    assert usual == 0 and slow.values == (1,) and [mark.name for mark in slow.marks] == ["slow"]

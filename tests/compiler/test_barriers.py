@@ -141,11 +141,12 @@ def test_where_iterations_wait(calls: tuple[Call, ...], places: set[int]) -> Non
 
 def waiting(steps: Sequence[Call | Loop]) -> list[bool]:
     """Whether a barrier stands in front of each step."""
-    barriers = Barriers()
-    return [
-        barriers.stands_before(step, barriers_within(step) if isinstance(step, Loop) else ())
-        for step in steps
-    ]
+    barriers, found = Barriers(), []
+    for step in steps:
+        inside = barriers_within(step) if isinstance(step, Loop) else ()
+        found.append(barriers.must_stand(step, inside))
+        barriers.note(step, inside, found[-1])
+    return found
 
 
 def test_what_stands_in_front_of_a_loop() -> None:

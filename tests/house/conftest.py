@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -40,9 +41,17 @@ class Source:
         return ast.parse(self.text)
 
     @cached_property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        """Everything in the tree."""
-        return tuple(ast.walk(self.tree))
+    def statements(self) -> tuple[ast.AST, ...]:
+        """All statements of the tree and handlers of errors, wherever they stand."""
+        return tuple(_statements(self.tree))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Those inside of a statement. Expressions, which are most of a tree, are not looked at."""
+    for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for inner in getattr(node, part, ()):
+            yield inner
+            yield from _statements(inner)
 
 
 @cache

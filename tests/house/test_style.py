@@ -45,7 +45,7 @@ def test_functions_are_short(sources: tuple[Any, ...]) -> None:
     long = [
         f"{source.place}:{node.lineno} {node.name}: {code_lines(node)} lines"
         for source in sources
-        for node in source.nodes
+        for node in source.statements
         if isinstance(node, Function) and code_lines(node) > FUNCTION_LINES
     ]
     assert not long, "\n".join(long)
@@ -94,7 +94,7 @@ def test_every_test_states_a_fact(sources: tuple[Any, ...]) -> None:
         f"{source.place}:{node.lineno} {node.name}"
         for source in sources
         if source.path.name.startswith("test_")
-        for node in source.nodes
+        for node in source.statements
         if isinstance(node, Function) and node.name.startswith("test_")
         if ast.get_docstring(node) is None
     ]
@@ -106,7 +106,7 @@ def test_no_error_is_swallowed(sources: tuple[Any, ...]) -> None:
     swallowed = [
         f"{source.place}:{node.lineno}"
         for source in sources
-        for node in source.nodes
+        for node in source.statements
         if isinstance(node, ast.ExceptHandler)
         if node.type is None or ast.unparse(node.type) in ("Exception", "BaseException")
         if all(isinstance(statement, ast.Pass | ast.Continue) for statement in node.body)

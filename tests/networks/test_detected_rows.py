@@ -15,6 +15,7 @@ from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.verification.verify import verify
+from tests.crossed import crossed
 
 Array = np.ndarray[Any, Any]
 
@@ -84,8 +85,7 @@ def reference(path: Path, inputs: dict[str, Array]) -> dict[str, Array]:
     return interpret(module, inputs)
 
 
-@pytest.mark.parametrize("most", [15, 1])
-@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize(("tail", "most"), crossed(list(TAILS), [15, 1]))
 def test_what_is_made_of_rows(tail: str, most: int, tmp_path: Path) -> None:
     """As many rows as are found, none as well."""
     path = network(tmp_path, [*DETECTION, *TAILS[tail]], most)

@@ -4,7 +4,7 @@ every level and on every target, and what ncnn does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -92,10 +92,17 @@ OF_INT8 = [
     cached("int8_cached", 6, "18=1"),
     multi_head("int8_multi_head", "18=2", None),
 ]
-EVERY = [pytest.param(case, id=case.name) for case in (*OF_FLOATS, *OF_INT8)]
-WAYS: list[dict[str, Any]] = [
-    {"opt_level": level, "target": target} for level, target in product(range(4), TARGETS)
-]
+CASES = [*OF_FLOATS, *OF_INT8]
+LEVELS = range(4)
+
+
+def ways() -> Iterator[Any]:
+    """Of each case all levels, on targets in turn; all of them on all targets are slow."""
+    for place, case in enumerate(CASES):
+        turns = [(level, TARGETS[(place + level) % len(TARGETS)]) for level in LEVELS]
+        yield pytest.param(case, turns, id=case.name)
+        every = list(product(LEVELS, TARGETS))
+        yield pytest.param(case, every, id=f"{case.name}-every", marks=pytest.mark.slow)
 
 
 def of_hidden(case: Attention, y: Array) -> Array:
@@ -112,16 +119,19 @@ def check(case: Attention, y: Array) -> None:
     assert numbers.all()
 
 
-@pytest.mark.parametrize("case", EVERY)
-def test_every_level_and_target(case: Attention, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "ways"), ways())
+def test_every_level_and_target(
+    case: Attention, ways: list[tuple[int, str]], tmp_path: Path
+) -> None:
     """A hidden row is what the layer makes of it; the others are as the references say."""
     path, feeds = case.write(tmp_path), case.feeds()
     expected = interpret(read(path, None, random_weights=1).module, feeds)["y"]
     check(case, expected)
-    for way in WAYS:
-        model = ncc.compile(path, random_weights=1, input_shapes=case.shapes, **way)
-        found = model.run(feeds)["y"]
-        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4, err_msg=str(way))
+    options: dict[str, Any] = {"random_weights": 1, "input_shapes": case.shapes}
+    for level, target in ways:
+        model = ncc.compile(path, opt_level=level, target=target, **options)
+        found, way = model.run(feeds)["y"], f"-O{level}, {target}"
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4, err_msg=way)
 
 
 @pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")

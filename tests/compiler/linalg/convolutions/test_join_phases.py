@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.compiler.linalg.compiled import compiled
+from tests.crossed import crossed
 
 IMAGE = """7767517
 4 4
@@ -74,22 +75,21 @@ def test_each_of_its_own(tmp_path: Path, taps: int, params: str) -> None:
     compare(tmp_path, text, (6, 8, 12), "avx512")
 
 
-@pytest.mark.parametrize(
-    ("outputs", "taps", "params"),
-    [
-        (40, 16, "1=4 5=1 9=1"),
-        (16, 16, "1=4 3=2 4=1 5=1"),
-        (3, 9, "1=3 3=2 4=1 18=1"),
-        (4, 4, "1=2 3=3 18=2 2=2"),
-        (2, 15, "1=5 11=3 3=2 13=1 4=2 14=1 5=1"),
-        (5, 4, "1=4 11=1 3=2 5=1"),
-    ],
-)
-@pytest.mark.parametrize("shape", [(6, 1, 1), (6, 1, 9)])
-def test_few_cells(
-    tmp_path: Path, outputs: int, taps: int, params: str, shape: tuple[int, ...]
-) -> None:
+FEW = [
+    (40, 16, "1=4 5=1 9=1"),
+    (16, 16, "1=4 3=2 4=1 5=1"),
+    (3, 9, "1=3 3=2 4=1 18=1"),
+    (4, 4, "1=2 3=3 18=2 2=2"),
+    (2, 15, "1=5 11=3 3=2 13=1 4=2 14=1 5=1"),
+    (5, 4, "1=4 11=1 3=2 5=1"),
+]
+"""Outputs, taps and params."""
+
+
+@pytest.mark.parametrize(("layer", "shape"), crossed(FEW, [(6, 1, 1), (6, 1, 9)]))
+def test_few_cells(tmp_path: Path, layer: tuple[int, int, str], shape: tuple[int, ...]) -> None:
     """Along an axis of one element, each element of the result is a phase."""
+    outputs, taps, params = layer
     text = IMAGE.format(
         kind="Deconvolution", outputs=outputs, params=f"{params} 6={20 * taps * outputs}"
     )

@@ -29,6 +29,7 @@ from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.compiled import compiled
 from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere, relu, whole_numbers
 from tests.compiler.linalg.same_numbers import after, marked
+from tests.crossed import crossed
 from tests.structured.evaluate import evaluate
 from tests.structured.given_sizes import with_extents
 
@@ -513,9 +514,7 @@ def test_compiled_where_nothing_is_seen(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, plain)
 
 
-@pytest.mark.parametrize(
-    ("target", "depth"), [("avx512", 2), ("avx512", 5), ("avx2", 5), ("baseline", 2)]
-)
+@pytest.mark.parametrize(("target", "depth"), crossed(["avx512", "avx2", "baseline"], [2, 5]))
 def test_compiled_slices(tmp_path: Path, target: str, depth: int) -> None:
     """The numbers of volumes, of slices that are cut and of others, in tiles."""
     param = tmp_path / "net.param"

@@ -22,6 +22,7 @@ from ncc.dialects.shapes import Shape
 from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after, marked
+from tests.crossed import crossed
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 ORDERS = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
@@ -141,8 +142,10 @@ def test_what_says_more_of_itself_stays(make_network: MakeNetwork) -> None:
     assert len(after(module, SplitTransposes())) == 1
 
 
-@pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
-@pytest.mark.parametrize("shape", [(3, 37, 50), (50, 37, 4), (33, 3, 49), (8, 16, 16)])
+@pytest.mark.parametrize(
+    ("shape", "target"),
+    crossed([(3, 37, 50), (50, 37, 4), (33, 3, 49), (8, 16, 16)], ["avx512", "avx2", "baseline"]),
+)
 def test_compiled(tmp_path: Path, shape: Shape, target: str) -> None:
     """Every order of an image, bit by bit, on any number of threads."""
     x = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)

@@ -85,7 +85,10 @@ def behind(module: ModuleOp) -> list[GenericOp]:
 # --- Convolutions in tiles ------------------------------------------------------------------
 
 
-@pytest.fixture(params=[1, 2, 3])
+CHUNKS = 1, 2, 3
+
+
+@pytest.fixture(params=CHUNKS)
 def chunk(request: pytest.FixtureRequest) -> int:
     """So many rows of tiles, or columns, are computed at a time."""
     size: int = request.param
@@ -132,7 +135,7 @@ LAYERS: dict[str, tuple[Shape, Write]] = {
 }
 
 
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize(("layer", "chunk"), crossed(list(LAYERS), CHUNKS))
 def test_convolutions(always_tiled: Form, chunk: int, layer: str) -> None:
     """Each in as many loops as there are convolutions that have iterations enough."""
     loops = loops_of(always_tiled, chunk, *LAYERS[layer])
@@ -142,16 +145,16 @@ def test_convolutions(always_tiled: Form, chunk: int, layer: str) -> None:
         assert sum(op.separable is not None for op in computations(loop)) == 2
 
 
-@pytest.mark.parametrize(
-    ("taps", "parts", "width", "dilation"),
-    [(3, 1, 41, 1), (7, 2, 48, 1), (11, 3, 41, 1), (7, 2, 48, 3), (11, 3, 67, 3)],
-)
-def test_a_single_row(
-    always_tiled: Form, chunk: int, taps: int, parts: int, width: int, dilation: int
-) -> None:
+ROWS_OF_TAPS = (3, 1, 41, 1), (7, 2, 48, 1), (11, 3, 41, 1), (7, 2, 48, 3), (11, 3, 67, 3)
+"""Taps, parts of a window, the width of the row, and dilation."""
+
+
+@pytest.mark.parametrize(("row", "chunk"), crossed(ROWS_OF_TAPS, CHUNKS))
+def test_a_single_row(always_tiled: Form, chunk: int, row: tuple[int, int, int, int]) -> None:
     """It is cut along its columns. Windows of several parts read V of the next chunk, too: both
     iterations make it.
     """
+    taps, parts, width, dilation = row
 
     def write(b: Builder, x: Tensor) -> Tensor:
         x = relu(b, x)
@@ -212,8 +215,12 @@ def siblings(b: Builder, x: Tensor, follow: Callable[[Builder, Tensor], Tensor])
     return [first, follow(b, relu(b, convolution(b, x, 32)))]
 
 
-@pytest.mark.parametrize("height", [16, 18, 25])
-@pytest.mark.parametrize("follow", [lambda _, y: y, pool], ids=["both", "a pool behind one"])
+def both(_: Builder, y: Tensor) -> Tensor:
+    """Nothing follows either of two."""
+    return y
+
+
+@pytest.mark.parametrize(("height", "follow", "chunk"), crossed([16, 18, 25], [both, pool], CHUNKS))
 def test_siblings_share_v(
     always_tiled: Form, chunk: int, height: int, follow: Callable[[Builder, Tensor], Tensor]
 ) -> None:

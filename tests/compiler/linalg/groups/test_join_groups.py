@@ -19,6 +19,7 @@ from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import whole_numbers
 from tests.compiler.linalg.same_numbers import after
+from tests.crossed import crossed
 
 NETWORK = """7767517
 5 6
@@ -48,23 +49,22 @@ def network(folder: Path, groups: int, size: int, **other: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("groups", "size", "other"),
-    [
-        (6, 8, {}),
-        (7, 8, {"height": 20, "bias": 0}),
-        (2, 8, {"height": 9, "width": 7}),
-        (3, 8, {"stride": 2}),
-        (9, 4, {"stride": 2, "bias": 0}),
-        (9, 2, {"height": 5, "width": 7}),
-        (5, 8, {"taps": 5, "pad": 2}),
-    ],
-)
-@pytest.mark.parametrize("target", ["avx512", "avx2"])
-def test_compiled(
-    tmp_path: Path, groups: int, size: int, other: dict[str, int], target: str
-) -> None:
+NETWORKS: list[tuple[int, int, dict[str, int]]] = [
+    (6, 8, {}),
+    (7, 8, {"height": 20, "bias": 0}),
+    (2, 8, {"height": 9, "width": 7}),
+    (3, 8, {"stride": 2}),
+    (9, 4, {"stride": 2, "bias": 0}),
+    (9, 2, {"height": 5, "width": 7}),
+    (5, 8, {"taps": 5, "pad": 2}),
+]
+"""Groups, their size, and what else a network is said by."""
+
+
+@pytest.mark.parametrize(("said", "target"), crossed(NETWORKS, ["avx512", "avx2"]))
+def test_compiled(tmp_path: Path, said: tuple[int, int, dict[str, int]], target: str) -> None:
     """Numbers are those of -O0, which joins nothing; the same bits by any number of threads."""
+    groups, size, other = said
     param = network(tmp_path, groups, size, **other)
     options: dict[str, Any] = {"random_weights": 1, "outputs": ["e"], "target": target}
     plain = ncc.compile(param, **options, opt_level=0)

@@ -15,6 +15,7 @@ from ncc.dialects.ncnn.attention.scaled_dot_product import (
     heads_at_once,
 )
 from ncc.dialects.ncnn.layer import LayerError
+from tests.crossed import crossed
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
@@ -66,8 +67,7 @@ def test_heads_share_keys_and_a_mask_hides(heads: int | None, check_layer: Check
     check_layer("SDPA", {"attn_mask": 1}, [q, k, v, shown], expected=[expected])
 
 
-@pytest.mark.parametrize("rows", [250, 300, 512])
-@pytest.mark.parametrize("masks", [0, 1, 6])
+@pytest.mark.parametrize(("rows", "masks"), crossed([250, 300, 512], [0, 1, 6]))
 def test_many_scores_are_computed_in_parts(rows: int, masks: int, check_layer: Check) -> None:
     """Some heads that share keys, those of one such head, or rows of one: with the same results."""
     assert 4 * 250**2 < MOST_SCORES < 4 * 300**2 and 2 * 300**2 < MOST_SCORES < 2 * 512**2

@@ -128,7 +128,7 @@ NAMES = (*SIZES, *SEGMENTERS, *OWN)
 
 
 def _module(name: str) -> tuple[Any, int]:
-    import torchvision  # type: ignore[import-untyped]
+    import torchvision
 
     if name in OWN:
         kind, side = OWN[name]

@@ -13,8 +13,11 @@ def crossed(*axes: Sequence[Any]) -> list[Any]:
     """All combinations of one value of each axis; each value is in one that is not slow.
 
     For two axes, a table whose diagonal is usual: of 1, 2, 3 and x, y these are 1-x, 2-y and 3-x.
-    Where the table is not square, the diagonal begins again at the other edge.
+    Where the table is not square, the diagonal begins again at the other edge. Where an axis has no
+    values, there are no combinations.
     """
+    if not all(map(len, axes)):
+        return []
     longest = max(len(axis) for axis in axes)
     usual = {tuple(step % len(axis) for axis in axes) for step in range(longest)}
     combinations = product(*(enumerate(axis) for axis in axes))

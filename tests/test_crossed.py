@@ -26,6 +26,11 @@ def test_each_value_is_in_a_usual_one(axes: tuple[list[object], ...], usual: lis
     )
 
 
+def test_an_axis_without_values_has_no_combinations() -> None:
+    """As targets that a machine has none of."""
+    assert crossed(range(3), []) == []
+
+
 def test_the_first_cases_are_usual() -> None:
     """The others are there, and slow."""
     usual, slow = some(range(2), usual=1)

@@ -38,6 +38,7 @@ from ncc.dialects.element import dtype_of
 from ncc.dialects.functions import module_of
 from ncc.dialects.size import Size, assuming, form_of
 from ncc.runtime.machine_code import MachineCode
+from tests.crossed import crossed
 from tests.runnable import NAMES
 
 NETWORKS = {
@@ -70,6 +71,7 @@ NETWORKS = {
         ShuffleChannel d 1 1 data d 0=3
     """,
 }
+TARGETS = [name for name in NAMES if name in ("avx2", "avx512vnni")]
 SIZES = [(1, 1), (2, 7), (5, 3), (13, 13), (16, 40), (33, 57), (61, 17)]
 
 
@@ -127,8 +129,7 @@ def memory_of(kernel: Kernel, rng: np.random.Generator) -> Iterator[NDArray[Any]
         yield random.astype(dtype)
 
 
-@pytest.mark.parametrize("target", [name for name in NAMES if name in ("avx2", "avx512vnni")])
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(("name", "target"), crossed(list(NETWORKS), TARGETS))
 def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
     name: str, target: str, tmp_path: Path
 ) -> None:

@@ -206,6 +206,8 @@ class Target:
     """Whether there is a fused multiply-add instruction."""
     instructions: str = ""
     """The features that LLVM may use in addition to those of `cpu`, in its names."""
+    tuning: str = ""
+    """The core that LLVM orders instructions for, in its names, if it knows one that is typical."""
     dot: bool = False
     """Whether one instruction adds four products of bytes to each int32 of a register."""
     dot_signed: bool = False
@@ -326,6 +328,8 @@ NEON_I8MM = replace(
     name="neoni8mm",
     features=cpu.TARGETS["neoni8mm"],
     instructions="+reserve-x18,+dotprod,+i8mm",
+    # Tiles take all registers. In LLVM's order for no core in particular, some of the sums spill.
+    tuning="neoverse-n2",
     matrix_bytes=True,
 )
 

@@ -237,6 +237,13 @@ class Target:
         return not self.features.isdisjoint({"f16c", "asimd"})
 
     @property
+    def byte_lanes(self) -> int:
+        """Elements of vectors of bytes that become int32. On Arm they become int16 on the way, and
+        twice as many take no longer until then.
+        """
+        return 2 * self.lanes if self.by_element else self.lanes
+
+    @property
     def shortest(self) -> int:
         """Elements of the shortest vectors that take no longer than their share of a whole one.
 
@@ -307,6 +314,8 @@ NEON = Target(
     registers=32,
     fma=True,
     instructions="+reserve-x18",
+    # Tiles take all registers. In LLVM's order for no core in particular, some of the sums spill.
+    tuning="neoverse-v2",
     dot_signed=True,
     by_element=True,
     # Four parts: with three, LLVM takes Android's name for another system. Code for Android is
@@ -328,8 +337,6 @@ NEON_I8MM = replace(
     name="neoni8mm",
     features=cpu.TARGETS["neoni8mm"],
     instructions="+reserve-x18,+dotprod,+i8mm",
-    # Tiles take all registers. In LLVM's order for no core in particular, some of the sums spill.
-    tuning="neoverse-n2",
     matrix_bytes=True,
 )
 

@@ -96,4 +96,4 @@ def test_instructions_are_ordered_for_the_core_of_a_target(
     """If it names one."""
     assert '"tune-cpu"' not in emit_llvm(lower(parse(SUM), AVX2), AVX2)
     text = emit_llvm(lower(parse(SUM), NEON_I8MM), NEON_I8MM)
-    assert ' nounwind "tune-cpu"="neoverse-n2" {' in text
+    assert ' nounwind "tune-cpu"="neoverse-v2" {' in text

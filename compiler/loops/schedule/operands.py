@@ -124,11 +124,11 @@ class ContractionOperands:
         return self.short is not None and self.short[1] < self.vector and self.core.joins
 
     def stored_together(self, vectors: int) -> int:
-        """How many of the vectors of a tile along the lane one store takes: bytes that do not fill
-        a register, on cores whose stores are instructions.
+        """How many of the vectors of a tile along the lane one store takes: several if they are
+        bytes, on processors that narrow two vectors at once, which take bytes with signs.
         """
         bytes = self.kernel.element_types[self.kernel.store.argument] == i8
-        if not bytes or not self.core.width or self.short is not None:
+        if not bytes or self.quad is None or not self.quad.signed:
             return 1
         return max(n for n in (1, 2, 4) if vectors % n == 0)
 

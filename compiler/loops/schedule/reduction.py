@@ -68,7 +68,7 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
     vector, shortest = vector_of(kernel.extents[lane], target), target.shortest
     if quad is None and _multiplies_bytes(kernel):
         vector = vector_of(kernel.extents[lane], target, target.byte_lanes)
-        shortest = max(vector, shortest)
+        shortest = vector if vector > target.lanes else shortest
     if others:
         tile = _tile(kernel, others, unroll, target)
         if vector > target.lanes:

@@ -206,6 +206,8 @@ class Target:
     """Whether there is a fused multiply-add instruction."""
     instructions: str = ""
     """The features that LLVM may use in addition to those of `cpu`, in its names."""
+    tuning: str = ""
+    """The core that LLVM orders instructions for, in its names, if it knows one that is typical."""
     dot: bool = False
     """Whether one instruction adds four products of bytes to each int32 of a register."""
     dot_signed: bool = False
@@ -233,6 +235,13 @@ class Target:
     def widens_float16(self) -> bool:
         """Whether there is an instruction that makes float32 of float16."""
         return not self.features.isdisjoint({"f16c", "asimd"})
+
+    @property
+    def byte_lanes(self) -> int:
+        """Elements of vectors of bytes that become int32. On Arm they become int16 on the way, and
+        twice as many take no longer until then.
+        """
+        return 2 * self.lanes if self.by_element else self.lanes
 
     @property
     def shortest(self) -> int:
@@ -305,6 +314,8 @@ NEON = Target(
     registers=32,
     fma=True,
     instructions="+reserve-x18",
+    # Tiles take all registers. In LLVM's order for no core in particular, some of the sums spill.
+    tuning="neoverse-v2",
     dot_signed=True,
     by_element=True,
     # Four parts: with three, LLVM takes Android's name for another system. Code for Android is

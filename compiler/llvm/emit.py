@@ -16,7 +16,8 @@ def emit_llvm(module: ModuleOp, target: Target, more: str = "") -> str:
 
     Raises CompilerBug for an operation or a type without a spelling.
     """
-    out = Emitter(SPELLINGS)
+    tuning = [f'"tune-cpu"="{target.tuning}"'] if target.tuning else []
+    out = Emitter(SPELLINGS, tuning)
     for op in module.ops:
         if not isinstance(op, llvm.FuncOp):
             raise CompilerBug(f"LLVM text for {op.name}", pass_name=PASS)

@@ -57,8 +57,11 @@ def float_text(value: float, type: Attribute) -> str:
 class Emitter:
     """The text of one module. spellings: for each instruction the function that writes it."""
 
-    def __init__(self, spellings: Mapping[type[Operation], Spelling]) -> None:
-        self.spellings = spellings
+    def __init__(
+        self, spellings: Mapping[type[Operation], Spelling], attributes: Sequence[str] = ()
+    ) -> None:
+        """attributes: of all functions."""
+        self.spellings, self.attributes = spellings, attributes
         self.lines: list[str] = []
         # By identity: to hash an attribute visits all of it, to hash a value is a call, and those
         # of a module stay alive.
@@ -153,6 +156,7 @@ class Emitter:
             arguments.append(f"{self.type(argument.type)}{separate} {spelled}")
         linkage = "internal " if op.linkage.linkage.data == "internal" else ""
         suffixes = ["nounwind"] if op.no_unwind is not None else []
+        suffixes += self.attributes
         asked = op.passthrough if op.passthrough is not None else ()
         suffixes += [str(item.data) for item in asked if isinstance(item, StringAttr)]
         self.lines.append(

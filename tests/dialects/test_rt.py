@@ -33,6 +33,9 @@ builtin.module {
     %5 = rt.gather %1[%3, %4] : memref<8xi8>, vector<4xi32> -> vector<4xi8>
     %6 = rt.buffer %buffers[1] offset 64 further %3 : memref<8xi8>
     %7 = rt.launch 3 after 0, %tid, %buffers, %tid, %threads, %before trace [6, 2] : ()
+    %8 = arith.constant dense<1> : vector<16xi8>
+    %9 = rt.dot_bytes %4, %8, %8 signed : vector<16xi8> into vector<4xi32>
+    %10 = rt.matrix_bytes %4, %8, %8 : vector<16xi8> into vector<4xi32>
     func.return
   }
 }"""

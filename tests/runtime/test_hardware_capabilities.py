@@ -12,6 +12,7 @@ from ncc.runtime import cpu, hardware_capabilities
     [
         ("aarch64", {16: 1 << 1, 26: 0}, "neon"),
         ("aarch64", {16: 1 << 1 | 1 << 20, 26: 0}, "neondot"),
+        ("aarch64", {16: 1 << 1 | 1 << 20, 26: 1 << 13}, "neoni8mm"),
         ("aarch64", {16: 1 << 2, 26: 0}, None),
         ("riscv64", {16: 1 << 21 | 1 << 2}, "rvv"),
         ("riscv64", {16: 1 << 2}, None),

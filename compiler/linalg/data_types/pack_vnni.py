@@ -26,8 +26,8 @@ the number that takes that off again:
         ->  y[o, p] = s[o] + sum of u[i, p] * w[o, i],  u = x + 128,  s[o] = -128 * sum of w[o, i]
 
 Where the target takes both factors with their signs (`Target.dot_signed`), x stays as it is. Where
-it multiplies matrices of bytes (`Target.matrix_bytes`), groups have eight products if the extent is
-a multiple of eight: those of a row of each matrix.
+it multiplies matrices of bytes (`Target.matrix_bytes`), groups have eight products, those of a row
+of each matrix, unless this needs more zeros than groups of four.
 
 No other pass knows that these instructions exist, or that one of their factors has no sign.
 
@@ -96,8 +96,8 @@ class PackVnni(LinalgChoice["Split"]):
         found = find(LinalgOp(op), in_lanes=self.target.dot and self.target.lanes == BLOCK)
         if not isinstance(found, Split) or not self.target.matrix_bytes:
             return found
-        rows = found.from_last == 0 and LinalgOp(op).extents[found.loop] % OCTET == 0
-        return replace(found, count=OCTET) if rows else found
+        quads = -(-LinalgOp(op).extents[found.loop] // QUAD)
+        return replace(found, count=OCTET) if quads % 2 == 0 and not found.from_last else found
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         found = {

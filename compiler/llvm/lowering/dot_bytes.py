@@ -2,8 +2,8 @@
 
     VNNI      vpdpbusd %sum, %x, %w
     dotprod   sdot %sum, %w, %x         both with signs
-    others    %sum + pmaddwd(even bytes) + pmaddwd(odd bytes)
     i8mm      smmla %sum, %x, %w        of matrices
+    others    %sum + pmaddwd(even bytes) + pmaddwd(odd bytes)
 
 Even and odd bytes become two vectors of 16 bits: w with sign, x with its sign if it has one. LLVM
 computes them once for all products that share an operand.
@@ -31,27 +31,39 @@ def lower_dot_bytes(function: Function, op: rt.DotBytesOp) -> None:
     if count != function.target.lanes:
         raise CompilerBug(f"a dot product of {count} lanes", pass_name=PASS)
     signed = op.signed is not None
-    if function.target.dot:
-        made = _by_instruction(builder, total, x, w, signed)
+    how = _by_instruction if function.target.dot else _by_pairs
+    function.bind(op.result, how(builder, total, x, w, signed))
+
+
+def lower_matrix_bytes(function: Function, op: rt.MatrixBytesOp) -> None:
+    """By the target's instruction for matrices, or as dot products of halves of rows."""
+    builder, name = function.builder, function.builder.processor.matrix_bytes
+    total, x, w = function.values(op.operands)
+    if name is not None and function.target.matrix_bytes:
+        made = builder.intrinsic(name, [total, x, w], total.type)
         return function.bind(op.result, made)
+    for half in (range(4), range(4, 8)):
+        of_x, of_w = (
+            builder.shuffle(bytes, bytes, [8 * row + k for row in rows for k in half])
+            for bytes, rows in ((x, (0, 0, 1, 1)), (w, (0, 1, 0, 1)))
+        )
+        total = _by_pairs(builder, total, of_x, of_w, signed=True)
+    function.bind(op.result, total)
+
+
+def _by_pairs(
+    builder: LlvmBuilder, total: SSAValue, x: SSAValue, w: SSAValue, signed: bool
+) -> SSAValue:
+    """The sums by products of 16 bits."""
     upper = llvm.AShrOp if signed else llvm.LShrOp
-    pair = VectorType(i16, [2 * count])
+    pair = VectorType(i16, [2 * lanes(total.type)])
     x, w = (builder.convert(llvm.BitcastOp, value, pair) for value in (x, w))
     even_x = _shift(builder, upper, _low(builder, x))
     even = paired_products(builder, even_x, _shift(builder, llvm.AShrOp, _low(builder, w)))
     odd_x = _shift(builder, upper, x)
     odd = paired_products(builder, odd_x, _shift(builder, llvm.AShrOp, w))
     both = builder.binary(llvm.AddOp, even, odd)
-    function.bind(op.result, builder.binary(llvm.AddOp, total, both))
-
-
-def lower_matrix_bytes(function: Function, op: rt.MatrixBytesOp) -> None:
-    """By the target's instruction for matrices."""
-    builder, name = function.builder, function.builder.processor.matrix_bytes
-    if name is None or not function.target.matrix_bytes:
-        raise CompilerBug("a product of matrices of bytes", pass_name=PASS)
-    total, x, w = function.values(op.operands)
-    function.bind(op.result, builder.intrinsic(name, [total, x, w], total.type))
+    return builder.binary(llvm.AddOp, total, both)
 
 
 def _by_instruction(

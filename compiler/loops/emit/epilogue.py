@@ -16,7 +16,7 @@ units store together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from xdsl.dialects import math
@@ -59,17 +59,39 @@ class Epilogue(PointPart):
             self._finish_in_loop(loop, points, values)
 
     def finish_each(self, points: list[Point], values: Sequence[SSAValue]) -> None:
-        """The epilogue and the store of each point, unrolled; two blocks of a line together."""
-        for numbers in self.bf16.stored_together(points):
+        """The epilogue and the store of each point, unrolled; some are stored together."""
+        for numbers in self._stored_together(points):
             held = [points[number] for number in numbers]
             found = []
             for point, number in zip(held, numbers, strict=True):
                 with self.position.as_long_as(point):
                     found.append(self._followed(values[number], point))
-            if len(held) == 2:
+            if self.schedule.joined > 1:
+                self.store(self._side_by_side(found), held[0])
+            elif len(held) == 2:
                 self._store_pair(held, found)
             else:
                 self.store(found[0], held[0])
+
+    def _stored_together(self, points: list[Point]) -> Iterable[list[int]]:
+        """The numbers of the points: two blocks of a line, or vectors side by side."""
+        lane, joined = self.schedule.lane, self.schedule.joined
+        if joined == 1 or lane is None:
+            return self.bf16.stored_together(points)
+        found: dict[object, list[int]] = {}
+        for number, point in enumerate(points):
+            rest = tuple(item for item in sorted(point.items()) if item[0] != lane)
+            found.setdefault((rest, point[lane] // (joined * self.state.lanes)), []).append(number)
+        return found.values()
+
+    def _side_by_side(self, values: list[SSAValue]) -> SSAValue:
+        """The lanes of some vectors, in order."""
+        values, lanes = [self.reads.wide(value) for value in values], self.state.lanes
+        while len(values) > 1:
+            pairs = list(zip(values[::2], values[1::2], strict=True))
+            lanes *= 2
+            values = [self.builder.shuffle(*pair, range(lanes)) for pair in pairs]
+        return values[0]
 
     def _followed(self, value: SSAValue, point: Point) -> SSAValue:
         """The value at a point after the epilogue."""

@@ -6,6 +6,10 @@
 Two points p and q whose vectors have lanes 0 to 3 have two accumulators: p0 p1 q0 q1, and
 p2 p3 q2 q3. They stand where those of p and q would, and the same shuffle makes one form of the
 other. A point that is left over is multiplied as both points of a pair.
+
+One load of a point often has the bytes of two steps. Both forms of a pair are then made at once,
+since they take as many registers as what was loaded, and are dropped behind these steps: the sums
+of a tile leave no register for more. Fences keep weights from being loaded early, for that reason.
 """
 
 from __future__ import annotations
@@ -29,6 +33,9 @@ from ncc.dialects import rt
 LOWER, UPPER = (0, 1, 4, 5), (2, 3, 6, 7)
 """Halves of two vectors, side by side."""
 
+HALVES = 2
+"""Points whose bytes of one step fill a vector, and steps whose bytes of one point do."""
+
 
 class MatrixAccumulators(Accumulators):
     """Two for each pair of points."""
@@ -45,12 +52,20 @@ class MatrixAccumulators(Accumulators):
         pairs = (self._halves(started(p), started(q)) for p, q in self._pairs(points))
         return [half for halves in pairs for half in halves]
 
+    def between_steps(self, step: int) -> None:
+        if step % HALVES == 0:
+            self.state.cache = {}
+
     def step(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         sums: list[SSAValue] = []
-        for number, (p, q) in enumerate(self._pairs(points)):
+        row = None
+        for p, q in self._pairs(points):
+            if row != (row := self._row(p)):
+                self.builder.fence()
             x = self._data(p, q)
-            for half, total in enumerate(values[2 * number : 2 * number + 2]):
+            for half in range(HALVES):
                 w = self.reads.neighbours(self.stream, self._from_lane(p, 2 * half), 2 * OCTET)
+                total = values[len(sums)]
                 sums.append(self.builder.add(rt.MatrixBytesOp, [total, x, w], total.type))
         return sums
 
@@ -67,15 +82,18 @@ class MatrixAccumulators(Accumulators):
 
     def _pairs(self, points: list[Point]) -> list[tuple[Point, Point]]:
         """Points with the same weights, two by two."""
-        waiting: dict[int, Point] = {}
-        found: list[tuple[Point, Point]] = []
+        rows: dict[int, list[Point]] = {}
         for point in points:
-            row = sum(self.stream.coefficients[loop] * n for loop, n in point.items())
-            if row in waiting:
-                found.append((waiting.pop(row), point))
-            else:
-                waiting[row] = point
-        return [*found, *((point, point) for point in waiting.values())]
+            rows.setdefault(self._row(point), []).append(point)
+        return [
+            (row[first], row[min(first + 1, len(row) - 1)])
+            for row in rows.values()
+            for first in range(0, len(row), 2)
+        ]
+
+    def _row(self, point: Point) -> int:
+        """Where the weights of a point are."""
+        return sum(self.stream.coefficients[loop] * n for loop, n in point.items())
 
     def _from_lane(self, point: Point, first: int) -> Point:
         """The point at a lane of a vector."""
@@ -85,20 +103,25 @@ class MatrixAccumulators(Accumulators):
 
     def _data(self, p: Point, q: Point) -> SSAValue:
         """The bytes of two points."""
-        bytes = [self._of_point(point) for point in (p, q)]
+        (a, at), (b, other) = (self._of_point(point) for point in (p, q))
+        if at == other:
+            return [self._together(a, half, b, half) for half in range(HALVES)][at]
+        return self._together(a, at, b, other)
+
+    def _together(self, a: SSAValue, of_a: int, b: SSAValue, of_b: int) -> SSAValue:
+        """A half of one vector, and behind it a half of another one."""
 
         def together() -> SSAValue:
-            (a, at), (b, other) = bytes
-            wide = vector_type(i64, 2)
-            a, b = (self.builder.add(vector.BitcastOp, [one], wide) for one in (a, b))
-            both = self.builder.shuffle(a, b, [at, 2 + other])
-            return self.builder.add(vector.BitcastOp, [both], bytes[0][0].type)
+            wide = vector_type(i64, HALVES)
+            x, y = (self.builder.add(vector.BitcastOp, [one], wide) for one in (a, b))
+            both = self.builder.shuffle(x, y, [of_a, HALVES + of_b])
+            return self.builder.add(vector.BitcastOp, [both], a.type)
 
-        return self.state.once(("pair", *bytes), together)
+        return self.state.once(("pair", a, of_a, b, of_b), together)
 
     def _of_point(self, point: Point) -> tuple[SSAValue, int]:
         """A vector that has the bytes of a point, and in which half."""
-        found = self.reads.lane_of_steps(self.broadcast, point, 2, OCTET)
+        found = self.reads.lane_of_steps(self.broadcast, point, HALVES, OCTET)
         if found is not None:
             return found
         eight = self.reads.neighbours(self.broadcast, point, OCTET)

@@ -31,6 +31,13 @@ class Accumulators(PointPart):
         """The accumulators after one more step."""
         return [self.body.step(point, value) for point, value in zip(points, values, strict=True)]
 
+    def between_steps(self, step: int) -> None:
+        """Part an unrolled step from those before it: points of the next vectors are not loaded
+        earlier, since their registers are taken.
+        """
+        if step % self.state.lanes == 0:
+            self.builder.fence()
+
     def finish(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         """The sums of the points."""
         return values
@@ -103,14 +110,11 @@ class Sums(Part):
         return self._unrolled(trips, inner, values)
 
     def _unrolled(self, count: int, inner: Step, values: list[SSAValue]) -> list[SSAValue]:
-        """So many steps of it, one behind the other.
-
-        Points of the next vectors are not loaded earlier: their registers are taken.
-        """
+        """So many steps of it, one behind the other."""
         self.state.unrolled = UnrolledSteps(self.points, count)
         for step in range(count):
-            if step and step % self.state.lanes == 0:
-                self.builder.fence()
+            if step:
+                self.accumulators.between_steps(step)
             self.state.unrolled.step = step
             values = inner(values)
         self.state.unrolled = None

@@ -81,6 +81,7 @@ class Candidate:
             short=operands.short,
             at_once=operands.at_once,
             signed=operands.quad is not None and operands.quad.signed,
+            joined=operands.stored_together(sizes.get(operands.lane, 1)),
             **_prefetches(operands, sizes, order),
         )
 

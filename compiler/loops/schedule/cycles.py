@@ -212,14 +212,16 @@ def _tile_cycles(
     products = max(taken, LATENCY) / core.multiply_adds
     if core.width:
         steps = 1 if operands.at_once is None else operands.at_once[1]
-        loads = operands.loads_of_points(p) + vectors
-        side_by_side = min(q, operands.kernel.extents[operands.lane] // operands.vector)
-        alone = vectors - side_by_side // 2 * 2
-        issued = operands.loads_of_points(p) + side_by_side // 2 * 2 * PAIRED + max(alone, 0.0)
-        front = (p * vectors + issued + COUNTING / steps) / core.width
+        of_points, each = operands.loads_of_points(p), operands.loads_of_a_vector
+        side_by_side = min(q, operands.kernel.extents[operands.lane] // operands.vector) * each
+        alone = max(each * vectors - side_by_side // 2 * 2, 0.0)
+        issued = of_points + side_by_side // 2 * 2 * PAIRED + alone
+        taken = operands.products(p, vectors)
+        front = (taken + issued + operands.shuffles(p) + COUNTING / steps) / core.width
         in_l1 = held <= L1_SHARE * core.l1_bytes
+        loads = of_points + each * vectors
         reads = max(loads / core.loads, 0.0 if in_l1 else reads - point * p)
-        products = max(p * vectors / core.multiply_adds, DEPTH, front)
+        products = max(taken / core.multiply_adds, DEPTH, front)
         others = core.operand * issued
     crowd = CROWD * max(0, p * vectors - core.sums)
     return TileCycles(operands.steps, reads, products, others, STORE * p * vectors, crowd)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from xdsl.dialects.builtin import i8
+
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, KSplit
 from ncc.compiler.loops.kernel.products import OCTET, QUAD
 from ncc.compiler.loops.kernel.vectors_over import vectors_over
@@ -88,9 +90,9 @@ class ContractionOperands:
         return min(reduced, key=lambda d: (abs(stream[d]), abs(broadcast[d])), default=None)
 
     def loads_of_points(self, p: int) -> float:
-        """Loads of p points in a step: vectors that steps at once share, or elements; and the
-        shuffles that make matrices of two points.
-        """
+        """Loads of p points in a step: vectors that steps at once share, or elements."""
+        if self.is_matrix:
+            return p / 2 if self.at_once is not None else p
         if self.at_once is None:
             return p
         loop, steps = self.at_once
@@ -101,13 +103,34 @@ class ContractionOperands:
         places = {apart * n + further * step for n in range(p) for step in range(steps)}
         lanes = QUAD * self.whole // further if self.quad is not None else self.whole
         held = vectors_over(places, lanes, further)
-        loads = (len(set(held.values())) + len(places - held.keys())) / steps
-        return loads + p / 2 if self.is_matrix else loads
+        return (len(set(held.values())) + len(places - held.keys())) / steps
+
+    def products(self, p: int, q: float) -> float:
+        """Instructions that multiply p points and q vectors in a step."""
+        return (p + p % 2) * q if self.is_matrix else p * q
+
+    @property
+    def loads_of_a_vector(self) -> int:
+        """Loads of a vector of `stream` in a step: a matrix has two, for half of the lanes each."""
+        return 2 if self.is_matrix else 1
+
+    def shuffles(self, p: int) -> float:
+        """Shuffles of a step, which make matrices of two points each."""
+        return (p + p % 2) / 2 if self.is_matrix else 0.0
 
     @property
     def joined(self) -> bool:
         """Whether short vectors of two points share one accumulator."""
         return self.short is not None and self.short[1] < self.vector and self.core.joins
+
+    def stored_together(self, vectors: int) -> int:
+        """How many of the vectors of a tile along the lane one store takes: several if they are
+        bytes, on processors that narrow two vectors at once, which take bytes with signs.
+        """
+        bytes = self.kernel.element_types[self.kernel.store.argument] == i8
+        if not bytes or self.quad is None or not self.quad.signed:
+            return 1
+        return max(n for n in (1, 2, 4) if vectors % n == 0)
 
     def lines(self, vectors: int) -> float:
         """Cache lines of a whole vector, in a tile of so many vectors along the lane.
@@ -147,8 +170,8 @@ class ContractionOperands:
         `stream`: the next one is loaded while one is multiplied.
         """
         if self.is_matrix:
-            return (p + p % 2) * q + p + 2
-        if self.at_once is not None:
+            p += p % 2
+        if self.at_once is not None or self.is_matrix:
             return p * q + p + 2
         if self.quad is not None:
             held, surplus = p * q, self.quad.surplus

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import i8
+
 from ncc.compiler.loops.kernel.kernel import GATHERS, NO_SUM, PADDED, Kernel, Reason
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.schedule import (
@@ -63,9 +65,14 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     taps = prod(kernel.extents[d] for d in summed)
     unroll = frozenset(summed) if taps <= MAX_UNROLLED else _row(kernel, summed)
-    vector = vector_of(kernel.extents[lane], target)
+    vector, shortest = vector_of(kernel.extents[lane], target), target.shortest
+    if quad is None and _multiplies_bytes(kernel):
+        vector = vector_of(kernel.extents[lane], target, target.byte_lanes)
+        shortest = vector if vector > target.lanes else shortest
     if others:
         tile = _tile(kernel, others, unroll, target)
+        if vector > target.lanes:
+            tile = tile[-1:]  # a point has two registers
     else:
         tile = _vectors(kernel, lane, vector) if taps > MAX_UNROLLED else ()
     return Schedule(
@@ -78,8 +85,13 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
         unroll,
         chunks=chunks_of(kernel, others, dict(tile)),
         quad=quad,
-        short=None if quad is not None else short_of(kernel, lane, target.shortest),
+        short=None if quad is not None else short_of(kernel, lane, shortest),
     )
+
+
+def _multiplies_bytes(kernel: Kernel) -> bool:
+    """Whether all that a sum reads are bytes."""
+    return all(kernel.element_types[read.argument] == i8 for read in kernel.anchor.reads)
 
 
 def _tile(

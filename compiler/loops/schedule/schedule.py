@@ -71,6 +71,7 @@ class Schedule:
     span     elements of the lane in a chunk, in whole tiles; 0 if a chunk has all of them
     at_once  (reduced loop, steps): so many steps of the innermost reduced loop are unrolled. They
              load one vector of neighbours along it, and each multiplies by one element
+    joined   vectors side by side along the lane that are stored together
     in_line  the most accumulators that do not spill before a function of the epilogue: more of them
              are spilled, and a loop over them has the code of the function once
     """
@@ -95,6 +96,7 @@ class Schedule:
     panel: int | None = None
     span: int = 0
     at_once: tuple[int, int] | None = None
+    joined: int = 1
     in_line: int = 16
 
     def points(self, loop: int) -> int:
@@ -113,9 +115,11 @@ LEAST_PART = 4096
 """The fewest steps of a part of the lane, on average: then the call of a chunk costs little."""
 
 
-def vector_of(extent: int, target: Target) -> int:
-    """The longest vector that the loop fills, a power of two, up to that of the target."""
-    vector = target.lanes
+def vector_of(extent: int, target: Target, longest: int = 0) -> int:
+    """The longest vector that the loop fills, a power of two, up to that of the target, unless
+    longer ones are meant.
+    """
+    vector = longest or target.lanes
     while vector > max(extent, 1):
         vector //= 2
     return max(vector, 1)

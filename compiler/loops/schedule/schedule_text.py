@@ -72,6 +72,7 @@ FORMS: Mapping[str, _Form] = {
     "panel": LOOP,
     "span": NUMBER,
     "at_once": LOOP_BY,
+    "joined": NUMBER,
     "in_line": NUMBER,
 }
 """The fields of a schedule in the order in which they are written."""

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly, emit_object
-from ncc.compiler.target import AVX2, Target
+from ncc.compiler.target import AVX2, NEON_I8MM, Target
 from ncc.runtime.elf import undefined_symbols
 
 SUM = """
@@ -88,3 +88,12 @@ def test_library_functions_are_inlined(parse: Callable[[str], ModuleOp]) -> None
 def test_text_parses_on_every_target(target: Target, parse: Callable[[str], ModuleOp]) -> None:
     """LLVM's own parser and verifier accept it."""
     binding.parse_assembly(emit_llvm(lower(parse(SUM), target), target)).verify()
+
+
+def test_instructions_are_ordered_for_the_core_of_a_target(
+    parse: Callable[[str], ModuleOp],
+) -> None:
+    """If it names one."""
+    assert '"tune-cpu"' not in emit_llvm(lower(parse(SUM), AVX2), AVX2)
+    text = emit_llvm(lower(parse(SUM), NEON_I8MM), NEON_I8MM)
+    assert ' nounwind "tune-cpu"="neoverse-v2" {' in text

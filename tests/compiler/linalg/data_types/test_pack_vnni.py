@@ -15,9 +15,9 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.data_types.pack_vnni import QUAD, PackVnni
+from ncc.compiler.linalg.data_types.pack_vnni import OCTET, QUAD, PackVnni
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
-from ncc.compiler.target import AVX512, TARGETS, Target
+from ncc.compiler.target import AVX512, NEON_I8MM, TARGETS, Target
 from ncc.dialects.casts import saturated_int8
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
@@ -88,32 +88,38 @@ def contractions(module: ModuleOp) -> list[LinalgOp]:
     return [linalg_op for linalg_op in sums if linalg_op.yielded.type == i32]
 
 
+@pytest.mark.parametrize("target", [AVX512, NEON_I8MM], ids=lambda target: target.name)
 @pytest.mark.parametrize(
-    ("write", "shape"),
+    ("write", "shape", "quads"),
     [
-        (convolution(1, 16), (16, 3, 4)),
-        (convolution(3, 40), (32, 4, 5)),
-        (convolution(3, 24), (24, 4, 5)),
-        (product, (36,)),
-        (convolution(3, 16), (3, 5, 5)),
-        (convolution(3, 16, stride=2), (1, 7, 9)),
-        (convolution(7, 20, stride=2, pad=3), (3, 12, 10)),
-        (convolution(4, 16, stride=4), (3, 8, 8)),
-        (product, (7,)),
+        (convolution(1, 16), (16, 3, 4), 4),
+        (convolution(3, 40), (32, 4, 5), 4),
+        (convolution(3, 24), (24, 4, 5), 4),
+        (product, (36,), 9),
+        (convolution(3, 16), (3, 5, 5), 1),
+        (convolution(3, 16, stride=2), (1, 7, 9), 1),
+        (convolution(7, 20, stride=2, pad=3), (3, 12, 10), 2),
+        (convolution(4, 16, stride=4), (3, 8, 8), 1),
+        (product, (7,), 2),
     ],
 )
-def test_the_same_sums(make_network: MakeNetwork, write: Any, shape: tuple[int, ...]) -> None:
-    """A loop of four more, in which the data lies side by side, and no tail left."""
+def test_the_same_sums(
+    make_network: MakeNetwork, write: Any, shape: tuple[int, ...], quads: int, target: Target
+) -> None:
+    """A loop of four more, in which the data lies side by side, and no tail left. It is one of
+    eight where the target multiplies matrices, and groups of four are even in number.
+    """
     module = make_network([shape], write)
     x = np.random.default_rng(4).standard_normal(shape).astype(np.float32)
     [before] = evaluate(network_of(module), [x])
     PackChannels().apply(Context(), module)
-    PackVnni().apply(Context(), module)
+    PackVnni(target).apply(Context(), module)
     module.verify()
     [linalg_op] = contractions(module)
     data, weights = (linalg_op.reads[k] for k in linalg_op.product or ())
+    count = OCTET if target.matrix_bytes and quads % 2 == 0 else QUAD
     [four] = [d for d in linalg_op.reduced if weights.index[-1].bare == d]
-    assert linalg_op.extents[four] == shape_of(weights.value)[-1] == QUAD
+    assert linalg_op.extents[four] == shape_of(weights.value)[-1] == count
     assert data.index[-1].coefficient(four) == 1 and not linalg_op.valid_extents
     [after] = evaluate(network_of(module), [x])
     np.testing.assert_array_equal(before, after)

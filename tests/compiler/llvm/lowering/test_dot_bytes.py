@@ -1,4 +1,4 @@
-"""rt.dot_bytes on every target, against numpy."""
+"""rt.dot_bytes and rt.matrix_bytes on every target, against numpy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly
-from ncc.compiler.target import NEON_DOT, Target
+from ncc.compiler.target import NEON_DOT, NEON_I8MM, Target
 
 TEXT = """
 func.func @f(%s: memref<{n}xi32>, %x: memref<{m}xi8>, %w: memref<{m}xi8>) {{
@@ -27,6 +27,8 @@ func.func @f(%s: memref<{n}xi32>, %x: memref<{m}xi8>, %w: memref<{m}xi8>) {{
   func.return
 }}
 """
+
+MATRICES = TEXT.format(n=4, m=16, signed="").replace("dot_bytes", "matrix_bytes")
 
 
 def test_four_products_a_lane(compiled: Callable[..., Any], target: Target) -> None:
@@ -81,3 +83,24 @@ def test_arm_multiplies_by_one_word_of_a_vector(parse: Callable[[str], ModuleOp]
     assembly = emit_assembly(emit_llvm(lower(parse(text), NEON_DOT), NEON_DOT), NEON_DOT)
     assert re.search(r"sdot\s+v\d+.4s, v\d+.16b, v\d+.4b\[2\]", assembly)
     assert "dup" not in assembly
+
+
+def test_rows_by_rows(compiled: Callable[..., Any]) -> None:
+    """Two rows of eight bytes by two others, all with signs."""
+    module = compiled(MATRICES)
+    generator = np.random.default_rng(1)
+    for x, w in [(-128, -128), (-128, 127), (None, None)]:
+        a = generator.integers(-128, 128, (2, 8)) if x is None else np.full((2, 8), x)
+        b = generator.integers(-128, 128, (2, 8)) if w is None else np.full((2, 8), w)
+        sums = generator.integers(-(2**30), 2**30, 4).astype(np.int32)
+        expected = sums + (a @ b.T).flatten()
+        module.call("f", sums, a.astype(np.int8).flatten(), b.astype(np.int8).flatten())
+        np.testing.assert_array_equal(sums, expected)
+
+
+def test_arm_multiplies_matrices(parse: Callable[[str], ModuleOp]) -> None:
+    """By one instruction, if the target has it."""
+    texts = (emit_llvm(lower(parse(MATRICES), one), one) for one in (NEON_I8MM, NEON_DOT))
+    matrices, others = map(emit_assembly, texts, (NEON_I8MM, NEON_DOT))
+    assert matrices.count("smmla") == 1 and "mull" not in matrices
+    assert "smmla" not in others and "mull" in others

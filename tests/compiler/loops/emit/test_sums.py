@@ -14,7 +14,7 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.data_types.pack_vnni import PackVnni
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.loops.schedule.choose import choose
-from ncc.compiler.target import BASELINE, NEON, NEON_DOT
+from ncc.compiler.target import BASELINE, NEON, NEON_DOT, NEON_I8MM, Target
 from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert
@@ -58,13 +58,15 @@ def test_products_by_elements(
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("target", [NEON_DOT, NEON_I8MM], ids=["words", "matrices"])
 @pytest.mark.parametrize("channels", [16, 48])
-def test_products_by_words_of_bytes(
+def test_products_of_bytes(
     channels: int,
+    target: Target,
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
 ) -> None:
-    """Both factors have signs, and no sum takes them off."""
+    """Both factors have signs, and no sum takes them off. Rows of five points are no pairs."""
     values = DRAW.integers(-128, 128, (32, channels)).astype(np.int8)
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -81,8 +83,8 @@ def test_products_by_words_of_bytes(
     x = DRAW.standard_normal((channels, 3, 5)).astype(np.float32)
     [expected] = evaluate(network_of(module), [x])
     PackChannels().apply(Context(), module)
-    PackVnni(NEON_DOT).apply(Context(), module)
-    [[got]], [program] = run_networks([(module, [x])], lambda k: choose(k, NEON_DOT), BASELINE)
+    PackVnni(target).apply(Context(), module)
+    [[got]], [program] = run_networks([(module, [x])], lambda k: choose(k, target), BASELINE)
     [schedule] = [schedule for schedule in program.schedules if schedule.quad is not None]
     assert schedule.signed and schedule.at_once is not None
     np.testing.assert_array_equal(got.view(np.int32), expected)

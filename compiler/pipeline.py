@@ -37,7 +37,7 @@ from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
-from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, without_settled
+from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, with_equalities
 from ncc.compiler.ncnn.take_pixels import return_pixels, take_pixels
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import files_beside, read_network, weights_path
@@ -145,6 +145,8 @@ class Compilation:
         self.values: Mapping[str, Array] = {}
         self.batch: int | None = None
         """The samples of a call, if code is for one of them; `OPEN` for any number."""
+        self.opened: Mapping[str, OpenShape] = {}
+        """The shapes of inputs with a size for each extent that is open."""
 
     @cached_property
     def source(self) -> ModuleOp:
@@ -226,7 +228,7 @@ class Compilation:
         if has_sizes(shapes):
             with self.timing("infer shapes"), assuming() as assumed:
                 self._infer(module.clone(), shapes)
-            shapes = without_settled(shapes, assumed)
+            self.opened, shapes = shapes, with_equalities(shapes, assumed)
         with self.changing(module, "infer shapes"):
             settle(module, self.values)
             self._infer(module, shapes)

@@ -459,7 +459,7 @@ class Code:
 
     def to_index(self, x: Value, most: int) -> Value:
         """A float32 cut down to an integer from 0 to `most` (up to 2**24); 0 for NaN."""
-        inside = self.minimum(self.maximum(x, 0.0), float(most))
+        inside = self.minimum(self.maximum(x, 0.0), most)
         whole = self.emit(arith.FPToSIOp(inside.ssa, i32))
         return self.emit(arith.IndexCastOp(whole.ssa, index))
 

@@ -109,6 +109,11 @@ def shapes(module: ModuleOp) -> tuple[list[tuple[int, ...]], list[tuple[int, ...
     return outside("inputs", network.body.block.args), outside("outputs", values)
 
 
+def input_names(module: ModuleOp) -> list[str]:
+    """The inputs of a network, in order."""
+    return _names(network_of(module), "inputs")
+
+
 def _names(network: FuncOp, which: str) -> list[str]:
     held = network.attributes.get(which)
     names = held.data if isinstance(held, ArrayAttr) else ()

@@ -16,6 +16,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.plan import Plan
 from ncc.dialects.rt import MOST_CHUNKS
+from ncc.dialects.shapes import OpenShape
 from ncc.dialects.size import Assumption, Size, form_of, is_open
 from ncc.dialects.size_form import Atom, Extremum, Form, Monomial, Quotient, Symbol
 from ncc.runtime.arena import Lifetimes
@@ -26,12 +27,12 @@ _PLACES = {name: place for place, name in enumerate(OPERATIONS)}
 _COMMUTATIVE = {"+", "*", "min", "max"}
 
 
-def symbols_of(inputs: Iterable[Sequence[int]]) -> dict[Symbol, tuple[int, int]]:
+def symbols_of(inputs: Iterable[OpenShape]) -> dict[Symbol, tuple[int, int]]:
     """The place and the axis of every extent that inputs of these shapes leave open."""
     found: dict[Symbol, tuple[int, int]] = {}
     for place, shape in enumerate(inputs):
         for axis, extent in enumerate(shape):
-            symbol = symbol_in(extent)
+            symbol = None if extent is None else symbol_in(extent)
             if symbol is not None:
                 found.setdefault(symbol, (place, axis))
     return found
@@ -46,13 +47,16 @@ def symbol_in(extent: int) -> Symbol | None:
 
 
 def sizes_of(
-    inputs: Sequence[Sequence[int]],
+    inputs: Sequence[OpenShape],
     outputs: Sequence[Sequence[int]],
     planned: Plan,
     loops: NetworkLoops,
     assumed: Iterable[Assumption],
 ) -> Sizes:
-    """What the shapes of a call decide. inputs, outputs: the shapes of each, with sizes."""
+    """What the shapes of a call decide.
+
+    inputs: the shape of each, with a size for each open extent. outputs: with expressions of these.
+    """
     writer = ProgramWriter(symbols_of(inputs))
     few = Assumption(form_of(MOST_CHUNKS - 1 - loops.chunks), ">=")
     limits = [few] if is_open(loops.chunks) else []

@@ -9,7 +9,14 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.artifact.from_plan import TIMESTAMPS, TRACE, bindings, constants, shapes
+from ncc.compiler.artifact.from_plan import (
+    TIMESTAMPS,
+    TRACE,
+    bindings,
+    constants,
+    input_names,
+    shapes,
+)
 from ncc.compiler.artifact.size_program import sizes_of
 from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.manifest import Made, Manifest
@@ -189,7 +196,8 @@ def _sizes(
         outputs.append(_of_timestamps(loops))
     if compilation.options.trace:
         outputs.append(_of_trace(loops))
-    return sizes_of(inputs, outputs, planned, loops, assumed)
+    opened = [compilation.opened.get(name, ()) for name in input_names(module)]
+    return sizes_of(opened, outputs, planned, loops, assumed)
 
 
 def _of_timestamps(loops: NetworkLoops) -> tuple[int, ...]:

@@ -55,7 +55,8 @@ class Trials:
             if shape is None or growing_axis(shape) is not None:
                 continue
             for form in (*_likely_forms(shape), *_stated(owner, shape)):
-                if self._helps(op, name, form.shape):
+                fits = owner.TYPED or len(form.shape) <= MAX_RANK
+                if fits and self._helps(op, name, form.shape):
                     return Misfed(name, form, shape)
         return None
 

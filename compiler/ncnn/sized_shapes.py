@@ -3,7 +3,8 @@
     data: 3 x ? x ?   ->   3 x data_h x data_w, which decisions take for 224 x 224
 
 An extent that the layers allow one value only is that value: where a network is for 3 channels, the
-first extent of ? x ? x ? is 3.
+first extent of ? x ? x ? is 3. One that has to equal another one, as those of two summands do, is
+that other one, so that what is made of both is known to be of one size.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.options import Options
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
 from ncc.dialects.shapes import OpenShape, Shape
-from ncc.dialects.size import Assumption, Size, hint
+from ncc.dialects.size import Assumption, Size
 from ncc.dialects.size_form import Form, Symbol
 from ncc.runtime.extents import ANY, Range
 
@@ -81,26 +82,46 @@ def has_sizes(shapes: Mapping[str, OpenShape]) -> bool:
     return any(isinstance(extent, Size) for shape in shapes.values() for extent in shape)
 
 
-def without_settled(shapes: Mapping[str, OpenShape], assumed: Iterable[Assumption]) -> Asked:
-    """The shapes with the hint in place of each extent that is assumed to have this one value."""
-    settled = {
-        symbol
-        for one in assumed
-        for symbol in one.form.symbols
-        if one.relation == "==" and _is_about(one.form, symbol)
-    }
+def with_equalities(shapes: Asked, assumed: Iterable[Assumption]) -> Asked:
+    """The shapes with numbers, or expressions of other extents, in place of extents that are
+    assumed to equal them.
+    """
+    symbols = [s for shape in shapes.values() for n in shape for s in _symbols(n)]
+    values: dict[str, Form] = {}
+    for one in assumed:
+        if one.relation != "==":
+            continue
+        found = _solved(one.form.with_values(values), symbols)
+        if found is not None:
+            values = {name: form.with_values(found) for name, form in values.items()} | found
     return {
         name: tuple(
-            hint(extent) if isinstance(extent, Size) and extent.form.symbols <= settled else extent
+            Size.of(extent.form.with_values(values)) if isinstance(extent, Size) else extent
             for extent in shape
         )
         for name, shape in shapes.items()
     }
 
 
-def _is_about(form: Form, symbol: Symbol) -> bool:
-    """Whether a form is a multiple of an extent, and a number."""
-    return all(monomial in ((), (symbol,)) for monomial, _ in form.terms)
+def _symbols(extent: int | None) -> Iterable[Symbol]:
+    return extent.form.symbols if isinstance(extent, Size) else ()
+
+
+def _solved(form: Form, symbols: Sequence[Symbol]) -> dict[str, Form] | None:
+    """What the last extent must be, of those that can be told, if a form is to be 0: a number, or
+    an expression of others, if no range is asked of it.
+    """
+    for symbol in reversed(symbols):
+        factor = dict(form.terms).get((symbol,))
+        if factor is None:
+            continue
+        rest = form.plus(Form.atom(symbol), -factor)
+        if rest.constant is not None:
+            return {symbol.name: Form.number(symbol.hint)}
+        is_free = (symbol.least, symbol.most) == ANY
+        if is_free and abs(factor) == 1 and symbol not in rest.symbols:
+            return {symbol.name: rest.times(Form.number(-factor))}
+    return None
 
 
 def _axes(rank: int, channels_last: bool) -> Iterable[object]:

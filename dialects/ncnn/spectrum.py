@@ -30,6 +30,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.movement.padding import CONSTANT, REFLECT, REPLICATE, source_cells
 from ncc.dialects.scalar import sqrt as square_root
+from ncc.dialects.size import is_equal
 
 COMPLEX, MAGNITUDE, POWER = 0, 1, 2
 """The result of a Spectrogram."""
@@ -230,7 +231,8 @@ class InverseSpectrogramOp(FourierLayer):
         return (frames - 1) * self.hoplen + self.n_fft - 2 * self.border
 
     def infer(self, x: Shape) -> Shape:
-        if len(x) != 3 or x[2] != 2 or x[0] not in (self.one_side, self.n_fft):
+        whole = (self.one_side, self.n_fft)
+        if len(x) != 3 or not is_equal(x[2], 2) or not any(is_equal(x[0], n) for n in whole):
             raise LayerError(
                 f"input {x} is not ({self.one_side} or {self.n_fft} frequencies, frames, 2)"
             )

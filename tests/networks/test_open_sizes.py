@@ -139,3 +139,16 @@ def test_inputs_of_attention_have_rows_of_their_own(tmp_path: Path) -> None:
         found, wanted = (m.run(feeds) for m in (model, ncc.compile(path, input_shapes=given)))
         np.testing.assert_allclose(found["out"], wanted["out"], rtol=1e-4, atol=1e-5)
     assert "1 version" in repr(model)
+
+
+@pytest.mark.slow
+def test_lines_of_any_length_where_nobody_says_a_shape(tmp_path: Path) -> None:
+    """The first call tells which extents have to be what they are."""
+    path, rng = tmp_path / "net.param", np.random.default_rng(0)
+    path.write_text(LINES)
+    model = ncc.compile(path, random_weights=1)
+    for width in (100, 31, 133):
+        x = rng.standard_normal((3, 16, width), np.float32)
+        one = ncc.compile(path, random_weights=1, input_shapes={"data": x.shape})
+        np.testing.assert_allclose(model(x), one(x), rtol=1e-4, atol=1e-5)
+    assert "1 version" in repr(model)

@@ -94,9 +94,11 @@ def _pieces(b: Builder, chain: TileChain) -> Iterator[Mapping[SSAValue, Tensor]]
     """The results of the loop, then of each iteration behind it."""
     steps = {value: chain.along[value].step for value in chain.results}
     count = chain.whole()
-    if is_open(count):
-        yield _loop(b, chain, count, steps)
-        rest = {v: shape_of(v)[chain.along[v].axis] - count * step for v, step in steps.items()}
+    extents = {value: shape_of(value)[chain.along[value].axis] for value in steps}
+    if is_open(*extents.values()):
+        if is_open(count) or count > 0:  # inputs may have few rows, whatever their sizes are
+            yield _loop(b, chain, count, steps)
+        rest = {value: extents[value] - count * step for value, step in steps.items()}
         yield _Iteration(chain, b, count, rest, partial(_window, b, count)).run()
         return
     number = count if count > 1 else 0
@@ -104,7 +106,7 @@ def _pieces(b: Builder, chain: TileChain) -> Iterator[Mapping[SSAValue, Tensor]]
         yield _loop(b, chain, count, steps)
 
     def left() -> dict[SSAValue, int]:
-        ends = ((v, shape_of(v)[chain.along[v].axis] - number * step) for v, step in steps.items())
+        ends = ((value, extents[value] - number * step) for value, step in steps.items())
         return {value: min(steps[value], end) for value, end in ends if end > 0}
 
     while wanted := left():

@@ -25,7 +25,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.size import NeedsNumbers, are_equal, is_open
+from ncc.dialects.size import NeedsNumbers, are_equal, is_equal, is_open
 
 T = TypeVar("T")
 
@@ -219,7 +219,7 @@ class SDPAOp(Attention):
                 raise LayerError(f"the {what} is {shape}, but must be (heads, rows, features)")
         heads, rows, features = x.query
         groups, keys, _ = x.key
-        if x.key[2] != features:
+        if not is_equal(x.key[2], features):
             raise LayerError(f"query {x.query} and key {x.key} differ in their features")
         if not are_equal(x.value[:2], (groups, keys)):
             raise LayerError(f"key {x.key} and value {x.value} differ in their heads or rows")
@@ -272,7 +272,7 @@ class RotaryEmbedOp(Layer):
     interleaved = integer(0)
 
     def infer(self, x: Shape, cos: Shape, sin: Shape) -> Shape:
-        if len(x) not in (2, 3) or x[-1] % 2:
+        if len(x) not in (2, 3) or not is_equal(x[-1] % 2, 0):
             raise LayerError(f"input {x} is not (heads, rows, features) with pairs of features")
         wanted = (x[-2], x[-1] // 2)
         for what, shape in (("cosines", cos), ("sines", sin)):

@@ -246,7 +246,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
             ("key", x.key, self.kdim),
             ("value", x.value, self.vdim),
         ):
-            if len(shape) != 2 or shape[1] != features:
+            if len(shape) != 2 or not is_equal(shape[1], features):
                 raise LayerError(f"the {what} is {shape}, but must be (rows, {features})")
         if not is_equal(x.key[0], x.value[0]):
             raise LayerError(f"key {x.key} and value {x.value} differ in their rows")

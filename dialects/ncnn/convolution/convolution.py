@@ -49,6 +49,7 @@ from ncc.dialects.ncnn.window import (
     tap_places,
     windows_of,
 )
+from ncc.dialects.size import is_open
 
 _TERMS_AT_ONCE = 1 << 22
 """Values of windows that lie in memory at a time: all of them are as many images as a window has
@@ -314,10 +315,26 @@ class DeconvolutionLayer(Filtering):
         shapes = [x.shape for x in xs]
         params = self.params(*shapes)
         shape = self.planes_of(shapes[0], params)
-        crops = self.crops(self.full_sizes(shape[1:], params.windows))
-        sizes = self.infer(*shapes)[1:]
+        full = self.full_sizes(shape[1:], params.windows)
+        crops, result = self.crops(full), self.infer(*shapes)
+        if is_open(*(before for before, _ in crops)):
+            # Which taps an element takes depends on what stands before it: crop afterwards.
+            whole = self._spread(b, xs, params, full, [0] * len(full))
+            return b.slice(whole, [0, *(before for before, _ in crops)], result)
+        return self._spread(b, xs, params, result[1:], [before for before, _ in crops])
+
+    def _spread(
+        self,
+        b: Builder,
+        xs: Sequence[Tensor],
+        params: FilterParams,
+        sizes: Shape,
+        crops: Sequence[int],
+    ) -> Tensor:
+        """Elements of these sizes, so many of each axis cropped before them."""
+        shape = self.planes_of(xs[0].shape, params)
         lows, highs, walks = [0], [0], []
-        for w, n, size, (before, _) in zip(params.windows, shape[1:], sizes, crops, strict=True):
+        for w, n, size, before in zip(params.windows, shape[1:], sizes, crops, strict=True):
             low, high, sweeps = phases(w, n, size, before)
             lows.append(low)
             highs.append(high)

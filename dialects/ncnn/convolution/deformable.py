@@ -22,7 +22,8 @@ from ncc.dialects.ncnn.sampling.sampling import (
     linear_taps,
 )
 from ncc.dialects.ncnn.window import Window, output_sizes, padded_shape
-from ncc.dialects.scalar import Scalar, minimum, select
+from ncc.dialects.scalar import minimum, number_of_index, select
+from ncc.dialects.size import are_equal
 
 NOWHERE = -2.0
 """A place that lies between no pixels of the image: at -1, the first would weigh 0, NaN or not."""
@@ -53,13 +54,9 @@ class DeformableConv2DOp(OnPlane, Filtering):
         sizes = output_sizes(params.windows, padded_shape(shape[1:], self.pads), "kernel")
         taps = int(np.prod(params.kernel))
         for what, given, wanted in zip(("offsets", "mask"), xs[1:], (2 * taps, taps), strict=False):
-            if given != (wanted, *sizes):
+            if not are_equal(given, (wanted, *sizes)):
                 raise LayerError(f"the {what} {given} are not {(wanted, *sizes)}")
         return (params.num_output, *sizes)
-
-    def tables(self, *xs: Shape) -> int:
-        sizes = zip(self.windows, self.infer(*xs)[1:], strict=True)
-        return sum(window.kernel * size for window, size in sizes)
 
     def reference(self, *xs: Array) -> Array:
         shapes = [x.shape for x in xs]
@@ -99,15 +96,14 @@ class DeformableConv2DOp(OnPlane, Filtering):
         image = frame(b, x)
         offsets = b.reshape(xs[1], (high, wide, 2, *sizes))
         mask = None if len(xs) < 3 else b.reshape(xs[2], (high, wide, *sizes))
-        tables = [
-            b.table(_starts(window, count, before))
-            for window, count, (before, _) in zip(params.windows, sizes, self.pads, strict=True)
-        ]
         c, v, u, y, z = b.loops_of((x.shape[0], high, wide, *sizes))
-        places: list[Scalar] = [
-            tables[0][v, y] + offsets[v, u, 0, y, z],
-            tables[1][u, z] + offsets[v, u, 1, y, z],
+        starts = [
+            number_of_index(b.index(at) * w.stride + b.index(tap) * w.dilation - before)
+            for at, tap, w, (before, _) in zip(
+                (y, z), (v, u), params.windows, self.pads, strict=True
+            )
         ]
+        places = [start + offsets[v, u, k, y, z] for k, start in enumerate(starts)]
         near = [
             minimum(select(place > -1.0, place, NOWHERE), n)
             for place, n in zip(places, x.shape[1:], strict=True)

@@ -27,6 +27,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.quantization.int8 import Int8Layer
 from ncc.dialects.ncnn.window import Window, planes
+from ncc.dialects.size import is_equal
 
 
 class Filtering(Windowed, Int8Layer):
@@ -85,9 +86,9 @@ class Filtering(Windowed, Int8Layer):
             for axis, window in zip(self.AXES, self.windows, strict=True)
         ]
         params = FilterParams(Channels(self.groups, outputs, inputs), tuple(windows))
-        if prod(xs[1]) != prod(params.shape):
+        if not is_equal(prod(xs[1]), prod(params.shape)):
             raise LayerError(f"filters {xs[1]} are no filters along {len(self.AXES)} axes")
-        if self.bias_term and prod(xs[2]) != params.num_output:
+        if self.bias_term and not is_equal(prod(xs[2]), params.num_output):
             raise LayerError(f"the bias {xs[2]} is not of {params.num_output} channels")
         return params
 
@@ -126,7 +127,7 @@ class Filtering(Windowed, Int8Layer):
         """The input as (channels, *space), fewer axes being one channel; or `LayerError`."""
         rank = len(self.AXES) + 1
         shape = planes(x, rank)
-        if len(shape) != rank or shape[0] != params.num_input:
+        if len(shape) != rank or not is_equal(shape[0], params.num_input):
             channels = f"{params.num_input} channel{'s' * (params.num_input != 1)}"
             axes = "1 axis" if rank == 2 else f"{rank - 1} axes"
             raise LayerError(f"takes {channels} and {axes} of space, not {x}")

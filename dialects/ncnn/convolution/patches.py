@@ -35,6 +35,7 @@ from ncc.dialects.ncnn.window import (
     tap_places,
     windows_of,
 )
+from ncc.dialects.size import is_equal
 
 
 class PatchLayer(OnPlane):
@@ -125,7 +126,7 @@ class FoldOp(PatchLayer):
         return output_sizes(self.windows, self.inside, "kernel")
 
     def infer(self, x: Shape) -> Shape:
-        if len(x) != 2 or x[0] % self.cells or x[1] != prod(self.patches):
+        if len(x) != 2 or x[0] % self.cells or not is_equal(x[1], prod(self.patches)):
             raise LayerError(
                 f"{x} are not {prod(self.patches)} patches of {self.cells} cells a channel"
             )

@@ -22,6 +22,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
+from ncc.dialects.size import are_equal, largest, smallest
 from ncc.dialects.statements import Code, Value
 
 MOST_ITERATIONS = 16
@@ -69,7 +70,7 @@ class DetectionOutputOp(Layer):
         number = priors[-2] if mxnet else priors[-1] // 4
         classes = confidence[-2] if mxnet else self.num_class
         held = (prod(location), prod(confidence), prod(priors))
-        if held != (4 * number, classes * number, number * (4 if mxnet else 8)):
+        if not are_equal(held, (4 * number, classes * number, number * (4 if mxnet else 8))):
             raise LayerError(
                 f"locations {location}, scores {confidence} and priors {priors} do not fit "
                 f"{number} priors of {classes} classes"
@@ -112,9 +113,9 @@ class DetectionOutputOp(Layer):
         location = b.reshape(location, (number, 4))
         confidence = b.reshape(confidence, (classes, number) if mxnet else (number, classes))
         priors = b.reshape(priors, (number, 4) if mxnet else (2, number, 4))
-        lists, longest = max(1, classes - 1), min(self.nms_top_k, number)
+        lists, longest = largest(1, classes - 1), smallest(self.nms_top_k, number)
         kinds = [((lists, longest), f32), ((lists, longest, 4), f32), ((lists,), i64)]
-        iterations = min(lists, MOST_ITERATIONS)
+        iterations = smallest(lists, MOST_ITERATIONS)
         above = [] if mxnet else self._above(b, confidence)
         code = Code([location, confidence, priors, *above], kinds, iterations=iterations)
         first, last = ((code.iteration + k) * (classes - 1) // iterations for k in range(2))
@@ -131,7 +132,7 @@ class DetectionOutputOp(Layer):
         classes of some priors, whose scores are likely to be in the cache of its thread.
         """
         number, classes = confidence.shape
-        lists, iterations = max(1, classes - 1), min(number, MOST_ITERATIONS)
+        lists, iterations = largest(1, classes - 1), smallest(number, MOST_ITERATIONS)
         kinds = [((iterations, lists, -(-number // iterations)), i64), ((iterations, lists), i64)]
         code = Code([confidence], kinds, iterations=iterations)
         found, counts = (result.part(code.iteration) for result in code.results)
@@ -213,7 +214,7 @@ class DetectionOutputOp(Layer):
 
     def _best(self, made: list[Tensor], lists: int) -> Code:
         """The best of all classes: a merge of their sorted lists."""
-        most = min(self.keep_top_k, max(1, lists) * made[0].shape[1])
+        most = smallest(self.keep_top_k, largest(1, lists) * made[0].shape[1])
         code = Code(made, [((most, COLUMNS), f32), ((1,), i64)])
         rated, boxes, counts = code.inputs
         heads, taken = code.scratch(counts.shape), code.scratch(counts.shape, i64)

@@ -5,7 +5,7 @@ Only the run knows how many there are; see `dialects/row_wise.py`.
 
 from __future__ import annotations
 
-from math import floor
+from math import floor, prod
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i64
@@ -24,6 +24,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
+from ncc.dialects.size import are_equal, smallest
 from ncc.dialects.statements import Code, Value
 
 RATIOS = (0.5, 1.0, 2.0)
@@ -72,14 +73,15 @@ class ProposalOp(Layer):
 
     def best(self, candidates: int) -> int:
         """How many of these candidates stay after sorting."""
-        return min(self.pre_nms_topN, candidates) if self.pre_nms_topN > 0 else candidates
+        return smallest(self.pre_nms_topN, candidates) if self.pre_nms_topN > 0 else candidates
 
     def infer(self, scores: Shape, moves: Shape, image: Shape) -> list[Shape]:
         if len(scores) != 3 or scores[0] < 2 * ANCHORS:
             raise LayerError(f"scores {scores} are not ({2 * ANCHORS}, h, w)")
-        if len(moves) != 3 or moves[0] < 4 * ANCHORS or moves[1:] != scores[1:]:
+        fit = len(moves) == 3 and moves[0] >= 4 * ANCHORS
+        if not fit or not are_equal(moves[1:], scores[1:]):
             raise LayerError(f"moves {moves} are not ({4 * ANCHORS}, {scores[1]}, {scores[2]})")
-        if np.prod(image) < 3:
+        if prod(image) < 3:
             raise LayerError(f"image {image} is not its height, width and scale")
         found: list[Shape] = [(DYNAMIC, 1, 4), (DYNAMIC, 1, 1)]
         return found[: len(self.results)]
@@ -116,7 +118,7 @@ class ProposalOp(Layer):
         _, h, w = scores.shape
         iterations = ANCHORS * h
         kinds = [((iterations * w,), f32), ((iterations * w, 4), f32), ((iterations,), i64)]
-        image = b.reshape(image, (int(np.prod(image.shape)),))
+        image = b.reshape(image, (prod(image.shape),))
         code = Code([scores, moves, image, b.table(self.anchors)], kinds, iterations=iterations)
         rated, boxes, counts = code.results
         anchor, i = code.iteration // h, code.iteration % h
@@ -136,7 +138,7 @@ class ProposalOp(Layer):
     def _kept(self, made: list[Tensor]) -> Code:
         """The best detections of all iterations after non-maximum suppression."""
         most = self.best(made[0].shape[0])
-        rows = min(self.after_nms_topN, most)
+        rows = smallest(self.after_nms_topN, most)
         kinds = [((rows, 1, 4), f32), ((1,), i64), ((rows, 1, 1), f32), ((1,), i64)]
         code = Code(made, kinds[: 2 * len(self.results)])
         rated, boxes, counts = code.inputs

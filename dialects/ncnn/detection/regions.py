@@ -31,6 +31,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.reciprocal import refined_reciprocal
 from ncc.dialects.ncnn.sampling.sampling import clamp_array
+from ncc.dialects.size import is_equal
 from ncc.dialects.statements import Code, Value
 
 CORNERS = 4
@@ -211,7 +212,7 @@ class PSROIPoolingOp(CellPooling):
 
     def channels(self, held: int) -> int:
         wanted = self.output_dim * self.pooled_height * self.pooled_width
-        if held != wanted:
+        if not is_equal(held, wanted):
             raise LayerError(
                 f"{held} channels are not output_dim * pooled_height * pooled_width = {wanted}"
             )

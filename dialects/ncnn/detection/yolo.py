@@ -26,7 +26,7 @@ from ncc.dialects.ncnn.layer import (
     reals,
 )
 from ncc.dialects.ncnn.reduction.reduction import softmax_array
-from ncc.dialects.size import is_open, largest
+from ncc.dialects.size import is_equal, is_open, largest
 from ncc.dialects.statements import Code, MemoryView, Value, Variable
 
 Cell: TypeAlias = tuple[Value, Value]
@@ -88,7 +88,7 @@ class YoloLayer(Layer):
     def infer(self, *maps: Shape) -> Shape:
         channels = self.num_box * (5 + self.num_class)
         for shape in maps:
-            if len(shape) != 3 or shape[0] != channels:
+            if len(shape) != 3 or not is_equal(shape[0], channels):
                 raise LayerError(
                     f"input {shape} is not ({channels}, h, w): num_box {self.num_box} times 5 + "
                     f"num_class {self.num_class}"

@@ -20,6 +20,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.scalar import select
+from ncc.dialects.size import are_equal, is_equal
 
 GIVEN = -233
 """The value of Scale's scale_data_size if the scales are a second input."""
@@ -42,7 +43,7 @@ def expand_scale(b: Builder, x: Tensor, factor: Tensor, offset: Tensor | None) -
 
 def check_channels(count: int, x: Shape, what: str, param: str) -> None:
     """Refuse another count of values than the input has channels."""
-    if count != x[0]:
+    if not is_equal(count, x[0]):
         raise LayerError(f"{count} {what} do not fit the {x[0]} channels of {x}", param)
 
 
@@ -80,7 +81,7 @@ class ScaleOp(Layer):
         if scale is None:
             check_channels(self.scale_data_size, x, "scales", "scale_data_size")
             return [x]
-        if scale != (x[0],):
+        if not are_equal(scale, x[:1]):
             raise LayerError(f"scales of shape {scale} do not fit the {x[0]} channels of {x}")
         return [x, scale][: len(self.results)]
 
@@ -181,7 +182,7 @@ class PReLUOp(Layer):
         check_positive(self, ["num_slope"])
 
     def infer(self, x: Shape) -> Shape:
-        if self.num_slope not in (1, x[0]):
+        if self.num_slope != 1 and not is_equal(self.num_slope, x[0]):
             raise LayerError(
                 f"{self.num_slope} slopes do not fit the {x[0]} channels of {x}", "num_slope"
             )

@@ -18,6 +18,7 @@ from ncc.dialects.ncnn.layer import (
     integers,
     layer,
 )
+from ncc.dialects.size import is_equal
 
 LETTERS = "ijklmnopqrstuvwx"
 """The letters of an equation; the axes of the result are the first of them, in this order."""
@@ -72,7 +73,7 @@ class EinsumOp(Layer):
             if len(token) != len(shape):
                 raise self._invalid(f"{token!r} does not name the axes of {shape}")
             for letter, extent in zip(token, shape, strict=True):
-                if extents.setdefault(letter, extent) != extent:
+                if not is_equal(extents.setdefault(letter, extent), extent):
                     raise self._invalid(f"{letter!r} runs over {extents[letter]} and {extent}")
         return extents
 

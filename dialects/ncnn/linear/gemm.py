@@ -35,6 +35,7 @@ from ncc.dialects.ncnn.quantization.block_quantization import (
 from ncc.dialects.ncnn.quantization.int8 import product, refuse_int8
 from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray, dequantized_cell
 from ncc.dialects.scalar import Scalar
+from ncc.dialects.size import are_equal, is_equal
 
 EVERY_BYTE = BlockQuantization(bits=8, block=BLOCKS[0], input_scales=False)
 
@@ -189,7 +190,7 @@ class GemmOp(Quantizable):
         b = self.shape_of_b if self.constantB else _matrix(given.pop(0))
         m, k = a[::-1] if self.transA else a
         other, n = b[::-1] if self.transB else b
-        if k != other:
+        if not is_equal(k, other):
             raise LayerError(f"A {a} and B {b} do not fit: K is {k} in A and {other} in B")
         if self.constantC:
             c = self.constant_broadcast_type_C
@@ -330,4 +331,4 @@ def _broadcast(c: Shape, m: int, n: int) -> int | None:
     forms: list[tuple[Shape, int]] = [((1,), SCALAR), ((1, 1), SCALAR)]
     forms += [((m,), VECTOR_OF_ROWS), ((n,), ROW)]
     forms += [((m, 1), COLUMN), ((m, n), FULL), ((1, n), ROW)]
-    return next((form for shape, form in reversed(forms) if shape == c), None)
+    return next((form for shape, form in reversed(forms) if are_equal(shape, c)), None)

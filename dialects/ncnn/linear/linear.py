@@ -27,6 +27,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import Int8, Int8Layer, int8_of, product
 from ncc.dialects.scalar import clamp, convert, to_index
+from ncc.dialects.size import is_equal
 
 
 def inner_product(b: Builder, x: Tensor, w: Tensor, init: Tensor | float) -> Tensor:
@@ -79,7 +80,7 @@ class InnerProductOp(Int8Layer):
 
     def batched(self, x: Shape) -> bool:
         """Whether each row of x is multiplied by itself."""
-        return len(x) == 2 and x[1] == self.weight_data_size // self.num_output
+        return len(x) == 2 and is_equal(x[1], self.weight_data_size // self.num_output)
 
     def infer(self, x: Shape) -> Shape:
         if self.batched(x):
@@ -193,7 +194,7 @@ class MatMulOp(Layer):
         left, right = self.factors(a, b)
         k, other = left[-1], right[-1 if self.transB else -2]
         outer = _broadcast_outer(left[:-2], right[:-2])
-        if k != other or outer is None:
+        if not is_equal(k, other) or outer is None:
             raise LayerError(f"the factors {a} and {b} of MatMul do not fit")
         rows = () if len(a) == 1 else (left[-2],)
         columns = () if len(b) == 1 else (right[-2 if self.transB else -1],)
@@ -224,7 +225,7 @@ def _broadcast_outer(a: Shape, b: Shape) -> Shape | None:
     """Outer extents aligned at the inner end, 1 repeated; None where they do not fit."""
     rank = max(len(a), len(b))
     pairs = list(zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True))
-    if any(p != q and 1 not in (p, q) for p, q in pairs):
+    if any(1 not in (p, q) and not is_equal(p, q) for p, q in pairs):
         return None
     return tuple(q if p == 1 else p for p, q in pairs)
 

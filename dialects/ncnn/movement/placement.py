@@ -16,6 +16,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.moving import JoiningLayer, MovingLayer
+from ncc.dialects.size import are_equal
 
 WHOLE = -233
 """The value of a start that means 0."""
@@ -40,7 +41,7 @@ class CopyToOp(JoiningLayer):
 
     def begin(self, x: Shape, source: Shape) -> Shape:
         """Where the second input begins in the first; `LayerError` where it does not fit."""
-        if source == x:
+        if are_equal(source, x):
             return (0,) * len(x)
         begin = self._starts(x) if self.starts else self._offsets(x)
         size = self.box(x, source)
@@ -79,9 +80,10 @@ class CopyToOp(JoiningLayer):
 
     def lower(self, b: Builder, x: Tensor, source: Tensor) -> Tensor:
         begin = self.begin(x.shape, source.shape)
-        if source.shape == x.shape:
-            return source
-        return _laid_over(b, x, b.reshape(source, self.box(x.shape, source.shape)), begin, 0)
+        if are_equal(source.shape, x.shape):
+            return b.named(source, x.shape)
+        source = b.reshape(source, self.box(x.shape, source.shape))
+        return b.named(_laid_over(b, x, source, begin, 0), x.shape)
 
 
 def _laid_over(b: Builder, x: Tensor, source: Tensor, begin: Shape, axis: int) -> Tensor:

@@ -23,6 +23,7 @@ from ncc.dialects.ncnn.layer import (
     string,
 )
 from ncc.dialects.ncnn.moving import MovingLayer
+from ncc.dialects.size import is_equal
 
 ABSENT = -233
 """The value of an extent of Reshape that the result does not have."""
@@ -246,7 +247,7 @@ class SqueezeOp(View):
                 "c": self.squeeze_c,
             }
             named = {k for k, name in enumerate(EXTENT_NAMES[len(x)]) if flags[name]}
-        kept = tuple(n for k, n in enumerate(x) if n != 1 or k not in named)
+        kept = tuple(n for k, n in enumerate(x) if k not in named or not is_equal(n, 1))
         return kept or (1,)
 
 

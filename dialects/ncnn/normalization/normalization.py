@@ -35,6 +35,7 @@ from ncc.dialects.ncnn.normalization.statistics import (
 )
 from ncc.dialects.ncnn.window import planes
 from ncc.dialects.scalar import over_size, sqrt
+from ncc.dialects.size import is_equal
 
 
 class InnerRegion(Layer):
@@ -57,7 +58,7 @@ class InnerRegion(Layer):
         most = len(x) - 1 if len(x) > 2 else 1
         regions = [tuple(range(len(x) - count, len(x))) for count in range(1, most + 1)]
         for axes in regions:
-            if prod(x[axis] for axis in axes) == self.affine_size:
+            if is_equal(prod(x[axis] for axis in axes), self.affine_size):
                 return axes
         if self.affine:
             raise LayerError(
@@ -147,7 +148,7 @@ class GroupNormOp(Layer):
             )
 
     def infer(self, x: Shape) -> Shape:
-        if x[0] != self.channels:
+        if not is_equal(x[0], self.channels):
             raise LayerError(f"takes {self.channels} channels, not {x}", "channels")
         return x
 

@@ -45,6 +45,7 @@ from ncc.dialects.ncnn.recurrent.recurrent_steps import (
     expand_steps,
 )
 from ncc.dialects.scalar import convert
+from ncc.dialects.size import are_equal, is_equal
 from ncc.dialects.statements import Code, Value
 from ncc.dialects.weights.derived import Blocked, Paired, Taken
 
@@ -154,10 +155,10 @@ class Recurrent(Layer):
         return f32
 
     def infer(self, x: Shape, *states: Shape) -> Shapes:
-        if len(x) != 2 or x[1] != self.size:
+        if len(x) != 2 or not is_equal(x[1], self.size):
             raise LayerError(f"input {x} is not a matrix with rows of {self.size}")
         for state, wanted in zip(states, self.state_shapes, strict=False):
-            if state != wanted and (1, *state) != wanted:
+            if not are_equal(state, wanted) and not are_equal((1, *state), wanted):
                 raise LayerError(f"a state has shape {state}, not {wanted}")
         shapes = [(x[0], self.directions * self.num_output), *(states or self.state_shapes)]
         return shapes[: len(self.results)]

@@ -35,6 +35,7 @@ from ncc.dialects.ncnn.sampling.sampling import (
     linear_taps,
 )
 from ncc.dialects.scalar import Scalar, absolute, clamp, constant, floor
+from ncc.dialects.size import are_equal
 
 BILINEAR, NEAREST, BICUBIC = 1, 2, 3
 ZEROS, BORDER, REFLECTION = 1, 2, 3
@@ -69,7 +70,7 @@ class GridSampleOp(Layer):
         coordinates, points = (
             (grid[:1], grid[1:]) if self.permute_fusion else (grid[-1:], grid[:-1])
         )
-        if coordinates != (space,) or len(points) != space:
+        if not are_equal(coordinates, (space,)) or len(points) != space:
             raise LayerError(f"grid {grid} has no {space} coordinates for each point of {space}")
         return (x[0], *points)
 

@@ -149,3 +149,10 @@ def test_trials_have_an_end(net: Net, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = "\n".join([*inputs, f"Concat c 30 1 {' '.join(names)} out 0=0"])
     (problem,) = problems(net(lines, shapes=False))
     assert problem.misfed is None and len(copies) == misfed.MOST_TRIALS
+
+
+def test_no_form_has_more_axes_than_a_blob(net: Net) -> None:
+    """Filters that are fed have four axes, and do not become a batch of one."""
+    module = net("Input x 0 1 x\nInput w 0 1 w\nConvolution conv 2 1 x w y 19=1", shapes=False)
+    (problem,) = problems(module, {"x": (8, 9, 9), "w": (4, 7, 3, 3)})
+    assert problem.misfed is None

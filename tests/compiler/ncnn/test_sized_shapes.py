@@ -12,7 +12,7 @@ from ncc.compiler.ncnn.sized_shapes import (
     default_hint,
     has_sizes,
     sized_shapes,
-    without_settled,
+    with_equalities,
 )
 from ncc.compiler.options import Options
 from ncc.compiler.read.read_network import read
@@ -80,12 +80,12 @@ def test_values_that_decide_shapes_allow_no_open_extent(tmp_path: Path) -> None:
 
 
 def test_an_extent_that_can_only_be_one_number_is_that_number() -> None:
-    """An equation of two extents settles neither."""
+    """Of two that are equal, the last one is the other."""
     c, h, w = (Size.symbol(name, number) for name, number in (("c", 3), ("h", 8), ("w", 8)))
     assumed = [Assumption(form_of(2 * c - 6), "=="), Assumption(form_of(h - w), "==")]
-    shapes = without_settled({"data": (c, h, w)}, assumed)
-    assert shapes["data"][0] == 3 and shapes["data"][1:] == (h, w)
-    assert without_settled({"data": (c, 4)}, [Assumption(form_of(c - 2), "!=")])["data"][0] == c
+    shapes = with_equalities({"data": (c, h, w)}, assumed)
+    assert shapes["data"][0] == 3 and shapes["data"][1:] == (h, h)
+    assert with_equalities({"data": (c, 4)}, [Assumption(form_of(c - 2), "!=")])["data"][0] == c
 
 
 @pytest.mark.parametrize(
@@ -113,3 +113,22 @@ def test_an_input_of_many_axes_has_numbers_for_names(tmp_path: Path) -> None:
     module = read_model(written(tmp_path, network))
     shape = sized_shapes(module, Options.of())["x"]
     assert [str(n) for n in shape or ()] == ["[x_0]", "2", "[x_2]", "2", "2", "[x_5]"]
+
+
+def test_an_extent_that_has_to_equal_an_expression_is_that_expression() -> None:
+    """The last one of those that can be told; a range that is asked of it is kept."""
+    h, w = (Size.symbol(name, number) for name, number in (("h", 9), ("w", 5)))
+    limited = Size.symbol("w", 5, most=64)
+    for last, wanted in ((w, (h + 1) // 2), (limited, limited)):
+        assumed = [Assumption(form_of((h + 1) // 2 - last), "==")]
+        shapes = with_equalities({"a": (3, h), "b": (last, 2 * last)}, assumed)
+        assert shapes == {"a": (3, h), "b": (wanted, 2 * wanted)}
+
+
+def test_equalities_are_followed_from_one_to_the_next() -> None:
+    """Of three that are equal, all are the first; a number settles all."""
+    a, b, c = (Size.symbol(name, 7) for name in "abc")
+    equal = [Assumption(form_of(b - c), "=="), Assumption(form_of(a - b), "==")]
+    assert with_equalities({"x": (a, b, c)}, equal)["x"] == (a, a, a)
+    settled = [*equal, Assumption(form_of(3 * a - 21), "==")]
+    assert with_equalities({"x": (a, b, c)}, settled)["x"] == (7, 7, 7)

@@ -122,6 +122,18 @@ def test_rows_of_tiles(chunk: int, always_tiled: Form, height: int, packed: bool
         assert image.size == image.step + always_tiled.taps - 1
 
 
+def test_rows_that_never_fill_an_iteration(always_tiled: Form) -> None:
+    """Where no image has more rows than one, there is no loop, and fewer rows do as well."""
+    height = 2 * always_tiled.tile
+    image = (16, Size.symbol("h", height, 1, height), 9)
+    module = network([image], lambda b, x: relu(b, convolution(b, relu(b, x), 16)))
+    ChooseConvolution(in_tiles(always_tiled, 2)).apply(Context(), module)
+    with assuming() as assumed:
+        TileAndFuse().apply(Context(), module)
+    assert not assumed
+    assert not any(isinstance(op, TiledLoopOp) for op in module.walk())
+
+
 LAYERS: dict[str, tuple[Shape, Write]] = {
     "dilation": ((16, 26, 20), lambda b, x: relu(b, dilated(b, relu(b, x), 16, 2))),
     "dilation of a volume": ((16, 2, 19, 8), lambda b, x: relu(b, dilated(b, relu(b, x), 16, 2))),

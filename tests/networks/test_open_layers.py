@@ -1,0 +1,146 @@
+"""One compilation of a layer for open shapes gives the numbers of the code for each shape.
+
+The layers are those of which sizes decide more than extents: how many regions there can be, which
+taps an element takes, which extents of two inputs are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import ncc
+from ncc.dialects.shapes import OpenShape, Shape
+
+
+class Case(NamedTuple):
+    """A layer, the shapes of its inputs, and sets of shapes to run."""
+
+    layer: str
+    shapes: Sequence[OpenShape]
+    runs: Sequence[Sequence[Shape]]
+
+
+def images(c: int, *others: Shape) -> list[list[Shape]]:
+    """Images of some sizes, and what does not change."""
+    return [[(c, h, w), *others] for h, w in ((9, 11), (4, 23), (17, 6))]
+
+
+REGIONS = [
+    Case("ROIPooling {} 0=3 1=2 2=0.5", [(4, None, None), (4,)], images(4, (4,))),
+    Case("PSROIPooling {} 0=2 1=2 2=0.5 3=3", [(12, None, None), (4,)], images(12, (4,))),
+    Case("ROIAlign {} 0=3 1=2 2=0.5 3=2", [(4, None, None), (4,)], images(4, (4,))),
+    Case("ROIAlign {} 0=3 1=2 2=0.5 5=1", [(None, None, None), (4,)], images(4, (4,))),
+]
+TAPS = [
+    Case("Deconvolution {} 0=3 1=3 3=2 4=-233 6=54 20=7 21=5", [(2, None, None)], images(2)),
+    Case("Deconvolution {} 0=3 1=3 3=2 4=-234 5=1 6=54 20=7", [(2, None, None)], images(2)),
+    Case(
+        "DeconvolutionDepthWise {} 0=2 1=4 3=3 4=-233 6=32 7=2 20=6", [(2, None, None)], images(2)
+    ),
+    Case("Deconvolution1D {} 0=3 1=3 3=2 4=-234 6=18 20=7", [(2, None)], [[(2, 5)], [(2, 9)]]),
+    Case(
+        "DeformableConv2D {} 0=4 1=3 3=2 4=1 6=72",
+        [(2, None, None), (18, None, None), (9, None, None)],
+        [
+            [(2, h, w), *((c, (h + 1) // 2, (w + 1) // 2) for c in (18, 9))]
+            for h, w in ((9, 11), (4, 22), (17, 6))
+        ],
+    ),
+]
+BOXES = [
+    Case("CopyTo {}", [(None, None)] * 2, [[(5, 6)] * 2, [(9, 2)] * 2]),
+    Case("CopyTo {} -23309=2,1,2", [(None, None)] * 2, [[(5, 9), (3, 4)], [(8, 8), (6, 2)]]),
+    Case("CopyTo {} -23309=2,-3,-5", [(None, None)] * 2, [[(5, 9), (2, 4)], [(8, 8), (1, 3)]]),
+]
+JOINED = [
+    Case("MatMul {}", [(None, None)] * 2, [[(5, 6), (6, 3)], [(2, 9), (9, 9)]]),
+    Case("Gemm {} 3=1", [(None, None)] * 2, [[(5, 6), (3, 6)], [(2, 9), (9, 9)]]),
+    Case(
+        "Einsum {} -23300=9,105,107,44,107,106,45,62,105,106",
+        [(None, None)] * 2,
+        [[(5, 6), (6, 3)], [(2, 9), (9, 9)]],
+    ),
+    Case("SDPA {}", [(2, None, 8)] * 3, [[(2, 5, 8), *[(2, 7, 8)] * 2], [(2, 9, 8)] * 3]),
+]
+WEIGHED = [
+    Case("BatchNorm {} 0=4", [(None, None, None)], images(4)),
+    Case("PReLU {} 0=4", [(None, None)], [[(4, 5)], [(4, 9)]]),
+    Case("LayerNorm {} 0=6 1=1e-5", [(None, None, None)], [[(2, 5, 6)], [(7, 3, 6)]]),
+    Case("GRU {} 0=5 1=90", [(None, None)], [[(7, 6)], [(2, 6)]]),
+    Case("InnerProduct {} 0=5 1=1 2=30", [(None, None)], [[(7, 6)], [(2, 6)]]),
+]
+"""Weights decide an extent, which nobody needs to say."""
+
+RANKS = [
+    Case("Squeeze {} 1=1", [(3, None, None)], [[(3, 1, 7)], [(3, 1, 2)]]),
+    Case("Squeeze {} -23303=1,1", [(3, None, None)], [[(3, 4, 7)], [(3, 2, 9)]]),
+]
+"""Whether an extent is 1 decides how many axes there are."""
+
+
+def check(folder: Path, case: Case) -> None:
+    """A model of open shapes compiles once, and each run has the numbers of fixed code."""
+    names = [f"in{k}" for k in range(len(case.shapes))]
+    layer = case.layer.format(f"it {len(names)} 1 {' '.join(names)} out")
+    lines = [*(f"Input {name} 0 1 {name}" for name in names), layer]
+    path = folder / "net.param"
+    path.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
+    shapes = dict(zip(names, case.shapes, strict=True))
+    found, rng = ncc.compile(path, random_weights=1, input_shapes=shapes), np.random.default_rng(0)
+    for run in case.runs:
+        given = dict(zip(names, run, strict=True))
+        feeds = {name: rng.uniform(0, 3, shape).astype(np.float32) for name, shape in given.items()}
+        wanted = ncc.compile(path, random_weights=1, input_shapes=given).run(feeds)
+        np.testing.assert_allclose(found.run(feeds)["out"], wanted["out"], rtol=1e-4, atol=1e-5)
+    assert "1 version" in repr(found)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [REGIONS[0], TAPS[0], BOXES[1], JOINED[0], WEIGHED[0], RANKS[0]],
+    ids=lambda case: case.layer,
+)
+def test_one_of_a_kind(tmp_path: Path, case: Case) -> None:
+    """Regions, transposed windows, boxes, products of inputs, channels of weights, and ranks."""
+    check(tmp_path, case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [*REGIONS, *TAPS, *BOXES, *JOINED, *WEIGHED, *RANKS], ids=lambda case: case.layer
+)
+def test_all_of_a_kind(tmp_path: Path, case: Case) -> None:
+    """With every param that decides which code there is."""
+    check(tmp_path, case)
+
+
+PROPOSAL = """7767517
+4 5
+Input scores 0 1 scores
+Input moves 0 1 moves
+Input image 0 1 image
+Proposal it 3 2 scores moves image boxes rated 0=4 1=4 2=100 3=20 4=0.6 5=2
+"""
+
+
+@pytest.mark.slow
+def test_regions_that_are_proposed(tmp_path: Path) -> None:
+    """Fewer cells than regions are asked for, and more."""
+    path, rng = tmp_path / "net.param", np.random.default_rng(0)
+    path.write_text(PROPOSAL)
+    shapes = {"scores": (18, None, None), "moves": (36, None, None), "image": (3,)}
+    model = ncc.compile(path, input_shapes=shapes)
+    for h, w in ((4, 5), (1, 1), (9, 7)):
+        feeds = {name: rng.uniform(-1, 1, (c, h, w)) for name, c in (("scores", 18), ("moves", 36))}
+        given = {name: array.astype(np.float32) for name, array in feeds.items()}
+        given["image"] = np.array([4 * h, 4 * w, 1], np.float32)
+        fixed = ncc.compile(path, input_shapes={name: x.shape for name, x in given.items()})
+        found, wanted = model.run(given), fixed.run(given)
+        for name, array in wanted.items():
+            np.testing.assert_allclose(found[name], array, rtol=1e-5, atol=1e-5)
+    assert "1 version" in repr(model)

@@ -37,7 +37,7 @@ from ncc.compiler.linalg.memory.add_in_place import Shared, add_in_place
 from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
-from ncc.compiler.linalg.memory.loops import loop_of
+from ncc.compiler.linalg.memory.loops import loop_of, private_copies
 from ncc.compiler.linalg.memory.parts import parts_of, put_into_parts
 from ncc.compiler.linalg.memory.standing_halos import (
     BordersOf,
@@ -182,8 +182,8 @@ def _frames_in(op: TiledLoopOp, loop: Loop, placement: Placement) -> Iterator[Ha
     for inner in ops_of(op.body.block):
         if isinstance(inner, tensor.PadOp):
             (low, high), subview = pad_sides(inner), placement.subviews[inner.result]
-            count = loop.count if subview.further else loop.threads
-            apart = subview.further or subview.buffer.elements // count
+            count = loop.count if subview.further else private_copies(loop.count, loop.threads)
+            apart = subview.further or subview.buffer.elements // loop.threads
             all_of_them = replace(subview, strides=(apart, *subview.strides), further=0)
             shape = count, *shape_of(inner.result)
             yield Halo(all_of_them, shape, (0, *low), (0, *high), pad_value(inner))

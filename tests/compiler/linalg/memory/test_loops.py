@@ -17,7 +17,7 @@ from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
-from ncc.dialects.size import Size
+from ncc.dialects.size import Size, form_of, hint
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
 from ncc.runtime.session import Model
@@ -250,6 +250,32 @@ def test_halos_in_a_body(make_network: MakeNetwork, make_plan: MakePlan, threads
         (0, 0, 1, 1),
     )
     assert halo.subview.strides[0] * threads == own.elements
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_memory_of_no_iteration(
+    make_network: MakeNetwork, make_plan: MakePlan, threads: int
+) -> None:
+    """Where the run finds none, a loop's own buffers take no memory, and have no borders."""
+    count = Size.symbol("h", 224) // 16
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        def one(b: Builder, rows: Tensor) -> Tensor:
+            return box(b, b.pad(relu(b, rows), [0, 1, 1], [0, 1, 1], 2.0))
+
+        (made,) = loop(b, count, [Seen(x, ROWS, ROWS)], one)
+        return made
+
+    shape = (3, count * ROWS, COLUMNS)
+    halo, step = make_plan(make_network([shape], write), threads=threads).steps
+    assert isinstance(halo, Halo) and isinstance(step, Loop)
+    (own,) = step.own
+    assert (halo.subview.buffer, step.threads) == (own, threads)
+    sizes = [own.elements, *halo.shape]
+    none, one, many = ([form_of(n).value({"h": h}) for n in sizes] for h in (15, 16, 224))
+    assert none[:2] == [0, 0]
+    assert one == many == [hint(own.elements), threads, 3, ROWS + 2, COLUMNS + 2]
+    assert form_of(halo.subview.strides[0]).value({"h": 16}) * threads == one[0]
 
 
 def test_halos_of_parts(make_network: MakeNetwork, make_plan: MakePlan) -> None:

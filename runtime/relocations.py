@@ -112,12 +112,12 @@ def _upper(old: int, place: int, value: int) -> int | None:
     return old & 0xFFF | distance + 0x800 & 0xFFFF_F000 if fits else None
 
 
-def _lower(old: int, place: int, value: int) -> int | None:
+def _lower(old: int, place: int, value: int) -> int:
     """The rest of a distance, in the upper 12 bits."""
     return old & 0xF_FFFF | (value - place & 0xFFF) << 20
 
 
-def _lower_of_store(old: int, place: int, value: int) -> int | None:
+def _lower_of_store(old: int, place: int, value: int) -> int:
     """The same in the two fields that stores have for it, of 7 and 5 bits."""
     rest = value - place & 0xFFF
     return old & 0x1FF_F07F | rest >> 5 << 25 | (rest & 0x1F) << 7
@@ -126,7 +126,7 @@ def _lower_of_store(old: int, place: int, value: int) -> int | None:
 def _call(old: int, place: int, value: int) -> int | None:
     """Both, in two instructions."""
     first = _upper(old & 0xFFFF_FFFF, place, value)
-    return None if first is None else first | (_lower(old >> 32, place, value) or 0) << 32
+    return None if first is None else first | _lower(old >> 32, place, value) << 32
 
 
 _IN_TABLE = 1 << 16
@@ -154,8 +154,11 @@ RELOCATIONS: Mapping[str, Mapping[int, Relocation]] = {
 }
 """The types of relocations of each kind of processor."""
 
-_UPPER_PARTS, _LOWER_PARTS = {"riscv64": {20: _IN_TABLE, 23: 0}}, {"riscv64": {24, 25}}
-"""The types of upper parts, with what they add to the types of lower parts; and these."""
+_PARTS: Mapping[str, tuple[Mapping[int, int], frozenset[int]]] = {
+    "riscv64": ({20: _IN_TABLE, 23: 0}, frozenset({24, 25}))
+}
+"""Where distances have two parts: the types of upper parts, with what they add to those of lower
+parts; and the types of lower parts."""
 
 
 def joined(
@@ -168,8 +171,10 @@ def joined(
 
     Raises ArtifactError for a lower part without an upper part.
     """
-    uppers, lowers = _UPPER_PARTS.get(machine, {}), _LOWER_PARTS.get(machine, set())
     found = list(places)
+    if machine not in _PARTS:
+        return found
+    uppers, lowers = _PARTS[machine]
     first = {offset: (kind, *rest) for offset, kind, *rest in found if kind in uppers}
     for n, (offset, kind, symbol, _) in enumerate(found):
         if kind in lowers:

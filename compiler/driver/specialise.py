@@ -37,6 +37,7 @@ from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown, with_open_exte
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, as_bytes
 from ncc.runtime.errors import InputError, NccError
+from ncc.runtime.extents import OPEN
 from ncc.runtime.paths import PathLike
 from ncc.runtime.results import Array
 from ncc.runtime.session import ArrayLike, Model, as_array, misfit
@@ -155,21 +156,30 @@ class LateModel(Model):
 
     def _made_open(self, shapes: Shapes, versions: _Versions) -> Model | None:
         """A new version, which compares costs for these shapes. `reason` says why there is none."""
-        error: ModelError | Unsupported | None = None
-        for open_shapes in _candidates(self._open, shapes):
-            try:
-                artifact = self._compile_open(open_shapes, shapes)
-            except (ModelError, Unsupported) as found:
-                error = found
-                continue
+        artifact, reason = self._open_artifact(shapes)
+        if artifact is not None:
             model = Model(sharing_weights(artifact, [*versions.models, *self._kept.models()]))
             versions.add(model)
             return model
         # Where shapes do not fit the layers, the compilation for them says so.
         settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
         self._model(settled, {})
-        self.reason = with_open_extents(str(error).partition("\n")[0])
+        self.reason = with_open_extents(reason)
         return None
+
+    def _open_artifact(self, shapes: Shapes) -> tuple[Artifact | None, str]:
+        """The code of a new version; or why there is none."""
+        is_one_sample, mixing, reason = _is_one_sample(self._open, shapes), None, ""
+        for open_shapes in _candidates(self._open, shapes):
+            try:
+                artifact = self._compile_open(open_shapes, shapes)
+            except (ModelError, Unsupported) as error:
+                reason = str(error).partition("\n")[0]
+                continue
+            if not (is_one_sample and _mixes_samples(artifact)):
+                return artifact, ""
+            mixing = mixing or artifact
+        return mixing, reason
 
     def _model(self, shapes: Shapes, values: Arrays) -> Model:
         """The model for one set of shapes alone."""
@@ -248,28 +258,39 @@ class _Versions:
             self._used = [*others[1 - MOST_KEPT :], model]
 
 
-_CLOSED = (), (1,), (0,)
-"""The axes of a matrix that are as in the call: none; its columns; its rows."""
+_CLOSED = -1, 0
+"""Axes of inputs that layers may need the numbers of: the last one, as of rows; the first one."""
 
 
 def _candidates(bindings: Sequence[OpenBinding], shapes: Shapes) -> Iterator[dict[str, OpenShape]]:
     """The shapes that a version may be for, with None for open extents, the most open ones first.
 
-    A batch of one stays one: layers of ncnn have no batch, and are faster.
-    Where not even a rank is said, an image has the channels of the call. Of a matrix, layers may
-    want the rows or the columns to be as many as weights have. Extents of 1 may have to stay 1, so
-    that they are known to broadcast.
+    An open batch comes first: where samples are computed apart, its code is that of one sample.
+    Where they are not, a batch of one stays one: layers of ncnn have no batch, and are faster.
+    Where not even a rank is said, an image has the channels of the call, and layers may need the
+    numbers of another axis. Extents of 1 may have to stay 1, so that they are known to broadcast.
     """
     fed = [binding for binding in bindings if not binding.grows]
-    are_images = all(binding.ranked or len(shapes[binding.name]) > 2 for binding in fed)
-    most_open = {b.name: _opened(b, shapes[b.name], ()) for b in fed}
-    tried = [{b.name: _with_batch(b, most_open[b.name], shapes[b.name]) for b in fed}]
-    for closed in _CLOSED[:1] if are_images else _CLOSED:
+    most_open = {b.name: _opened(b, shapes[b.name]) for b in fed}
+    tried = [most_open]
+    if _is_one_sample(fed, shapes):
+        tried.append({b.name: _with_batch(b, most_open[b.name], shapes[b.name]) for b in fed})
+    for closed in _CLOSED:
         tried.append({b.name: _opened(b, shapes[b.name], closed) for b in fed})
-    tried.append({name: _with_ones(shape, shapes[name]) for name, shape in tried[1].items()})
+    tried.append({name: _with_ones(shape, shapes[name]) for name, shape in most_open.items()})
     for place, found in enumerate(tried):
         if any(None in shape for shape in found.values()) and found not in tried[:place]:
             yield found
+
+
+def _is_one_sample(bindings: Iterable[OpenBinding], shapes: Shapes) -> bool:
+    """Whether a call has one sample for an input with an open batch."""
+    return any(b.has_batch and shapes[b.name][0] == 1 for b in bindings if not b.grows)
+
+
+def _mixes_samples(artifact: Artifact) -> bool:
+    """Whether code is for any number of samples at once."""
+    return not artifact.by_sample and any(b.shape[:1] == (OPEN,) for b in artifact.inputs)
 
 
 def _with_batch(binding: OpenBinding, shape: OpenShape, of_call: Shape) -> OpenShape:
@@ -281,11 +302,15 @@ def _with_ones(shape: OpenShape, of_call: Shape) -> OpenShape:
     return tuple(1 if found == 1 else extent for extent, found in zip(shape, of_call, strict=True))
 
 
-def _opened(binding: OpenBinding, shape: Shape, closed: Sequence[int]) -> OpenShape:
+def _opened(binding: OpenBinding, shape: Shape, *closed: int) -> OpenShape:
+    """The shape of a call with all extents open that are not known, but the channels of images."""
     if binding.ranked:
         return tuple(None if extent == DYNAMIC else extent for extent in binding.shape)
-    kept = (0,) if len(shape) > 2 else closed
-    return tuple(extent if axis in kept else None for axis, extent in enumerate(shape))
+    kept = (*closed, 0) if len(shape) > 2 else closed
+    opened: list[int | None] = [None] * len(shape)
+    for axis in kept:
+        opened[axis : axis + 1 or None] = shape[axis : axis + 1 or None]
+    return tuple(opened)
 
 
 class _Kept:

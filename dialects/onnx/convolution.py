@@ -13,6 +13,7 @@ from ncc.dialects.onnx.attribute import integer, integers, string
 from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
 from ncc.dialects.onnx.windows import Window, windows
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import is_equal
 
 
 @operator("Conv", inputs=(2, 3))
@@ -38,7 +39,7 @@ class ConvOp(Operator):
     def infer(self, x: Shape, w: Shape, bias: Shape | None = None) -> Shape:
         if len(x) < 3 or len(w) != len(x):
             raise LayerError(f"an image {shown(x)} and filters {shown(w)}")
-        if self.group < 1 or x[1] != w[1] * self.group or w[0] % self.group:
+        if self.group < 1 or not is_equal(x[1], w[1] * self.group) or w[0] % self.group:
             raise LayerError(f"filters {shown(w)} of {self.group} groups for {x[1]} channels")
         if bias is not None and bias != w[:1]:
             raise LayerError(f"a bias {shown(bias)} for {w[0]} channels")
@@ -134,7 +135,7 @@ class ConvTransposeOp(Operator):
     def infer(self, x: Shape, w: Shape, bias: Shape | None = None) -> Shape:
         if len(x) < 3 or len(w) != len(x):
             raise LayerError(f"an image {shown(x)} and filters {shown(w)}")
-        if self.group < 1 or x[1] != w[0] or w[0] % self.group:
+        if self.group < 1 or not is_equal(x[1], w[0]) or w[0] % self.group:
             raise LayerError(f"filters {shown(w)} of {self.group} groups for {x[1]} channels")
         outputs = w[1] * self.group
         if bias is not None and bias != (outputs,):

@@ -12,6 +12,7 @@ from ncc.dialects.onnx.attribute import required, string
 from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
 from ncc.dialects.scalar import Scalar
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import is_equal
 
 LEADING = "0123456789"
 """The letters of the axes that an ellipsis stands for; the last ones, as axes are broadcast."""
@@ -58,10 +59,10 @@ class EinsumOp(Operator):
             if len(term) != len(shape):
                 raise LayerError(f"{term!r} does not name the axes of {shown(shape)}", "equation")
             for letter, extent in zip(term, shape, strict=True):
-                known = found.setdefault(letter, extent)
-                if known != extent and 1 not in (known, extent):
+                known = found.get(letter, 1)
+                if 1 not in (known, extent) and not is_equal(known, extent):
                     raise LayerError(f"{letter!r} runs over {known} and {extent}", "equation")
-                found[letter] = max(known, extent)
+                found[letter] = extent if known == 1 else known
         return found
 
     def infer(self, *shapes: Shape) -> Shape:

@@ -38,7 +38,7 @@ from ncc.dialects.scalar import (
     to_index,
 )
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import NeedsNumbers, is_open
+from ncc.dialects.size import NeedsNumbers, are_equal, is_open
 
 
 def wrapped(index: Scalar, extent: int) -> Scalar:
@@ -131,7 +131,7 @@ class GatherNDOp(Operator):
         batch, depth = self.batch_dims, indices[-1] if indices else 0
         if not 0 <= batch < max(len(indices), 1) or batch + depth > len(x):
             raise LayerError(f"indices {shown(indices)} into {shown(x)}")
-        if x[:batch] != indices[:batch]:
+        if not are_equal(x[:batch], indices[:batch]):
             raise LayerError(f"batches of {shown(x)} and {shown(indices)}")
         return (*indices[:-1], *x[batch + depth :])
 

@@ -13,6 +13,7 @@ from ncc.dialects.onnx.broadcast import broadcast, read
 from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
 from ncc.dialects.scalar import Scalar
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal, is_equal
 
 
 @operator("MatMul", inputs=2)
@@ -36,7 +37,7 @@ def product_shape(x: Shape, y: Shape) -> Shape:
     if not x or not y:
         raise LayerError("a matrix is multiplied by a scalar")
     rows, columns = (x if len(x) > 1 else (1, *x)), (y if len(y) > 1 else (*y, 1))
-    if rows[-1] != columns[-2]:
+    if not is_equal(rows[-1], columns[-2]):
         raise LayerError(f"{shown(x)} times {shown(y)}: {rows[-1]} columns, {columns[-2]} rows")
     found = broadcast(rows[:-2], columns[:-2])
     return (*found, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
@@ -69,9 +70,9 @@ class GemmOp(Operator):
         if len(a) != 2 or len(b) != 2:
             raise LayerError(f"{shown(a)} and {shown(b)} are not two matrices")
         (m, k), (rows, n) = a[:: -1 if self.transA else 1], b[:: -1 if self.transB else 1]
-        if k != rows:
+        if not is_equal(k, rows):
             raise LayerError(f"a product of {shown((m, k))} and {shown((rows, n))}")
-        if c is not None and broadcast(c, (m, n)) != (m, n):
+        if c is not None and not are_equal(broadcast(c, (m, n)), (m, n)):
             raise LayerError(f"C is {shown(c)}, and the product {shown((m, n))}")
         return (m, n)
 

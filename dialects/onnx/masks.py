@@ -13,6 +13,7 @@ from ncc.dialects.onnx.gather import wrapped
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, axis_of, operator
 from ncc.dialects.scalar import constant, equal, number_of_index, select, to_index
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal
 
 
 @operator("Trilu", since=14, inputs=(1, 2))
@@ -114,7 +115,7 @@ class ReverseSequenceOp(Operator):
 
     def infer(self, x: Shape, lengths: Shape) -> Shape:
         axes = axis_of(self.batch_axis, len(x)), axis_of(self.time_axis, len(x))
-        if sorted(axes) != [0, 1] or lengths != (x[axes[0]],):
+        if sorted(axes) != [0, 1] or not are_equal(lengths, (x[axes[0]],)):
             raise LayerError(f"lengths {shown(lengths)} of {shown(x)}")
         return x
 

@@ -13,6 +13,7 @@ from ncc.dialects.onnx.attribute import integer, real
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, operator
 from ncc.dialects.scalar import sqrt
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal
 
 
 def per_channel(x: Array, of: Array) -> Array:
@@ -36,7 +37,7 @@ class BatchNormalizationOp(Operator):
             raise NotYet("BatchNormalization with spatial=0")
 
     def infer(self, x: Shape, *of: Shape) -> Shape:
-        if len(x) < 2 or any(one != (x[1],) for one in of):
+        if len(x) < 2 or not all(are_equal(one, x[1:2]) for one in of):
             raise LayerError(f"statistics {', '.join(map(shown, of))} of {shown(x)}")
         return x
 
@@ -62,7 +63,7 @@ class InstanceNormalizationOp(Operator):
     epsilon = real(1e-5)
 
     def infer(self, x: Shape, scale: Shape, bias: Shape) -> Shape:
-        if len(x) < 3 or scale != (x[1],) or bias != (x[1],):
+        if len(x) < 3 or not all(are_equal(one, x[1:2]) for one in (scale, bias)):
             raise LayerError(f"scale {shown(scale)} and bias {shown(bias)} of {shown(x)}")
         return x
 

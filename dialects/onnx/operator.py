@@ -59,7 +59,7 @@ from ncc.dialects.ncnn.plumbing import MemoryDataOp
 from ncc.dialects.onnx.attribute import integers, required, tensor
 from ncc.dialects.scalar import number_of_size
 from ncc.dialects.shapes import Shape, shown
-from ncc.dialects.size import NeedsNumbers, Size
+from ncc.dialects.size import NeedsNumbers, Size, hint
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -282,7 +282,7 @@ class Operator(Layer):
             shapes = self.infer_all([array.shape for array in arrays])
         except NotYet:
             return False
-        return any(prod(shape) > most for shape in shapes)
+        return any(hint(prod(shape)) > most for shape in shapes)
 
     def as_constants(self, arrays: Sequence[Array]) -> list[Layer]:
         """Constants in place of the results."""

@@ -27,6 +27,7 @@ from ncc.dialects.onnx.operator import (
 )
 from ncc.dialects.scalar import Scalar
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal, is_open
 
 DIRECTIONS = {"forward": 0, "reverse": 1, "bidirectional": 2}
 
@@ -71,7 +72,8 @@ class Recurrent(Operator):
     def infer(self, x: Shape, w: Shape, r: Shape, *others: Shape | None) -> list[Shape]:
         hidden = required(self.hidden_size, "hidden_size")
         gates = self.GATES * hidden
-        if len(x) != 3 or w != (self.directions, gates, x[2]) or r != (*w[:2], hidden):
+        fit = len(x) == 3 and are_equal(w, (self.directions, gates, x[2]))
+        if not fit or r != (*w[:2], hidden):
             raise LayerError(f"weights {shown(w)} and {shown(r)} for {shown(x)}")
         steps, batch = self._steps(x)
         lengths = self.optional(4)
@@ -82,7 +84,7 @@ class Recurrent(Operator):
         if self.layout:
             state, whole = (batch, *state[::2]), (batch, steps, *state[::2])
         for given in self._given(others[1:]):
-            if given not in (None, state):
+            if given is not None and not are_equal(given, state):
                 raise LayerError(f"a first state {shown(given)}, not {shown(state)}")
         return [whole, *[state] * self.STATES]
 
@@ -221,7 +223,7 @@ class Recurrent(Operator):
             states = [None if s is None else _swapped(b, s) for s in states]
         w_array, r_array = arrays
         known = w_array is not None and r_array is not None and (bias is None) == (given is None)
-        if self.is_layer and known:
+        if self.is_layer and known and not is_open(x.shape[1]):
             assert w_array is not None and r_array is not None
             biases = np.stack(self.biases_of(given, np.float32), 1)
             y, finals = self._by_layer(b, x, self.layer(w_array, r_array, biases), states)

@@ -21,6 +21,8 @@ from ncc.dialects.onnx.operator import (
     axes_of,
     operator,
 )
+from ncc.dialects.onnx.resize_of_run import SamplingOfRun, cubic_kernel, linear_kernel
+from ncc.dialects.scalar import Scalar, convert, to_index
 from ncc.dialects.size import NeedsNumbers, hint, is_open
 
 
@@ -89,11 +91,18 @@ class _Resize(Operator):
     def tables(self, *shapes: Shape) -> int:
         """A place and a weight for each tap, unless elements are repeated."""
         x, (sizes, scales) = shapes[0], self.asked(shapes[0])
-        if is_open(*x, *sizes):
-            return 0 if self.repeats(x) is not None else sum(sizes)
         taps = {"nearest": 1, "linear": 2}.get(self.mode, 4)
         axes = zip(x, sizes, scales, strict=True)
-        return sum(2 * taps * out for n, out, scale in axes if n != out or scale != 1)
+        return sum(
+            2 * taps * out
+            for n, out, scale in axes
+            if not is_open(n, out) and (n != out or scale != 1)
+        )
+
+    @property
+    def by_sizes(self) -> bool:
+        """Whether sizes are given, and scales are quotients of these and of what is there."""
+        return False
 
     def samplings(self, x: Shape) -> list[Sampling]:
         """The sampling of each axis."""
@@ -109,9 +118,7 @@ class _Resize(Operator):
         if self.mode == "nearest":
             places = np.clip(self._nearest(source), 0, n - 1).astype(np.int64)
             return Sampling(places[:, None], np.ones((out, 1)))
-        # Where an image becomes smaller, antialiasing makes the kernel wider.
-        wide = min(scale, 1.0) if self.antialias else 1.0
-        reach = math.ceil((1 if self.mode == "linear" else 2) / wide)
+        wide, reach = self._reach(scale)
         places = np.floor(source)[:, None].astype(np.int64) + np.arange(1 - reach, reach + 1)
         distance = np.abs(source[:, None] - places) * wide
         kernel = self._cubic(distance) if self.mode == "cubic" else np.maximum(1 - distance, 0)
@@ -181,37 +188,68 @@ class _Resize(Operator):
         return None if self.coordinate_transformation_mode == "align_corners" else found
 
     def lower(self, b: Builder, x: Tensor, *others: Tensor | None) -> Tensor:
-        if is_open(*x.shape, *self.asked(x.shape)[0]):
-            return self._repeated(b, x)
-        for axis, one in enumerate(self.samplings(x.shape)):
-            if not one.keeps(x.shape[axis]):
-                x = self._resampled(b, x, axis, one)
+        sizes, scales = self.asked(x.shape)
+        if is_open(*x.shape, *sizes):
+            times = self.repeats(x.shape)
+            if times is not None:
+                return self._repeated(b, x, times)
+        for axis, (n, out, scale) in enumerate(zip(x.shape, sizes, scales, strict=True)):
+            if is_open(n, out):
+                if n != out or scale != 1:
+                    x = self._resampled(b, x, axis, *self._of_run(b, n, out, scale))
+                continue
+            one = self._sampling(n, out, scale)
+            if not one.keeps(n):
+                weights = None if one.is_plain else b.constant(one.weights, x.element_type)
+                x = self._resampled(b, x, axis, b.table(one.places), weights)
         return x
 
-    def _repeated(self, b: Builder, x: Tensor) -> Tensor:
-        times = self.repeats(x.shape)
-        if times is None:
-            raise NeedsNumbers(
-                f"{self.type_name} in the mode {self.mode} makes tables for one size"
-            )
+    def _of_run(self, b: Builder, n: int, out: int, scale: float) -> tuple[Tensor, Tensor | None]:
+        """The places and weights of an axis of which only the run knows the size."""
+        by = None if self.by_sizes else scale
+        of = SamplingOfRun(b, n, out, by, self.coordinate_transformation_mode)
+        if self.mode == "nearest":
+            return of.nearest(self.nearest_mode), None
+        if self.antialias and by is None:
+            raise NeedsNumbers("Resize of an open image to a size, with antialiasing")
+        wide, reach = self._reach(scale)
+
+        def kernel(distance: Scalar) -> Scalar:
+            if self.mode == "linear":
+                return linear_kernel(distance * wide)
+            return cubic_kernel(distance * wide, self.cubic_coeff_a)
+
+        return of.weighted(reach, kernel, bool(self.exclude_outside), bool(self.antialias))
+
+    def _reach(self, scale: float) -> tuple[float, int]:
+        """The width of the kernel, as a factor of distances, and its elements on either side.
+
+        Where an image becomes smaller, antialiasing makes the kernel wider.
+        """
+        wide = min(scale, 1.0) if self.antialias else 1.0
+        return wide, math.ceil((1 if self.mode == "linear" else 2) / wide)
+
+    def _repeated(self, b: Builder, x: Tensor, times: Sequence[int]) -> Tensor:
         shape = [n for pair in zip(x.shape, times, strict=True) for n in pair]
         loops = b.loops_of(shape)
         return b.reshape(b.map(loops, x[loops[::2]]), self.asked(x.shape)[0])
 
-    def _resampled(self, b: Builder, x: Tensor, axis: int, one: Sampling) -> Tensor:
-        shape = (*x.shape[:axis], len(one.places), *x.shape[axis + 1 :])
-        places = b.table(one.places)
-        weights = b.constant(one.weights, x.element_type) if not one.is_plain else None
-        loops = b.loops_of([*shape, one.places.shape[1]])
+    def _resampled(
+        self, b: Builder, x: Tensor, axis: int, places: Tensor, weights: Tensor | None
+    ) -> Tensor:
+        """x with an axis sampled at places (places of the result, taps)."""
+        out, taps = places.shape
+        shape = (*x.shape[:axis], out, *x.shape[axis + 1 :])
+        loops = b.loops_of([*shape, taps])
         to, tap = loops[:-1], loops[-1]
         at = [b.index(loop) for loop in to]
         if weights is None:
             to = b.loops_of(shape)
             at = [b.index(loop) for loop in to]
-            at[axis] = places[to[axis], 0]
+            at[axis] = to_index(places[to[axis], 0])
             return b.map(to, x.at(*at))
-        at[axis] = places[to[axis], tap]
-        return b.sum(to, over=[tap], of=x.at(*at) * weights[to[axis], tap])
+        at[axis] = to_index(places[to[axis], tap])
+        return b.sum(to, over=[tap], of=x.at(*at) * convert(weights[to[axis], tap], x.element_type))
 
 
 @operator("Resize", since=11, inputs=(1, 4))
@@ -221,6 +259,10 @@ class ResizeOp(_Resize):
     SETTLES = (2, 3)
 
     axes = integers()
+
+    @property
+    def by_sizes(self) -> bool:
+        return bool(self.optional_numbers(3))
 
     def asked(self, x: Shape) -> tuple[list[int], list[float]]:
         axes = range(len(x)) if self.axes is None else axes_of(self.axes, len(x))

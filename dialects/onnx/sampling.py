@@ -41,6 +41,7 @@ from ncc.dialects.scalar import (
     to_index,
 )
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal
 
 MODES = {"bilinear": "linear", "bicubic": "cubic"}
 """The names of op set 20, by those of op set 16."""
@@ -71,7 +72,7 @@ class GridSampleOp(Operator):
 
     def infer(self, x: Shape, grid: Shape) -> Shape:
         space = len(x) - 2
-        if space < 1 or len(grid) != len(x) or grid[0] != x[0] or grid[-1] != space:
+        if space < 1 or len(grid) != len(x) or not are_equal((grid[0], grid[-1]), (x[0], space)):
             raise LayerError(f"a grid {shown(grid)} for {shown(x)}")
         if self.way == "cubic" and space != 2:
             raise NotYet(f"cubic GridSample of {space} axes")

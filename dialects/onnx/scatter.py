@@ -30,6 +30,7 @@ from ncc.dialects.onnx.operator import (
 )
 from ncc.dialects.scalar import Scalar, maximum, number_of_index, select, to_index
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal
 from ncc.dialects.statements import Code
 
 COMBINE = {"add": "add", "mul": "mul", "max": "max", "min": "min"}
@@ -128,7 +129,7 @@ class ScatterElementsOp(_Scatter):
 
     def infer(self, x: Shape, indices: Shape, updates: Shape) -> Shape:
         axis_of(self.axis, len(x))
-        fits = len(x) == len(indices) and indices == updates
+        fits = len(x) == len(indices) and are_equal(indices, updates)
         if not fits or any(
             n > m for k, (n, m) in enumerate(zip(indices, x, strict=True)) if k != self._along(x)
         ):
@@ -174,7 +175,7 @@ class ScatterNDOp(_Scatter):
 
     def infer(self, x: Shape, indices: Shape, updates: Shape) -> Shape:
         depth = indices[-1] if indices else 0
-        if not 0 < depth <= len(x) or updates != (*indices[:-1], *x[depth:]):
+        if not 0 < depth <= len(x) or not are_equal(updates, (*indices[:-1], *x[depth:])):
             raise LayerError(f"indices {shown(indices)} and updates {shown(updates)} to {shown(x)}")
         return x
 

@@ -19,6 +19,7 @@ from ncc.dialects.onnx.carried import as_elements
 from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, axis_of, operator
 from ncc.dialects.scalar import absolute, divisor, power, sqrt
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal
 
 
 def _wide(element: Attribute) -> Attribute:
@@ -40,7 +41,7 @@ class _ByLastAxes(Operator):
     def infer(self, x: Shape, *of: Shape | None) -> Any:
         self.region(x)
         for one in of:
-            if one is not None and broadcast(x, one) != x:
+            if one is not None and not are_equal(broadcast(x, one), x):
                 raise LayerError(f"a scale or bias {shown(one)} of {shown(x)}")
         return x
 

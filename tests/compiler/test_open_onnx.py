@@ -78,3 +78,30 @@ def test_every_operator_alone_is_right_at_level_0(tmp_path: Path) -> None:
     compiled = ncc.compile(written(tmp_path, made), opt_level=0)
     for n, h, w in ((1, 8, 9), (2, 20, 7), (3, 5, 33)):
         compared(compiled, made, {"x": RANDOM.standard_normal((n, 3, h, w)).astype(np.float32)})
+
+
+def test_a_batch_of_any_size_is_one_version(tmp_path: Path) -> None:
+    """Also where the first call has one sample: samples that are apart have code for one."""
+    made = model([IMAGE[0]], {"x": ("n", 3, "h", "w")}, ["c"], {"w": NUMBERS["w"]})
+    compiled = ncc.compile(written(tmp_path, made))
+    for shape in ((1, 3, 8, 9), (3, 3, 5, 12), (2, 3, 8, 9)):
+        compared(compiled, made, {"x": RANDOM.standard_normal(shape).astype(np.float32)})
+    assert "1 version" in repr(compiled)
+
+
+def test_samples_of_an_lstm(tmp_path: Path) -> None:
+    """A step of any number of samples: a version for one, and one for all others."""
+    numbers = {
+        name: RANDOM.standard_normal(shape).astype(np.float32)
+        for name, shape in (("k", (1, 32, 5)), ("r", (1, 32, 8)), ("b", (1, 64)))
+    }
+    step = node("LSTM", "x k r b none state state", "y", hidden_size=8)
+    shapes = {"x": (1, "n", 5), "state": (1, "n", 8)}
+    step.input[4] = ""
+    made = model([step], shapes, ["y"], numbers)
+    compiled = ncc.compile(written(tmp_path, made))
+    for count in (1, 3, 7):
+        feeds = {name: (1, count, shape[2]) for name, shape in shapes.items()}
+        drawn = {k: RANDOM.standard_normal(v).astype(np.float32) for k, v in feeds.items()}
+        compared(compiled, made, drawn)
+    assert isinstance(compiled, LateModel) and compiled.reason is None

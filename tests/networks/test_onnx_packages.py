@@ -15,8 +15,8 @@ from tests.onnx.packages import NETWORKS, folder_of
 
 pytestmark = pytest.mark.sweep
 
-FOR_EACH_SHAPE = {"silero", "silero-ifless", "silero-op15", "silero-half"}
-"""Networks of which the rate decides which nodes run, or whose LSTM has an open batch."""
+FOR_EACH_SHAPE = {"silero", "silero-ifless"}
+"""Networks of which the rate decides which nodes run."""
 
 
 def session(path: Path) -> Any:

@@ -53,11 +53,13 @@ from ncc.compiler.onnx.conversion import (
 )
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Layer, LayerError
+from ncc.dialects.ncnn.movement.reshape import MAX_RANK, ReshapeOp, reshape_params
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.onnx.movement import ViewOperator
 from ncc.dialects.onnx.operator import ConstantOp, Operator, SizesOp
 from ncc.dialects.onnx.plumbing import IdentityOp, ViewOp
-from ncc.dialects.size import NeedsNumbers
+from ncc.dialects.size import NeedsNumbers, is_open
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ def convert_to_ncnn(module: ModuleOp, composed: bool = False) -> None:
         if _is_known(op):
             _convert(op, composed)
     _erase_unread(network)
+    if not composed:
+        _make_reshapes(network)
     network.function.update_function_type()
 
 
@@ -148,3 +152,23 @@ def _erase_unread(network: Network) -> None:
     for op in reversed(network.layers):
         if isinstance(op, ConstantOp | SizesOp | ViewOp) and not op.results[0].uses:
             Rewriter.erase_op(op)
+
+
+def _make_reshapes(network: Network) -> None:
+    """Views between layers as a Reshape, which optimizations know, where extents are numbers."""
+    for op in network.layers:
+        if isinstance(op, ViewOp) and _is_between_layers(op):
+            x, extents = op.operands[0], op.extents
+            made = ReshapeOp.make([x], reshape_params(extents), name=op.layer_name)
+            Rewriter.replace_value_with_new_type(made.results[0], op.results[0].type)
+            Rewriter.replace_op(op, [made], new_results=made.results)
+
+
+def _is_between_layers(op: ViewOp) -> bool:
+    """Whether blobs are on both sides."""
+    x, result = op.operands[0], op.results[0]
+    layers = [x.owner, *(use.operation for use in result.uses)]
+    inner = all(isinstance(one, Layer) and not isinstance(one, Operator) for one in layers)
+    blobs = all(1 <= len(shape(value)) <= MAX_RANK for value in (x, result))
+    known = not is_open(*shape(x), *shape(result)) and element_of(x) == f32
+    return inner and blobs and known and not isinstance(x.owner, InputOp)

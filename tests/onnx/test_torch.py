@@ -34,17 +34,3 @@ def test_modules_of_a_family(family: str, tmp_path: Path) -> None:
         count += 1
     assert not wrong, "\n".join(wrong)
     assert written >= LEAST * count
-
-
-@needs_torch
-@pytest.mark.sweep
-@pytest.mark.parametrize("family", FAMILIES)
-def test_converted_to_ncnn(family: str, tmp_path: Path) -> None:
-    """The wheel of ncnn computes the same from files that ncc writes, or nothing is written."""
-    wrong = []
-    for case in load([family]):
-        made = export(case, "dynamo", tmp_path)
-        if not isinstance(made, str):
-            found = judged(made, ncnn=True)
-            wrong += [str(found)] if found.kind == "WRONG" else []
-    assert not wrong, "\n".join(wrong)

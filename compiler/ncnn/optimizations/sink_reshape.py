@@ -18,17 +18,20 @@ from typing import Any
 
 from xdsl.pattern_rewriter import PatternRewriter
 
+from ncc.compiler.ncnn.optimizations.affine import constant_operand
 from ncc.compiler.ncnn.optimizations.affine_hosts import refuse_special
 from ncc.compiler.ncnn.optimizations.optimization import choice
 from ncc.compiler.ncnn.optimizations.replace_layers import as_inner_product
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp, PReLUOp, ScaleOp
 from ncc.dialects.ncnn.elementwise.unary import Unary
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.linear.linear import InnerProductOp
 from ncc.dialects.ncnn.movement.reshape import ReshapeOp, View, reshape_params
-from ncc.dialects.ncnn.plumbing import DropoutOp
+from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
+from ncc.dialects.weights.weight import WeightAttr
 
 
 class SinkReshape(LayerPattern):
@@ -108,3 +111,53 @@ class SinkReshapeBelowConvolution(SinkReshape):
             line=op.line,
             shapes=[(op.num_output,)],
         )
+
+
+@choice(BinaryOpOp)
+class SinkReshapeBelowConstant(LayerPattern):
+    """f(v, [C, 1, 1]) = view(f(v, [C])) of a vector v of C elements: the constant may then go into
+    the weights before it.
+    """
+
+    name = "sink_reshape_below_constant"
+    exact = True
+
+    def match(self, op: Layer) -> Match | None:
+        found = constant_operand(op) if isinstance(op, BinaryOpOp) else None
+        planes = found is not None and found[0].shape[1:] == (1, 1) and found[0].shape[0] > 1
+        return (found[0], op) if found is not None and planes else None
+
+    def check(self, constant: MemoryDataOp, op: BinaryOpOp) -> str | None:
+        other = next(value for value in op.operands if value is not constant.results[0])
+        if shape_of(other) != constant.shape[:1]:
+            return "the constant is not combined with a vector of its channels"
+        return None
+
+    def rewrite(self, rewriter: PatternRewriter, constant: MemoryDataOp, op: BinaryOpOp) -> None:
+        shape = constant.shape
+        data = constant.values.data
+        held = MemoryDataOp.make(
+            [],
+            {"w": shape[0]},
+            {"data": WeightAttr(type(data)(shape[:1], data.source))},
+            name=constant.layer_name,
+            line=constant.line,
+            shapes=[shape[:1]],
+        )
+        operands = [
+            held.results[0] if value is constant.results[0] else value for value in op.operands
+        ]
+        name, line = op.layer_name, op.line
+        new = BinaryOpOp.make(operands, name=name, line=line, shapes=[shape[:1]])
+        new.properties.update(op.properties)
+        last = ReshapeOp.make(
+            new.results,
+            dict(reshape_params(shape)),
+            name=name,
+            blobs=op.blob_names,
+            line=line,
+            shapes=[shape],
+        )
+        rewriter.replace(op, [held, new, last])
+        if not constant.results[0].uses:
+            rewriter.erase(constant)

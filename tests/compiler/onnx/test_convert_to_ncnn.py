@@ -11,6 +11,7 @@ from onnx import helper
 
 import ncc
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 from ncc.compiler.read_onnx.read_model import read_model
 from ncc.dialects.ncnn.network import Network
@@ -135,3 +136,21 @@ def test_views_between_layers_vanish(tmp_path: Path) -> None:
     convert_to_ncnn(module)
     names = [op.name for op in Network.of(module).layers]
     assert names == ["onnx.Input", "onnx.View", "ncnn.ReLU", "ncnn.Sigmoid", "onnx.View"]
+
+
+def test_views_between_layers_are_reshapes(tmp_path: Path) -> None:
+    """So optimizations see what they see in a .param: a squeezed vector stays one."""
+    nodes = [
+        node("GlobalAveragePool", ["x"], ["a"]),
+        node("Conv", ["a", "w"], ["b"]),
+        node("Add", ["b", "s"], ["c"]),
+        node("Relu", ["c"], ["y"]),
+    ]
+    held = {"w": _numbers(3, 4, 1, 1), "s": _numbers(1, 3, 1, 1)}
+    module = read_model(written(tmp_path, model(nodes, IMAGE, ["y"], held)))
+    infer_shapes(module)
+    convert_to_ncnn(module)
+    optimize_module(module)
+    names = [op.name for op in Network.of(module).layers if op.name.startswith("ncnn.")]
+    assert names[:2] == ["ncnn.Pooling", "ncnn.InnerProduct"]
+    assert set(names[2:]) <= {"ncnn.Reshape"}

@@ -108,3 +108,40 @@ def test_a_view_that_others_read_stays(net: Any) -> None:
     )
     reason = "the view is read by others, too"
     assert explain(module, "sink_reshape_below_activation") == [("y", reason)]
+
+
+BIASED = """7767517
+7 7
+Input x 0 1 x 0=5 1=4 2=6
+Pooling mean 1 1 x m 0=1 4=1
+Reshape planes 1 1 m p 0=1 1=1 2=6
+Convolution squeeze 1 1 p s 0=3 1=1 6=18
+MemoryData bias 0 1 b 0=1 1=1 2=3
+BinaryOp add 2 1 {order} a 0={kind}
+ReLU act 1 1 a y
+"""
+
+
+@pytest.mark.parametrize(("order", "kind"), [("s b", 0), ("b s", 0), ("b s", 1), ("s b", 2)])
+def test_a_constant_goes_into_the_weights(order: str, kind: int, tmp_path: Path) -> None:
+    """A bias that the file adds to planes of one pixel, as ONNX files have it; also by other
+    operations.
+    """
+    param = tmp_path / "net.param"
+    param.write_text(BIASED.format(order=order, kind=kind))
+    module = read(param, random_weights=3).module
+    infer_shapes(module)
+    types, moved = optimized(module)
+    assert types == ["Input", "Pooling", "InnerProduct", "Reshape"]
+    assert moved["y"].shape == (3, 1, 1) and moved["y"].max() < 1e-5
+
+
+def test_a_constant_of_other_channels_stays(net: Any) -> None:
+    """A vector of one element is stretched."""
+    module = net("""
+        Input x 0 1 x 0=1
+        MemoryData c 0 1 c 0=1 1=1 2=3
+        BinaryOp y 2 1 x c y 0=0
+    """)
+    reason = "the constant is not combined with a vector of its channels"
+    assert explain(module, "sink_reshape_below_constant") == [("y", reason)]

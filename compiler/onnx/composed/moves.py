@@ -33,8 +33,8 @@ from ncc.dialects.onnx.slices import (
     TileOp,
 )
 
-MOST_ROWS = 64
-"""Elements of a constant index that are cropped one by one, at most."""
+MOST_RUNS = 64
+"""Runs of neighbours in a constant index that are cropped one by one, at most."""
 
 
 @composes(TransposeOp)
@@ -132,7 +132,7 @@ def gather(op: GatherOp, to: Conversion) -> SSAValue | None:
     x, places = op.operands[0], constant_of(op.operands[1])
     extents, index = shape(x), number_of(op.operands[1])
     axis = axis_of(op.axis, len(extents))
-    if places is None or places.size > MOST_ROWS or places.size < 1:
+    if places is None or places.size < 1:
         return None
     if index is not None:
         return cropped(to, x, axis, place_of_number(int(index), extents[axis]), 1)
@@ -142,6 +142,8 @@ def gather(op: GatherOp, to: Conversion) -> SSAValue | None:
             runs[-1].append(place)
         else:
             runs.append([place])
+    if len(runs) > MOST_RUNS:
+        return None
     parts = [cropped(to, x, axis, run[0], len(run)) for run in runs]
     if len(parts) == 1:
         return parts[0]

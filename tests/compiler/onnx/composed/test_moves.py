@@ -26,6 +26,11 @@ CASES: dict[str, tuple[tuple[int, ...], Any, dict[str, Any]]] = {
     "one of a stack": ((3, 5, 1, 8), node("Gather", ["x", "i"], ["y"]), {"i": np.array(-1)}),
     "one of five axes": ((3, 2, 4, 5, 2), node("Gather", ["x", "i"], ["y"]), {"i": np.array(1)}),
     "several": ((1, 4, 6), node("Gather", ["x", "i"], ["y"], axis=2), {"i": INTS(4, 0, 1, -1)}),
+    "all of many": (
+        (100,),
+        node("Gather", ["x", "i"], ["y"]),
+        {"i": np.arange(100).reshape(1, 100, 1)},
+    ),
     "a table": ((1, 4, 6), node("Gather", ["x", "i"], ["y"], axis=1), {"i": INTS([3, 0], [1, 1])}),
     "expanded": ((1, 2, 1, 3), node("Expand", ["x", "s"], ["y"]), {"s": INTS(2, 4, 1)}),
     "tiled": ((2, 3, 4), node("Tile", ["x", "s"], ["y"]), {"s": INTS(2, 1, 3)}),

@@ -37,7 +37,8 @@ def check_converted(
         param, bin = (str(Path(folder, f"net.{kind}")) for kind in ("param", "bin"))
         optimize(path, None, param, bin, input_shapes=shapes)
         found = by_wheel(param, bin, inputs)
-    assert set(found) == set(outputs), f"{set(found)} instead of {set(outputs)}"
+    # A recurrent layer has all of its states as blobs; those that nothing reads are outputs, too.
+    assert set(found) >= set(outputs), f"{set(found)} instead of {set(outputs)}"
     for name, wanted in outputs.items():
         shape = without_batch(wanted).shape
         array = found[name]

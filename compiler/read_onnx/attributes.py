@@ -43,7 +43,7 @@ def attributes_of(node: Any, cls: type[Operator]) -> dict[str, ParamValue]:
             kind = OTHER_KINDS.get(attribute.type, "of an unknown type")
             raise NotYet(f"{node.op_type} with the attribute {name!r}, which is {kind}")
         kind, _ = KINDS[attribute.type]
-        if declared is None:
+        if declared is None or name in cls.INTERNAL:
             raise NotYet(f"{node.op_type} with the attribute {name!r}")
         if declared.kind != kind:
             raise LayerError(f"the attribute {name!r} is of the kind {kind}, not {declared.kind}")

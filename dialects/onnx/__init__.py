@@ -1,7 +1,8 @@
 """The operators of the ONNX dialect: importing this fills `operator.OPERATORS`.
 
 A family is a file. The other files are what families share: `operator` says what an operator must
-say, `attribute` declares attributes, `broadcast` and `windows` are rules of several families.
+say, `composed` writes operators by others, `attribute` declares attributes, `broadcast` and
+`windows` are rules of several families.
 """
 
 from ncc.dialects.onnx import activations as activations

@@ -75,6 +75,7 @@ class Repeated(Operator):
     """What Loop and Scan share."""
 
     REGIONS = ("body",)
+    INTERNAL = ("own", "iteration")
     LEAST: ClassVar[int] = 0
     """The number of operands that the body is given values for, at least."""
 

@@ -107,6 +107,8 @@ class Operator(Layer):
     FOLDS: ClassVar[bool] = True
     SETTLES: ClassVar[tuple[int, ...]] = ()
     """The places of the operands that `constant` is asked for."""
+    INTERNAL: ClassVar[tuple[str, ...]] = ()
+    """The params that are ours: no attributes of a file."""
     ALIKE: ClassVar[Container[int]] = ()
     """The places of the operands that have to be of one element type."""
 

@@ -209,3 +209,9 @@ def test_what_is_wrong_is_told(before: str, after: str, message: str) -> None:
     """With the node."""
     with pytest.raises(ModelError, match=message):
         run(from_text(SCAN.replace(before, after)), {})
+
+
+def test_what_is_ours_is_no_attribute_of_a_file() -> None:
+    """A file cannot say that iterations are done."""
+    with pytest.raises(Unsupported, match="Loop with the attribute 'iteration'"):
+        run(from_text(WHILE.replace("<body = again", "<iteration = 1, body = again")), {"x": X})

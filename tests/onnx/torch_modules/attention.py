@@ -8,18 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.onnx.torch_modules.registry import module, param, rand
-
-
-def heads(x: Any, count: int) -> Any:
-    """(batch, rows, features) as (batch, heads, rows, features)."""
-    batch, rows, features = x.shape
-    return x.reshape(batch, rows, count, features // count).transpose(1, 2)
-
-
-def together(x: Any) -> Any:
-    """The same back."""
-    return x.transpose(1, 2).flatten(2)
+from tests.onnx.torch_modules.registry import heads, module, param, rand, together
 
 
 @module(rand(1, 5, 8), rand(1, 5, 8), rand(1, 5, 8))

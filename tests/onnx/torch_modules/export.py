@@ -24,6 +24,7 @@ FAMILIES = (
     "attention",
     "indexing",
     "layers",
+    "networks",
     "recurrent",
     "sampling",
     "shapes",

@@ -65,3 +65,14 @@ def rand(*shape: int) -> Any:
 def param(*shape: int) -> Any:
     """A parameter of such numbers."""
     return nn.Parameter(torch.randn(*shape))
+
+
+def heads(x: Any, count: int) -> Any:
+    """(batch, rows, features) as (batch, heads, rows, features)."""
+    batch, rows, features = x.shape
+    return x.reshape(batch, rows, count, features // count).transpose(1, 2)
+
+
+def together(x: Any) -> Any:
+    """The same back."""
+    return x.transpose(1, 2).flatten(2)

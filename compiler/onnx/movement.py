@@ -70,9 +70,8 @@ def depth_to_space(op: DepthToSpaceOp, to: Conversion) -> SSAValue | None:
     """Of one image."""
     if shape(op.operands[0])[0] != 1:
         return None
-    mode = BLOCK_OUTER if op.mode == "DCR" else BLOCK_INNER
     params: dict[str, ParamValue] = {"upscale_factor": required(op.blocksize, "blocksize")}
-    params["mode"] = mode
+    params["mode"] = _place_of_blocks(op)
     return to.layer(PixelShuffleOp, [to.blob(op.operands[0])], params)
 
 
@@ -82,8 +81,13 @@ def space_to_depth(op: SpaceToDepthOp, to: Conversion) -> SSAValue | None:
     if shape(op.operands[0])[0] != 1:
         return None
     params: dict[str, ParamValue] = {"stride": required(op.blocksize, "blocksize")}
-    params["mode"] = BLOCK_OUTER
+    params["mode"] = _place_of_blocks(op)
     return to.layer(ReorgOp, [to.blob(op.operands[0])], params)
+
+
+def _place_of_blocks(op: DepthToSpaceOp | SpaceToDepthOp) -> int:
+    """The mode of the layer: the channel counts faster in DCR, the place in the block in CRD."""
+    return BLOCK_OUTER if op.mode == "DCR" else BLOCK_INNER
 
 
 @converts(ConcatOp)

@@ -99,6 +99,22 @@ def test_an_operator_that_a_layer_expresses(tmp_path: Path, layer: str) -> None:
     np.testing.assert_allclose(converted, plain, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+@pytest.mark.parametrize(
+    ("kind", "layer"), [("DepthToSpace", "PixelShuffle"), ("SpaceToDepth", "Reorg")]
+)
+def test_blocks_in_both_orders_of_channels(
+    tmp_path: Path, kind: str, layer: str, mode: str
+) -> None:
+    """The layer has the mode of the operator."""
+    one = node(kind, ["x"], ["y"], blocksize=2, mode=mode)
+    path = written(tmp_path, model([one], {"x": [1, 8, 6, 6]}, ["y"], {}))
+    assert _types(path) == [f"ncnn.{layer}"]
+    x = _numbers(1, 8, 6, 6)
+    plain, converted = (ncc.compile(path, opt_level=level)(x) for level in (0, 1))
+    np.testing.assert_array_equal(converted, plain)
+
+
 TURNED = {"s": np.array([-1]), "e": np.array([-9]), "a": np.array([2]), "t": np.array([-1])}
 """All elements along an axis, from the back: the result has the shape of x."""
 

@@ -87,6 +87,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "inputs": {"inputs": {"data": "bgr"}},
     "input_types": {"input_types": {"data": "float32"}},
     "outputs": {"outputs": ("a",)},
+    "pixel_outputs": {"outputs": {"a": "uint8,hwc,rgb"}},
     "random_weights": {"random_weights": 1},
     "timestamps": {"timestamps": True},
     "trace": {"trace": True},

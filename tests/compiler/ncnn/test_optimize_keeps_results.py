@@ -99,12 +99,13 @@ def test_inner_products_of_other_rows(net: Any, optimized: Any) -> None:
 
 
 def test_a_vector_and_planes(net: Any, optimized: Any) -> None:
-    """[C] + [1, 1, C] has rank 3, and keeps it."""
+    """[C] + [C, 1, 1] has rank 3, and keeps it: a Reshape follows the sum of two vectors."""
     module = net(
         PLANES + "InnerProduct p 1 1 x p 0=4 2=240\nMemoryData k 0 1 k 0=1 1=1 2=4\n"
         "BinaryOp y 2 1 p k y 0=0"
     )
-    assert not optimized(module)
+    assert "fuse_innerproduct_add" in optimized(module)
+    assert types(module)[-1] == "Reshape"
 
 
 @pytest.mark.parametrize("second", ["HardSwish", "Sigmoid", "Mish", "ReLU", "Clip"])

@@ -22,7 +22,9 @@ def test_no_emitter_inherits_from_another() -> None:
 
 
 def test_every_strategy_is_tried() -> None:
-    """Each once; contractions decide by their operands whether short vectors share one."""
+    """Each once. Contractions decide by their operands whether short vectors share one, and dot
+    products whether their groups have eight products.
+    """
     tried = [strategy for strategy, _, _ in STRATEGIES]
     assert len(tried) == len(set(tried))
-    assert {*tried, Strategy.SHARED_VECTORS} == set(Strategy)
+    assert {*tried, Strategy.SHARED_VECTORS, Strategy.MATRIX_BYTES} == set(Strategy)

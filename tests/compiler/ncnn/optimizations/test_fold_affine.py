@@ -170,8 +170,8 @@ def test_rows_are_not_columns(net: Any, optimized: Any) -> None:
 
 
 def test_a_rank_that_rises_is_no_fold(net: Any, optimized: Any) -> None:
-    """A vector and a constant of [C, 1, 1] make rank 3."""
-    text = lines("InnerProduct", "MemoryData k 0 1 k 0=1 1=1 2=6\n BinaryOp y 2 1 h k y 0=0")
+    """A vector and a constant of [C, 1, 2] make rank 3."""
+    text = lines("InnerProduct", "MemoryData k 0 1 k 0=2 1=1 2=6\n BinaryOp y 2 1 h k y 0=0")
     module = net(text)
     assert not optimized(module)
     [(_, reason)] = explain(module, "fuse_innerproduct_add")

@@ -137,9 +137,11 @@ def test_passes_compute_the_same_at_other_sizes(network: Path, level: int, targe
 
 @pytest.mark.slow
 def test_sizes_are_lost_nowhere(network: Path) -> None:
-    """Hints that lead to the same decisions make the same modules, but for the hints."""
+    """Hints that lead to the same decisions, as those of as many of Winograd's tiles do, make the
+    same modules, but for the hints.
+    """
     _, assumed, texts = compiled(network, _open(224, 256), 2, "avx512")
-    _, same, others = compiled(network, _open(226, 258), 2, "avx512")
+    _, same, others = compiled(network, _open(222, 254), 2, "avx512")
     assert [str(one) for one in assumed] == [str(one) for one in same]
     for name, text in texts.items():
         assert text == others[name], f"after {name}"

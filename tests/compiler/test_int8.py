@@ -90,6 +90,7 @@ def test_ncnn_computes_the_same(network: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
+@pytest.mark.slow
 def test_int8_blobs_between_layers(chain: tuple[Path, Path]) -> None:
     """They stay int8 through layers that only move them; ncnn may round a step another way."""
     for level, target in [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline")]:

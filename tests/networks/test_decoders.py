@@ -164,6 +164,7 @@ def test_ncnn_makes_the_same_of_it(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, by_ncnn(decoder, tmp_path), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_without_any_shape() -> None:
     """A model of open shapes is compiled for a prompt and for a token, and not for every length."""
     decoder = opened(SMALL)

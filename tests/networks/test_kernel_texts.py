@@ -12,7 +12,7 @@ from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel, parse_kernels
 from ncc.compiler.pipeline import kernels_of
 
-QUICK, ALL = 8, 120
+QUICK, ALL = 4, 120
 LEVELS = (("avx512vnni", 2, 1), ("avx2", 2, 2), ("amx", 3, 2))
 
 

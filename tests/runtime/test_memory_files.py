@@ -32,6 +32,7 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
+@pytest.mark.slow
 def test_bytes_are_a_file_as_long_as_its_path_lives() -> None:
     """One that others can open, and that is no more when nobody can need it."""
     before = descriptors()
@@ -108,6 +109,7 @@ def test_networks_are_compiled_loaded_and_optimized(files: dict[str, Path], give
     assert ncc.compile(out)(X).tolist() == expected
 
 
+@pytest.mark.slow
 def test_a_model_of_open_shapes_keeps_its_weights() -> None:
     """Until it is forgotten; a separate process finds them too."""
     before = descriptors()

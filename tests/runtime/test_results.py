@@ -96,6 +96,7 @@ def test_results_may_end_in_any_thread() -> None:
     assert results.make()[1] in found
 
 
+@pytest.mark.slow
 def test_a_result_outlives_its_model() -> None:
     """It owns its memory, and has nobody to hand it back to."""
     array, _ = Results(PLAIN).make()

@@ -75,6 +75,7 @@ def test_a_team_does_runs(code: MachineCode, count: int, workers: Workers) -> No
     assert not workers() and team.lost == (count > 1)
 
 
+@pytest.mark.slow
 def test_what_workers_use_outlives_them(code: MachineCode) -> None:
     """A worker holds code and memory, so that both are unmapped after the last has left."""
     alone = MachineCode.__new__(MachineCode)

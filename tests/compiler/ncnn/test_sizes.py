@@ -224,6 +224,7 @@ MORE = [
 @pytest.mark.parametrize(
     "sample", [*SAMPLES.values(), *map(Sample.of, MORE)], ids=lambda sample: sample.text()
 )
+@pytest.mark.slow
 def test_layers_say_how_large_their_tables_are(
     sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -338,6 +338,7 @@ Sigmoid z 1 1 far z
 depthwise ones, sums, pooling, joined values; an odd number of blocks at last."""
 
 
+@pytest.mark.slow
 def test_makers_store_halves(tmp_path: Path, compiled: Compile) -> None:
     """Any kernel of a value in pairs of blocks stores bf16 numbers like a kernel of its own."""
     param = tmp_path / "net.param"
@@ -494,6 +495,7 @@ def test_components(
         assert [name, "halves"] in steps
 
 
+@pytest.mark.slow
 def test_halves_beside_float32(tmp_path: Path, compiled: Compile) -> None:
     """F(4) in float32 between direct bf16 convolutions; a value that both read is stored twice."""
     sizes = [(32, 48, 1), (48, 48, 3), (48, 64, 3), (64, 64, 3)]
@@ -538,9 +540,10 @@ MORE_GROUPS = [(5, 80, 48), (3, 48, 32)]
     [
         (5, 64, 64),
         (6, 40, 40),
-        *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE_GROUPS),
+        *MORE_GROUPS,
     ],
 )
+@pytest.mark.slow
 def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outputs: int) -> None:
     """Each group has tiles of weights of its own, and steps of halves, whether its blocks are
     pairs or not, filled or not; what follows reads all of them, or goes on by group.
@@ -577,6 +580,7 @@ def test_makers_store_halves_of_groups(tmp_path: Path, compiled: Compile) -> Non
 
 
 @pytest.mark.parametrize("half", [64, 80, 88], ids=["pairs", "a block alone", "half of one"])
+@pytest.mark.slow
 def test_selections_store_halves(tmp_path: Path, compiled: Compile, half: int) -> None:
     """Of the channels that a shuffle puts together out of two values, as units of a network do that
     work on half of their channels.

@@ -532,18 +532,11 @@ def test_windows_of_few_planes(tmp_path: Path, compiled: Compile) -> None:
     checked(param, compiled, 1e-5)
 
 
-MORE_GROUPS = [(5, 80, 48), (3, 48, 32)]
+GROUPS = [(5, 64, 64), (6, 40, 40), (5, 80, 48), (3, 48, 32)]
 
 
-@pytest.mark.parametrize(
-    ("groups", "size", "outputs"),
-    [
-        (5, 64, 64),
-        (6, 40, 40),
-        *MORE_GROUPS,
-    ],
-)
 @pytest.mark.slow
+@pytest.mark.parametrize(("groups", "size", "outputs"), GROUPS)
 def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outputs: int) -> None:
     """Each group has tiles of weights of its own, and steps of halves, whether its blocks are
     pairs or not, filled or not; what follows reads all of them, or goes on by group.

@@ -21,7 +21,7 @@ from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import HEAD, NPY, other_kind
 from ncc.runtime.paths import path_of
-from ncc.runtime.pixel_input import TYPE as PIXELS
+from ncc.runtime.pixel_form import TYPE as PIXELS
 from ncc.runtime.pixels import OPAQUE, convert, from_pixels
 from ncc.runtime.session import ArrayLike, as_array
 

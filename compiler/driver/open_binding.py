@@ -9,7 +9,7 @@ from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import Range, is_within
-from ncc.runtime.pixel_input import TYPE as PIXELS
+from ncc.runtime.pixel_form import TYPE as PIXELS
 
 MOST_NAMED = 6
 """The number of inputs that an error names."""

@@ -17,7 +17,7 @@ from ncc.compiler.library.names_of_c import NAMES
 from ncc.runtime.artifact import DTYPES, DYNAMIC_HEADER, Artifact, Binding, counters
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import OPEN
-from ncc.runtime.pixel_input import TYPE as PIXELS
+from ncc.runtime.pixel_form import TYPE as PIXELS
 
 FUNCTIONS = (
     "supported", "create", "destroy", "run", "check", "bytes", "init", "work", "quit",

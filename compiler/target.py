@@ -187,6 +187,13 @@ def tile_rows(extent: int, most: int) -> int:
     )
 
 
+QUAD = 4
+"""Products of bytes that one instruction adds to an int32."""
+
+OCTET = 8
+"""Products of bytes of a row of one matrix with a column of another one, by one instruction."""
+
+
 @dataclass(frozen=True)
 class Target:
     """A family of CPUs, as far as schedules and code generation tell them apart."""

@@ -68,7 +68,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 )
 from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import AVX512, OCTET, QUAD, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import copy_of
@@ -76,12 +76,6 @@ from ncc.dialects.size import hint
 from ncc.dialects.structured import REDUCTION, pad_sides
 from ncc.dialects.weights.derived import Blocked, Surplus
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
-
-QUAD = 4
-"""Products that one instruction adds to a lane."""
-
-OCTET = 8
-"""Products of a row of one matrix with a column of the other."""
 
 
 @dataclass(frozen=True)

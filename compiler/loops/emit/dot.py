@@ -29,8 +29,9 @@ from ncc.compiler.loops.emit.loop_builder import vector_type
 from ncc.compiler.loops.emit.position import Point, Position
 from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.emit.sums import Accumulators
-from ncc.compiler.loops.kernel.products import QUAD, match_quads, reads_unsigned
+from ncc.compiler.loops.kernel.products import match_quads, reads_unsigned
 from ncc.compiler.loops.schedule.schedule import Strategy
+from ncc.compiler.target import QUAD
 from ncc.dialects import rt
 from ncc.dialects.operation import NOTHING
 

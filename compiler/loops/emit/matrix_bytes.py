@@ -27,7 +27,8 @@ from ncc.compiler.loops.emit.loop_builder import vector_type
 from ncc.compiler.loops.emit.position import Point, Position
 from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.emit.sums import Accumulators
-from ncc.compiler.loops.kernel.products import OCTET, match_quads
+from ncc.compiler.loops.kernel.products import match_quads
+from ncc.compiler.target import OCTET
 from ncc.dialects import rt
 
 LOWER, UPPER = (0, 1, 4, 5), (2, 3, 6, 7)

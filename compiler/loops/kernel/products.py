@@ -11,11 +11,7 @@ from xdsl.ir import Block
 
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.kernel.kernel import NO_SUM, Access, Kernel, Reason, is_argument
-
-QUAD, OCTET = 4, 8
-"""Products that one instruction adds to a lane: of bytes, and of rows and columns of matrices of
-bytes."""
-
+from ncc.compiler.target import OCTET, QUAD
 
 Quads: TypeAlias = tuple[int, int, Access, Access]
 """The loop over the products of a group, the lane, the broadcast operand, and the one that moves

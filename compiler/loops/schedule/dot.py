@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ncc.compiler.loops.kernel.kernel import GATHERS, PADDED, Access, Kernel, Reason
-from ncc.compiler.loops.kernel.products import OCTET, match_quads, reads_unsigned
+from ncc.compiler.loops.kernel.products import match_quads, reads_unsigned
 from ncc.compiler.loops.schedule.contraction import Candidate, cheapest, tiled
 from ncc.compiler.loops.schedule.operands import Quad
 from ncc.compiler.loops.schedule.reduction import windows_along
 from ncc.compiler.loops.schedule.schedule import Schedule
-from ncc.compiler.target import Target
+from ncc.compiler.target import OCTET, Target
 
 
 def dot(kernel: Kernel, target: Target) -> Schedule | Reason:

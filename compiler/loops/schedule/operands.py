@@ -10,10 +10,9 @@ from math import prod
 from xdsl.dialects.builtin import i8
 
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, KSplit
-from ncc.compiler.loops.kernel.products import OCTET, QUAD
 from ncc.compiler.loops.kernel.vectors_over import vectors_over
 from ncc.compiler.loops.schedule.schedule import Strategy
-from ncc.compiler.target import Core
+from ncc.compiler.target import OCTET, QUAD, Core
 from ncc.dialects.size import is_open
 
 

@@ -15,9 +15,9 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
-from ncc.compiler.linalg.data_types.pack_vnni import OCTET, QUAD, PackVnni
+from ncc.compiler.linalg.data_types.pack_vnni import PackVnni
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
-from ncc.compiler.target import AVX512, NEON_I8MM, TARGETS, Target
+from ncc.compiler.target import AVX512, NEON_I8MM, OCTET, QUAD, TARGETS, Target
 from ncc.dialects.casts import saturated_int8
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor

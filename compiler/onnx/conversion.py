@@ -10,7 +10,7 @@ again. Both are views, and a view of a view is one view, or none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias, TypeVar
@@ -103,6 +103,17 @@ def without_batch(extents: Shape) -> Shape:
     return extents or (1,)
 
 
+def runs_of(numbers: Iterable[int]) -> list[list[int]]:
+    """Numbers in their order, with those that follow one another in one list."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
+
+
 @dataclass
 class Conversion:
     """The layers that take the place of one operator."""
@@ -169,6 +180,11 @@ class Conversion:
         held = np.atleast_1d(np.asarray(array, np.float32))
         made = self._insert(ConstantOp.of(held, self.op.layer_name, ""))
         return self.view(made, held.shape)
+
+    def flat(self, kind: type[Layer], x: SSAValue, **params: ParamValue) -> SSAValue:
+        """A layer that computes each element by itself, on a value of any number of axes."""
+        made = self.layer(kind, [self.view(x, (prod(shape(x)),))], params)
+        return self.view(made, shape(x))
 
     def along(self, value: SSAValue, axis: int) -> SSAValue:
         """A value with three axes: those before an axis, it, and those behind it."""

@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, composes, shape, versions_of
+from ncc.compiler.onnx.conversion import Conversion, composes, runs_of, shape, versions_of
 from ncc.dialects.ncnn.layer import ParamValue
 from ncc.dialects.ncnn.linear.linear import MatMulOp as MatMulLayer
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
@@ -38,12 +38,7 @@ IN_PARTS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 def reduction(op: Reduction, to: Conversion) -> SSAValue | None:
     """Neighbouring axes as one; others one after the other."""
     x, extents = op.operands[0], shape(op.operands[0])
-    runs: list[list[int]] = []
-    for axis in sorted(op.region(extents)):
-        if runs and axis == runs[-1][-1] + 1:
-            runs[-1].append(axis)
-        else:
-            runs.append([axis])
+    runs = runs_of(sorted(op.region(extents)))
     if not runs or (len(runs) > 1 and op.type_name not in IN_PARTS):
         return None
     params: dict[str, ParamValue] = {

@@ -66,8 +66,7 @@ def above(to: Conversion, x: SSAValue, y: SSAValue) -> SSAValue | None:
 
 def threshold(to: Conversion, x: SSAValue) -> SSAValue:
     """Whether x > 0."""
-    flat = to.view(x, (int(np.prod(shape(x))),))
-    return to.view(to.layer(ThresholdOp, [flat]), shape(x))
+    return to.flat(ThresholdOp, x)
 
 
 @composes(*versions_of("Greater", "Less", "GreaterOrEqual", "LessOrEqual"))
@@ -92,10 +91,7 @@ def equal(op: Operator, to: Conversion) -> SSAValue | None:
     difference = binary(to, SUBTRACT, mask(to, x), mask(to, y) if number is None else number)
     if difference is None:
         return None
-    flat = to.view(difference, (int(np.prod(shape(difference))),))
-    size = to.layer(UnaryOpOp, [flat], {"op_type": ABSOLUTE})
-    found = inverse(to, threshold(to, size))
-    return None if found is None else to.view(found, shape(difference))
+    return inverse(to, threshold(to, to.flat(UnaryOpOp, difference, op_type=ABSOLUTE)))
 
 
 @composes(*versions_of("Not"))
@@ -112,8 +108,7 @@ def together(op: Operator, to: Conversion) -> SSAValue | None:
     found = binary(to, kinds[op.type_name], x, y)
     if found is None or op.type_name != "Xor":
         return found
-    flat = to.view(found, (int(np.prod(shape(found))),))
-    return to.view(to.layer(UnaryOpOp, [flat], {"op_type": ABSOLUTE}), shape(found))
+    return to.flat(UnaryOpOp, found, op_type=ABSOLUTE)
 
 
 @composes(*versions_of("Cast"))
@@ -129,7 +124,7 @@ def where(op: Operator, to: Conversion) -> SSAValue | None:
     if element_of(op.results[0]) == i1:
         return None
     known = constant_of(chosen)
-    held, other = mask(to, chosen), None
+    held = mask(to, chosen)
     if known is None:
         other = inverse(to, held)
     else:

@@ -9,7 +9,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, composes, number_of, shape
+from ncc.compiler.onnx.conversion import Conversion, composes, number_of, runs_of, shape
 from ncc.compiler.onnx.movement import permuted
 from ncc.dialects.ncnn.layer import ParamValue, Shape
 from ncc.dialects.ncnn.movement.crop import CropOp
@@ -136,12 +136,7 @@ def gather(op: GatherOp, to: Conversion) -> SSAValue | None:
         return None
     if index is not None:
         return cropped(to, x, axis, place_of_number(int(index), extents[axis]), 1)
-    runs: list[list[int]] = []
-    for place in (place_of_number(int(k), extents[axis]) for k in places.reshape(-1)):
-        if runs and place == runs[-1][-1] + 1:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
+    runs = runs_of(place_of_number(int(k), extents[axis]) for k in places.reshape(-1))
     if len(runs) > MOST_RUNS:
         return None
     parts = [cropped(to, x, axis, run[0], len(run)) for run in runs]

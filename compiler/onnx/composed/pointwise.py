@@ -127,27 +127,17 @@ def total(op: Operator, to: Conversion) -> SSAValue | None:
 @composes(*versions_of(*LAYERS, *UNARY))
 def one_operand(op: Operator, to: Conversion) -> SSAValue | None:
     """Each element by itself."""
-    x = op.operands[0]
-    flat = to.view(x, (prod(shape(x)),))
     if op.type_name in LAYERS:
-        return to.layer(LAYERS[op.type_name], [flat])
-    return to.layer(UnaryOpOp, [flat], {"op_type": UNARY[op.type_name]})
+        return to.flat(LAYERS[op.type_name], op.operands[0])
+    return to.flat(UnaryOpOp, op.operands[0], op_type=UNARY[op.type_name])
 
 
-def _of_many_axes(op: Operator, to: Conversion) -> SSAValue | None:
-    """An operator on each element by itself, of more axes than a blob has."""
-    x = op.operands[0]
+@composes(*elementwise.LAYERS, *elementwise.UNARY)
+def of_many_axes(op: Operator, to: Conversion) -> SSAValue | None:
+    """Each element by itself, of more axes than a blob has."""
+    x, kind = op.operands[0], type(op)
     if len(shape(x)) <= MAX_RANK:
         return None
-    return _on(op, to, to.view(x, (prod(shape(x)),)))
-
-
-def _on(op: Operator, to: Conversion, flat: SSAValue) -> SSAValue | None:
-    """The conversion of an operator on another operand."""
-    kind = type(op)
     if kind in elementwise.LAYERS:
-        return to.layer(elementwise.LAYERS[kind], [flat])
-    return to.layer(UnaryOpOp, [flat], {"op_type": elementwise.UNARY[kind]})
-
-
-composes(*elementwise.LAYERS, *elementwise.UNARY)(_of_many_axes)
+        return to.flat(elementwise.LAYERS[kind], x)
+    return to.flat(UnaryOpOp, x, op_type=elementwise.UNARY[kind])

@@ -4,8 +4,6 @@ become products.
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx.composed.pointwise import (
@@ -45,15 +43,10 @@ def power(op: PowOp, to: Conversion) -> SSAValue | None:
     if shape(x) != shape(op.results[0]):
         return None
     if exponent in UNARY:
-        return unary(to, x, UNARY[exponent])
+        return to.flat(UnaryOpOp, x, op_type=UNARY[exponent])
     if exponent == int(exponent) and 1 <= exponent <= MOST:
         return _whole(to, x, int(exponent))
     return binary(to, POWER, x, exponent) if is_positive(x) else None
-
-
-def unary(to: Conversion, x: SSAValue, kind: int) -> SSAValue:
-    flat = to.view(x, (prod(shape(x)),))
-    return to.view(to.layer(UnaryOpOp, [flat], {"op_type": kind}), shape(x))
 
 
 def _whole(to: Conversion, x: SSAValue, exponent: int) -> SSAValue | None:
@@ -61,7 +54,7 @@ def _whole(to: Conversion, x: SSAValue, exponent: int) -> SSAValue | None:
     if exponent == 1:
         return x
     half = _whole(to, x, exponent // 2)
-    square = None if half is None else unary(to, half, SQUARE)
+    square = None if half is None else to.flat(UnaryOpOp, half, op_type=SQUARE)
     return square if square is None or exponent % 2 == 0 else binary(to, MULTIPLY, square, x)
 
 

@@ -16,11 +16,8 @@ from ncc.dialects.shapes import shown
 from ncc.dialects.size import is_equal
 
 
-@operator("Conv", inputs=(2, 3))
-class ConvOp(Operator):
-    """Sums of windows of x, of all channels of a group, weighted by filters w; and a bias."""
-
-    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
+class Filters(Operator):
+    """The attributes of all operators that convolve."""
 
     auto_pad = string("NOTSET")
     dilations = integers()
@@ -28,6 +25,13 @@ class ConvOp(Operator):
     kernel_shape = integers()
     pads = integers()
     strides = integers()
+
+
+@operator("Conv", inputs=(2, 3))
+class ConvOp(Filters):
+    """Sums of windows of x, of all channels of a group, weighted by filters w; and a bias."""
+
+    ALIKE: ClassVar[Container[int]] = (0, 1, 2)
 
     def windows(self, x: Shape, w: Shape) -> tuple[Window, ...]:
         """The window along each axis of the image."""
@@ -92,19 +96,13 @@ class ConvOp(Operator):
 
 
 @operator("ConvTranspose", inputs=(2, 3))
-class ConvTransposeOp(Operator):
+class ConvTransposeOp(Filters):
     """The transpose of a convolution: each element of x adds its window to the result."""
 
     ALIKE: ClassVar[Container[int]] = (0, 1, 2)
 
-    auto_pad = string("NOTSET")
-    dilations = integers()
-    group = integer(1)
-    kernel_shape = integers()
     output_padding = integers()
     output_shape = integers()
-    pads = integers()
-    strides = integers()
 
     def windows(self, x: Shape, w: Shape) -> tuple[Window, ...]:
         """The window of each axis, on the result: its padding is cut away."""

@@ -9,10 +9,10 @@ from xdsl.ir import SSAValue
 
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.onnx.activations import GeluOp, LeakyReluOp, ReluOp, SigmoidOp
-from ncc.dialects.onnx.attribute import integer, integers, real, reals, string
+from ncc.dialects.onnx.attribute import integer, real, reals, string
 from ncc.dialects.onnx.binary import AddOp, MulOp
 from ncc.dialects.onnx.composed import MICROSOFT, Composed, Writer
-from ncc.dialects.onnx.convolution import ConvOp
+from ncc.dialects.onnx.convolution import ConvOp, Filters
 from ncc.dialects.onnx.linear import MatMulOp
 from ncc.dialects.onnx.movement import TransposeOp
 from ncc.dialects.onnx.operator import Array, NotYet, Operator, operator
@@ -147,17 +147,11 @@ ACTIVATIONS: Mapping[str, type[Operator]] = {
 
 
 @operator("FusedConv", domain=MICROSOFT, inputs=(2, 4))
-class FusedConvOp(Composed):
+class FusedConvOp(Composed, Filters):
     """A convolution, a term, and an activation."""
 
     activation = string("")
     activation_params = reals(())
-    auto_pad = string("NOTSET")
-    dilations = integers()
-    group = integer(1)
-    kernel_shape = integers()
-    pads = integers()
-    strides = integers()
 
     def check(self) -> None:
         if self.activation and self.activation not in ACTIVATIONS:

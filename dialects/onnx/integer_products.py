@@ -15,12 +15,11 @@ from xdsl.ir import Attribute, SSAValue
 from ncc.dialects.casts import cast
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import shape_of
-from ncc.dialects.onnx.attribute import integer, integers, string
 from ncc.dialects.onnx.binary import AddOp, DivOp, MulOp
 from ncc.dialects.onnx.broadcast import read
 from ncc.dialects.onnx.casts import CastOp
 from ncc.dialects.onnx.composed import Composed, Writer
-from ncc.dialects.onnx.convolution import ConvOp
+from ncc.dialects.onnx.convolution import ConvOp, Filters
 from ncc.dialects.onnx.linear import product, product_shape
 from ncc.dialects.onnx.movement import ReshapeOp
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, operator
@@ -132,15 +131,8 @@ def column(w: Writer, scale: SSAValue, rank: int, axis: int) -> SSAValue:
 
 
 @operator("QLinearConv", since=10, inputs=(8, 9))
-class QLinearConvOp(_ToBytes):
+class QLinearConvOp(_ToBytes, Filters):
     """A convolution of bytes that gives bytes; the bias is in int32."""
-
-    auto_pad = string("NOTSET")
-    dilations = integers()
-    group = integer(1)
-    kernel_shape = integers()
-    pads = integers()
-    strides = integers()
 
     def compose(self, w: Writer, *operands: Any) -> SSAValue:
         x, x_scale, x_zero, f, f_scale, f_zero, y_scale, y_zero, *more = operands

@@ -44,10 +44,9 @@ class Options:
     above are those of the pixels.
     outputs: blobs to compute; None stands for those that no layer reads. pixel_outputs: those that
     are returned as pixels. random_weights: a seed to make weights up from, instead of a .bin file.
-    timestamps: one more output tells when each step
-    was done. trace: one more output tells which thread did what, and when. tuned: use the schedules
-    that `ncc tune` has kept for this machine. by_sample: whether a batch may be run sample by
-    sample.
+    timestamps: one more output tells when each step was done. trace: one more output tells which
+    thread did what, and when. tuned: use the schedules that `ncc tune` has kept for this machine.
+    by_sample: whether a batch may be run sample by sample.
     """
 
     opt_level: int = 2

@@ -64,8 +64,8 @@ def compile(
     `ncc.image.PixelInput`; input_shapes are those of the network. outputs: blobs to return; by
     default those that no layer reads. A dict says of each whether it is returned as pixels,
     `{"y": "uint8,hwc,rgb2bgr,norm=0.017", "z": None}`, or by a `ncc.image.PixelOutput`.
-    target: "host", "amx", "avx512vnni", "avx512", "avx2" or "baseline". precision: "fp32", the only
-    one so far.
+    target: "host", "amx", "avx512vnni", "avx512", "avx2" or "baseline"; for other processors
+    "neoni8mm", "neondot", "neon" or "rvv". precision: "fp32", the only one so far.
     random_weights: a seed to make weights up from. tuned: use the schedules that `ncc tune` has
     kept for this machine; they change no result.
 

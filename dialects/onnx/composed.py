@@ -1,9 +1,7 @@
 """Operators that are nothing but others: where shapes are inferred, these take their place.
 
 @operator("QuickGelu", domain=MICROSOFT)
-class QuickGeluOp(Composed):
-    \"\"\"x * sigmoid(alpha x).\"\"\"
-
+class QuickGeluOp(Composed):  # x * sigmoid(alpha x)
     alpha = real(1.702)
 
     def compose(self, w: Writer, x: SSAValue) -> SSAValue:

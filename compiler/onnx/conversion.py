@@ -96,6 +96,13 @@ def is_float(value: SSAValue) -> bool:
     return element_of(value) == f32
 
 
+def source_of_views(value: SSAValue) -> SSAValue:
+    """The value that views show under other shapes."""
+    while isinstance(value.owner, ViewOp):
+        value = value.owner.operands[0]
+    return value
+
+
 def without_batch(extents: Shape) -> Shape:
     """The shape of a blob: without a batch of 1, and of one axis at least."""
     if len(extents) > 1 and extents[0] == 1:
@@ -127,8 +134,7 @@ class Conversion:
 
     def view(self, value: SSAValue, extents: Shape) -> SSAValue:
         """A value under another shape. A constant becomes a MemoryData where a blob can be it."""
-        while isinstance(value.owner, ViewOp):
-            value = value.owner.operands[0]
+        value = source_of_views(value)
         if isinstance(value.owner, ConstantOp) and 1 <= len(extents) <= MAX_RANK:
             return self._constant(value.owner, extents)
         if shape(value) == extents:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, converts, number_of, shape
+from ncc.compiler.onnx.conversion import (
+    Conversion,
+    converts,
+    number_of,
+    shape,
+    source_of_views,
+    without_batch,
+)
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.layer import ParamValue, Shape
 from ncc.dialects.ncnn.movement.channels import (
@@ -15,6 +22,7 @@ from ncc.dialects.ncnn.movement.channels import (
     BLOCK_OUTER,
     PixelShuffleOp,
     ReorgOp,
+    ShuffleChannelOp,
 )
 from ncc.dialects.ncnn.movement.crop import CropOp
 from ncc.dialects.ncnn.movement.movement import PERMUTATIONS, PermuteOp
@@ -31,17 +39,23 @@ from ncc.dialects.onnx.movement import (
     DepthToSpaceOp,
     SpaceToDepthOp,
     TransposeOp,
+    ViewOperator,
 )
 from ncc.dialects.onnx.padding import PadOp, PadV2Op
 from ncc.dialects.onnx.resize import ResizeOp
 from ncc.dialects.onnx.slices import SliceOp, SliceV1Op, SplitOp, SplitV2Op, SplitV13Op
 from ncc.dialects.onnx.softmax import SoftmaxOp, SoftmaxV1Op
-from ncc.dialects.size import is_open
+from ncc.dialects.size import are_equal, is_open
+
+IMAGE_RANK = 3
 
 
 @converts(TransposeOp)
 def transpose(op: TransposeOp, to: Conversion) -> SSAValue | None:
-    """A permutation of the axes whose extent is not 1."""
+    """A permutation of the axes whose extent is not 1, or a shuffle of an image's channels."""
+    shuffled = _shuffled(op, to)
+    if shuffled is not None:
+        return shuffled
     x = op.operands[0]
     extents = shape(x)
     kept = [axis for axis in op.order(len(extents)) if extents[axis] != 1]
@@ -53,6 +67,30 @@ def transpose(op: TransposeOp, to: Conversion) -> SSAValue | None:
     if order == tuple(range(len(order))):
         return to.view(x, shape(op.results[0]))
     return permuted(to, to.view(x, blob), order)
+
+
+def _shuffled(op: TransposeOp, to: Conversion) -> SSAValue | None:
+    """Groups of the channels of an image change places with the channels of a group.
+
+    Both neighbours of the transposition say the shape of the image, so it is an image that moves.
+    """
+    extents = shape(op.operands[0])
+    front = len(extents) - IMAGE_RANK - 1
+    inner = tuple(range(front + 2, len(extents)))
+    if front < 0 or any(extent != 1 for extent in extents[:front]):
+        return None
+    if tuple(op.order(len(extents))) != (*range(front), front + 1, front, *inner):
+        return None
+    groups, size, *rest = extents[front:]
+    image = (groups * size, *rest)
+    readers = [use.operation for use in op.results[0].uses]
+    if is_open(groups, size) or not all(isinstance(one, ViewOperator) for one in readers):
+        return None
+    around = [source_of_views(op.operands[0]), *(one.results[0] for one in readers)]
+    if any(not are_equal(without_batch(shape(value)), image) for value in around):
+        return None
+    made = to.layer(ShuffleChannelOp, [to.view(op.operands[0], image)], {"group": groups})
+    return to.view(made, shape(op.results[0]))
 
 
 def permuted(to: Conversion, x: SSAValue, order: Sequence[int]) -> SSAValue | None:

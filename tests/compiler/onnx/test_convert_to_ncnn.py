@@ -115,6 +115,25 @@ def test_blocks_in_both_orders_of_channels(
     np.testing.assert_array_equal(converted, plain)
 
 
+@pytest.mark.parametrize("batch", [[], [1]])
+@pytest.mark.parametrize("after", [[6, 4, 5], [24, 5]])
+def test_a_shuffle_of_channels(tmp_path: Path, batch: list[int], after: list[int]) -> None:
+    """It is one where an image is behind it, too; else the elements are only in another order."""
+    rank = len(batch)
+    nodes = [
+        node("Reshape", ["x", "groups"], ["a"]),
+        node("Transpose", ["a"], ["b"], perm=[*range(rank), *(rank + k for k in (1, 0, 2, 3))]),
+        node("Reshape", ["b", "image"], ["c"]),
+        node("Relu", ["c"], ["y"]),
+    ]
+    held = {"groups": np.array([*batch, 2, 3, 4, 5]), "image": np.array([*batch, *after])}
+    path = written(tmp_path, model(nodes, {"x": [*batch, 6, 4, 5]}, ["y"], held))
+    assert ("ncnn.ShuffleChannel" in _types(path)) == (after == [6, 4, 5])
+    x = _numbers(*batch, 6, 4, 5)
+    plain, converted = (ncc.compile(path, opt_level=level)(x) for level in (0, 1))
+    np.testing.assert_array_equal(converted, plain)
+
+
 TURNED = {"s": np.array([-1]), "e": np.array([-9]), "a": np.array([2]), "t": np.array([-1])}
 """All elements along an axis, from the back: the result has the shape of x."""
 

@@ -6,6 +6,8 @@ say, `composed` writes operators by others, `attribute` declares attributes, `br
 """
 
 from ncc.dialects.onnx import activations as activations
+from ncc.dialects.onnx import attention_of_microsoft as attention_of_microsoft
+from ncc.dialects.onnx import attention_of_standard as attention_of_standard
 from ncc.dialects.onnx import binary as binary
 from ncc.dialects.onnx import casts as casts
 from ncc.dialects.onnx import columns as columns
@@ -29,6 +31,7 @@ from ncc.dialects.onnx import quantized as quantized
 from ncc.dialects.onnx import recurrent_cells as recurrent_cells
 from ncc.dialects.onnx import reduction as reduction
 from ncc.dialects.onnx import resize as resize
+from ncc.dialects.onnx import rotary as rotary
 from ncc.dialects.onnx import sampling as sampling
 from ncc.dialects.onnx import scan as scan
 from ncc.dialects.onnx import scatter as scatter

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Expansion, Layer
 from ncc.dialects.ncnn.param import ParamValue
 from ncc.dialects.onnx.casts import CastLikeOp
-from ncc.dialects.onnx.operator import Array, ConstantOp, Operator
+from ncc.dialects.onnx.operator import Array, ConstantOp, Operator, known, objects
 
 MICROSOFT = "com.microsoft"
 """The domain of the operators that onnxruntime adds."""
@@ -48,6 +48,19 @@ class Writer:
     def constant(self, array: Array) -> SSAValue:
         """A constant."""
         op = ConstantOp.of(array, self.name, "")
+        self.ops.append(op)
+        return op.results[0]
+
+    def number(self, number: int) -> SSAValue:
+        """An integer of 64 bits, which may be a size."""
+        return self._known(number)
+
+    def numbers(self, numbers: Sequence[int]) -> SSAValue:
+        """A vector of such."""
+        return self._known(objects(numbers, (len(numbers),)))
+
+    def _known(self, found: Array | int) -> SSAValue:
+        op = known(found, i64, self.name, "")
         self.ops.append(op)
         return op.results[0]
 

@@ -15,6 +15,7 @@ from ncc.dialects.element import is_integer
 from ncc.dialects.index_notation import Builder, Indices, Tensor
 from ncc.dialects.onnx.attribute import integer, integers
 from ncc.dialects.onnx.operator import (
+    OPERATORS,
     Array,
     NotYet,
     Operator,
@@ -260,6 +261,8 @@ def _declare(name: str, kind: type[Reduction]) -> None:
 
 for _name, _kind in KINDS.items():
     _declare(_name, _kind)
+
+ReduceMaxOp: type[Operator] = OPERATORS["", "ReduceMax"][0]
 
 
 class _Place(Operator):

@@ -14,8 +14,10 @@ Needs: shapes.  Breaks: nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.ncnn.optimizations.affine import constant_operand
@@ -27,7 +29,7 @@ from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp, PReLUOp, ScaleOp
 from ncc.dialects.ncnn.elementwise.unary import Unary
-from ncc.dialects.ncnn.layer import Layer, shape_of
+from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.linear.linear import InnerProductOp
 from ncc.dialects.ncnn.movement.reshape import ReshapeOp, View, reshape_params
 from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
@@ -147,17 +149,49 @@ class SinkReshapeBelowConstant(LayerPattern):
         operands = [
             held.results[0] if value is constant.results[0] else value for value in op.operands
         ]
-        name, line = op.layer_name, op.line
-        new = BinaryOpOp.make(operands, name=name, line=line, shapes=[shape[:1]])
-        new.properties.update(op.properties)
-        last = ReshapeOp.make(
-            new.results,
-            dict(reshape_params(shape)),
-            name=name,
-            blobs=op.blob_names,
-            line=line,
-            shapes=[shape],
-        )
-        rewriter.replace(op, [held, new, last])
+        rewriter.replace(op, [held, *below_view(op, operands, shape)])
         if not constant.results[0].uses:
             rewriter.erase(constant)
+
+
+@choice(BinaryOpOp)
+class SinkReshapeBelowBinaryOp(LayerPattern):
+    """f(v, view(u)) = view(f(v, u)) where both are vectors of C elements, and the view makes planes
+    of one pixel: a vector is aligned with the channels, as they are.
+    """
+
+    name = "sink_reshape_below_binaryop"
+    exact = True
+
+    def match(self, op: Layer) -> Match | None:
+        views = [operand.owner for operand in op.operands if isinstance(operand.owner, View)]
+        found = len(views) == 1 and len(op.operands) == 2 and isinstance(views[0], Layer)
+        return (views[0], op) if found else None
+
+    def check(self, view: View, op: BinaryOpOp) -> str | None:
+        other = next(value for value in op.operands if value is not view.results[0])
+        vectors = {shape_of(view.operands[0]), shape_of(other)}
+        (vector, *more) = vectors
+        if more or vector is None or len(vector) != 1:
+            return "it does not combine two vectors of as many elements"
+        if shape_of(view.results[0]) != (*vector, 1, 1):
+            return "the view does not make planes of one pixel of a vector"
+        if not is_private(view.results[0]):
+            return "the view is read by others, too"
+        return None
+
+    def rewrite(self, rewriter: PatternRewriter, view: View, op: BinaryOpOp) -> None:
+        shown = view.results[0]
+        vectors = [view.operands[0] if value is shown else value for value in op.operands]
+        rewriter.replace(op, below_view(op, vectors, shape_of(shown) or ()))
+        rewriter.erase(view)
+
+
+def below_view(op: BinaryOpOp, vectors: Sequence[SSAValue], shape: Shape) -> list[Layer]:
+    """A layer on vectors instead of planes of one pixel, and the view of its result."""
+    name, line = op.layer_name, op.line
+    new = BinaryOpOp.make(vectors, name=name, line=line, shapes=[shape[:1]])
+    new.properties.update(op.properties)
+    params, blobs = dict(reshape_params(shape)), op.blob_names
+    last = ReshapeOp.make(new.results, params, name=name, blobs=blobs, line=line, shapes=[shape])
+    return [new, last]

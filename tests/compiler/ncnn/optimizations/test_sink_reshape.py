@@ -136,6 +136,48 @@ def test_a_constant_goes_into_the_weights(order: str, kind: int, tmp_path: Path)
     assert moved["y"].shape == (3, 1, 1) and moved["y"].max() < 1e-5
 
 
+WITH_ITSELF = """7767517
+7 8
+Input x 0 1 x 0=5 1=4 2=6
+Pooling mean 1 1 x m 0=1 4=1
+Reshape planes 1 1 m p 0=1 1=1 2=6
+Convolution squeeze 1 1 p s 0=3 1=1 5=1 6=18
+Split split 1 2 s s1 s2
+Sigmoid gate 1 1 s1 g
+BinaryOp swish 2 1 {order} a 0=2
+"""
+
+
+@pytest.mark.parametrize("order", ["s2 g", "g s2"])
+def test_a_vector_times_a_function_of_it(order: str, tmp_path: Path) -> None:
+    """Both sides of a product are vectors, so that it is one activation, as it is of an image."""
+    param = tmp_path / "net.param"
+    param.write_text(WITH_ITSELF.format(order=order))
+    module = read(param, random_weights=3).module
+    infer_shapes(module)
+    types, moved = optimized(module)
+    assert types == ["Input", "Pooling", "InnerProduct", "Swish", "Reshape"]
+    assert moved["a"].shape == (3, 1, 1) and moved["a"].max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ("0=1 1=6", "0=1 1=1 2=6", "it does not combine two vectors of as many elements"),
+        ("0=6", "0=1 1=6 2=1", "the view does not make planes of one pixel of a vector"),
+    ],
+)
+def test_other_operands_are_not_combined(net: Any, first: str, second: str, reason: str) -> None:
+    """Their elements do not meet one by one."""
+    module = net(f"""
+        Input x 0 1 x {first}
+        Input u 0 1 u 0=6
+        Reshape r 1 1 u r {second}
+        BinaryOp y 2 1 x r y
+    """)
+    assert ("y", reason) in explain(module, "sink_reshape_below_binaryop")
+
+
 def test_a_constant_of_other_channels_stays(net: Any) -> None:
     """A vector of one element is stretched."""
     module = net("""

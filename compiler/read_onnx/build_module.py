@@ -104,7 +104,11 @@ class _Building:
             if name in self.own:
                 raise self.problem(f"two initializers have the name {name!r}")
             self._add_constant(name)
+        taken = set[str]()
         for info in self.graph.input:
+            if info.name in taken:
+                raise self.problem(f"two inputs have the name {info.name!r}")
+            taken.add(info.name)
             if info.name not in self.own:
                 self._add(self._input(info), [info.name])
 
@@ -292,6 +296,8 @@ class _Building:
             raise LayerError(f"it has {inputs} inputs, but takes {most} at most")
         if missing := [place for place in range(least) if place not in op.places]:
             raise LayerError(f"input {missing[0]} is missing")
+        if not op.results:
+            raise LayerError("it has no outputs")
         if (most := op.LAYER.outputs[1]) is not None and len(op.results) > most:
             raise LayerError(f"it has {len(op.results)} outputs, but makes {most} at most")
         op.check()

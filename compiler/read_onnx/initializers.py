@@ -30,8 +30,8 @@ class Initializers:
     """The tensors that a graph holds, by name. data: the bytes of the file at `path`."""
 
     def __init__(self, graph: Any, path: str, data: bytes = b"") -> None:
-        if graph.sparse_initializer:
-            raise Unsupported("sparse initializers")
+        for sparse in graph.sparse_initializer:
+            raise Unsupported(f"the sparse initializer {sparse.values.name!r}")
         self._tensors = list(graph.initializer)
         self._by_name = {tensor.name: tensor for tensor in self._tensors}
         self._path = path if os.path.isabs(path) else os.path.abspath(path)

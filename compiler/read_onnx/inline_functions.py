@@ -16,6 +16,9 @@ from ncc.dialects.onnx.operator import operator_class
 MOST_ROUNDS = 8
 """How deep standard functions are defined by each other, at most."""
 
+MOST_NODES = 1 << 20
+"""Nodes that the functions of a model may become: small files can say any number of them."""
+
 
 def inlined(model: Any, path: str) -> Any:
     """The model without calls of functions. Raises `Unsupported` where a function cannot be
@@ -24,6 +27,7 @@ def inlined(model: Any, path: str) -> Any:
     from onnx import inliner
 
     if model.functions:
+        _check_size(model)
         model = _without(model, inliner.inline_local_functions, "its own functions", path)
     for _ in range(MOST_ROUNDS):
         unknown = {(node.domain, node.op_type) for node in _calls(model)}
@@ -37,6 +41,22 @@ def inlined(model: Any, path: str) -> Any:
 
         model = _without(model, inline, names, path)
     return model
+
+
+def _check_size(model: Any) -> None:
+    """Raise `Unsupported` where the functions of a model become too many nodes."""
+    bodies = {(one.domain, one.name): list(_nodes(one)) for one in model.functions}
+    sizes = dict.fromkeys(bodies, 1)
+    for _ in bodies:  # as deep as functions call each other, at most
+        before = dict(sizes)
+        for name, nodes in bodies.items():
+            sizes[name] = sum(sizes.get((node.domain, node.op_type), 1) for node in nodes)
+            if sizes[name] > MOST_NODES:
+                raise Unsupported(
+                    f"the function {name[1]!r}, which is more than {MOST_NODES} nodes"
+                )
+        if sizes == before:
+            break
 
 
 def _without(model: Any, inline: Any, what: str, path: str) -> Any:

@@ -49,6 +49,8 @@ def _of_known_version(model: Any, path: str) -> Any:
     for imported in model.opset_import:
         if imported.domain not in ("", "ai.onnx"):
             continue
+        if imported.version < 1:
+            raise ModelError(Problem(f"no op set is {imported.version}", path=path))
         if imported.version < OLDEST:
             model = _converted(model, imported.version, path)
         if imported.version > newest:

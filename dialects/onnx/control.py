@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
+from ncc.dialects.element import name_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.onnx.operator import (
@@ -61,7 +62,12 @@ class IfOp(Operator):
     def element_types(self, *operands: Attribute) -> Sequence[Attribute]:
         if operands[0] != i1:
             raise LayerError("the condition is no truth value")
-        return operands[1 : 1 + len(self.results)]
+        count = len(self.results)
+        for yes, no in zip(operands[1 : 1 + count], operands[1 + count :], strict=True):
+            if yes != no:
+                names = f"{name_of(yes)} and {name_of(no)}"
+                raise LayerError(f"its branches have results of the types {names}")
+        return operands[1 : 1 + count]
 
     def reference(self, condition: Array, *values: Array) -> list[Array]:
         count = len(self.results)

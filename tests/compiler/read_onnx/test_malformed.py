@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
-from ncc.compiler.diagnostics import ModelError
+from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.read_onnx.read_model import read_model
@@ -23,6 +24,12 @@ HUGE = 1 << 50
 def node(kind: str, inputs: str, **attributes: Any) -> Any:
     """A node `bad` that makes y."""
     return helper.make_node(kind, inputs.split(), ["y"], "bad", **attributes)
+
+
+def branch(array: Array) -> Any:
+    """A graph that returns an array."""
+    held = [numpy_helper.from_array(array, "held")]
+    return helper.make_graph([], "branch", [], [onnx.ValueInfoProto(name="held")], held)
 
 
 IMAGE = np.zeros((1, 3, 8, 8), np.float32)
@@ -68,6 +75,18 @@ FILTERS = np.zeros((4, 3, 3, 3), np.float32)
         (node("Resize", "x x s", nearest_mode="up"), {"x": IMAGE}, {"s": ROW}, "nearest_mode"),
         (node("MaxPool", "x", kernel_shape=[9, 9]), {"x": IMAGE}, {}, "larger than the image"),
         (node("Reshape", "x n"), {"x": ROW}, {"n": np.array([-2])}, "no shape"),
+        (helper.make_node("Relu", ["x"], [], "bad"), {"x": ROW}, {}, "no outputs"),
+        (
+            node(
+                "If",
+                "k",
+                then_branch=branch(np.array([1, 2])),
+                else_branch=branch(np.array([1.0, 2.0], np.float32)),
+            ),
+            {"k": np.array(True)},
+            {},
+            "branches have results of the types int64 and float32",
+        ),
         (node("Transpose", "x", perm=[0, 0]), {"x": ROW[None]}, {}, "no order"),
     ],
 )
@@ -94,6 +113,22 @@ def test_extents_that_no_values_have(tmp_path: Path, extents: Sequence[int]) -> 
         read_model(written(tmp_path, made))
 
 
+def test_two_inputs_of_one_name(tmp_path: Path) -> None:
+    """Nobody could feed both."""
+    made = model([node("Add", "x x")], {"x": ROW}, ["y"])
+    made.graph.input.append(made.graph.input[0])
+    with pytest.raises(ModelError, match="two inputs have the name 'x'"):
+        read_model(written(tmp_path, made))
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_an_op_set_that_does_not_exist(tmp_path: Path, version: int) -> None:
+    """The first one is 1."""
+    made = model([node("Relu", "x")], {"x": ROW}, ["y"], opset=version)
+    with pytest.raises(ModelError, match=f"no op set is {version}"):
+        read_model(written(tmp_path, made))
+
+
 def test_a_function_that_calls_itself(tmp_path: Path) -> None:
     """It has no end."""
     call = helper.make_node("F", ["x"], ["y"], "call", domain="own")
@@ -104,4 +139,20 @@ def test_a_function_that_calls_itself(tmp_path: Path) -> None:
     made = model([call], {"x": ROW}, ["y"], functions=[function])
     made.opset_import.append(sets[1])
     with pytest.raises(ModelError, match=r"net\.onnx: error: .*Cycle"):
+        read_model(written(tmp_path, made))
+
+
+def test_functions_that_double_each_other(tmp_path: Path) -> None:
+    """A small file must not take all memory."""
+    sets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    functions = []
+    for k in range(40):
+        inner = f"F{k + 1}" if k < 39 else "Relu"
+        domain = "own" if k < 39 else ""
+        nodes = [helper.make_node(inner, [x], [y], domain=domain) for x, y in ("xt", "ty")]
+        functions.append(helper.make_function("own", f"F{k}", ["x"], ["y"], nodes, sets))
+    call = helper.make_node("F0", ["x"], ["y"], "call", domain="own")
+    made = model([call], {"x": ROW}, ["y"], functions=functions)
+    made.opset_import.append(sets[1])
+    with pytest.raises(Unsupported, match="nodes"):
         read_model(written(tmp_path, made))

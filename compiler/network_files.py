@@ -8,14 +8,9 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
-from ncc.compiler.onnx.to_blobs import to_blobs
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.read.read_network import read
-from ncc.dialects.ncnn.network import Network
-from ncc.dialects.shapes import OpenShape
 from ncc.dialects.weights.stored import Raw
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.errors import InputError
@@ -60,20 +55,6 @@ def read_network(
     from ncc.compiler.read_onnx.read_model import read_model
 
     return NetworkFile(read_model(path, outputs))
-
-
-def read_blobs(path: str, input_shapes: Mapping[str, OpenShape] | None = None) -> ModuleOp:
-    """The network of an .onnx as ncnn layers alone, as a .param would have it.
-
-    Raises what reading and inferring shapes raise, and `Unsupported` for what no layer is.
-    """
-    from ncc.compiler.read_onnx.read_model import read_model
-
-    module = read_model(path)
-    infer_shapes(module, input_shapes)
-    convert_to_ncnn(module, composed=True)
-    to_blobs(Network.of(module))
-    return module
 
 
 def files_beside(module: ModuleOp, path: PathLike) -> Mapping[str, tuple[int, int]]:

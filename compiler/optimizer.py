@@ -23,7 +23,7 @@ from ncc.compiler.ncnn.memory_estimate import blob_bytes, weight_bytes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.rewrite import Rewrite
-from ncc.compiler.network_files import read_blobs
+from ncc.compiler.open_blobs import read_blobs
 from ncc.compiler.options import flag_of, names_of, shapes_by_name
 from ncc.compiler.progress import tell
 from ncc.compiler.read.layer_classes import unknown_types, warning_of
@@ -206,7 +206,7 @@ def optimize_network(
     if is_onnx(in_param):
         if in_bin is not None:
             raise InputError("an .onnx has its weights: no .bin belongs to it")
-        module, warnings, unknown = read_blobs(in_param, asked), (), ()
+        (module, warnings), unknown = read_blobs(in_param, asked), ()
         asked = {}  # shapes with the batch axis of the .onnx
     else:
         module, warnings, unknown = _read(in_param, in_bin, asked)

@@ -54,7 +54,7 @@ def check_any_size(
     }
     if not given:
         return
-    symbols = _further(given, list(assumed))
+    symbols = further(given, list(assumed))
     read = list({x.value: x for x in operands}.values())
     block = Block(arg_types=[tensor_type(x.element_type, _resized(x, symbols)) for x in read])
     values: dict[SSAValue, SSAValue] = {}
@@ -62,13 +62,13 @@ def check_any_size(
     resized = [Tensor(values[x.value], _resized(x, symbols)) for x in operands]
     with assuming(kept=False):
         builder = Builder(block, layer.layer_name or layer.type_name, None, threads)
-        other = _with_hints(layer, symbols) if held else layer
+        other = _layer_with_hints(layer, symbols) if held else layer
         other.expand_all(builder, resized)
-    if not _are_alike(made, list(block.ops), values):
+    if not are_alike(made, list(block.ops), values):
         raise NeedsNumbers(f"{layer.type_name} of this kind makes tables, or code, for one size")
 
 
-def _further(symbols: Iterable[Symbol], assumed: Sequence[Assumption]) -> dict[str, Form]:
+def further(symbols: Iterable[Symbol], assumed: Sequence[Assumption]) -> dict[str, Form]:
     """Extents for other hints that lead to the same decisions: all as far, or else each as far as
     the others let it.
     """
@@ -96,10 +96,10 @@ def _moved(
 
 
 def _resized(x: Tensor, symbols: dict[str, Form]) -> tuple[int, ...]:
-    return tuple(_with(extent, symbols) for extent in x.shape)
+    return tuple(with_hints(extent, symbols) for extent in x.shape)
 
 
-def _with(extent: int, symbols: dict[str, Form]) -> int:
+def with_hints(extent: int, symbols: dict[str, Form]) -> int:
     """The same size with other hints."""
     return Size.of(form_of(extent).with_values(symbols))
 
@@ -117,7 +117,7 @@ def _sizes_among(items: ArrayAttr[Attribute]) -> list[int]:
     return [item.data for item in items if isinstance(item, SizeAttr)]
 
 
-def _with_hints(layer: Layer, symbols: dict[str, Form]) -> Layer:
+def _layer_with_hints(layer: Layer, symbols: dict[str, Form]) -> Layer:
     """The same layer with other hints in the sizes that it has."""
     mapped: dict[SSAValue, SSAValue] = {}
     for value in layer.operands:
@@ -129,11 +129,11 @@ def _with_hints(layer: Layer, symbols: dict[str, Form]) -> Layer:
 def _with_own_hints(layer: LayerT, symbols: dict[str, Form]) -> LayerT:
     for name, held in layer.properties.items():
         if isinstance(held, ArrayAttr) and _sizes_among(held):
-            layer.properties[name] = integers([_with(number_of(one), symbols) for one in held])
+            layer.properties[name] = integers([with_hints(number_of(one), symbols) for one in held])
     return layer
 
 
-def _are_alike(
+def are_alike(
     some: Sequence[Operation], others: Sequence[Operation], values: dict[SSAValue, SSAValue]
 ) -> bool:
     """Whether two lists of operations are the same but for hints. values: which value of the first
@@ -156,7 +156,7 @@ def _are_alike(
             for block, same in zip(region.blocks, twin.blocks, strict=True):
                 if not _same_values(block.args, same.args, values):
                     return False
-                if not _are_alike(list(block.ops), list(same.ops), values):
+                if not are_alike(list(block.ops), list(same.ops), values):
                     return False
     return True
 

@@ -50,6 +50,7 @@ from ncc.dialects.ncnn.network import Network, caches, growing_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from ncc.dialects.onnx.control import IfOp
 from ncc.dialects.onnx.operator import ConstantOp, SizesOp
 from ncc.dialects.shapes import shown
 from ncc.dialects.size import NeedsNumbers
@@ -150,11 +151,12 @@ class _Inference:
                 failed.update(op.results)
                 refused[op] = error
         needed = network.needed | {op for op in network.layers if isinstance(op, InputOp)}
+        told = _without_untaken(network, {op: e for op, e in refused.items() if op in needed})
         for op in reversed(network.layers):
             if op not in needed and failed.intersection(op.results):
                 PatternRewriter(op).erase(op)
         network.function.update_function_type()
-        return _told({op: error for op, error in refused.items() if op in needed})
+        return _told(told)
 
     def _visit(self, op: Layer, failed: set[SSAValue]) -> Sequence[Layer]:
         """Give the results of a layer their types; or put others in its place, which come next."""
@@ -166,6 +168,8 @@ class _Inference:
             Rewriter.replace_op(op, constants, new_results=values)
         elif failed.intersection(op.operands):  # told once, where it went wrong
             failed.update(op.results)
+            if isinstance(op, IfOp) and op.operands[0] not in failed:
+                raise op.undecided()
         elif (expansion := op.expanded()) is not None:
             layers, results = expansion
             Rewriter.replace_op(op, list(layers), new_results=results)
@@ -301,18 +305,36 @@ def _infer_rows(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     return [(DYNAMIC, *shape[1:]) for shape in asked[0]]
 
 
+def _without_untaken(
+    network: Network, refused: Mapping[Layer, LayerError | Unsupported]
+) -> Mapping[Layer, LayerError | Unsupported]:
+    """The refusals without those of layers that only an undecided If reads: the file is right if
+    that branch is not taken. But where another layer is wrong, its If is not at fault.
+    """
+    undecided = [op for op in refused if isinstance(op, IfOp)]
+    surely = network.needed_without(undecided)
+    others = {op: error for op, error in refused.items() if op in surely and op not in undecided}
+    return others or {op: refused[op] for op in undecided} or refused
+
+
 def _told(refused: Mapping[Layer, LayerError | Unsupported]) -> dict[Layer, LayerError]:
     """The layers that are wrong. Raises `Unsupported` where one asks for what ncc cannot do."""
-    found: dict[Layer, LayerError] = {}
-    for op, error in refused.items():
-        if isinstance(error, NotYet):
-            name = op.layer_name or op.blob_names[0]
-            what = f"{op.type_name}: {error.message}"
-            raise Unsupported(what, how=error.how, layer=name, line=op.line or None) from None
-        if isinstance(error, Unsupported):
-            raise error
-        found[op] = error
-    return found
+    others = [error for error in refused.values() if isinstance(error, Unsupported)]
+    lacking = {op: error for op, error in refused.items() if isinstance(error, NotYet)}
+    if others and not lacking:
+        raise others[0]
+    if lacking:
+        raise _unsupported(lacking)
+    return {op: error for op, error in refused.items() if isinstance(error, LayerError)}
+
+
+def _unsupported(lacking: Mapping[Layer, NotYet]) -> Unsupported:
+    """All that ncc cannot do, by layer."""
+    (op, error), *rest = lacking.items()
+    what, name = f"{op.type_name}: {error.message}", op.layer_name or op.blob_names[0]
+    for other, reason in rest:
+        what += f"; {other.type_name} ({other.layer_name!r}): {reason.message}"
+    return Unsupported(what, how=error.how, layer=name, line=op.line or None)
 
 
 def _set_type(value: SSAValue, element: Attribute, shape: Shape | None) -> None:

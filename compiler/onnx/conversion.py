@@ -17,14 +17,19 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.onnx.expressions import Expressions
+from ncc.compiler.onnx.shapes import shape as shape
+from ncc.compiler.onnx.shapes import without_batch as without_batch
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of
-from ncc.dialects.ncnn.layer import Array, Layer, ParamValue, Shape, WeightAttr, shape_of
+from ncc.dialects.ncnn.layer import Array, Layer, ParamValue, Shape, WeightAttr
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
+from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
 from ncc.dialects.onnx.operator import OPERATORS, ConstantOp, Operator, constant_of
 from ncc.dialects.onnx.plumbing import ViewOp
@@ -84,14 +89,6 @@ def _registering(
     return register
 
 
-def shape(value: SSAValue) -> Shape:
-    """The shape of a value, which is inferred."""
-    found = shape_of(value)
-    if found is None:
-        raise CompilerBug("shapes are not inferred", "convert-onnx-to-ncnn")
-    return found
-
-
 def is_float(value: SSAValue) -> bool:
     return element_of(value) == f32
 
@@ -101,13 +98,6 @@ def source_of_views(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, ViewOp):
         value = value.owner.operands[0]
     return value
-
-
-def without_batch(extents: Shape) -> Shape:
-    """The shape of a blob: without a batch of 1, and of one axis at least."""
-    if len(extents) > 1 and extents[0] == 1:
-        return extents[1:]
-    return extents or (1,)
 
 
 def runs_of(numbers: Iterable[int]) -> list[list[int]]:
@@ -197,6 +187,13 @@ class Conversion:
         extents = shape(value)
         sides = prod(extents[:axis]), extents[axis], prod(extents[axis + 1 :])
         return self.view(value, sides)
+
+    def expressions(self, operands: Sequence[SSAValue]) -> Expressions:
+        """Sizes that ncnn computes in a layer of these blobs."""
+        function = self.op.parent_op()
+        assert isinstance(function, FuncOp)
+        inputs = list(Network(function).inputs.values())
+        return Expressions(list(operands), inputs, self.blob)
 
     def undo(self) -> None:
         """Take back what was made."""

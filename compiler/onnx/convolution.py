@@ -7,9 +7,12 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 
 from ncc.compiler.onnx.conversion import Conversion, converts, reshaped, shape, weight_of
+from ncc.dialects.attributes import tensor_type
 from ncc.dialects.ncnn.convolution.convolution import (
     ConvolutionDepthWiseOp,
     ConvolutionOp,
@@ -27,10 +30,22 @@ from ncc.dialects.ncnn.convolution.convolution_nd import (
     DeconvolutionDepthWise3DOp,
 )
 from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr
-from ncc.dialects.ncnn.pooling.pooling import Pooling1DOp, Pooling3DOp, PoolingOp
+from ncc.dialects.ncnn.pooling.pool import MEAN
+from ncc.dialects.ncnn.pooling.pooling import (
+    FULL,
+    PAD_SAME_LOWER,
+    PAD_SAME_UPPER,
+    VALID,
+    Pooling1DOp,
+    Pooling3DOp,
+    PoolingOp,
+)
+from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER
 from ncc.dialects.onnx.convolution import ConvOp, ConvTransposeOp
+from ncc.dialects.onnx.operator import Operator
 from ncc.dialects.onnx.pooling import AveragePoolOp, GlobalAveragePoolOp, MaxPoolOp
 from ncc.dialects.onnx.windows import Window
+from ncc.dialects.size import is_open
 
 AXES = {1: "w", 2: "hw", 3: "dhw"}
 PADS = {
@@ -38,6 +53,9 @@ PADS = {
     "h": ("pad_top", "pad_bottom"),
     "d": ("pad_front", "pad_behind"),
 }
+SAME = {"SAME_UPPER": SAME_UPPER, "SAME_LOWER": SAME_LOWER}
+"""Pads that ncnn computes of the size."""
+
 PLAIN: dict[int, type[Layer]] = {1: Convolution1DOp, 2: ConvolutionOp, 3: Convolution3DOp}
 GROUPED: dict[int, type[Layer]] = {
     1: ConvolutionDepthWise1DOp,
@@ -57,14 +75,21 @@ TRANSPOSED_GROUPED: dict[int, type[Layer]] = {
 POOLS: dict[int, type[Layer]] = {1: Pooling1DOp, 2: PoolingOp, 3: Pooling3DOp}
 
 
-def window_params(windows: Sequence[Window], *, dilated: bool) -> dict[str, ParamValue]:
-    """The params of windows, with their names along each axis."""
+def window_params(
+    windows: Sequence[Window], *, dilated: bool, auto_pad: str = ""
+) -> dict[str, ParamValue]:
+    """The params of windows, with their names along each axis. Pads that an open size decides are
+    those that ncnn computes.
+    """
     params: dict[str, ParamValue] = {}
     for axis, window in zip(AXES[len(windows)], windows, strict=True):
         params[f"kernel_{axis}"], params[f"stride_{axis}"] = window.kernel, window.stride
         if dilated:
             params[f"dilation_{axis}"] = window.dilation
         params.update(zip(PADS[axis], (window.low, window.high), strict=True))
+    if auto_pad in SAME and any(is_open(window.low, window.high) for window in windows):
+        names = (name for axis in AXES[len(windows)] for name in PADS[axis])
+        params.update(dict.fromkeys(names, SAME[auto_pad]))
     return params
 
 
@@ -87,7 +112,8 @@ def convolution(op: ConvOp, to: Conversion) -> SSAValue | None:
         return None
     x, (w, bias) = op.operands[0], constants
     rank = len(shape(x)) - 2
-    params = window_params(op.windows(shape(x), w.shape), dilated=True)
+    windows = op.windows(shape(x), w.shape)
+    params = window_params(windows, dilated=True, auto_pad=op.auto_pad)
     params |= {
         "num_output": w.shape[0],
         "bias_term": int(bias is not None),
@@ -121,15 +147,35 @@ def pooled(
     dense = all(w.dilation == 1 for w in windows)
     counts = op.counts(shape(x))
     inside = counts == tuple(w.count for w in windows)
+    opened = is_open(*counts) and not inside
     counts_padding = params.get("avgpool_count_include_pad", 0)
     if shape(x)[0] != 1 or len(windows) not in POOLS or not dense:
         return None
     if not inside:
         if counts_padding:
             return None
+    if not inside and not opened:
         windows = tuple(reaching(w, count) for w, count in zip(windows, counts, strict=True))
-    where = window_params(windows, dilated=False)
-    return to.layer(POOLS[len(windows)], [to.blob(x)], {**where, "pad_mode": 1, **params})
+    where = window_params(windows, dilated=False, auto_pad=op.auto_pad)
+    mode = FULL if opened else VALID
+    if where["pad_left"] in SAME.values():
+        if params["pooling_type"] == MEAN:
+            return None
+        mode = PAD_SAME_UPPER if op.auto_pad == "SAME_UPPER" else PAD_SAME_LOWER
+    made = to.layer(POOLS[len(windows)], [to.blob(x)], {**where, "pad_mode": mode, **params})
+    if opened:
+        return _as_many(made, op, windows)
+    return made if shape(made) == shape(op.results[0])[1:] else None
+
+
+def _as_many(made: SSAValue, op: Operator, windows: Sequence[Window]) -> SSAValue | None:
+    """A pool of open axes whose last windows may end outside, if none of these begins behind the
+    image: those ONNX leaves out. Its shape is said as ONNX says it.
+    """
+    if any(window.kernel < window.stride + window.high for window in windows):
+        return None
+    kind = tensor_type(f32, shape(op.results[0])[1:])
+    return Rewriter.replace_value_with_new_type(made, kind)
 
 
 @converts(MaxPoolOp)

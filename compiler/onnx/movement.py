@@ -25,7 +25,7 @@ from ncc.dialects.ncnn.movement.channels import (
     ShuffleChannelOp,
 )
 from ncc.dialects.ncnn.movement.crop import CropOp
-from ncc.dialects.ncnn.movement.movement import PERMUTATIONS, PermuteOp
+from ncc.dialects.ncnn.movement.movement import PERMUTATIONS, REST, PermuteOp
 from ncc.dialects.ncnn.movement.movement import ConcatOp as ConcatLayer
 from ncc.dialects.ncnn.movement.movement import SliceOp as SliceLayer
 from ncc.dialects.ncnn.movement.padding import PaddingOp
@@ -45,7 +45,7 @@ from ncc.dialects.onnx.padding import PadOp, PadV2Op
 from ncc.dialects.onnx.resize import ResizeOp
 from ncc.dialects.onnx.slices import SliceOp, SliceV1Op, SplitOp, SplitV2Op, SplitV13Op
 from ncc.dialects.onnx.softmax import SoftmaxOp, SoftmaxV1Op
-from ncc.dialects.size import are_equal, is_open
+from ncc.dialects.size import NeedsNumbers, are_equal, is_open
 
 IMAGE_RANK = 3
 
@@ -185,9 +185,10 @@ def slice_(op: SliceOp | SliceV1Op, to: Conversion) -> SSAValue | None:
     if len(box) > MAX_RANK or any(step != 1 for *_, step in box):
         return None
     cut = [k for k, (n, _, size, _) in enumerate(box) if size != n]
+    ends = [bounds(start, size, n) for n, start, size, _ in (box[k] for k in cut)]
     params: dict[str, ParamValue] = {
-        "starts": tuple(box[k][1] for k in cut),
-        "ends": tuple(box[k][1] + box[k][2] for k in cut),
+        "starts": tuple(start for start, _ in ends),
+        "ends": tuple(end for _, end in ends),
         "axes": tuple(cut),
     }
     return to.layer(CropOp, [to.view(x, tuple(n for n, *_ in box))], params)
@@ -202,8 +203,8 @@ def gather(op: GatherOp, to: Conversion) -> SSAValue | None:
     front = _front(extents, axis)
     if index is None or len(extents) - front > MAX_RANK:
         return None
-    at = place_of_number(int(index), extents[axis])
-    params = {"starts": (at,), "ends": (at + 1,), "axes": (axis - front,)}
+    start, end = bounds(place_of_number(int(index), extents[axis]), 1, extents[axis])
+    params = {"starts": (start,), "ends": (end,), "axes": (axis - front,)}
     return to.layer(CropOp, [to.view(x, extents[front:])], params)
 
 
@@ -256,15 +257,41 @@ def resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
 
 
 def _open_resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
-    """The same of an open size, by scales."""
-    x = op.operands[0]
-    times, scales = op.repeats(shape(x)), op.asked(shape(x))[1]
-    params: dict[str, ParamValue] = {"height_scale": scales[2], "width_scale": scales[3]}
-    if times is not None:
+    """The same of an open size: by scales, or to a size that ncnn computes."""
+    x, times = op.operands[0], op.repeats(shape(op.operands[0]))
+    way = op.coordinate_transformation_mode
+    params: dict[str, ParamValue] = {}
+    if op.mode == "nearest" and times is not None:
         params["resize_type"] = 1
-    elif op.mode == "linear" and op.coordinate_transformation_mode == "half_pixel":
-        params["resize_type"] = 2
+    elif op.mode == "linear" and way in ("half_pixel", "align_corners"):
+        params |= {"resize_type": 2, "align_corner": int(way == "align_corners")}
     else:
         return None
+    if op.by_sizes and not _is_multiple(shape(x), shape(op.results[0])):
+        wanted = to.expressions([to.blob(x)])
+        params["size_expr"] = wanted.text(shape(op.results[0])[:1:-1])
+        return to.layer(InterpOp, wanted.operands, params)
+    scales = op.asked(shape(x))[1]
+    params |= {"height_scale": scales[2], "width_scale": scales[3]}
     made = to.layer(InterpOp, [to.blob(x)], params)
     return made if shape(made) == shape(op.results[0])[1:] else None
+
+
+def _is_multiple(x: Shape, result: Shape) -> bool:
+    """Whether each extent of a result is so many times what it is made of, at every size."""
+    pairs = zip(x, result, strict=True)
+    return all(out == n or (not is_open(out // n) and out == out // n * n) for n, out in pairs)
+
+
+def bounds(start: int, count: int, extent: int) -> tuple[int, int]:
+    """The start and the end of a box along an axis. What is open counts from the end: of that, an
+    end of 0 is the extent.
+    """
+    end = start + count
+    if is_open(start):
+        start = start - extent
+    if is_open(end):
+        end = end - extent
+    if REST in (start, end):
+        raise NeedsNumbers(f"{REST} is no number to ncnn")
+    return start, end

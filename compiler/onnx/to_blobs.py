@@ -17,23 +17,30 @@ Needs: shapes, and operators that have become layers where layers express them. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from xdsl.dialects.builtin import TensorType, f32, i32
+from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.onnx.conversion import is_float, reshaped, shape, without_batch
+from ncc.compiler.onnx.expressions import Expressions
+from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.layer import Layer, Shape
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK, ReshapeOp, reshape_params
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
-from ncc.dialects.onnx.operator import ConstantOp, Operator
+from ncc.dialects.onnx.operator import ConstantOp, Operator, SizesOp
 from ncc.dialects.onnx.plumbing import OnnxInputOp, ViewOp
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import is_open
+
+REST = -1
+"""The extent of a Reshape that is what remains."""
 
 HOW = "compile the .onnx itself, which has all of it: ncc compile"
 
@@ -67,8 +74,8 @@ def _of_operators(network: Network) -> Iterator[str]:
     """The operators that did not become layers, by type."""
     found: dict[str, list[str]] = {}
     for op in network.layers:
-        if isinstance(op, Operator) and not isinstance(op, ViewOp | ConstantOp):
-            shapes = ", ".join(shown(shape(value)) for value in op.operands)
+        if isinstance(op, Operator) and not isinstance(op, ViewOp | ConstantOp | SizesOp):
+            shapes = ", ".join(_shown(shape(value)) for value in op.operands)
             found.setdefault(op.type_name, []).append(f"{op.layer_name!r} of {shapes}")
     for kind, names in found.items():
         yield f"{kind} ({'; '.join(names)})"
@@ -77,7 +84,9 @@ def _of_operators(network: Network) -> Iterator[str]:
 def _of_values(network: Network) -> Iterator[str]:
     """Inputs, outputs and views that no blob can be."""
     for op in network.layers:
-        if isinstance(op, ConstantOp) and op.results[0].uses and not is_float(op.results[0]):
+        if isinstance(op, SizesOp) and _is_read(op):
+            yield f"the numbers {op.layer_name!r}, which shapes decide"
+        elif isinstance(op, ConstantOp) and _is_read(op) and not is_float(op.results[0]):
             yield f"a constant of {name_of(element_of(op.results[0]))} as an output or an operand"
     for name, value in network.inputs.items():
         if element_of(value) not in (f32, i32):
@@ -86,7 +95,18 @@ def _of_values(network: Network) -> Iterator[str]:
     held += [(op.layer_name, op.results[0]) for op in network.layers if _is_inner_view(op)]
     for name, value in held:
         if len(without_batch(shape(value))) > MAX_RANK:
-            yield f"{name!r}, which is {shown(shape(value))}"
+            yield f"{name!r}, which is {_shown(shape(value))}"
+
+
+def _shown(extents: Shape) -> str:
+    """A shape with a question mark for an open extent."""
+    return shown(tuple(None if is_open(extent) else extent for extent in extents))
+
+
+def _is_read(op: ConstantOp | SizesOp) -> bool:
+    """Whether a constant is an output or a layer reads it: operators are told by themselves."""
+    readers = [use.operation for use in op.results[0].uses]
+    return any(not isinstance(one, Operator) or isinstance(one, ViewOp) for one in readers)
 
 
 def _is_inner_view(op: Layer) -> bool:
@@ -101,9 +121,10 @@ def _make_input(op: OnnxInputOp) -> None:
     axis read a view.
     """
     extents = without_batch(shape(op.results[0]))
-    params = dict(zip(EXTENT_NAMES[len(extents)], extents, strict=True))
+    stated = [0 if is_open(extent) else extent for extent in extents]
+    params = dict(zip(EXTENT_NAMES[len(extents)], stated, strict=True))
     made = InputOp.make([], params, name=op.layer_name, blobs=op.blob_names)
-    kind = TensorType(element_of(op.results[0]), extents)
+    kind = tensor_type(element_of(op.results[0]), extents)
     value = Rewriter.replace_value_with_new_type(made.results[0], kind)
     Rewriter.insert_op(made, InsertPoint.before(op))
     whole = shape(op.results[0])
@@ -147,7 +168,7 @@ def _reshaped_behind(value: SSAValue, extents: Shape) -> SSAValue:
     layer = value.owner
     assert isinstance(layer, Layer)
     name = layer.layer_name
-    made = ReshapeOp.make([value], reshape_params(extents), name=name, shapes=[extents])
+    made = _reshape_of(value, extents, name)
     Rewriter.insert_op(made, InsertPoint.after(layer))
     return made.results[0]
 
@@ -161,6 +182,37 @@ def _make_reshape(op: ViewOp) -> None:
 
 
 def _reshaped(op: ViewOp, value: SSAValue, extents: Shape) -> SSAValue:
-    made = ReshapeOp.make([value], reshape_params(extents), name=op.layer_name, shapes=[extents])
+    made = _reshape_of(value, extents, op.layer_name)
     Rewriter.insert_op(made, InsertPoint.before(op))
     return made.results[0]
+
+
+def _reshape_of(value: SSAValue, extents: Shape, name: str) -> ReshapeOp:
+    """A Reshape, with an open extent as the one that is read (0), or as what remains (-1); or with
+    expressions, where several are others.
+    """
+    if is_open(*extents):
+        read = dict(zip(EXTENT_NAMES[len(shape(value))], shape(value), strict=True))
+        wanted = zip(EXTENT_NAMES[len(extents)], extents, strict=True)
+        said = {n: 0 if is_open(e) and read.get(n) == e else e for n, e in wanted}
+        others = [axis for axis, extent in said.items() if is_open(extent)]
+        if len(others) > 1:
+            return _computed_reshape(value, extents, name)
+        params: Mapping[str, int] = said | dict.fromkeys(others, REST)
+    else:
+        params = reshape_params(extents)
+    return _typed(ReshapeOp.make([value], params, name=name), extents)
+
+
+def _computed_reshape(value: SSAValue, extents: Shape, name: str) -> ReshapeOp:
+    function = value.owner.parent_op() if isinstance(value.owner, Layer) else None
+    assert isinstance(function, FuncOp)
+    found = Expressions([value], list(Network(function).inputs.values()))
+    names = dict(zip(EXTENT_NAMES[len(extents)], extents, strict=True))
+    text = found.text([names[axis] for axis in "whdc" if axis in names])
+    return _typed(ReshapeOp.make(found.operands, {"shape_expr": text}, name=name), extents)
+
+
+def _typed(op: ReshapeOp, extents: Shape) -> ReshapeOp:
+    Rewriter.replace_value_with_new_type(op.results[0], tensor_type(f32, extents))
+    return op

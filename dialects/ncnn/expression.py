@@ -23,7 +23,8 @@ import numpy as np
 
 from ncc.dialects.ncnn.axes import extents
 from ncc.dialects.ncnn.layer import LayerError, Shape
-from ncc.dialects.size import Size
+from ncc.dialects.size import NeedsNumbers, Size, form_of, is_open, largest, smallest
+from ncc.dialects.size_form import least
 
 Number: TypeAlias = "int | np.float32"
 Function: TypeAlias = Callable[..., Number]
@@ -73,6 +74,10 @@ def _floor_divide(a: Number, b: Number) -> Number:
     """On integers C's division, toward zero; on floats the floor of the quotient."""
     if not (isinstance(a, int) and isinstance(b, int)):
         return np.float32(np.floor(np.float32(a) / np.float32(b)))
+    if is_open(a, b):
+        if any((low := least(form_of(x))) is None or low < 0 for x in (a, b)):
+            raise NeedsNumbers("a quotient of sizes that may be negative")
+        return a // b
     if b == 0:
         raise LayerError(f"division of {a} by 0")
     quotient = abs(a) // abs(b)
@@ -98,8 +103,8 @@ _OPERATORS: Mapping[str, tuple[int, Function]] = {
     "*": (2, _same(operator.mul)),
     "//": (2, _floor_divide),
     "/": (2, _float(np.divide)),
-    "max": (2, _same(max)),
-    "min": (2, _same(min)),
+    "max": (2, _same(largest)),
+    "min": (2, _same(smallest)),
     "pow": (2, _float(np.power)),
     "fmod": (2, _float(np.fmod)),
     "remainder": (2, _float(_remainder)),
@@ -110,7 +115,7 @@ _OPERATORS: Mapping[str, tuple[int, Function]] = {
     "xor": (2, _bits(operator.xor)),
     "lshift": (2, _shift(operator.lshift)),
     "rshift": (2, _shift(operator.rshift)),
-    "abs": (1, _same(abs)),
+    "abs": (1, _same(lambda x: largest(x, -x))),
     "neg": (1, _same(operator.neg)),
     "square": (1, _same(lambda x: x * x)),
     "sign": (1, _sign),

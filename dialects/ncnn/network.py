@@ -79,9 +79,14 @@ class Network:
     @property
     def needed(self) -> set[Operation]:
         """The layers that the outputs depend on."""
+        return self.needed_without(())
+
+    def needed_without(self, readers: Collection[Operation]) -> set[Operation]:
+        """The same, as if some layers read nothing."""
         found: set[Operation] = {self.terminator}
         for layer in reversed(self.layers):
-            if any(use.operation in found for result in layer.results for use in result.uses):
+            read_by = {use.operation for result in layer.results for use in result.uses}
+            if not found.isdisjoint(read_by.difference(readers)):
                 found.add(layer)
         return found - {self.terminator}
 

@@ -22,6 +22,7 @@ from ncc.dialects.onnx.operator import (
     Shape,
     constant_of,
     operator,
+    sources_of,
 )
 from ncc.dialects.scalar import select
 from ncc.dialects.shapes import shown
@@ -47,6 +48,13 @@ class IfOp(Operator):
         count = len(self.results)
         first = 1 if condition.reshape(()) else 1 + count
         return list(self.operands[first : first + count])
+
+    def undecided(self) -> NotYet:
+        """What to say where a branch cannot be computed, and nobody knows whether it is taken."""
+        way = " <- ".join(sources_of(self.operands[0]))
+        return NotYet(
+            f"a condition that only the run knows, {way}, before a branch that does not fit"
+        )
 
     def _branches(self, values: Sequence[Shape]) -> list[tuple[Shape, Shape]]:
         count = len(values) // 2

@@ -49,6 +49,7 @@ ABOVE_STAGES = {
     "library": 4,
     "passes": 4,
     "network_files": 4,
+    "open_blobs": 4,
     "optimizer": 5,
     "summary": 5,
     "pipeline": 5,

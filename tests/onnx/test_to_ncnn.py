@@ -15,7 +15,7 @@ from tests.onnx.models import model, written
 from tests.onnx.to_ncnn import KINDS, judged, reasons, run
 
 HAS_TORCH = importlib.util.find_spec("torch") and importlib.util.find_spec("onnxscript")
-OF_TORCH = ("vision", "modules")
+OF_TORCH = ("vision", "open", "modules")
 
 
 @pytest.mark.sweep

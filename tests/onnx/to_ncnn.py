@@ -3,6 +3,7 @@
     python -m tests.onnx.to_ncnn node                 the node cases of the `onnx` package
     python -m tests.onnx.to_ncnn light packages       the package's light models; networks of PyPI
     python -m tests.onnx.to_ncnn vision --keep made   networks of torchvision, exported by torch
+    python -m tests.onnx.to_ncnn open --keep made     the same with open sides, at several sizes
     python -m tests.onnx.to_ncnn modules --like lstm  modules of tests/onnx/torch_modules
 
 Right is what onnxruntime computes; for cases, what they say. The reasons of refusals are counted.
@@ -123,6 +124,34 @@ def _vision(name: str, exporter: str, folder: Path) -> None:
     against_onnxruntime(str(path), [{"x": x}], sized=False)
 
 
+OPEN_SIDES = ((0, 0), (32, -32), (64, 32), (7, 13), (-9, 41))
+"""Height and width of images, beyond the side that a network is exported with."""
+
+
+def of_open(kind: str, folder: Path) -> Iterator[Task]:
+    """Networks of torchvision with open sides: one pair of files for all sizes."""
+    from tests.onnx.torch_vision import NAMES
+
+    for name in NAMES:
+        for exporter in EXPORTERS:
+            one = f"{name} ({exporter}, open)"
+            yield one, partial(judged, one, partial(_open, name, exporter, folder))
+
+
+def _open(name: str, exporter: str, folder: Path) -> None:
+    from tests.onnx.torch_vision import exported, side_of
+
+    try:
+        path = exported(name, exporter, folder, sides_open=True)
+    except Exception as error:  # of torch, which exports some networks for one size only
+        raise Skipped(f"torch does not export it: {str(error)[:80]}") from error
+    random, side = np.random.default_rng(0), side_of(name)
+    sizes = [(1, 3, side + high, side + wide) for high, wide in OPEN_SIDES]
+    against_onnxruntime(
+        str(path), [{"x": random.standard_normal(one, np.float32)} for one in sizes], sized=False
+    )
+
+
 def of_modules(kind: str, folder: Path) -> Iterator[Task]:
     """Small modules of torch, by both exporters."""
     from tests.onnx.torch_modules.export import FAMILIES, export, load
@@ -148,6 +177,7 @@ KINDS: Mapping[str, Callable[[str, Path], Iterator[Task]]] = {
     "light": of_cases,
     "packages": of_packages,
     "vision": of_vision,
+    "open": of_open,
     "modules": of_modules,
 }
 

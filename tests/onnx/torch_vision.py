@@ -140,6 +140,11 @@ def _module(name: str) -> tuple[Any, int]:
     return getattr(torchvision.models, name)(weights=None, **more), SIZES[name]
 
 
+def side_of(name: str) -> int:
+    """The side of the image that a network is exported with."""
+    return OWN[name][1] if name in OWN else SIZES.get(name, 64)
+
+
 def exported(name: str, exporter: str, folder: Path, sides_open: bool = False) -> Path:
     """The file of a network, its height and width open if asked for."""
     path = folder / f"{name}.{exporter}{'.open' if sides_open else ''}.onnx"

@@ -10,7 +10,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx.conversion import Conversion, composes, number_of, runs_of, shape
-from ncc.compiler.onnx.movement import permuted
+from ncc.compiler.onnx.movement import bounds, permuted
 from ncc.dialects.ncnn.layer import ParamValue, Shape
 from ncc.dialects.ncnn.movement.crop import CropOp
 from ncc.dialects.ncnn.movement.movement import ConcatOp as ConcatLayer
@@ -32,6 +32,7 @@ from ncc.dialects.onnx.slices import (
     SplitV13Op,
     TileOp,
 )
+from ncc.dialects.size import is_open
 
 MOST_RUNS = 64
 """Runs of neighbours in a constant index that are cropped one by one, at most."""
@@ -89,7 +90,8 @@ def split(op: SplitOp | SplitV2Op, to: Conversion) -> Sequence[SSAValue] | None:
 def cropped(to: Conversion, x: SSAValue, axis: int, first: int, count: int) -> SSAValue:
     """Neighbours along an axis."""
     extents = shape(x)
-    params: dict[str, ParamValue] = {"starts": (first,), "ends": (first + count,), "axes": (1,)}
+    start, end = bounds(first, count, extents[axis])
+    params: dict[str, ParamValue] = {"starts": (start,), "ends": (end,), "axes": (1,)}
     made = to.layer(CropOp, [to.along(x, axis)], params)
     return to.view(made, (*extents[:axis], count, *extents[axis + 1 :]))
 
@@ -116,12 +118,14 @@ def slice_(op: SliceOp | SliceV1Op, to: Conversion) -> SSAValue | None:
         if count < 1:
             return None
         reach = (count - 1) * abs(step) + 1
+        if is_open(count) and step > 1 and (extent - start - 1) // step + 1 == count:
+            reach = extent - start  # the steps end where the axis does
         first = start if step > 0 else start - reach + 1
         if reach != extent:
             x = cropped(to, x, axis, first, reach)
         if step < 0:
             x = flipped(to, x, axis)
-        if abs(step) > 1 and reach > 1:
+        if abs(step) > 1 and (is_open(reach) or reach > 1):
             x = every(to, x, axis, abs(step))
     return x
 

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 import ncc
 from ncc.compiler.diagnostics import ModelError, Unsupported
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.read_onnx.read_model import read_model
 from ncc.dialects.ncnn.network import Network
 from tests.onnx.models import model, written
@@ -68,6 +69,25 @@ def test_if(tmp_path: Path, holds: bool, constant: bool) -> None:
     compiled = ncc.compile(written(tmp_path, model([_branching("c")], inputs, ["y"], held)))
     found = compiled.run({"x": x} if constant else {"x": x, "c": flag})["y"]
     np.testing.assert_array_equal(found, x + 1 if holds else np.maximum(x, 0))
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_branch_that_fits_no_shape(tmp_path: Path, broken: bool) -> None:
+    """It may not be the one that is taken: nothing is wrong with the file. A node that an output
+    needs is wrong anyway.
+    """
+    nodes = [node("Add", ["x", "shift"], ["z"], "wrong")] if broken else []
+    choice = _branching("c")
+    held = {"one": np.ones(3, np.float32), "shift": np.ones(4, np.float32)}
+    outputs = ["y", "z"] if broken else ["y"]
+    made = model([*nodes, choice], {"x": [2], "c": np.array(True)}, outputs, held)
+    module = read_model(written(tmp_path, made))
+    if broken:
+        with pytest.raises(ModelError, match="'wrong'"):
+            infer_shapes(module)
+    else:
+        with pytest.raises(Unsupported, match="'choice'.*only the run knows, c "):
+            infer_shapes(module)
 
 
 def test_all_unknown_operators_are_told_at_once(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.size import NeedsNumbers, Size, form_of
 
 SHAPES = [(3, 4, 5), (7, 8)]
 
@@ -84,3 +85,15 @@ def test_refused_by_value(text: str, message: str) -> None:
         evaluate_expression(text, SHAPES, "size_expr")
     assert caught.value.param == "size_expr"
     assert text in caught.value.message
+
+
+def test_sizes_stay_sizes() -> None:
+    """Whatever the arithmetic makes of them, it is right for every size."""
+    h = Size.symbol("h", 9)
+    text = "//(0h,2),abs(-(0h,20)),max(0h,5),min(0h,5)"
+    found = evaluate_expression(text, [(3, h, 4)], "shape_expr")
+    for value in (1, 6, 30):
+        numbers = [form_of(one).value({"h": value}) for one in found]
+        assert numbers == [value // 2, abs(value - 20), max(value, 5), min(value, 5)]
+    with pytest.raises(NeedsNumbers):
+        evaluate_expression("//(-(0h,20),2)", [(3, h, 4)], "shape_expr")

@@ -54,13 +54,13 @@ def test_recordings(
 
 QUANTIZED = """7767517
 5 6
-Input x 0 1 x 0=1584
+Input x 0 1 x 0=1587
 Split two 1 2 x a b
 ReLU positive 1 1 b c
 Quantize any 1 1 a y
 Quantize floored 1 1 c z
 """
-LIMITS = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 3e38, -3e38, 2e9], np.float32)
+LIMITS = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 3e38, -3e38, 2e9, -2e9, 99.5, -0.1])
 HALVES = np.arange(-262, 263, dtype=np.float32) / 2
 
 

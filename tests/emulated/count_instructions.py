@@ -2,9 +2,9 @@
 
     python -m tests.emulated.count_instructions NET.param [NET.bin] [--target neon] [--hottest 20]
 
-Needs qemu-aarch64, a C compiler for the plugin `count_instructions.c`, and one for aarch64: a C
-program runs the network on one thread, so that nothing else is counted. Weights are made up if no
-`.bin` is given. A count is no time: see docs/speed.md.
+Needs qemu-aarch64, a C compiler for the plugin `count_instructions.c`, and one for aarch64. A C
+program runs the network on one thread; what it executes without a run is not counted. Weights are
+made up if no `.bin` is given. A count is no time: see docs/speed.md.
 """
 
 from __future__ import annotations
@@ -24,10 +24,6 @@ from ncc.runtime.artifact import Artifact
 from tests.c_programs import AARCH64, Arrays, Library, Toolchain
 from tests.emulated.emulator import CPUS
 from tests.emulated.subjects import SHAPES
-
-FEW, MANY = 1, 3
-"""Runs of two programs: their difference leaves out what happens once."""
-
 
 def built_plugin(folder: Path) -> Path:
     """The plugin as a shared object."""
@@ -56,8 +52,8 @@ def of_one_run(artifact: Artifact, target: str, folder: Path, hottest: int = 0) 
     library = Library(artifact, folder, toolchain=AARCH64)
     plugin = f"{built_plugin(folder)},hottest={hottest}"
     options = ["-cpu", CPUS[target], "-plugin", plugin]
-    few, many = (counted(library, options, feeds, runs) for runs in (FEW, MANY))
-    return Counter({kind: (many[kind] - few[kind]) // (MANY - FEW) for kind in many})
+    around, counts = (counted(library, options, feeds, runs) for runs in (0, 1))
+    return Counter({kind: counts[kind] - around[kind] for kind in counts})
 
 
 def main() -> None:

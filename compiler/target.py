@@ -245,8 +245,8 @@ class Target:
 
     @property
     def byte_lanes(self) -> int:
-        """Elements of vectors of bytes that become int32. On Arm they become int16 on the way, and
-        twice as many take no longer until then.
+        """Elements of vectors of bytes that become int32, or that int32 become. On Arm they are
+        int16 on the way, where twice as many take no longer.
         """
         return 2 * self.lanes if self.by_element else self.lanes
 

@@ -58,16 +58,16 @@ def _signed(x: Scalar, type: Attribute) -> Scalar:
     return select(inside, convert(x, type), least(type))
 
 
-_BELOW_HALF = 0.49999997
+BELOW_HALF = 0.5 - 2.0**-25
 """The largest float32 below a half: to add it rounds up fractions from a half on."""
 
 
 def saturated_int8(x: Scalar) -> Scalar:
     """A float as int8: rounded, halves away from zero, and limited to [-127, 127]; NaN is -127."""
     if _never_negative(x):
-        return convert(minimum(x, 127.0) + _BELOW_HALF, i8)
+        return convert(minimum(x, 127.0) + BELOW_HALF, i8)
     limited = clamp(x, -127.0, 127.0)
-    return convert(limited + copy_sign(_BELOW_HALF, limited), i8)
+    return convert(limited + copy_sign(BELOW_HALF, limited), i8)
 
 
 def _never_negative(x: Scalar) -> bool:

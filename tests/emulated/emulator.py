@@ -45,13 +45,8 @@ class Emulator:
 
     target: str
 
-    def run_models(
-        self, folder: Path, runs: int, threads: Sequence[int], options: Sequence[str] = ()
-    ) -> None:
-        """Run the models of a folder. options: qemu's.
-
-        The test is skipped where that is not possible.
-        """
+    def run_models(self, folder: Path, threads: Sequence[int]) -> None:
+        """Run the models of a folder; the test is skipped where that is not possible."""
         emulator, python = shutil.which("qemu-aarch64"), FOLDER / "root/usr/bin/python3"
         if emulator is None:
             pytest.skip("qemu-aarch64 is not installed")
@@ -61,8 +56,8 @@ class Emulator:
         # -S: what site.py does takes seconds under qemu.
         interpreter = [str(python.resolve()), "-S", str(script), str(CHECKOUT), str(folder)]
         done = subprocess.run(
-            [emulator, "-cpu", CPUS[self.target], "-L", str(FOLDER / "root"), *options]
-            + [*interpreter, str(runs), *map(str, threads)],
+            [emulator, "-cpu", CPUS[self.target], "-L", str(FOLDER / "root")]
+            + [*interpreter, *map(str, threads)],
             capture_output=True,
             text=True,
             env={"PYTHONPATH": str(FOLDER / "site"), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -77,7 +72,7 @@ class Emulator:
         for path, (artifact, feeds) in zip(paths, models, strict=True):
             artifact.save(path)
             np.savez(path.with_suffix(".feeds.npz"), **feeds)  # type: ignore[arg-type]
-        self.run_models(folder, 1, [1, 2])
+        self.run_models(folder, [1, 2])
         return [(_arrays(path, 1), _arrays(path, 2)) for path in paths]
 
 

@@ -1,8 +1,8 @@
 """Runs every model of a folder: what qemu executes.
 
-    python run_models.py CHECKOUT FOLDER RUNS THREADS...
+    python run_models.py CHECKOUT FOLDER THREADS...
 
-Reads `*.ncc` with `*.feeds.npz`, and writes `*.1.npz`, the results of the last run on one thread,
+Reads `*.ncc` with `*.feeds.npz`, and writes `*.1.npz`, the results of a run on one thread,
 `*.2.npz`, those on two, and so on.
 """
 
@@ -16,15 +16,13 @@ import numpy as np  # noqa: E402
 from ncc.runtime.session import Model  # noqa: E402
 
 
-def main(folder: Path, runs: int, counts: list[int]) -> None:
+def main(folder: Path, counts: list[int]) -> None:
     for path in sorted(folder.glob("*.ncc")):
         with np.load(path.with_suffix(".feeds.npz")) as held:
             feeds = dict(held)
         for threads in counts:
-            model = Model.load(path, threads)
-            for _ in range(runs):
-                results = model.run(feeds)
+            results = Model.load(path, threads).run(feeds)
             np.savez(path.with_suffix(f".{threads}.npz"), **results)  # type: ignore[arg-type]
 
 
-main(Path(sys.argv[2]), int(sys.argv[3]), [int(count) for count in sys.argv[4:]])
+main(Path(sys.argv[2]), [int(count) for count in sys.argv[3:]])

@@ -16,9 +16,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.llvm.formulas import half
 from ncc.compiler.llvm.formulas.real import Lanes
-from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element, lanes
+from ncc.compiler.llvm.instructions import FPToUIOp, UIToFPOp, element, lanes
 from ncc.compiler.llvm.llvm_builder import with_lanes
 from ncc.compiler.llvm.lowering.function import Function, Handler, machine_type
+from ncc.compiler.llvm.lowering.nearest import lower_to_integer
 from ncc.dialects.element import i20, i24
 
 _TWO_VECTORS = "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
@@ -134,7 +135,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.TruncIOp: _converted(llvm.TruncOp),
     arith.SIToFPOp: _converted(llvm.SIToFPOp),
     arith.UIToFPOp: _converted(UIToFPOp),
-    arith.FPToSIOp: _converted(FPToSIOp),
+    arith.FPToSIOp: lower_to_integer,
     arith.FPToUIOp: _converted(FPToUIOp),
     arith.BitcastOp: lower_bitcast,
 }

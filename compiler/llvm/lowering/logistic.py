@@ -8,11 +8,12 @@ A sum, an exponential and a negation are not written if only such divisions read
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, llvm, math, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, f32
+from xdsl.dialects import arith, llvm, math
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.llvm.instructions import element
+from ncc.compiler.llvm.lowering.constants import number_of
 from ncc.compiler.llvm.lowering.function import Function, Handler
 from ncc.dialects.operation import only_result, operands_of
 
@@ -24,7 +25,7 @@ def lower_division(function: Function, op: arith.DivfOp) -> None:
     if argument is None:
         lhs, rhs = function.values(op.operands)
         result = builder.binary(llvm.FDivOp, lhs, rhs)
-    elif _is_one(op.lhs):
+    elif number_of(op.lhs) == 1.0:
         result = function.library.call(builder, "logistic", [argument])
     elif function.value(op.lhs) is argument:
         result = function.library.call(builder, "swish", [argument])
@@ -51,7 +52,7 @@ def _raised(total: Operation | Block) -> math.ExpOp | None:
     lhs, rhs = operands_of(total)
     for raised, one in ((lhs, rhs), (rhs, lhs)):
         exponential = raised.owner
-        if type(exponential) is math.ExpOp and _is_one(one):
+        if type(exponential) is math.ExpOp and number_of(one) == 1.0:
             return exponential
     return None
 
@@ -77,16 +78,3 @@ def unless_of_logistic(handler: Handler) -> Handler:
             handler(function, op)
 
     return handle
-
-
-def _is_one(value: SSAValue) -> bool:
-    """Whether a float is the number 1 in every lane."""
-    owner = value.owner
-    if type(owner) is vector.BroadcastOp:
-        return _is_one(owner.source)
-    if type(owner) is not arith.ConstantOp:
-        return False
-    held = owner.value
-    if isinstance(held, DenseIntOrFPElementsAttr):
-        return held.is_splat() and held.get_values()[0] == 1.0
-    return isinstance(held, FloatAttr) and held.value.data == 1.0

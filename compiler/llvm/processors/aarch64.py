@@ -65,5 +65,6 @@ AARCH64 = Processor(
     keeps_nan=True,
     dot_signed_bytes={4: "llvm.aarch64.neon.sdot.v4i32.v16i8"},
     matrix_bytes="llvm.aarch64.neon.smmla.v4i32.v16i8",
+    nearest={0: "llvm.aarch64.neon.fcvtas.i32.f32", 4: "llvm.aarch64.neon.fcvtas.v4i32.v4f32"},
     short_vectors=False,
 )

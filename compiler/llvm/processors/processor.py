@@ -24,6 +24,8 @@ class Processor:
     dot_signed_bytes the same where %x is signed, too, with the operands %sum, %w, %x: the last one
                      may be one word of a vector
     matrix_bytes     %sum + 2 x 8 signed bytes %x times the transpose of 2 x 8, %w
+    nearest          the int32 nearest to float32, halves away from zero, by their number; 0 is the
+                     number of a scalar
     short_vectors    whether vectors may have four bytes; otherwise such a load is one of a word
     threads          LLVM text of what `compiler/llvm/threads.py` builds on, for Linux:
 
@@ -44,4 +46,5 @@ class Processor:
     dot_bytes: Mapping[int, str] = field(default_factory=dict)
     dot_signed_bytes: Mapping[int, str] = field(default_factory=dict)
     matrix_bytes: str | None = None
+    nearest: Mapping[int, str] = field(default_factory=dict)
     short_vectors: bool = True

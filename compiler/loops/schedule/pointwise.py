@@ -8,6 +8,8 @@ do.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i8
+
 from ncc.compiler.loops.kernel.kernel import GATHERS, Kernel, Reason
 from ncc.compiler.loops.kernel.vector_loops import NO_LANE, can_be_lane, can_gather
 from ncc.compiler.loops.schedule.schedule import (
@@ -33,6 +35,8 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | Reason:
     for y:
       for z by 2 vectors: out[y, z] = f(a[y, z], b[y])      one vector if the kernel sums
 
+    Vectors that become bytes may be longer (`Target.byte_lanes`).
+
     Some blocks of channels are read together at computed coordinates:
 
     for c by 4, y:
@@ -42,7 +46,9 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | Reason:
     if not lanes:
         return NO_LANE
     lane = max(lanes, key=lambda d: kernel.extents[d])
-    vector = vector_of(kernel.extents[lane], target)
+    stores_bytes = kernel.element_types[kernel.store.argument] == i8
+    longest = target.byte_lanes if stores_bytes else target.lanes
+    vector = vector_of(kernel.extents[lane], target, longest)
     order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
     wide = kernel.extents[lane] >= 4 * vector
     tile = ((lane, 2),) if wide and not kernel.accumulates else ()

@@ -14,7 +14,8 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count
 from ncc.compiler.loops.schedule.schedule import CHUNKS_WANTED
-from ncc.compiler.target import Target
+from ncc.compiler.target import AVX512, NEON, Target
+from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, clamp, select, to_index
 from tests.compiler.loops.emit.layers import KernelOf, targets
@@ -46,6 +47,23 @@ def test_coordinates_are_computed_in_vectors(
         assert schedule.vector == target.lanes
         assert [n for _, n in schedule.tile] == ([] if channels == 1 else [min(channels, 4)])
         assert chunk_count(found, schedule) >= CHUNKS_WANTED
+
+
+@pytest.mark.parametrize("target", [NEON, AVX512], ids=lambda t: t.name)
+def test_vectors_of_bytes_may_be_longer(kernel: KernelOf, target: Target) -> None:
+    """Twice as long on Arm, where halves of them are narrowed together."""
+
+    def quantized(b: Builder, x: Tensor) -> Tensor:
+        at = b.loops_of(x.shape)
+        return b.map(at, saturated_int8(x[at]))
+
+    def doubled(b: Builder, x: Tensor) -> Tensor:
+        at = b.loops_of(x.shape)
+        return b.map(at, x[at] * 2.0)
+
+    found = [choose(kernel(made, (64, 96), packed=False), target) for made in (quantized, doubled)]
+    assert [one.vector for one in found] == [8 if target is NEON else 16, target.lanes]
+    assert [dict(one.tile)[one.lane] for one in found if one.lane is not None] == [2, 2]
 
 
 @targets

@@ -8,7 +8,7 @@ Each expression is one node, however often it comes: of what numbers are made is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import gcd
 
@@ -38,6 +38,21 @@ def symbols_of(inputs: Iterable[OpenShape]) -> dict[Symbol, tuple[int, int]]:
     return found
 
 
+def _numbers(opened: Sequence[OpenShape], inputs: Sequence[OpenShape]) -> dict[str, Form]:
+    """The number that each extent is that was left open, and is not, by the extent's name."""
+    extents = [
+        (symbol_in(before), after)
+        for shape, settled in zip(opened, inputs, strict=True)
+        for before, after in zip(shape, settled, strict=False)
+        if before is not None and after is not None
+    ]
+    return {
+        symbol.name: Form.number(number)
+        for symbol, number in extents
+        if symbol is not None and not is_open(number)
+    }
+
+
 def symbol_in(extent: int) -> Symbol | None:
     """The symbol that an open extent of an input is."""
     match form_of(extent).terms:
@@ -47,6 +62,7 @@ def symbol_in(extent: int) -> Symbol | None:
 
 
 def sizes_of(
+    opened: Sequence[OpenShape],
     inputs: Sequence[OpenShape],
     outputs: Sequence[Sequence[int]],
     planned: Plan,
@@ -55,22 +71,27 @@ def sizes_of(
 ) -> Sizes:
     """What the shapes of a call decide.
 
-    inputs: the shape of each, with a size for each open extent. outputs: with expressions of these.
+    opened: the shape of each input, with a size for each extent that was left open. inputs: the
+    same, with numbers where layers take one value only: nothing depends on these extents. outputs:
+    with expressions of the others.
     """
-    writer = ProgramWriter(symbols_of(inputs))
+    numbers = _numbers(opened, inputs)
+    extents = symbols_of(opened).items()
+    writer = ProgramWriter({one: place for one, place in extents if one.name not in numbers})
+    assumed = [replace(one, form=one.form.with_values(numbers)) for one in assumed]
     few = Assumption(form_of(MOST_CHUNKS - 1 - loops.chunks), ">=")
     limits = [few] if is_open(loops.chunks) else []
     conditions = [(one, writer.node(one.form)) for one in needed([*assumed, *limits])]
     shapes = [[writer.number(extent) for extent in shape] for shape in outputs]
     buffers = [writer.number(part.bytes) for part in planned.arena]
-    numbers = [(writer.number(one.value), one.part) for one in loops.numbers]
+    told = [(writer.number(one.value), one.part) for one in loops.numbers]
     return Sizes(
         writer.program(),
         tuple(Condition(writer.place(node), one.relation) for one, node in conditions),
         tuple(tuple(map(writer.place, shape)) for shape in shapes),
         tuple(map(writer.place, buffers)),
         Lifetimes(tuple((part.first, part.last) for part in planned.arena)),
-        tuple((writer.place(node), NOWHERE if part is None else part) for node, part in numbers),
+        tuple((writer.place(node), NOWHERE if part is None else part) for node, part in told),
     )
 
 
@@ -160,6 +181,8 @@ def needed(assumed: Iterable[Assumption]) -> Iterator[Assumption]:
     least: dict[Form, Assumption] = {}
     others: dict[Assumption, None] = {}
     for one in assumed:
+        if one.form.constant is not None:
+            continue  # it holds for the hint, and so for all inputs
         if one.relation != ">=":
             others.setdefault(one)
             continue

@@ -197,7 +197,7 @@ def _sizes(
     if compilation.options.trace:
         outputs.append(_of_trace(loops))
     opened = [compilation.opened.get(name, ()) for name in input_names(module)]
-    return sizes_of(opened, outputs, planned, loops, assumed)
+    return sizes_of(opened, inputs, outputs, planned, loops, assumed)
 
 
 def _of_timestamps(loops: NetworkLoops) -> tuple[int, ...]:

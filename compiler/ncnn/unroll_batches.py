@@ -49,6 +49,7 @@ from ncc.dialects.ncnn.movement.movement import ConcatOp, SliceOp
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK, ReshapeOp, reshape_params
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.size import is_open
 
 _SAMPLES = re.compile(r"\dn")
 """How an expression asks for the number of samples."""
@@ -132,6 +133,8 @@ class _Unrolling:
     def _reshape(
         self, before: Layer, x: SSAValue, shape: Shape, blobs: Sequence[str] = ("",)
     ) -> SSAValue:
+        if is_open(*shape):
+            raise self._unsupported(before, "a batch of samples of open sizes")
         params, name = reshape_params(shape), before.layer_name
         made = ReshapeOp.make([x], params, name=name, blobs=blobs, line=before.line)
         return self._add(before, made).results[0]
@@ -214,6 +217,8 @@ class _Unrolling:
         if axis is None or shape[axis] == 1:
             return [x]
         count, inner = shape[axis], prod(shape[axis + 1 :])
+        if is_open(count):
+            raise self._unsupported(op, "a batch of an open number of samples")
         if count > MOST_SAMPLES:
             raise self._unsupported(op, f"a batch of {count} samples, at most {MOST_SAMPLES}")
         whole = self._reshape(op, x, (prod(shape[:axis]), count, inner))

@@ -157,6 +157,13 @@ def random_network() -> Callable[[int], Any]:
 
 
 @pytest.fixture(scope="session")
+def odd_network(random_network: Callable[[int], Any]) -> Callable[[int], Any]:
+    """The network with odd params of a seed."""
+    made: Callable[[int], Any] = _load("random_oddities").odd_network
+    return made
+
+
+@pytest.fixture(scope="session")
 def random_blocks(random_network: Callable[[int], Any]) -> Callable[[int], Any]:
     """The blocks of a seed."""
     made: Callable[[int], Any] = _load("random_blocks").random_blocks

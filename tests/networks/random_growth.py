@@ -159,7 +159,7 @@ class Growth:
                 array = (fill or {}).get(key, self.weight(key, shape))
                 array = array if array.dtype == np.int8 else array.astype(np.float32)
                 op.properties[key] = WeightAttr.of(array.reshape(shape))
-                stored += _stored(array, weight.tagged)
+                stored += self.stored(array, weight.tagged)
             op.verify()
             if value is None:
                 op.element_types_all(elements)
@@ -182,6 +182,12 @@ class Growth:
         if key == "var":
             return self.rng.uniform(0.3, 2.0, shape).astype(np.float32)
         return self.random(shape) / np.float32(max(1, int(np.prod(shape[1:]))) ** 0.5)
+
+    def stored(self, array: Array, tagged: bool) -> bytes:
+        """Weights as they stand in the .bin."""
+        if array.dtype == np.int8:
+            return TAG_INT8 + array.tobytes() + bytes(-array.size % 4)
+        return bytes(4) * tagged + array.tobytes()
 
     def _sane(self, array: Array) -> bool:
         if not 0 < array.size <= self.most_elements:
@@ -221,13 +227,6 @@ class Growth:
 
 
 Motif: TypeAlias = Callable[[Growth, str], str]
-
-
-def _stored(array: Array, tagged: bool) -> bytes:
-    """Weights as they stand in the .bin."""
-    if array.dtype == np.int8:
-        return TAG_INT8 + array.tobytes() + bytes(-array.size % 4)
-    return bytes(4) * tagged + array.tobytes()
 
 
 def extents(shape: Sequence[int]) -> dict[str, ParamValue]:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ncc.dialects.ncnn.layer import Array
-from tests.networks.random_growth import MOST_ATTEMPTS, MOST_LAYERS, Growth, Line
+from tests.networks.random_growth import MOST_ATTEMPTS, MOST_ELEMENTS, MOST_LAYERS, Growth, Line
 from tests.networks.random_layers import POINTWISE
 from tests.networks.random_motifs import MOTIFS
 from tests.networks.random_pairs import PAIRS, lone, planted
@@ -65,9 +65,11 @@ class RandomNetwork:
         return param, bin
 
 
-def random_network(seed: int) -> RandomNetwork:
-    """The network of a seed."""
-    net = Growth(np.random.default_rng([seed, 7767517]))
+def random_network(
+    seed: int, growth: type[Growth] = Growth, most_elements: int = MOST_ELEMENTS
+) -> RandomNetwork:
+    """The network of a seed. growth: what it grows in; most_elements: those of a blob."""
+    net = growth(np.random.default_rng([seed, 7767517]), most_elements)
     wanted = int(net.rng.integers(3, MOST_LAYERS - 4))
     rank, motif = planted(seed)
     net.plant(motif, rank)

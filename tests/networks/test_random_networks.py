@@ -21,6 +21,7 @@ from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.write.write_network import write
 from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.ncnn.network import Network
+from ncc.runtime.session import Model
 
 TOLERANCE = 1e-4
 """Largest difference that counts as none, as a part of the output's largest value."""
@@ -186,3 +187,27 @@ def test_compiled_code_is_what_the_references_compute(
         wanted = interpret(read(param, bin).module, network.feeds)
         model = ncc.compile(param, bin, opt_level=level)
         require_close(model.run(network.feeds), wanted, network)
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(2), id="quick"),
+        pytest.param(range(2, 10), id="2", marks=pytest.mark.slow),
+        *(
+            pytest.param(range(first, first + BATCH), id=f"{first}", marks=pytest.mark.sweep)
+            for first in range(10, 2000, BATCH)
+        ),
+    ],
+)
+def test_odd_params(seeds: range, odd_network: Grow, tmp_path: Path) -> None:
+    """Params that few files have: what the references compute, on one thread and two."""
+    for network, param, bin in saved(seeds, odd_network, tmp_path):
+        with np.errstate(all="ignore"):
+            wanted = interpret(read(param, bin).module, network.feeds)
+        for level in (0, 2):
+            model = ncc.compile(param, bin, opt_level=level, num_threads=2)
+            found = model.run(network.feeds)
+            require_close(found, wanted, network)
+            one = Model(model.artifact, 1).run(network.feeds)
+            assert all(found[name].tobytes() == one[name].tobytes() for name in one), network.text

@@ -97,6 +97,19 @@ def test_an_open_file_is_run_with_a_shape(compiled: tuple[Path, Path], capfd: Ca
     assert cli.run(["run", str(path), "--shape", "data=3x?x120"]) == exit_codes.USAGE
 
 
+def test_an_extent_of_one_value_may_be_left_open(
+    compiled: tuple[Path, Path], tmp_path: Path, capfd: Captured
+) -> None:
+    """The channels are those that layers take, and nothing in the file depends on them."""
+    net, path = compiled[0], tmp_path / "any.ncc"
+    options = ("--random-weights", "1", "--shape", "data=?x?x?", "-o", str(path))
+    assert cli.run(["compile", str(net), *options]) == exit_codes.OK
+    x = np.random.default_rng(0).uniform(-1, 1, (3, 101, 97)).astype(np.float32)
+    np.testing.assert_array_equal(ncc.load(path)(x), ncc.load(compiled[1])(x))
+    with pytest.raises(ncc.InputError, match=r"expected float32 3x\?x\?, found float32 4x60x90"):
+        ncc.load(path)(np.zeros((4, 60, 90), np.float32))
+
+
 def test_a_network_that_cannot_be_open_is_refused(tmp_path: Path, capfd: Captured) -> None:
     """With the reason, and how to go on."""
     path = tmp_path / "net.param"

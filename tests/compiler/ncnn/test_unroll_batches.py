@@ -151,6 +151,20 @@ def test_samples_that_do_not_fit(tmp_path: Path, back: str, column: int, said: s
     assert (problem.line, problem.column) == (6, column)
 
 
+@pytest.mark.parametrize("shape", [(2, None, 4), (None, 3, 4)])
+def test_samples_of_open_sizes(tmp_path: Path, shape: tuple[int | None, ...]) -> None:
+    """Each shape has code of its own, as it has where the number of samples is open."""
+    layers = ["Reshape a 1 1 x y 0=4 1=-1 2=0 13=0", "UnaryOp s 1 1 y s 0=1"]
+    files = write(tmp_path, [*layers, "Reshape b 1 1 s z 0=4 1=-1"])
+    model = ncc.compile(*files, input_shapes={"x": shape}, outputs=["z"])
+    for extent in (3, 5):
+        given = tuple(extent if side is None else side for side in shape)
+        x = np.random.default_rng(extent).standard_normal(given, np.float32)
+        found = model.run({"x": x, "u": X[0]})["z"]
+        np.testing.assert_array_equal(found, -x.reshape(found.shape))
+    assert "compiled for 2 shapes, since layer 'a' on line 5" in repr(model)
+
+
 def test_optimizing_leaves_batches_alone(tmp_path: Path) -> None:
     """The file still says them, whatever else was found."""
     files = write(tmp_path, [FIRST, "Dropout d 1 1 y s", BACK])

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, floor, isinf
 from typing import NoReturn, Self
 
@@ -176,6 +177,7 @@ def largest(*values: int, about: int | None = None) -> int:
     return _extremum("max", values, about) if is_open(*values) else max(values)
 
 
+@lru_cache(maxsize=1 << 16)
 def _extremum(name: str, values: tuple[int, ...], about: int | None = None) -> int:
     """Without those that another one is never beyond."""
     forms = list(dict.fromkeys(map(form_of, values)))

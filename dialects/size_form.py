@@ -110,7 +110,7 @@ class Form:
     @staticmethod
     def number(value: int) -> Form:
         """A number as a form."""
-        return Form((((), value),)) if value else ZERO
+        return _number(value) if value else ZERO
 
     @staticmethod
     def atom(atom: Atom) -> Form:
@@ -173,19 +173,11 @@ class Form:
 
     def plus(self, other: Form, times: int = 1) -> Form:
         """self + times * other."""
-        terms = dict(self.terms)
-        for monomial, factor in other.terms:
-            terms[monomial] = terms.get(monomial, 0) + times * factor
-        return Form.of(terms)
+        return _sum(self, other, times)
 
     def times(self, other: Form) -> Form:
         """The product."""
-        terms: dict[Monomial, int] = {}
-        for one, a in self.terms:
-            for two, b in other.terms:
-                monomial = tuple(sorted((*one, *two), key=lambda atom: atom.text))
-                terms[monomial] = terms.get(monomial, 0) + a * b
-        return Form.of(terms)
+        return _product(self, other)
 
     def with_values(self, values: Mapping[str, Form]) -> Form:
         """The form with other forms in place of extents, by their names."""
@@ -199,6 +191,9 @@ class Form:
 
     def over(self, divisor: Form) -> Form:
         """The quotient, rounded down."""
+        return _quotient(self, divisor)
+
+    def _over_form(self, divisor: Form) -> Form:
         number = divisor.constant
         if number is None:
             exact = self._exactly_over(divisor)
@@ -260,6 +255,38 @@ class Form:
             if not rest.terms:
                 return quotient
         return None
+
+
+# A compilation computes few expressions, and each of them many times: the functions remember them.
+
+
+@lru_cache(maxsize=1 << 16)
+def _number(value: int) -> Form:
+    return Form((((), value),))
+
+
+@lru_cache(maxsize=1 << 16)
+def _sum(form: Form, other: Form, times: int) -> Form:
+    """form + times * other."""
+    terms = dict(form.terms)
+    for monomial, factor in other.terms:
+        terms[monomial] = terms.get(monomial, 0) + times * factor
+    return Form.of(terms)
+
+
+@lru_cache(maxsize=1 << 16)
+def _product(form: Form, other: Form) -> Form:
+    terms: dict[Monomial, int] = {}
+    for one, a in form.terms:
+        for two, b in other.terms:
+            monomial = tuple(sorted((*one, *two), key=lambda atom: atom.text))
+            terms[monomial] = terms.get(monomial, 0) + a * b
+    return Form.of(terms)
+
+
+@lru_cache(maxsize=1 << 16)
+def _quotient(form: Form, divisor: Form) -> Form:
+    return form._over_form(divisor)
 
 
 def _fraction(dividend: Form, divisor: Form) -> Form:

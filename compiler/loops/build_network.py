@@ -231,10 +231,39 @@ class _Family:
 
 
 @dataclass(frozen=True)
+class _Member:
+    """Kernels of a family that are equal."""
+
+    family: _Family
+    kernel: Kernel
+
+    @property
+    def unit(self) -> Unit:
+        return self.family.unit
+
+    @cached_property
+    def reaches(self) -> list[int]:
+        """How many bytes of each argument it touches."""
+        elements = map(dtype_of, self.kernel.element_types)
+        reached = zip(kernel_reaches(self.kernel), elements, strict=True)
+        return [count * dtype.itemsize for count, dtype in reached]
+
+    @cached_property
+    def chunks(self) -> int:
+        """In how many chunks it is handed out, once the family has taken in all."""
+        return chunk_count(self.kernel, self.family.schedule)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The values of the own sizes of the code."""
+        return owned(self.kernel, self.family.schedule)[-1]
+
+
+@dataclass(frozen=True)
 class _Due:
     """A step of the plan; which unit it launches is known when all steps have been seen."""
 
-    made_by: Unit | _Family
+    made_by: Unit | _Member
     subviews: tuple[Subview, ...]
     layers: tuple[str, ...]
     computations: tuple[Kernel, ...] = ()
@@ -275,7 +304,8 @@ class _NetworkWriter:
         self.inputs = inputs
         self.codes: dict[str, Unit] = {}
         self.families: dict[str, _Family] = {}
-        self.family_of: dict[tuple[str, int | None], _Family] = {}
+        self.members: dict[tuple[str, int | None], _Member] = {}
+        self.hinted: dict[str, Kernel] = {}
         self.due: list[_Due | _DueLoop | Barrier] = []
         self.units: dict[str, Unit] = {}
         self.loops = 0
@@ -346,15 +376,18 @@ class _NetworkWriter:
         self.due.append(due)
 
     def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
-        hinted = for_the_hint(kernel)
+        text = kernel.signature_text
+        if text not in self.hinted:
+            self.hinted[text] = for_the_hint(kernel)
+        hinted = self.hinted[text]
         outermost = self.sharing.outermost(hinted, subviews) if self.sharing else None
-        key = kernel.signature_text, outermost
-        if key not in self.family_of:
-            self.family_of[key] = self._family(kernel, hinted, outermost)
-        family = self.family_of[key]
+        key = text, outermost
+        if key not in self.members:
+            self.members[key] = _Member(self._family(kernel, hinted, outermost), kernel)
+        member = self.members[key]
         if self.sharing:
-            self.sharing.note(hinted, subviews, family.schedule)
-        self.due.append(_Due(family, tuple(subviews), layers, (kernel,)))
+            self.sharing.note(hinted, subviews, member.family.schedule)
+        self.due.append(_Due(member, tuple(subviews), layers, (kernel,)))
 
     def _family(self, kernel: Kernel, hinted: Kernel, along: int | None) -> _Family:
         """hinted: the kernel for which a schedule is chosen."""
@@ -402,20 +435,16 @@ class _NetworkWriter:
         return LoopLaunch(loop.count, tuple(body), name if loop.is_private else None), whole
 
     def _launch(self, due: _Due) -> tuple[Launch, Step]:
-        unit = due.made_by if isinstance(due.made_by, Unit) else due.made_by.unit
+        unit = due.made_by.unit if isinstance(due.made_by, _Member) else due.made_by
         self.units[unit.name] = unit
         if len(unit.types) != len(due.subviews):
             raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
         reaches, numbers = list(map(bytes_of, unit.types)), tuple[int, ...]()
         chunks = unit.chunks if due.chunks is None else due.chunks
         sizes = due.sizes
-        if isinstance(due.made_by, _Family):
-            (generic_op,) = due.computations
-            elements = map(dtype_of, generic_op.element_types)
-            reached = zip(kernel_reaches(generic_op), elements, strict=True)
-            reaches = [count * dtype.itemsize for count, dtype in reached]
-            chunks = chunk_count(generic_op, due.made_by.schedule)
-            *_, sizes = owned(generic_op, due.made_by.schedule)
+        if isinstance(due.made_by, _Member):
+            member = due.made_by
+            reaches, chunks, sizes = member.reaches, member.chunks, member.sizes
         elif due.fills is not None:
             reaches, chunks, numbers = [due.fills.reach], due.fills.chunks, due.fills.numbers
         arguments = tuple(map(self._argument, due.subviews, unit.types, reaches))

@@ -8,7 +8,7 @@ and refused where they make something else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -21,6 +21,9 @@ from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.onnx.operator import SizesOp
 from ncc.dialects.size import Assumption, NeedsNumbers, Size, assuming, form_of, is_open
 from ncc.dialects.size_form import Form, Symbol
+from ncc.dialects.weights.sources import Random
+from ncc.dialects.weights.stored import Raw, Stored
+from ncc.dialects.weights.weight import WeightAttr
 
 LayerT = TypeVar("LayerT", bound=Layer)
 
@@ -43,16 +46,18 @@ def check_any_size(
     operands: Sequence[Tensor],
     threads: int,
     assumed: Iterable[Assumption],
+    checked: set[Hashable],
 ) -> None:
     """Raise `NeedsNumbers` where `made`, the expansion of a layer, is not right for all sizes.
 
-    assumed: what the expansion took for granted.
+    assumed: what the expansion took for granted. checked: the kinds of layers that are known to be
+    right; a layer of a further kind adds it.
     """
     held = _sizes_of(layer)
     given = {
         s for n in (*held, *(n for x in operands for n in x.shape)) for s in form_of(n).symbols
     }
-    if not given:
+    if not given or (kind := _kind_of(layer, operands)) in checked:
         return
     symbols = further(given, list(assumed))
     read = list({x.value: x for x in operands}.values())
@@ -66,6 +71,26 @@ def check_any_size(
         other.expand_all(builder, resized)
     if not are_alike(made, list(block.ops), values):
         raise NeedsNumbers(f"{layer.type_name} of this kind makes tables, or code, for one size")
+    if kind is not None:
+        checked.add(kind)
+
+
+def _kind_of(layer: Layer, operands: Sequence[Tensor]) -> Hashable:
+    """Equal for layers of one operand that are right for every size together, or wrong: only which
+    weights of a file they have differs. None for others, whose operands may be constants.
+    """
+    if len(operands) != 1 or layer.regions:
+        return None
+    (x,) = operands
+    params = ((name, _without_place(held)) for name, held in sorted(layer.properties.items()))
+    return type(layer), tuple(params), x.shape, x.element_type
+
+
+def _without_place(held: Attribute) -> Hashable:
+    """An attribute; of weights of a file only what they are."""
+    if isinstance(held, WeightAttr) and isinstance(held.data.source, Stored | Raw | Random):
+        return held.shape, held.element_type
+    return held
 
 
 def further(symbols: Iterable[Symbol], assumed: Sequence[Assumption]) -> dict[str, Form]:

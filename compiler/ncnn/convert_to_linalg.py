@@ -27,7 +27,7 @@ Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -104,13 +104,14 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
         argument.name_hint = value.name_hint
     counters = _counters(block, tensors.values())
     needed = network.needed
+    checked: set[Hashable] = set()
     for layer in network.layers:
         known = all(result in tensors for result in layer.results)
         if layer in needed and not known:
             builder = Builder(block, _name_of(layer), counters, threads)
             operands = [tensors[operand] for operand in layer.operands]
             try:
-                expanded = _expand(layer, builder, operands)
+                expanded = _expand(layer, builder, operands, checked)
             except LayerError as error:
                 raise ModelError(shape_problem(layer, error, network.source)) from error
             tensors.update(zip(layer.results, expanded, strict=True))
@@ -202,7 +203,10 @@ def _name_of(layer: Layer) -> str:
     return layer.layer_name or layer.type_name
 
 
-def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tensor]:
+def _expand(
+    layer: Layer, builder: Builder, operands: list[Tensor], checked: set[Hashable]
+) -> list[Tensor]:
+    """checked: the kinds of layers so far that are right for every size."""
     name = _name_of(layer)
     last = builder.block.last_op
     check_sizes(layer, [x.shape for x in operands], ())
@@ -211,7 +215,7 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
         with assuming() as assumed:
             expanded = layer.expand_all(builder, operands)
         made = _behind(builder.block, last)
-        check_any_size(layer, made, operands, builder.threads, assumed)
+        check_any_size(layer, made, operands, builder.threads, assumed, checked)
     except NotImplementedError as error:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
     except NotYet as error:
@@ -252,7 +256,8 @@ def hindrances(network: Network, threads: int = 1) -> list[Unsupported]:
         try:
             with assuming(kept=False):
                 operands = list(map(Tensor, block.args, known))
-                _expand(layer, Builder(block, _name_of(layer), threads=threads), operands)
+                builder = Builder(block, _name_of(layer), threads=threads)
+                _expand(layer, builder, operands, set())
         except Unsupported as error:
             found.append(error)
     return found

@@ -337,8 +337,11 @@ class LoopBuilder:
 
     def less(self, a: SSAValue, b: int) -> SSAValue:
         """a < b for indices that are 0 or more."""
-        predicate = {"predicate": integer(6)}
-        return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
+        return self.below(a, self.constant(b))
+
+    def below(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """The same for two that are computed."""
+        return self.add(arith.CmpiOp, [a, b], i1, {"predicate": integer(6)})
 
     def function(self, name: str) -> func.FuncOp:
         """The operations so far, as a private function without results."""

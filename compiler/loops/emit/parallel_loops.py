@@ -108,9 +108,9 @@ class ParallelLoops(Part):
         if trips == 1:
             self.position.with_loop(loop, first, size, body)
         elif trips != 0:
-            self._tiles(loop, first, first + trips * step, step, size, body)
+            self.tiles(loop, first, first + trips * step, step, size, body)
 
-    def _tiles(
+    def tiles(
         self,
         loop: int,
         first: SSAValue | int,
@@ -187,7 +187,7 @@ class ParallelLoops(Part):
         whole = extent // step * step
         first, end = (self.builder.linear([(part, span)], n) for n in (0, span))
         end = self.builder.binary(arith.MinUIOp, end, self.builder.constant(whole))
-        self._tiles(loop, first, end, step, size, body)
+        self.tiles(loop, first, end, step, size, body)
         if whole < extent:
             is_last = self.builder.equal(part, parts_of_lane(self.kernel, self.schedule) - 1)
             self.builder.branch(is_last, lambda: self._lane_from(loop, body, whole), lambda: None)

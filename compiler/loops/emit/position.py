@@ -47,7 +47,7 @@ class State:
 
     bases: dict[int, SSAValue | int] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
-    limits: dict[int, int] = field(default_factory=dict)
+    limits: dict[int, SSAValue] = field(default_factory=dict)
     lanes: int = 1
     unrolled: UnrolledSteps | None = None
     part: SSAValue | None = None

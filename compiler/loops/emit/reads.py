@@ -35,12 +35,13 @@ class Reads(Part):
         terms: list[tuple[SSAValue, int]] = []
         constant = access.offset
         for loop, coefficient in access.moves:
-            base = self.state.bases.get(loop, 0)
-            constant += coefficient * point.get(loop, 0)
+            base, further = self.state.bases.get(loop, 0), point.get(loop, 0)
             if isinstance(base, int):
-                constant += coefficient * base
+                further += base
             else:
                 terms.append((base, coefficient))
+            if further:  # a product with a size takes its time
+                constant += coefficient * further
         if self.state.unrolled is not None:
             constant += self._further(access) * self.state.unrolled.step
         if access.table is not None:

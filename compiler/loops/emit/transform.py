@@ -7,19 +7,23 @@ for small constant matrices, at every point of the other loops. The kernel trans
 in registers. `combination` turns products with the matrices into a few additions. A matrix of one
 row and one column, as windows of one row have, is a one and needs no product.
 
-Points beyond the valid extents of the result are neither computed nor stored.
+Points beyond the valid extents of the result are neither computed nor stored. Where the run tells
+these, there are two pieces of code: one for whole tiles, and one that asks for each row and column
+of a tile whether it is stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import VectorType, f32
+from xdsl.dialects.builtin import VectorType, f32, i1
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.combination import combine, together
 from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
+from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Point, Position
 from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.kernel.kernel import Kernel
@@ -71,6 +75,12 @@ class Transform(KernelEmitter):
         self.transform = TransformLoops.of(kernel)
         self.arithmetic = VectorArithmetic(self.position, self.reads)
         self.clips = {outer: (inner, true) for outer, inner, true in clips_of(kernel)}
+        self.told = [d for d in schedule.order if d in self.clips and is_open(self.clips[d][1])]
+        """The loops whose ends the run tells, outermost first."""
+        self.ends: dict[int, SSAValue] = {}
+        """For a loop within a tile, how much of a tile around it is stored."""
+        self.whole: SSAValue | None = None
+        """Whether the tiles that these loops are at are whole; None where they surely are."""
         kept = self.transform.row, self.transform.column
         self.state.sizes |= {d: kernel.extents[d] for d in kept}
 
@@ -87,6 +97,9 @@ class Transform(KernelEmitter):
 
     def _clipped(self, loop: int, body: Callable[[], None]) -> None:
         """A loop over tiles ends where the result does, maybe with a partial tile."""
+        if loop in self.told:
+            self._ending_anywhere(loop, body)
+            return
         kept, true = self.clips[loop]
         whole, rest = divmod(true, self.kernel.extents[kept])
 
@@ -94,23 +107,48 @@ class Transform(KernelEmitter):
             self.position.with_loop(kept, 0, rest, body)
 
         self.loops.run(loop, 0, whole, 1, 1, body)
-        if is_open(rest):
-            self._ending_anywhere(kept, rest, lambda: self.position.with_loop(loop, whole, 1, body))
-        elif rest:
+        if rest:
             self.position.with_loop(loop, whole, 1, partial_tile)
 
-    def _ending_anywhere(self, kept: int, rest: int, body: Callable[[], None]) -> None:
-        """A tile of which the run tells how much is stored: maybe nothing."""
+    def _ending_anywhere(self, loop: int, body: Callable[[], None]) -> None:
+        """A loop whose last tile may be partial, as the run tells. The innermost of these loops
+        goes through whole tiles, then through partial ones, which have code of their own.
+        """
+        kept, true = self.clips[loop]
+        size, tiles = self.kernel.extents[kept], self.kernel.extents[loop]
+        around = self.whole
 
-        def tile() -> None:
-            self.state.limits[kept] = rest
+        def end_here() -> SSAValue:
+            tile = self.builder.as_value(self.state.bases[loop])
+            return self.builder.local(self.builder.linear([(tile, -size)], true))
+
+        def partial_tile() -> None:
+            self.state.limits = {**self.ends, kept: end_here()}
             body()
-            del self.state.limits[kept]
+            self.state.limits = {}
 
-        self.builder.branch(self._is_within(0, rest), tile, lambda: None)
+        def any_tile() -> None:
+            end = self.ends[kept] = end_here()
+            whole = self._is_within(size - 1, end)
+            both = around and self.builder.add(arith.AndIOp, [around, whole], i1)
+            self.whole = both or whole
+            body()
+            del self.ends[kept]
+            self.whole = around
 
-    def _is_within(self, place: int, limit: int) -> SSAValue:
-        return self.builder.less(self.builder.constant(place), limit)
+        if loop != self.told[-1]:
+            self.loops.tiles(loop, 0, tiles, 1, 1, any_tile)
+        else:
+            whole = self.builder.constant(true // size)
+            if around is not None:
+                none = self.builder.constant(0)
+                whole = self.builder.add(arith.SelectOp, [around, whole, none], index)
+            self.loops.tiles(loop, 0, whole, 1, 1, body)
+            self.loops.tiles(loop, whole, tiles, 1, 1, partial_tile)
+
+    def _is_within(self, place: int, end: SSAValue) -> SSAValue:
+        """Whether an element is stored."""
+        return self.builder.below(self.builder.constant(place), end)
 
     def _tile(self) -> None:
         rows, blocks = range(self.state.sizes[self.transform.row]), self._blocks()
@@ -129,7 +167,18 @@ class Transform(KernelEmitter):
         """A row of the results of neighbouring tiles: the transform of a row of t, and the
         epilogue.
         """
+        if row and self.transform.row in self.state.limits:
+            within = self._is_within(row, self.state.limits[self.transform.row])
+            self._where(within, lambda: self._points_of(row, blocks, across))
+        else:
+            self._points_of(row, blocks, across)
+
+    def _points_of(
+        self, row: int, blocks: Sequence[Point], across: Sequence[Sequence[SSAValue]]
+    ) -> None:
+        """The same of a row that is stored, at least its first column."""
         columns = range(self.state.sizes[self.transform.column])
+        end = self.state.limits.get(self.transform.column)
         points: list[Point] = []
         values: list[SSAValue] = []
         for block, transformed in zip(blocks, across, strict=True):
@@ -139,23 +188,23 @@ class Transform(KernelEmitter):
             ]
             results = combine(self.transform.n, columns, transformed.__getitem__, self.arithmetic)
             points += here
-            values += results if self.state.limits else map(self.body.on_start, results, here)
-        if not self.state.limits:
+            values += results if end is not None else map(self.body.on_start, results, here)
+        if end is None:
             self.epilogue.finish_each(points, values)
             return
         for point, value in zip(points, values, strict=True):
-            ends = [(point[kept], end) for kept, end in self.state.limits.items() if point[kept]]
-            self._where([self._is_within(*end) for end in ends], point, value)
+            finish = partial(self._finish, point, value)
+            column = point[self.transform.column]
+            self._where(self._is_within(column, end), finish) if column else finish()
 
-    def _where(self, conditions: Sequence[SSAValue], point: Point, value: SSAValue) -> None:
-        """The initial value, the epilogue and the store of a point, if all conditions hold."""
-        if not conditions:
-            self.epilogue.finish_each([point], [self.body.on_start(value, point)])
-            return
+    def _finish(self, point: Point, value: SSAValue) -> None:
+        """The initial value, the epilogue and the store of a point."""
+        self.epilogue.finish_each([point], [self.body.on_start(value, point)])
+
+    def _where(self, condition: SSAValue, body: Callable[[], None]) -> None:
+        """Code that runs if a condition holds; what it loads is not known behind it."""
         saved, self.state.cache = self.state.cache, {}
-        self.builder.branch(
-            conditions[0], lambda: self._where(conditions[1:], point, value), lambda: None
-        )
+        self.builder.branch(condition, body, lambda: None)
         self.state.cache = saved
 
     def _blocks(self) -> list[Point]:

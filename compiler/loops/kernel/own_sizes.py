@@ -47,6 +47,8 @@ def changed(value: T, change: Callable[[Size], int]) -> T:
     match value:
         case Size():
             found = change(value)
+        case int() | float() | str() | None:
+            pass
         case tuple():
             found = tuple(map(part_of, value))
         case Mapping():

@@ -19,9 +19,11 @@ from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.emit.position import kernel_types
+from ncc.compiler.loops.emit.transform import clips_of
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import OwnSizes, changed
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
+from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count
 from ncc.compiler.loops.schedule.open_extents import for_any_size, for_the_hint
@@ -147,6 +149,23 @@ def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
         seen.add(kernel.signature_text)
         check(kernel, options.target, rng)
     assert seen
+
+
+def test_a_transform_has_one_code_for_all_partial_tiles(tmp_path: Path) -> None:
+    """The last row of tiles, the last column, and the corner: few store as many points as a whole
+    tile does, so that a second code for them is enough.
+    """
+    path = tmp_path / "net.param"
+    path.write_text(param(NETWORKS["tiles"]))
+    options = Options.of(target=TARGETS[0], random_weights=1)
+    kernels = [kernel_of(c, options.target) for c in calls_of_network(path, options)]
+    partial = [one for one in kernels if one.is_open and one.matrices and clips_of(one)]
+    assert partial
+    for kernel in partial:
+        transform = TransformLoops.of(kernel)
+        points = kernel.extents[transform.row] * kernel.extents[transform.column]
+        written = write(*OwnSizes().of((kernel, choose(for_the_hint(kernel), options.target))), "f")
+        assert sum(op.name == "vector.store" for op in written.walk()) == 2 * points
 
 
 def check(kernel: Kernel, target: Target, rng: np.random.Generator) -> None:

@@ -155,7 +155,7 @@ class _Rewrite:
             other._join(self)
         tiling, together = self.tiling, (self, *others)
         size = self._chunk_size(room, sum(one.tiling.outputs for one in together))
-        several = is_open(tiling.length) or size < tiling.length
+        several = is_open(tiling.length, size) or size < tiling.length
         chunk = (tiling.along, size) if several else None
         tiles = tiling.rows, tiling.columns
         reach = [

@@ -95,7 +95,7 @@ def _pieces(b: Builder, chain: TileChain) -> Iterator[Mapping[SSAValue, Tensor]]
     steps = {value: chain.along[value].step for value in chain.results}
     count = chain.whole()
     extents = {value: shape_of(value)[chain.along[value].axis] for value in steps}
-    if is_open(*extents.values()):
+    if is_open(*extents.values(), *steps.values()):
         if is_open(count) or count > 0:  # inputs may have few rows, whatever their sizes are
             yield _loop(b, chain, count, steps)
         rest = {value: extents[value] - count * step for value, step in steps.items()}

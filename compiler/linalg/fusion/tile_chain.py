@@ -214,7 +214,7 @@ class TileChain:
         """
         steps = {value: self.along[value].step for value in self.results}
         extents = {value: shape_of(value)[self.along[value].axis] for value in steps}
-        behind = 1 if is_open(*extents.values()) else 0
+        behind = 1 if is_open(*extents.values(), *steps.values()) else 0
         counts = [(extents[value] - behind) // step for value, step in steps.items()]
         for value, size in self.sizes(steps).items():
             along = self.along[value]

@@ -114,7 +114,7 @@ class Epilogue(PointPart):
         sizes, short = self.state.sizes, self.schedule.short
         along = (self.schedule.transpose, self.schedule.interleave)
         apart = (self.schedule.lane, *along, None if short is None else short[0])
-        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
+        loops = self.position.tile_loops
         longest = max((d for d in loops if d not in apart), key=sizes.__getitem__, default=None)
         vectors = all(isinstance(value.type, VectorType) for value in values)
         return longest if longest is not None and vectors and sizes[longest] > 1 else None

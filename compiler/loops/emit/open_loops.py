@@ -12,6 +12,10 @@ the end take one tile of about their number. A size that is larger than the exte
 A kernel that adds to its result, or reads what it stores, must not store twice: there each size is
 for whole tiles. Within a smaller tile of one loop, which is rare, other loops have fewer sizes.
 
+Tiles lie along columns, whose elements are neighbours. Where there are few columns and more rows,
+tiles of a sum of products stand along the rows: so an image of one column is not computed point by
+point. Both have code of their own.
+
 A square that is transposed has one size along both of its loops: where an image is smaller than
 that, loops go point by point.
 """
@@ -27,6 +31,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Position
+from ncc.compiler.loops.schedule.chunks import stands_upright
 from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.dialects.size import is_open
 
@@ -56,6 +61,23 @@ class OpenLoops(Part):
         stored = [access.coefficients for access in kernel.stores()]
         reads = [access.coefficients for stage in kernel.stages for access in stage.reads]
         return not goes_on and not any(read in stored for read in reads)
+
+    def upright_or_not(self, write: Callable[[], None]) -> None:
+        """The code for tiles that stand along rows, and for those that lie along columns; for
+        kernels without such tiles once.
+        """
+        if self.schedule.upright is None:
+            write()
+            return
+        stands = self.builder.constant(stands_upright(self.kernel, self.schedule))
+        self.builder.branch(self.builder.equal(stands, 1), partial(self._upright, write), write)
+
+    def _upright(self, write: Callable[[], None]) -> None:
+        saved = dict(self.state.sizes)
+        self.state.upright = True
+        self.state.sizes |= {d: self.position.points_of_chunk(d) for d in self.kernel.parallel}
+        write()
+        self.state.sizes, self.state.upright = saved, False
 
     def squares_or_points(self, write: Callable[[], None]) -> None:
         """The code for squares, and point by point where they do not fit. Kernels without squares
@@ -88,7 +110,7 @@ class OpenLoops(Part):
 
     def chunk(self, loop: int, number: SSAValue, body: Callable[[], None]) -> None:
         """The tile of a loop that a chunk has, by its number."""
-        size, extent = self.schedule.points(loop), self.kernel.extents[loop]
+        size, extent = self.position.points_of_chunk(loop), self.kernel.extents[loop]
         first = self.builder.local(self.builder.linear([(number, size)], 0))
         if size == 1:
             self.position.with_loop(loop, first, 1, body)

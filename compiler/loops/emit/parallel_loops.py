@@ -34,7 +34,7 @@ class ParallelLoops(Part):
         def write() -> None:
             self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk, body))
 
-        self.open.squares_or_points(write)
+        self.open.upright_or_not(lambda: self.open.squares_or_points(write))
 
     def _chunk(self, chunk: SSAValue, body: Callable[[], None]) -> Sequence[SSAValue]:
         if self.schedule.span:
@@ -50,7 +50,7 @@ class ParallelLoops(Part):
             body()
             return
         loop = loops.pop()
-        size = self.schedule.points(loop)
+        size = self.position.points_of_chunk(loop)
         extent = self.kernel.extents[loop]
         trips = -(-extent // size)
         number = self.builder.remainder(rest, trips) if loops else self.builder.local(rest)

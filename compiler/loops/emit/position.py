@@ -40,15 +40,16 @@ class UnrolledSteps:
 @dataclass
 class State:
     """The first index of the tile along every loop, the sizes of the tile, how many of its points
-    along a loop are stored, if not all are, the length of vectors, the steps that are unrolled, if
-    any are, the part of the lane that the chunk has, if it has not all of it, and the values that
-    were read here.
+    along a loop are stored, if not all are, the length of vectors, whether tiles stand upright
+    (`Schedule.upright`), the steps that are unrolled, if any are, the part of the lane that the
+    chunk has, if it has not all of it, and the values that were read here.
     """
 
     bases: dict[int, SSAValue | int] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     limits: dict[int, SSAValue] = field(default_factory=dict)
     lanes: int = 1
+    upright: bool = False
     unrolled: UnrolledSteps | None = None
     part: SSAValue | None = None
     cache: dict[object, SSAValue] = field(default_factory=dict)
@@ -180,9 +181,26 @@ class Position:
         if old_base is not None:
             self.state.bases[loop] = old_base
 
+    def points_of_chunk(self, loop: int) -> int:
+        """The points along a loop that a tile of a chunk has."""
+        if not self.state.upright or self.schedule.upright is None:
+            return self.schedule.points(loop)
+        column, row = self.schedule.upright
+        turned = {column: 1, row: self.schedule.points(column)}
+        return turned.get(loop, self.schedule.points(loop))
+
+    @property
+    def tile_loops(self) -> list[int]:
+        """The parallel loops along which a tile has points, outermost first."""
+        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
+        if not self.state.upright or self.schedule.upright is None:
+            return loops
+        column, row = self.schedule.upright
+        return [row if d == column else d for d in loops]
+
     def points(self) -> list[Point]:
         """The points of a tile, without those in the padding of a block."""
-        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
+        loops = self.tile_loops
         ranges = [range(0, self.state.sizes[d] * self._step(d), self._step(d)) for d in loops]
         points = [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
         return [point for point in points if not self._is_left_out(point)]

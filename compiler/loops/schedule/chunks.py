@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, parts_of_lane
 from ncc.compiler.loops.schedule.tile_plan import TilePlan
+from ncc.dialects.size import largest, smallest
 
 
 def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
@@ -16,9 +18,33 @@ def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
     if schedule.strategy is Strategy.MATRIX_TILES:
         plan = TilePlan(kernel, schedule)
         return plan.components * plan.point_groups * plan.vector_groups
-    loops = schedule.order[: schedule.chunks]
-    chunks = prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
+    chunks = _tiles(kernel, schedule, {})
+    if schedule.upright is not None:
+        column, row = schedule.upright
+        stands = stands_upright(kernel, schedule)
+        others = _tiles(kernel, schedule, {column: 1, row: schedule.points(column)})
+        chunks = (1 - stands) * chunks + stands * others
     return chunks * parts_of_lane(kernel, schedule)
+
+
+def _tiles(kernel: Kernel, schedule: Schedule, points: Mapping[int, int]) -> int:
+    """The tiles of the outermost loops. points: those that a tile has along some of them, in place
+    of what the schedule says.
+    """
+    loops = schedule.order[: schedule.chunks]
+    return prod(-(-kernel.extents[d] // points.get(d, schedule.points(d))) for d in loops)
+
+
+def stands_upright(kernel: Kernel, schedule: Schedule) -> int:
+    """1 where tiles lie along the rows: half a tile has all columns, and there are twice as many
+    rows; else 0.
+    """
+    if schedule.upright is None:
+        return 0
+    columns, rows = (kernel.extents[loop] for loop in schedule.upright)
+    some = largest(1, columns)
+    few = smallest(1, schedule.points(schedule.upright[0]) // 2 // some)
+    return few * smallest(1, rows // (2 * some))
 
 
 def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:

@@ -45,6 +45,7 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
             f"sizes that only the run knows, by the strategy {schedule.strategy.value!r}",
             nearest="one compilation for each size",
         )
+    schedule = replace(schedule, upright=_upright(kernel, schedule))
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments:
         return schedule
@@ -52,3 +53,17 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
     strided = replace(kernel, extents=hinted.extents, about=hinted.about)
     with by_hint():
         return with_prefetches(strided, target, schedule)
+
+
+def _upright(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:
+    """The loops over columns and rows of `Schedule.upright`, for a sum of products whose tile has
+    points along one loop of the image.
+    """
+    if schedule.strategy not in (Strategy.CONTRACTION, Strategy.DOT):
+        return None
+    opened = [d for d in schedule.order if is_open(kernel.extents[d]) and d != schedule.lane]
+    if len(opened) != 2 or any(d in kernel.clipped for d in opened):
+        return None
+    row, column = opened
+    few = schedule.points(row) == 1 and schedule.points(column) > 1
+    return (column, row) if few else None

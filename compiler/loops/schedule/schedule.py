@@ -72,6 +72,8 @@ class Schedule:
     at_once  (reduced loop, steps): so many steps of the innermost reduced loop are unrolled. They
              load one vector of neighbours along it, and each multiplies by one element
     joined   vectors side by side along the lane that are stored together
+    upright  (column, row): two loops over points whose extents the run tells. Where it finds few
+             columns, tiles have no points along them, but as many along the rows
     in_line  the most accumulators that do not spill before a function of the epilogue: more of them
              are spilled, and a loop over them has the code of the function once
     """
@@ -97,6 +99,7 @@ class Schedule:
     span: int = 0
     at_once: tuple[int, int] | None = None
     joined: int = 1
+    upright: tuple[int, int] | None = None
     in_line: int = 16
 
     def points(self, loop: int) -> int:

@@ -10,6 +10,7 @@ import pytest
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.choose import choose
+from ncc.compiler.loops.schedule.chunks import chunk_count, stands_upright
 from ncc.compiler.loops.schedule.open_extents import (
     LONG,
     SHORT,
@@ -18,7 +19,7 @@ from ncc.compiler.loops.schedule.open_extents import (
 )
 from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import Size, hint
+from ncc.dialects.size import Size, form_of, hint
 from tests.compiler.linalg.computations import ones
 from tests.compiler.loops.emit.layers import KernelOf
 from tests.compiler.loops.emit.layers import convolution as of_planes
@@ -77,3 +78,29 @@ def test_prefetches_have_strides_that_the_run_tells(kernel: KernelOf) -> None:
     assert told.offset == image.offset + pitch
     assert pitch in told.coefficients
     assert changed(schedule, hint) == hinted
+
+
+def test_tiles_stand_upright_in_narrow_images(kernel: KernelOf) -> None:
+    """Where half a tile has all columns, and rows are twice as many: chunks have a tile of rows."""
+    closed, names = kernel(of_planes, (3, 114, 114)), iter("hw")
+    extents = tuple(Size.symbol(next(names), n) if n == 112 else n for n in closed.extents)
+    opened = replace(closed, extents=extents)
+    schedule = for_any_size(opened, choose(for_the_hint(opened), AVX512), AVX512)
+    assert schedule.upright is not None
+    column, row = schedule.upright
+    assert (str(opened.extents[row]), str(opened.extents[column])) == ("[h]", "[w]")
+    points, chunks = schedule.points(column), form_of(chunk_count(opened, schedule))
+    stands = form_of(stands_upright(opened, schedule))
+    assert points > 2 and row in schedule.order[: schedule.chunks]
+    for height, width, wanted in (
+        (112, 112, 0),
+        (112, 1, 1),
+        (2, 1, 1),
+        (1, 1, 0),
+        (112, points // 2, 1),
+        (112, points // 2 + 1, 0),
+        (3, 2, 0),
+    ):
+        assert stands.value({"h": height, "w": width}) == wanted
+    of_a_point = chunks.value({"h": 1, "w": 1})
+    assert chunks.value({"h": 112, "w": 1}) == -(-112 // points) * of_a_point

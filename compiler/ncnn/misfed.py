@@ -28,6 +28,9 @@ from ncc.runtime.forms import Form, other_forms
 MOST_TRIALS = 16
 """For how many forms the shapes of a network are inferred, nearest inputs first."""
 
+MADE = -1
+"""The place of layers that others became while shapes were inferred."""
+
 Refusing: TypeAlias = Callable[[ModuleOp, Mapping[str, Shape]], Sequence[Layer]]
 """The layers of a module that refuse their operands if inputs have other shapes."""
 
@@ -75,7 +78,7 @@ class Trials:
         copy = self.module.clone()
         places = {layer: place for place, layer in enumerate(Network.of(copy).layers)}
         try:
-            return {places[layer] for layer in self.refusing(copy, {name: shape})}
+            return {places.get(layer, MADE) for layer in self.refusing(copy, {name: shape})}
         except NccError:
             return None
 

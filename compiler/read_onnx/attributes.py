@@ -38,6 +38,10 @@ def attributes_of(node: Any, cls: type[Operator]) -> dict[str, ParamValue]:
         name = attribute.name
         if name in cls.REGIONS:
             continue
+        if name in found:
+            raise LayerError(f"the attribute {name!r} is there twice")
+        if attribute.ref_attr_name:
+            raise LayerError(f"the attribute {name!r} is that of a function, which it is not in")
         declared = cls.LAYER.params.get(name)
         if attribute.type not in KINDS:
             kind = OTHER_KINDS.get(attribute.type, "of an unknown type")

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from ncc.dialects.element import element_of
-from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.ncnn.layer import LayerError, shape_of
 from ncc.dialects.onnx.binary import AddOp, AndOp, DivOp, EqualOp, LessOrEqualOp, MulOp, WhereOp
 from ncc.dialects.onnx.casts import CastLikeOp, CastOp
 from ncc.dialects.onnx.composed import Writer
@@ -28,8 +28,16 @@ from ncc.dialects.onnx.reduction import ReduceMaxOp
 from ncc.dialects.onnx.slices import SliceOp
 from ncc.dialects.onnx.softmax import SoftmaxOp
 from ncc.dialects.onnx.unary import TanhOp
-from ncc.dialects.shapes import Shape
+from ncc.dialects.shapes import Shape, shown
 from ncc.dialects.size import is_equal
+
+
+def extents_of(x: SSAValue, *ranks: int) -> Shape:
+    """The shape of an operand, which has to have one of these numbers of axes; any, without."""
+    shape = shape_of(x) or ()
+    if ranks and len(shape) not in ranks:
+        raise LayerError(f"an operand {shown(shape)} has not {' or '.join(map(str, ranks))} axes")
+    return shape
 
 
 def positions(w: Writer, count: int, *, column: bool = False) -> SSAValue:
@@ -45,7 +53,7 @@ def parted(w: Writer, x: SSAValue, shape: Shape, heads: int) -> tuple[SSAValue, 
     if len(shape) == 4:
         return x, shape
     if len(shape) != 3 or heads < 1 or shape[2] % heads:
-        raise LayerError(f"{shape} does not fall into {heads} heads")
+        raise LayerError(f"{shown(shape)} does not fall into {heads} heads")
     batch, rows, columns = shape
     split = w(ReshapeOp, x, w.numbers([batch, rows, heads, columns // heads]))
     return w(TransposeOp, split, perm=(0, 2, 1, 3)), (batch, heads, rows, columns // heads)

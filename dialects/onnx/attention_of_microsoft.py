@@ -7,11 +7,12 @@ from itertools import pairwise
 
 from xdsl.ir import SSAValue
 
-from ncc.dialects.ncnn.layer import LayerError, shape_of
+from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.onnx.attention import (
     Attended,
     Masks,
     columns_of,
+    extents_of,
     joined,
     parted,
     positions,
@@ -60,8 +61,8 @@ class _Attention(Composed):
         self, w: Writer, masks: Masks, mask: SSAValue, fill: float, like: SSAValue, keys: int
     ) -> None:
         """A mask of keys: 1 where a key is seen, or a count of keys of each sample."""
-        shape = shape_of(mask) or ()
-        batch = (shape_of(like) or ())[0]
+        shape = extents_of(mask)
+        batch = extents_of(like)[0]
         if len(shape) == 1 and is_equal(shape[0], batch):
             count = w(UnsqueezeOp, w(CastOp, mask, to=INT64), w.numbers([1, 2, 3]))
             seen = w(LessOp, positions(w, keys), count)
@@ -96,7 +97,7 @@ def behind(w: Writer, past: SSAValue | None, new: tuple[SSAValue, Shape]) -> tup
     value, shape = new
     if past is None:
         return new
-    before = (shape_of(past) or ())[2]
+    before = extents_of(past, 4)[2]
     return w(ConcatOp, past, value, axis=2), (*shape[:2], before + shape[2], shape[3])
 
 
@@ -122,10 +123,10 @@ class MultiHeadAttentionOp(_Attention):
         cache_indirection: SSAValue | None = None,
     ) -> Sequence[SSAValue]:
         self.refuse(past_sequence_length=past_sequence_length, cache_indirection=cache_indirection)
-        if k is None or v is None or len(shape_of(k) or ()) == 5:
+        if k is None or v is None or 5 in (len(extents_of(q)), len(extents_of(k))):
             raise NotYet("MultiHeadAttention of packed queries, keys and values")
         given = [q, k, v]
-        shapes = [shape_of(one) or () for one in given]
+        shapes = [extents_of(one, 3, 4) for one in given]
         if bias is not None:
             if any(len(shape) != 3 for shape in shapes):
                 raise NotYet("MultiHeadAttention with keys by heads and a bias")
@@ -177,8 +178,8 @@ class MicrosoftAttentionOp(_Attention):
         past_sequence_length: SSAValue | None = None,
     ) -> Sequence[SSAValue]:
         self.refuse(past_sequence_length=past_sequence_length)
-        batch, rows, _ = shape_of(x) or ()
-        third = (shape_of(weights) or ())[1] // 3
+        batch, rows, _ = extents_of(x, 3)
+        third = extents_of(weights, 2)[1] // 3
         sizes = self.qkv_hidden_sizes or (third,) * 3
         made = w(MatMulOp, x, weights)
         if bias is not None:
@@ -189,7 +190,7 @@ class MicrosoftAttentionOp(_Attention):
             for start, end in pairwise(ends)
         )
         if past is not None:
-            before = (shape_of(past) or ())[3]
+            before = extents_of(past, 5)[3]
             key, value = (
                 (
                     w(ConcatOp, self._cache(w, past, n), one, axis=2),
@@ -259,8 +260,8 @@ class GroupQueryAttentionOp(_Attention):
         self.refuse(**dict(zip(names, others, strict=False)))
         if k is None or v is None:
             raise NotYet("GroupQueryAttention of packed queries, keys and values")
-        query = parted(w, q, shape_of(q) or (), self.num_heads)
-        key, value = (parted(w, one, shape_of(one) or (), self.kv_num_heads) for one in (k, v))
+        query = parted(w, q, extents_of(q, 3), self.num_heads)
+        key, value = (parted(w, one, extents_of(one, 3), self.kv_num_heads) for one in (k, v))
         rows = query[1][2]
         # The first new row of each sample: (batch, 1, 1, 1).
         count = w(AddOp, w(CastOp, last, to=INT64), w.number(1 - rows))
@@ -271,7 +272,7 @@ class GroupQueryAttentionOp(_Attention):
                 raise LayerError("it has no tables of cosines and sines")
             seen = position_ids or w(SqueezeOp, at, w.numbers([1, 3]))
             tables = [w(GatherOp, table, seen) for table in (cosines, sines)]
-            size = 2 * (shape_of(cosines) or ())[-1]
+            size = 2 * extents_of(cosines, 2)[-1]
             query, key = (
                 (rotated(w, one, shape, *tables, size, self.rotary_interleaved), shape)
                 for one, shape in (query, key)
@@ -289,7 +290,7 @@ class GroupQueryAttentionOp(_Attention):
         """The rows of a cache that are no padding, and the new rows behind them."""
         if past is None:
             return new
-        before = (shape_of(past) or ())[2]
+        before = extents_of(past, 4)[2]
         both, shape = behind(w, past, new)
         count = largest(self.numbers(TOTAL)[0], before)
         rows = positions(w, count, column=True)

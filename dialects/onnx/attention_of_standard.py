@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from ncc.dialects.element import element_of
-from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.onnx.attention import (
     Attended,
     Masks,
+    extents_of,
     joined,
     parted,
     positions,
@@ -24,7 +24,6 @@ from ncc.dialects.onnx.composed import Composed, Writer
 from ncc.dialects.onnx.movement import ConcatOp, UnsqueezeOp
 from ncc.dialects.onnx.operator import LayerError, operator
 from ncc.dialects.onnx.padding import PadOp
-from ncc.dialects.shapes import Shape
 from ncc.dialects.size import is_equal, is_open
 
 ALONE, LIMITED, BIASED, PARTS = range(4)
@@ -64,12 +63,12 @@ class AttentionOp(Composed):
         past_value: SSAValue | None = None,
         counts: SSAValue | None = None,
     ) -> Sequence[SSAValue]:
-        queries, query = parted(w, q, shape_of(q) or (), self.q_num_heads)
-        keys, key = parted(w, k, shape_of(k) or (), self.kv_num_heads)
-        values, value = parted(w, v, shape_of(v) or (), self.kv_num_heads)
+        queries, query = parted(w, q, extents_of(q, 3, 4), self.q_num_heads)
+        keys, key = parted(w, k, extents_of(k, 3, 4), self.kv_num_heads)
+        values, value = parted(w, v, extents_of(v, 3, 4), self.kv_num_heads)
         before = 0
         if past_key is not None and past_value is not None:
-            before = (shape_of(past_key) or ())[2]
+            before = extents_of(past_key, 4)[2]
             keys, values = (
                 w(ConcatOp, past_key, keys, axis=2),
                 w(ConcatOp, past_value, values, axis=2),
@@ -84,7 +83,7 @@ class AttentionOp(Composed):
         precision = self.softmax_precision
         shown.append(heads.parts(shown[BIASED], bias, masks.each_sees_one, precision))
         made = heads.values(shown[PARTS], values)
-        if len(shape_of(q) or ()) == 3:
+        if len(extents_of(q)) == 3:
             made = joined(w, made, heads.shape)
         results = [made, keys, values, shown[self.qk_matmul_output_mode]]
         return results[: len(self.results)]
@@ -119,7 +118,7 @@ class AttentionOp(Composed):
 
     def _as_long(self, w: Writer, mask: SSAValue, keys: int) -> SSAValue:
         """A mask that says something of each key: those behind its end are not seen."""
-        shape: Shape = shape_of(mask) or ()
+        shape = extents_of(mask)
         if not shape or is_equal(shape[-1], keys) or (shape[-1] == 1 and not is_open(keys)):
             return mask
         pads = [0] * (2 * len(shape) - 1) + [keys - shape[-1]]

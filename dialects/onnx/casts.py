@@ -31,7 +31,22 @@ ELEMENTS: Mapping[int, Attribute] = {
 }
 """Element types by ONNX's numbers (`TensorProto.DataType`)."""
 
-NAMES = {8: "string", 14: "complex64", 15: "complex128"}
+NAMES: Mapping[int, str] = {
+    8: "string",
+    14: "complex64",
+    15: "complex128",
+    17: "float8e4m3fn",
+    18: "float8e4m3fnuz",
+    19: "float8e5m2",
+    20: "float8e5m2fnuz",
+    21: "uint4",
+    22: "int4",
+    23: "float4e2m1",
+    24: "float8e8m0",
+    25: "uint2",
+    26: "int2",
+}
+"""The other element types of ONNX, which ncc does not have."""
 
 
 def element_of_number(number: int) -> Attribute:

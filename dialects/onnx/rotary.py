@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ncc.dialects.ncnn.layer import LayerError, shape_of
-from ncc.dialects.onnx.attention import columns_of, joined, parted, positions
+from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.onnx.attention import columns_of, extents_of, joined, parted, positions
 from ncc.dialects.onnx.attribute import integer, real
 from ncc.dialects.onnx.binary import AddOp, MulOp, SubOp
 from ncc.dialects.onnx.composed import MICROSOFT, Composed, Writer
@@ -59,12 +59,12 @@ class RotaryEmbeddingOp(Composed):
         sines: SSAValue,
         rows: SSAValue | None = None,
     ) -> SSAValue:
-        heads, shape = parted(w, x, shape_of(x) or (), self.num_heads)
+        heads, shape = parted(w, x, extents_of(x, 3, 4), self.num_heads)
         if rows is not None:
             cosines, sines = (w(GatherOp, table, rows) for table in (cosines, sines))
         size, paired = self.rotary_embedding_dim, self.interleaved
         made = rotated(w, heads, shape, cosines, sines, size, paired)
-        return joined(w, made, shape) if len(shape_of(x) or ()) == 3 else made
+        return joined(w, made, shape) if len(extents_of(x)) == 3 else made
 
 
 @operator("RotaryEmbedding", domain=MICROSOFT, inputs=4)
@@ -84,11 +84,11 @@ class MicrosoftRotaryEmbeddingOp(Composed):
     def compose(
         self, w: Writer, x: SSAValue, first: SSAValue, cosines: SSAValue, sines: SSAValue
     ) -> SSAValue:
-        extents, table = shape_of(x) or (), shape_of(cosines) or ()
+        extents, table = extents_of(x, 3, 4), extents_of(cosines, 2)
         count = self.num_heads or (extents[-1] // (2 * table[-1]) if len(extents) == 3 else 0)
         heads, shape = parted(w, x, extents, count)
         rows = first
-        if len(shape_of(first) or ()) == 1 and is_equal((shape_of(first) or ())[0], 1):
+        if len(extents_of(first, 1, 2)) == 1 and is_equal(extents_of(first)[0], 1):
             numbers = w(AddOp, positions(w, shape[2]), first)
             rows = w(UnsqueezeOp, numbers, w.numbers([0]))
         tables = [w(GatherOp, one, rows) for one in (cosines, sines)]

@@ -113,6 +113,22 @@ def test_extents_that_no_values_have(tmp_path: Path, extents: Sequence[int]) -> 
         read_model(written(tmp_path, made))
 
 
+def test_an_attribute_that_is_there_twice(tmp_path: Path) -> None:
+    """Nobody could say which one counts."""
+    made = model([node("Softmax", "x", axis=0)], {"x": ROW}, ["y"])
+    made.graph.node[0].attribute.append(made.graph.node[0].attribute[0])
+    with pytest.raises(ModelError, match="'bad' .*twice"):
+        read_model(written(tmp_path, made))
+
+
+def test_an_attribute_of_a_function_outside_of_one(tmp_path: Path) -> None:
+    """It has no value."""
+    made = model([node("Softmax", "x", axis=0)], {"x": ROW}, ["y"])
+    made.graph.node[0].attribute[0].ref_attr_name = "axis"
+    with pytest.raises(ModelError, match="'bad' .*of a function"):
+        read_model(written(tmp_path, made))
+
+
 def test_two_inputs_of_one_name(tmp_path: Path) -> None:
     """Nobody could feed both."""
     made = model([node("Add", "x x")], {"x": ROW}, ["y"])

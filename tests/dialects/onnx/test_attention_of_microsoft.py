@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.dialects.ncnn.layer import Array
 from tests.crossed import some
 from tests.onnx.models import model, run, run_by_onnxruntime
@@ -157,3 +157,18 @@ def test_what_is_not_computed_is_refused(
     """By name."""
     with pytest.raises(Unsupported, match=kind):
         run(made(kind, dict(fed), 1, num_heads=2, **attributes), fed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fed"),
+    [
+        ("MultiHeadAttention", {name: rand(5, 8) for name in "qkv"}),
+        ("Attention", {"x": rand(5, 6), "weights": rand(6, 24)}),
+        ("GroupQueryAttention", {**{name: rand(5, 8) for name in "qkv"}, "past": rand(8)}),
+        ("RotaryEmbedding", {"x": rand(3, 8), "rows": np.array([2]), **TABLES}),
+    ],
+)
+def test_operands_of_other_ranks(kind: str, fed: dict[str, Array]) -> None:
+    """The file is at fault."""
+    with pytest.raises(ModelError, match=kind):
+        run(made(kind, dict(fed), 1, num_heads=2), fed)

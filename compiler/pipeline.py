@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -33,6 +33,7 @@ from ncc.compiler.loops.kernels_text import KernelsText
 from ncc.compiler.loops.static_schedule import statically_scheduled
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.feed import feed
+from ncc.compiler.ncnn.fitting_hints import with_fitting_hints
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
@@ -50,7 +51,7 @@ from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.shapes import OpenShape
-from ncc.dialects.size import assuming
+from ncc.dialects.size import Assumption, assuming
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.memory_files import FileLike, file_of
@@ -226,9 +227,9 @@ class Compilation:
         shapes = options.input_shapes if self.values else sized_shapes(module, options)
         shapes = self._of_one_sample(module, shapes)
         if has_sizes(shapes):
-            with self.timing("infer shapes"), assuming() as assumed:
-                self._infer(module.clone(), shapes)
-            self.opened, shapes = shapes, with_equalities(shapes, assumed)
+            with self.timing("infer shapes"):
+                found = self._inferred(module, shapes)
+            self.opened, shapes = found[0], with_equalities(*found)
         with self.changing(module, "infer shapes"):
             settle(module, self.values)
             self._infer(module, shapes)
@@ -257,6 +258,22 @@ class Compilation:
             return shapes
         self.batch = batch
         return {name: (1, *shape[1:]) for name, shape in given.items()}
+
+    def _inferred(
+        self, module: ModuleOp, shapes: Mapping[str, OpenShape]
+    ) -> tuple[Mapping[str, OpenShape], Iterable[Assumption]]:
+        """Shapes with sizes, and what it takes that they are inferred; hints that nobody has given
+        may change.
+        """
+
+        def infer(tried: Mapping[str, OpenShape]) -> None:
+            self._infer(module.clone(), tried)
+
+        if not self.options.hints:
+            return with_fitting_hints(shapes, infer)
+        with assuming() as assumed:
+            infer(shapes)
+        return shapes, assumed
 
     def _infer(self, module: ModuleOp, shapes: Mapping[str, OpenShape]) -> None:
         unroll_batches(module, shapes)

@@ -19,7 +19,7 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -229,6 +229,13 @@ def assuming(kept: bool = True) -> Iterator[dict[Assumption, None]]:
         around = _assumed.get()
         if kept and around is not None:
             around.update(found)
+
+
+def assume_all(assumed: Iterable[Assumption]) -> None:
+    """Take for granted what was assumed elsewhere."""
+    found = _assumed.get()
+    if found is not None:
+        found.update(dict.fromkeys(assumed))
 
 
 @contextmanager

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
 from ncc.dialects.size import NeedsNumbers, is_open
 
 EXACT = 1 << 24
 """Up to here, all whole numbers are float32."""
+
+FEW = 1 << 8
+"""A fraction with fewer parts times an extent of an image is such a number."""
+
+MOST_SCALED = 1 << 14
+"""The largest open extent that is scaled by a number whose products round."""
 
 EXTENT_NAMES = {1: ("w",), 2: ("h", "w"), 3: ("c", "h", "w"), 4: ("c", "d", "h", "w")}
 """ncnn's name of each axis, in numpy order, by rank."""
@@ -50,10 +58,49 @@ def extents(shape: Shape) -> dict[str, int]:
 
 
 def scaled_extent(extent: int, scale: float) -> int:
-    """The extent times the scale in float32, rounded down."""
+    """The extent times the scale in float32, rounded down.
+
+    An open extent takes one of the fractions that say so, and is assumed to be in its part.
+    """
     if not is_open(extent):
         return int(np.float32(extent) * np.float32(scale))
     share = Fraction(float(np.float32(scale)))
-    if extent * share.numerator > EXACT:
-        raise NeedsNumbers(f"a scale of {scale} rounds, so that it needs a number to scale")
-    return extent * share.numerator // share.denominator
+    if share.numerator < FEW:  # no product rounds
+        parts = [(EXACT // share.numerator, share)]
+    else:
+        parts = fractions_of(scale)
+    for last, fraction in parts:
+        if extent <= last:
+            return extent * fraction.numerator // fraction.denominator
+    raise NeedsNumbers(f"a scale of {scale} rounds, so that it needs a number to scale")
+
+
+@cache
+def fractions_of(scale: float) -> list[tuple[int, Fraction]]:
+    """Fractions whose products, rounded down, are those with the scale in float32, and the last
+    extent that each of them is for; each begins behind the one before.
+
+    In float32, 1.3 is a little less than 13/10. Products of some hundred extents round up to those
+    of 13/10, and those of the next ones do not.
+    """
+    extents = np.arange(1, MOST_SCALED + 1)
+    wanted = (extents.astype(np.float32) * np.float32(scale)).astype(np.int64)
+    share = Fraction(float(np.float32(scale)))
+    near = [share.limit_denominator(1 << bits) for bits in range(14)]
+    right = {
+        fraction: extents * fraction.numerator // fraction.denominator == wanted
+        for fraction in (*near, share)
+    }
+    found, begin = list[tuple[int, Fraction]](), 0
+    while begin < MOST_SCALED:
+        ends = {one: begin + _first_false(held[begin:]) for one, held in right.items()}
+        best = max(ends, key=lambda one: ends[one])
+        if ends[best] == begin:
+            break
+        found.append((ends[best], best))
+        begin = ends[best]
+    return found
+
+
+def _first_false(values: NDArray[np.bool_]) -> int:
+    return len(values) if values.all() else int(np.argmin(values))

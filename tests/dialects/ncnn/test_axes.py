@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from ncc.dialects.ncnn.axes import along_axis, extents, only_axis, resolve_axes, resolve_axis
+from ncc.dialects.ncnn.axes import (
+    MOST_SCALED,
+    along_axis,
+    extents,
+    fractions_of,
+    only_axis,
+    resolve_axes,
+    resolve_axis,
+    scaled_extent,
+)
 from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.size import NeedsNumbers, Size, assuming, form_of
 
 
 def test_negative_axes_count_from_the_end() -> None:
@@ -47,3 +58,43 @@ def test_extents_by_name() -> None:
 def test_along_axis() -> None:
     """The shape of a vector that broadcasts along one axis."""
     assert along_axis(0, 3) == (-1, 1, 1)
+
+
+@pytest.mark.parametrize("scale", [1.3, 0.7, 2.2, 1 / 3, 0.3333, 1.05, 1.414213562, 0.0123])
+def test_fractions_are_right_for_all_extents(scale: float) -> None:
+    """Each for its part; parts follow one another."""
+    parts = fractions_of(scale)
+    assert [last for last, _ in parts] == sorted({last for last, _ in parts})
+    assert parts[-1][0] == MOST_SCALED
+    first = 1
+    for last, fraction in parts:
+        for extent in range(first, last + 1):
+            found = extent * fraction.numerator // fraction.denominator
+            assert found == int(np.float32(extent) * np.float32(scale))
+        first = last + 1
+
+
+@pytest.mark.parametrize(
+    ("scale", "hint", "others"),
+    [
+        (2.0, 64, (1, 2, 999)),
+        (0.7, 64, (1, 2, 9, 999)),
+        (1.3, 64, (1, 10, 89)),
+        (1.3, 95, (90, 99)),
+    ],
+)
+def test_an_open_extent_is_scaled(scale: float, hint: int, others: tuple[int, ...]) -> None:
+    """Its expression has the value of each extent for which all that is assumed holds."""
+    with assuming() as assumed:
+        scaled = scaled_extent(Size.symbol("h", hint), scale)
+    for extent in (hint, *others):
+        assert all(one.holds(one.form.value({"h": extent})) for one in assumed)
+        assert form_of(scaled).value({"h": extent}) == scaled_extent(extent, scale)
+    beyond = 10 * MOST_SCALED * 1000
+    assert not all(one.holds(one.form.value({"h": beyond})) for one in assumed)
+
+
+def test_an_extent_beyond_all_fractions_needs_a_number() -> None:
+    """No image is as large."""
+    with pytest.raises(NeedsNumbers, match="a scale of 1.3 rounds"):
+        scaled_extent(Size.symbol("h", MOST_SCALED + 1), 1.3)

@@ -1,0 +1,145 @@
+"""Hints of open extents that the layers take together.
+
+    a: 3 x 64..128 x ?     b: 3 x 100..512 x ?      c = a + b
+
+The usual hints of a and b are 128 and 224, but the sum takes equal extents: so both are 128. Shape
+inference notes what it took for different. Where it fails, an extent moves, within its range, so
+that two of these are equal, and shapes are inferred again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import TypeAlias
+
+from ncc.compiler.diagnostics import ModelError
+from ncc.dialects.shapes import OpenShape
+from ncc.dialects.size import Assumption, Size, assume_all, assuming
+from ncc.dialects.size_form import ZERO, Form, Symbol, is_at_least
+from ncc.runtime.errors import InputError
+from ncc.runtime.extents import ANY, is_within, shown_range
+
+Asked: TypeAlias = Mapping[str, OpenShape]
+Infer: TypeAlias = Callable[[Asked], None]
+
+MOST_TRIES = 16
+"""How often extents are moved: networks have few open ones."""
+
+
+def with_fitting_hints(asked: Asked, infer: Infer) -> tuple[Asked, Iterable[Assumption]]:
+    """The shapes with hints for which shapes are inferred, and what that takes for granted.
+
+    Raises the ModelError of the first hints where none are found, and InputError where that is so
+    because of the ranges that are asked for.
+    """
+    try:
+        shapes, assumed = _fitting(asked, infer)
+    except ModelError:
+        free = _with_symbols(asked, lambda one: replace(one, least=1, most=None))
+        if free != asked:
+            _check_ranges(asked, free, infer)
+        raise
+    assume_all(assumed)
+    return shapes, assumed
+
+
+def _fitting(asked: Asked, infer: Infer) -> tuple[Asked, Iterable[Assumption]]:
+    """The same without a look at ranges that do not meet."""
+    shapes, first = asked, None
+    for _ in range(MOST_TRIES):
+        with assuming(kept=False) as assumed:
+            try:
+                infer(shapes)
+                return shapes, assumed
+            except ModelError as error:
+                first = first or error
+        moved = next(_moved(shapes, assumed), None)
+        if moved is None:
+            break
+        shapes = moved
+    assert first is not None
+    raise first
+
+
+def _moved(shapes: Asked, assumed: Iterable[Assumption]) -> Iterator[Asked]:
+    """The shapes with other hints, for which sizes are equal that were taken for different: two
+    sizes first, then a size and a number.
+    """
+    forms = [one.form for one in assumed if one.relation == "!="]
+    for form in sorted(forms, key=lambda form: len(form.symbols) < 2):
+        hints = _hints_for(form)
+        if hints:
+            yield _with_symbols(shapes, partial(_hinted, hints))
+
+
+def _hinted(hints: Mapping[str, int], symbol: Symbol) -> Symbol:
+    return replace(symbol, hint=hints.get(symbol.name, symbol.hint))
+
+
+def _hints_for(form: Form) -> dict[str, int]:
+    """Other hints of one extent, or of two that are to be equal, for which a form is 0; none where
+    ranges do not let it. An extent of 1 is none: it would broadcast.
+    """
+    factors = {m[0]: f for m, f in form.terms if len(m) == 1 and isinstance(m[0], Symbol)}
+    for symbol, factor in reversed(factors.items()):
+        to, rest = divmod(symbol.hint * factor - form.hint, factor)
+        if not rest and to > 1 and is_within(to, (symbol.least, symbol.most)):
+            return {symbol.name: to}
+    for (one, f), (other, g) in combinations(factors.items(), 2):
+        if f == -g and len(form.terms) == 2:
+            least = max(one.least, other.least)
+            most = min(one.most or least, other.most or least)
+            if 1 < least <= most:
+                return {one.name: most, other.name: most}
+    return {}
+
+
+def _with_symbols(asked: Asked, change: Callable[[Symbol], Symbol]) -> Asked:
+    """The shapes with other symbols of the same names."""
+
+    def changed(extent: int | None) -> int | None:
+        if not isinstance(extent, Size):
+            return extent
+        symbols = {one.name: Form.atom(change(one)) for one in extent.form.symbols}
+        return Size.of(extent.form.with_values(symbols))
+
+    return {name: tuple(map(changed, shape)) for name, shape in asked.items()}
+
+
+def _check_ranges(asked: Asked, free: Asked, infer: Infer) -> None:
+    """Raise InputError where the layers take shapes, but none in the ranges."""
+    try:
+        _, assumed = _fitting(free, infer)
+    except ModelError:
+        return
+    inputs = {
+        symbol.name: (name, symbol)
+        for name, shape in asked.items()
+        for extent in shape
+        if isinstance(extent, Size)
+        for symbol in extent.form.symbols
+    }
+    ranged = {name: Form.atom(symbol) for name, (_, symbol) in inputs.items()}
+    for one in assumed:
+        form = one.form.with_values(ranged)
+        if one.relation == "==" and any(is_at_least(f, 1) for f in (form, ZERO.plus(form, -1))):
+            said = [inputs[symbol.name] for symbol in sorted(form.symbols, key=lambda s: s.name)]
+            ranges = ((s, (s.least, s.most)) for _, s in said)
+            found = ", ".join(f"{s.name} is {shown_range(r)}" for s, r in ranges if r != ANY)
+            names = " and ".join(dict.fromkeys(repr(name) for name, _ in said))
+            raise InputError(
+                f"no shapes of {names} in their ranges fit the layers, which take "
+                f"{_equation(form)}: {found}"
+            )
+
+
+def _equation(form: Form) -> str:
+    """The equation that a form is 0, without a sign: a_h = b_h + 1."""
+    left, right = (
+        Form(tuple((m, abs(f)) for m, f in form.terms if (f > 0) == is_left))
+        for is_left in (True, False)
+    )
+    return f"{left} = {right}"

@@ -1,0 +1,95 @@
+"""Hints of open extents that the layers take together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ncc.compiler.diagnostics import ModelError
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
+from ncc.dialects.size import form_of
+from ncc.runtime.errors import InputError
+
+Asked = dict[str, tuple[int | None | tuple[int, int | None], ...]]
+
+TWO = """7767517
+3 3
+Input a 0 1 a 0=0 1=0 2=3
+Input b 0 1 b 0=0 1=0 2=3
+BinaryOp c 2 1 a b c 0=0
+"""
+
+TURNED = """7767517
+4 5
+Input a 0 1 a 0=0 1=0 2=3
+Split s 1 2 a one two
+Permute b 1 1 one b 0=1
+BinaryOp c 2 1 two b c 0=0
+"""
+
+SUM = """7767517
+5 5
+Input a 0 1 a 0=0 1=0 2=3
+Input b 0 1 b 0=0 1=0 2=3
+Input d 0 1 d 0=0 1=0 2=3
+Concat e 2 1 a b e 0=1
+BinaryOp c 2 1 e d c 0=0
+"""
+
+
+def hints(tmp_path: Path, text: str, asked: Asked) -> dict[str, int]:
+    """The hint of each open extent."""
+    path = tmp_path / "net.param"
+    path.write_text(text)
+    options = Options.of(input_shapes=asked, random_weights=1, ahead=True)
+    compilation = Compilation(path, None, options)
+    compilation.network()
+    extents = [n for shape in compilation.opened.values() for n in shape if n is not None]
+    return {one.name: one.hint for extent in extents for one in form_of(extent).symbols}
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "wanted"),
+    [
+        (TWO, {"a": (3, None, None), "b": (3, None, None)}, {"a_h": 224, "b_h": 224}),
+        (TWO, {"a": (3, (64, 128), None), "b": (3, (99, 512), None)}, {"a_h": 128, "b_h": 128}),
+        (TWO, {"a": (3, None, None), "b": (3, (300, None), None)}, {"a_h": 300, "b_h": 300}),
+        (TWO, {"a": (3, (10, 90), None), "b": (3, 64, None)}, {"a_h": 64}),
+        (TURNED, {"a": (3, (64, 210), (200, 512))}, {"a_h": 210, "a_w": 210}),
+        (
+            SUM,
+            {"a": (3, (10, 50), None), "b": (3, (20, 100), None), "d": (3, None, None)},
+            {"a_h": 50, "b_h": 100, "d_h": 150},
+        ),
+    ],
+)
+def test_a_hint_is_within_all_ranges(
+    text: str, asked: Asked, wanted: dict[str, int], tmp_path: Path
+) -> None:
+    """Extents that layers take for equal, sums of some, and one that has to be a number."""
+    assert hints(tmp_path, text, asked).items() >= wanted.items()
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "said"),
+    [
+        (TWO, {"a": (3, (64, 128), None), "b": (3, (200, 512), None)}, "'a' and 'b' .* a_h = b_h:"),
+        (TWO, {"a": (3, (10, 20), None), "b": (3, 64, None)}, "'a' .* a_h = 64: a_h is 10..20$"),
+        (TURNED, {"a": (3, (64, 110), (200, 512))}, "'a' .* a_h = a_w: a_h is 64..110, a_w is 200"),
+    ],
+)
+def test_ranges_that_do_not_meet_are_named(
+    text: str, asked: Asked, said: str, tmp_path: Path
+) -> None:
+    """The options are wrong then, not the model."""
+    with pytest.raises(InputError, match=said):
+        hints(tmp_path, text, asked)
+
+
+def test_a_model_that_takes_no_shape_is_wrong(tmp_path: Path) -> None:
+    """Whatever the ranges are."""
+    asked: Asked = {"a": (3, (64, 128), None), "b": (4, (99, 512), None)}
+    with pytest.raises(ModelError, match="do not broadcast"):
+        hints(tmp_path, TWO.replace("2=3\nBin", "2=4\nBin"), asked)

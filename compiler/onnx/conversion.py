@@ -113,9 +113,13 @@ def runs_of(numbers: Iterable[int]) -> list[list[int]]:
 
 @dataclass
 class Conversion:
-    """The layers that take the place of one operator."""
+    """The layers that take the place of one operator.
+
+    for_files: whether ncnn is to run them, so that code for them need not be the best there is.
+    """
 
     op: Operator
+    for_files: bool = False
     made: list[Operation] = field(default_factory=list)
 
     def blob(self, value: SSAValue) -> SSAValue:

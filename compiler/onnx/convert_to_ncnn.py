@@ -42,7 +42,9 @@ from ncc.compiler.onnx.composed import moves as moves
 from ncc.compiler.onnx.composed import norms as norms
 from ncc.compiler.onnx.composed import pointwise as pointwise
 from ncc.compiler.onnx.composed import powers as powers
+from ncc.compiler.onnx.composed import sampling as sampling
 from ncc.compiler.onnx.composed import sequences as sequences
+from ncc.compiler.onnx.composed import sums as sums
 from ncc.compiler.onnx.conversion import (
     COMPOSITIONS,
     CONVERSIONS,
@@ -95,7 +97,7 @@ def _is_known(op: Operator) -> bool:
 
 
 def _convert(op: Operator, composed: bool) -> None:
-    conversion = Conversion(op)
+    conversion = Conversion(op, composed)
     values: Sequence[SSAValue] | None
     if isinstance(op, IdentityOp):
         values = [op.operands[0]]
@@ -123,8 +125,10 @@ def _convert(op: Operator, composed: bool) -> None:
 def _name(values: Sequence[SSAValue], op: Operator) -> None:
     """Give the names of an operator's results to the blobs that are these."""
     layer = values[0].owner
-    if isinstance(layer, Layer) and len(layer.results) == len(values) and not any(layer.blob_names):
-        layer.attributes["blobs"] = ArrayAttr(map(StringAttr, op.blob_names))
+    if isinstance(layer, Layer) and not any(layer.blob_names):
+        count = len(layer.results)
+        if list(values[:count]) == list(layer.results):
+            layer.attributes["blobs"] = ArrayAttr(map(StringAttr, op.blob_names[:count]))
 
 
 def _made(

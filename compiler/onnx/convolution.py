@@ -93,6 +93,11 @@ def window_params(
     return params
 
 
+def _auto_pad(op: ConvOp | MaxPoolOp | AveragePoolOp, to: Conversion) -> str:
+    """The way in which ncnn computes pads: code has them as sizes."""
+    return op.auto_pad if to.for_files else ""
+
+
 def filters_of(op: ConvOp | ConvTransposeOp) -> tuple[WeightAttr, WeightAttr | None] | None:
     """The filters and the bias of a convolution of one image, where layers have its rank and both
     are constants.
@@ -113,7 +118,7 @@ def convolution(op: ConvOp, to: Conversion) -> SSAValue | None:
     x, (w, bias) = op.operands[0], constants
     rank = len(shape(x)) - 2
     windows = op.windows(shape(x), w.shape)
-    params = window_params(windows, dilated=True, auto_pad=op.auto_pad)
+    params = window_params(windows, dilated=True, auto_pad=_auto_pad(op, to))
     params |= {
         "num_output": w.shape[0],
         "bias_term": int(bias is not None),
@@ -147,7 +152,7 @@ def pooled(
     dense = all(w.dilation == 1 for w in windows)
     counts = op.counts(shape(x))
     inside = counts == tuple(w.count for w in windows)
-    opened = is_open(*counts) and not inside
+    opened = to.for_files and is_open(*counts) and not inside
     counts_padding = params.get("avgpool_count_include_pad", 0)
     if shape(x)[0] != 1 or len(windows) not in POOLS or not dense:
         return None
@@ -156,7 +161,7 @@ def pooled(
             return None
     if not inside and not opened:
         windows = tuple(reaching(w, count) for w, count in zip(windows, counts, strict=True))
-    where = window_params(windows, dilated=False, auto_pad=op.auto_pad)
+    where = window_params(windows, dilated=False, auto_pad=_auto_pad(op, to))
     mode = FULL if opened else VALID
     if where["pad_left"] in SAME.values():
         if params["pooling_type"] == MEAN:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -31,7 +31,7 @@ from ncc.dialects.ncnn.movement.movement import SliceOp as SliceLayer
 from ncc.dialects.ncnn.movement.padding import PaddingOp
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.reduction.reduction import SoftmaxOp as SoftmaxLayer
-from ncc.dialects.ncnn.sampling.resample import InterpOp
+from ncc.dialects.ncnn.sampling.resample import BICUBIC, BILINEAR, InterpOp
 from ncc.dialects.onnx.attribute import required
 from ncc.dialects.onnx.gather import GatherOp, place_of_number
 from ncc.dialects.onnx.movement import (
@@ -238,8 +238,8 @@ def resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
     way = op.coordinate_transformation_mode
     if op.mode == "nearest":
         params["resize_type"] = 1
-    elif op.mode == "linear" and way in ("half_pixel", "align_corners"):
-        params |= {"resize_type": 2, "align_corner": int(way == "align_corners")}
+    elif op.mode in _ways(to) and way in ("half_pixel", "align_corners"):
+        params |= {"resize_type": _ways(to)[op.mode], "align_corner": int(way == "align_corners")}
     else:
         return None
     made = InterpOp.make([], params)
@@ -256,18 +256,24 @@ def resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
     return to.layer(InterpOp, [to.blob(x)], params)
 
 
+def _ways(to: Conversion) -> Mapping[str, int]:
+    """Kinds of Interp that weigh pixels: code has kernels of its own for a cubic Resize."""
+    return {"linear": BILINEAR, "cubic": BICUBIC} if to.for_files else {"linear": BILINEAR}
+
+
 def _open_resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
-    """The same of an open size: by scales, or to a size that ncnn computes."""
+    """The same of an open size, by scales; in files also to a size that ncnn computes."""
     x, times = op.operands[0], op.repeats(shape(op.operands[0]))
-    way = op.coordinate_transformation_mode
+    way, ways = op.coordinate_transformation_mode, _ways(to)
+    corners = to.for_files and way == "align_corners"
     params: dict[str, ParamValue] = {}
-    if op.mode == "nearest" and times is not None:
+    if times is not None:
         params["resize_type"] = 1
-    elif op.mode == "linear" and way in ("half_pixel", "align_corners"):
-        params |= {"resize_type": 2, "align_corner": int(way == "align_corners")}
+    elif op.mode in ways and _is_plain(op) and (way == "half_pixel" or corners):
+        params |= {"resize_type": ways[op.mode], "align_corner": int(corners)}
     else:
         return None
-    if op.by_sizes and not _is_multiple(shape(x), shape(op.results[0])):
+    if to.for_files and op.by_sizes and not _is_multiple(shape(x), shape(op.results[0])):
         wanted = to.expressions([to.blob(x)])
         params["size_expr"] = wanted.text(shape(op.results[0])[:1:-1])
         return to.layer(InterpOp, wanted.operands, params)
@@ -275,6 +281,12 @@ def _open_resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
     params |= {"height_scale": scales[2], "width_scale": scales[3]}
     made = to.layer(InterpOp, [to.blob(x)], params)
     return made if shape(made) == shape(op.results[0])[1:] else None
+
+
+def _is_plain(op: ResizeOp) -> bool:
+    """Whether weights are those of ncnn at every size."""
+    coefficient = op.mode == "linear" or op.cubic_coeff_a == -0.75
+    return coefficient and not op.antialias and not op.exclude_outside
 
 
 def _is_multiple(x: Shape, result: Shape) -> bool:

@@ -30,10 +30,12 @@ def recurrent(op: Recurrent, to: Conversion) -> Sequence[SSAValue] | None:
     own = [] if _are_zeros(states) else [_state(to, one, op.directions, hidden) for one in states]
     params = {n: getattr(made, n) for n in made.LAYER.params if n in made.properties}
     weights = {n: getattr(made, n) for n in made.LAYER.weights if n in made.properties}
-    count = 1 + op.STATES if len(op.results) > 1 else 1
+    # ncnn takes a blob that nobody reads for an output of the network.
+    count = 1 + op.STATES if any(state.uses for state in list(op.results)[1:]) else 1
     rows = to.view(x, (steps, extents[2]))
     found = to.layers(type(made), [rows, *own], params, weights, outputs=count)
-    return found[: len(op.results)]
+    unread = len(op.results) - len(found)
+    return [*found[: len(op.results)], *found[:1] * unread]
 
 
 def _are_zeros(states: Sequence[SSAValue | None]) -> bool:

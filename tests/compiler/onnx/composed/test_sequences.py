@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from onnx import helper
+
+from ncc.compiler.optimizer import optimize
+from tests.onnx.models import model, written
 
 node = helper.make_node
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -37,3 +41,16 @@ def test_equal_to_onnxruntime(
     flat = [node("Reshape", [name, "flat"], [f"{name}_"]) for name in outputs]
     held["flat"] = np.array([-1])
     converts([one, *flat], fed, held, [f"{name}_" for name in outputs])
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_states_that_nobody_reads(kind: str, numbers: Any, tmp_path: Path) -> None:
+    """They are no blobs: ncnn takes those for outputs of the network."""
+    states = ["last"] + (["cell"] if kind == "LSTM" else [])
+    more: dict[str, Any] = {"linear_before_reset": 1} if kind == "GRU" else {}
+    one = node(kind, ["x", "w", "r"], ["y", *states], "steps", hidden_size=6, **more)
+    held = {"w": numbers(1, GATES[kind] * 6, 4), "r": numbers(1, GATES[kind] * 6, 6)}
+    path = written(tmp_path, model([one], {"x": [5, 1, 4]}, ["y"], held))
+    optimize(path, None, tmp_path / "net.param", tmp_path / "net.bin")
+    layers = [line.split()[1:5] for line in (tmp_path / "net.param").read_text().splitlines()[2:]]
+    assert ["steps", "1", "1", "x"] in layers

@@ -25,6 +25,7 @@ from tests.c_programs import AARCH64, Arrays, Library, Toolchain
 from tests.emulated.emulator import CPUS
 from tests.emulated.subjects import SHAPES
 
+
 def built_plugin(folder: Path) -> Path:
     """The plugin as a shared object."""
     source, plugin = Path(__file__).with_suffix(".c"), folder / "count.so"

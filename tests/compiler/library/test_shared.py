@@ -12,10 +12,11 @@ import pytest
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.library.elf import DATA, RODATA, TEXT, Relocation, Section, Symbol, Unit
+from ncc.compiler.library.make import write_library
 from ncc.compiler.library.shared import shared_object
 from ncc.runtime.elf import ALLOC, EXECUTE, FUNCTION, NOBITS, OBJECT, WRITE
-from tests.c_programs import Library, Loaded, done
-from tests.compiler.library.small_networks import Compiled
+from tests.c_programs import VERSION, Library, Loaded, done
+from tests.compiler.library.small_networks import Compiled, artifact_for
 
 
 def result(
@@ -92,6 +93,16 @@ def test_no_page_can_be_written_and_run(library: Library) -> None:
     assert [one[1] for one in loaded] == [4, 5, 6]
     pages = [range(one[3] // 4096, -(-(one[3] + one[6]) // 4096)) for one in loaded]
     assert all(a.stop <= b.start for a, b in zip(pages, pages[1:], strict=False))
+
+
+def test_pages_of_arm_may_be_large(tmp_path: Path) -> None:
+    """Android 15 has pages of 16 KB, and some servers have pages of 64."""
+    write_library(artifact_for("plain", "neon"), tmp_path, "net", VERSION)
+    loaded = [one for one in segments((tmp_path / "libnet.so").read_bytes()) if one[0] == 1]
+    assert len(loaded) == 3
+    for _, _, offset, address, _, _, _, alignment in loaded:
+        assert alignment == 64 << 10
+        assert offset % alignment == address % alignment == 0
 
 
 def test_tables_of_addresses(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -12,13 +12,16 @@ from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel, parse_kernels
 from ncc.compiler.pipeline import kernels_of
 
-QUICK, ALL = 4, 120
-LEVELS = (("avx512vnni", 2, 1), ("avx2", 2, 2), ("amx", 3, 2))
+QUICK, LONG, ALL = 3, 40, 120
+Level: TypeAlias = tuple[str, int, int]
+"""A target, a level of optimization, and threads."""
+
+LEVELS: Sequence[Level] = (("avx512vnni", 2, 1), ("avx2", 2, 2), ("amx", 3, 2))
 
 
-def check(param: Path, bin: Path | None, **options: Any) -> None:
-    """All kernels on all levels."""
-    for target, opt_level, threads in LEVELS:
+def check(param: Path, bin: Path | None, levels: Sequence[Level] = LEVELS, **options: Any) -> None:
+    """All kernels on some levels."""
+    for target, opt_level, threads in levels:
         kernels = kernels_of(
             param, bin, target=target, opt_level=opt_level, num_threads=threads, **options
         )
@@ -27,26 +30,36 @@ def check(param: Path, bin: Path | None, **options: Any) -> None:
         assert list(map(_made, read)) == list(map(_made, written))
 
 
+def every(seeds: range) -> list[tuple[int, Sequence[Level]]]:
+    """Each seed with all levels."""
+    return [(seed, LEVELS) for seed in seeds]
+
+
 def _made(one: ScheduledKernel) -> tuple[object, ...]:
     loops = write(one.kernel, one.schedule, one.name)
     return one.name, one.kernel.signature_text, one.schedule, str(loops)
 
 
 @pytest.mark.parametrize(
-    "seeds",
+    "ways",
     [
-        pytest.param(range(QUICK), id="quick"),
-        pytest.param(range(QUICK, ALL), id="all", marks=pytest.mark.slow),
+        pytest.param([(seed, LEVELS[seed : seed + 1]) for seed in range(QUICK)], id="quick"),
+        pytest.param(every(range(LONG)), id="long", marks=pytest.mark.slow),
+        pytest.param(every(range(LONG, ALL)), id="all", marks=pytest.mark.sweep),
     ],
 )
 @pytest.mark.parametrize("kind", ["random_network", "random_blocks", "random_int8"])
 def test_generated_networks(
-    kind: str, seeds: range, tmp_path: Path, request: pytest.FixtureRequest
+    kind: str,
+    ways: list[tuple[int, Sequence[Level]]],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
-    """Layers of every type, chains of blocks, int8."""
+    """Layers of every type, chains of blocks, int8; a usual run has one level of each seed."""
     grow: Callable[[int], Any] = request.getfixturevalue(kind)
-    for seed in seeds:
-        check(*grow(seed).save(tmp_path))
+    for seed, levels in ways:
+        param, bin = grow(seed).save(tmp_path)
+        check(param, bin, levels)
 
 
 @pytest.mark.slow

@@ -26,7 +26,10 @@ TRAINED = Path(os.environ.get("NCC_TRAINED", "~/.cache/ncc-trained")).expanduser
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 SIZE = (64, 72)
 """That crops of such networks leave something of."""
-SEEDS = range(1000, 1012)
+SEEDS = [
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1000, 1006)),
+    *(pytest.param(seed, marks=pytest.mark.sweep) for seed in range(1006, 1012)),
+]
 
 
 def check(
@@ -50,7 +53,6 @@ def test_faults_are_found_in_a_trained_network(tmp_path: Path) -> None:
     check(DIGITS / "digits.param", DIGITS / "digits.bin", {"data": x}, tmp_path, 0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("grown", [random_blocks, random_network])
 def test_faults_are_found_in_random_networks(

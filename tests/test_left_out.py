@@ -37,6 +37,7 @@ READ_IT = (
 """Tests of whichever network is in the folder, and of those that are named."""
 
 
+@pytest.mark.slow
 def test_without_the_folder_tests_are_skipped(tmp_path: Path) -> None:
     """In a copy that stands alone none fails, at any length, and the summary says why."""
     copy = tmp_path / "alone" / "checkout"

@@ -25,8 +25,8 @@ from tests.runnable import NAMES
 
 TYPES = sorted(LAYERS) if NCNN.name else []
 
-WAYS = [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline"), (1, "baseline")]
-"""Levels and targets."""
+WAYS = [(2, "host"), (0, "host"), (2, "avx2"), (2, "baseline"), (1, "baseline")]
+"""Levels and targets, the usual one first."""
 
 REACHED = {"host", *NAMES}
 
@@ -66,8 +66,8 @@ def check_sample(
 
 @pytest.mark.parametrize("type", TYPES)
 def test_sample(type: str, recorded_cases: RecordedCases, tmp_path: Path) -> None:
-    """Some recordings of every layer type as they are used."""
-    check_sample(type, recorded_cases(type), WAYS[:2], 2, tmp_path)
+    """A recording of every layer type as it is used."""
+    check_sample(type, recorded_cases(type), WAYS[:1], 1, tmp_path)
 
 
 @pytest.mark.slow

@@ -63,6 +63,7 @@ def test_look_between_passes_shows_rewrites_and_kernels(tmp_path: Path) -> None:
     assert "addf= x[d3,d1+d4,d2+d5] , w[d0,d3,d4,d5]" in printed
 
 
+@pytest.mark.slow
 def test_a_decoder_generates(tmp_path: Path) -> None:
     """Twelve tokens behind a prompt of five; the last one has not been read."""
     printed = output_of(EXAMPLES / "decoder" / "generate.py", cwd=tmp_path)
@@ -76,6 +77,7 @@ def test_the_digits_files_are_small() -> None:
     assert sum(file.stat().st_size for file in (EXAMPLES / "digits").iterdir()) < 1_000_000
 
 
+@pytest.mark.slow
 def test_kernels_are_measured_and_held_to_an_earlier_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

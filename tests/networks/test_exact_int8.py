@@ -18,7 +18,7 @@ from tests.runnable import NAMES
 WAYS = [(2, "host", 1), (2, "avx2", 2), (0, "host", 1), (2, "avx512", 1), (1, "baseline", 1)]
 """Levels, targets and threads."""
 
-QUICK, ALL, BATCH = 10, 300, 30
+QUICK, ALL, BATCH = 5, 300, 30
 
 Grow = Callable[[int], Any]
 

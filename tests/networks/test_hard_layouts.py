@@ -25,6 +25,7 @@ from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.shapes import Shape
+from tests.crossed import some
 from tests.runnable import NAMES
 
 WAYS = [(0, "host", 1), (1, "avx2", 1), (2, "host", 2), (2, "avx2", 1), (2, "baseline", 2)]
@@ -333,7 +334,7 @@ def check_seed(seed: int, folder: Path, ways: Sequence[tuple[int, str, int]]) ->
             check(text, folder, level, target, threads)
 
 
-@pytest.mark.parametrize("first", [0, 10])
+@pytest.mark.parametrize("first", some([0, 10], usual=1))
 def test_ways_in_turn(first: int, tmp_path: Path) -> None:
     """Ten networks, each compiled in one of the ways."""
     for seed in range(first, first + 10):

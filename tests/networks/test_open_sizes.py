@@ -96,8 +96,8 @@ ArgMax a 1 1 c out 0=1 1=6
 @pytest.mark.parametrize(
     ("text", "shape", "sizes"),
     [
-        (LINES, (3, 16, None), [(3, 16, w) for w in (100, 5, 133)]),
-        (LARGEST_SIX, (4, None, None), [(4, 9, 14), (4, 2, 2), (4, 31, 20)]),
+        (LINES, (3, 16, None), [(3, 16, w) for w in (5, 133)]),
+        (LARGEST_SIX, (4, None, None), [(4, 2, 2), (4, 31, 20)]),
     ],
 )
 def test_one_code_for_every_length(

@@ -290,6 +290,7 @@ def test_broken_folder_is_healed(network: Path, made: list[str], tmp_path: Path)
     assert not made
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(network: Path, tmp_path: Path) -> None:
     """Both compile, neither disturbs the other, and every entry that they leave is whole."""
     code = (

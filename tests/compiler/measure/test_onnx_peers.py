@@ -13,6 +13,7 @@ from ncc.compiler.measure.peers import compare_network
 from tests.onnx.models import model, written
 
 
+@pytest.mark.slow
 def test_an_onnx_has_its_weights_and_its_shapes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.layer import DYNAMIC, Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import DropoutOp
+from tests.crossed import some
 from tests.structured.evaluate import evaluate
 
 MODELS = Path(__file__).parents[4] / "shared" / "models"
@@ -131,7 +132,7 @@ def test_rows_that_the_run_counts_get_room(monkeypatch: pytest.MonkeyPatch) -> N
     assert [shape_of(value) for value in Network(function).terminator.operands] == [(6,), (6,)]
 
 
-@pytest.mark.parametrize("name", ["squeezenet_v1.1", "mobilenet_v2", "resnet18"])
+@pytest.mark.parametrize("name", some(["squeezenet_v1.1", "mobilenet_v2", "resnet18"], usual=1))
 def test_networks_expand_to_what_their_references_compute(name: str) -> None:
     """A whole network with random weights: references against the evaluated expansion."""
     path = MODELS / f"{name}.param"

@@ -118,6 +118,7 @@ def test_without_onnxruntime_it_is_said_how_to_have_it(
     assert not rows and "pip install 'ncnn-compiler[onnx]'" in told
 
 
+@pytest.mark.slow
 def test_a_benchmark_says_thedifference_of(
     network: Path, model: Model, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,7 @@ from ncc.dialects.scalar import maximum
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.compiled import compiled
+from tests.crossed import crossed
 from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -165,12 +166,16 @@ Convolution1D narrow 1 1 b y 0=20 1=1 5=1 6=1440
 """
 
 
-@pytest.mark.parametrize("network", [NETWORK, POINTWISE], ids=["windows", "pointwise"])
-@pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
-def test_compiled(tmp_path: Path, target: str, network: str) -> None:
+NETWORKS = {"windows": NETWORK, "pointwise": POINTWISE}
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), crossed(list(NETWORKS), ["avx512", "avx2", "baseline"])
+)
+def test_compiled(tmp_path: Path, name: str, target: str) -> None:
     """The numbers of -O1, which lifts nothing; the same bits for any number of threads."""
     param = tmp_path / "net.param"
-    param.write_text(network)
+    param.write_text(NETWORKS[name])
     x = np.random.default_rng(3).standard_normal((20, 45)).astype(np.float32)
     plain, one = compiled(param, x, target)
     np.testing.assert_allclose(one, plain, rtol=0, atol=1e-4)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.compiler.linalg.compiled import compiled
-from tests.crossed import crossed
+from tests.crossed import crossed, some
 
 IMAGE = """7767517
 4 4
@@ -50,9 +50,10 @@ def compare(tmp_path: Path, text: str, shape: tuple[int, ...], target: str) -> N
     np.testing.assert_allclose(one, plain, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(("outputs", "taps", "params"), PARAMS)
-def test_images(tmp_path: Path, outputs: int, taps: int, params: str) -> None:
+@pytest.mark.parametrize("layer", some(PARAMS, usual=6), ids=str)
+def test_images(tmp_path: Path, layer: tuple[int, int, str]) -> None:
     """Windows of all kinds, of few channels and of many."""
+    outputs, taps, params = layer
     text = IMAGE.format(
         kind="Deconvolution", outputs=outputs, params=f"{params} 6={20 * taps * outputs}"
     )

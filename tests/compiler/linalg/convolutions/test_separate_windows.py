@@ -15,22 +15,22 @@ from ncc.compiler.linalg.convolutions.separate_windows import SeparateWindows
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import constant
 from tests.compiler.linalg.same_numbers import after
+from tests.crossed import crossed
 
 MAXIMUM, MEAN = 0, 1
 
 
+PARAMS = [
+    "1=5 2=1 3=2 5=1",
+    "1=13 2=1 3=6 5=1",
+    "1=5 2=2 3=1 5=0",
+    "1=7 11=3 2=1 3=3 13=1 5=1 6=1",
+    "1=4 2=1 5=2",
+]
+
+
 @pytest.mark.parametrize("kind", [MAXIMUM, MEAN])
-@pytest.mark.parametrize(
-    "params",
-    [
-        "1=5 2=1 3=2 5=1",
-        "1=13 2=1 3=6 5=1",
-        "1=5 2=2 3=1 5=0",
-        "1=7 11=3 2=1 3=3 13=1 5=1 6=1",
-        "1=4 2=1 5=2",
-    ],
-)
-@pytest.mark.parametrize("shape", [(20, 14, 17), (3, 13, 13)])
+@pytest.mark.parametrize(("params", "shape"), crossed(PARAMS, [(20, 14, 17), (3, 13, 13)]))
 def test_pools(tmp_path: Path, kind: int, params: str, shape: tuple[int, ...]) -> None:
     """Maxima are those of -O0 bit by bit, where all of a border is less than an image, too; means
     are but for the order of their sums. The same bits by any number of threads.

@@ -18,6 +18,7 @@ from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import whole_numbers
 from tests.compiler.linalg.same_numbers import after, marked
+from tests.crossed import crossed
 from tests.runnable import NAMES
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -137,18 +138,18 @@ def test_attributes_stay(make_network: MakeNetwork) -> None:
     assert products(module, SumOverImages()) == before
 
 
-@pytest.mark.parametrize(
-    ("shape", "params"),
-    [
-        ((20, 7, 7), "1=13 4=6"),
-        ((33, 6, 5), "1=13 4=6 3=2"),
-        ((16, 2, 2), "1=3 4=1"),
-        ((20, 4, 30), "1=9 4=4"),
-    ],
-)
-@pytest.mark.parametrize("target", NAMES)
-def test_compiled(tmp_path: Path, shape: tuple[int, ...], params: str, target: str) -> None:
+LAYERS = [
+    ((20, 7, 7), "1=13 4=6"),
+    ((33, 6, 5), "1=13 4=6 3=2"),
+    ((16, 2, 2), "1=3 4=1"),
+    ((20, 4, 30), "1=9 4=4"),
+]
+
+
+@pytest.mark.parametrize(("layer", "target"), crossed(LAYERS, NAMES))
+def test_compiled(tmp_path: Path, layer: tuple[tuple[int, ...], str], target: str) -> None:
     """Compiled, a layer has the numbers of -O0, and the same bits by any number of threads."""
+    shape, params = layer
     channels, height, width = shape
     kernel = int(params.split()[0].partition("=")[2])
     param = tmp_path / "net.param"

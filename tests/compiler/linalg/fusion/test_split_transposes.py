@@ -155,6 +155,6 @@ def test_compiled(tmp_path: Path, shape: Shape, target: str) -> None:
         path.write_text(
             f"7767517\n2 2\nInput x 0 1 x 0={w} 1={h} 2={c}\nPermute y 1 1 x y 0={number}\n"
         )
-        for threads in (1, 2, 3):
+        for threads in (1, 3):
             found = ncc.compile(path, target=target, num_threads=threads)(x)
             np.testing.assert_array_equal(found, x.transpose(order))

@@ -159,7 +159,7 @@ class Units:
         return "\n".join(["7767517", f"{len(self.lines)} {blobs}", *self.lines]) + "\n"
 
 
-@pytest.mark.parametrize("seed", some(range(6), usual=3))
+@pytest.mark.parametrize("seed", some(range(6), usual=1))
 def test_random_units(tmp_path: Path, seed: int) -> None:
     """They compute what their layers say, the same bits on any number of threads."""
     path = tmp_path / "net.param"

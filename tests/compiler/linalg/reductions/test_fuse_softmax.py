@@ -23,6 +23,7 @@ from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
 from tests.compiler.linalg.compiled import compiled
 from tests.compiler.loops.conftest import model_of
+from tests.crossed import crossed
 from tests.runnable import NAMES, RUNNABLE
 
 Write: TypeAlias = Callable[..., Tensor | list[Tensor]]
@@ -132,13 +133,13 @@ def _softmax(
     return b.map(at, powers[at] / sums[to])
 
 
-@pytest.mark.parametrize("target", NAMES)
-@pytest.mark.parametrize(
-    ("shape", "axis"),
-    [((9, 50), 1), ((3, 1030), 1), ((5, 30, 41), 0), ((2, 3, 64), 1), ((2, 1, 100), 1)],
-)
-def test_the_numbers(tmp_path: Path, shape: Shape, axis: int, target: str) -> None:
+OF_AXES = [((9, 50), 1), ((3, 1030), 1), ((5, 30, 41), 0), ((2, 3, 64), 1), ((2, 1, 100), 1)]
+
+
+@pytest.mark.parametrize(("of_axis", "target"), crossed(OF_AXES, NAMES))
+def test_the_numbers(tmp_path: Path, of_axis: tuple[Shape, int], target: str) -> None:
     """Those of softmax on every target, of infinite and of large numbers, too."""
+    shape, axis = of_axis
     ids = {2: (0, 1), 3: (0, 1, 2)}[len(shape)]
     said = " ".join(f"{k}={n}" for k, n in zip(ids, reversed(shape), strict=True))
     param = tmp_path / "softmax.param"

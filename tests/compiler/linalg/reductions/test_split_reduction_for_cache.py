@@ -24,6 +24,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after, marked
+from tests.crossed import crossed
 
 Cut: TypeAlias = Callable[..., list[list[tuple[int, ...]]]]
 
@@ -266,12 +267,16 @@ GELU last 1 1 y out
 """
 
 
-@pytest.mark.parametrize("text", [GEMM, MATMUL], ids=["gemm", "matmul"])
-@pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
-def test_compiled_sums_go_on_bit_by_bit(tmp_path: Path, target: str, text: str) -> None:
+PRODUCTS = {"gemm": GEMM, "matmul": MATMUL}
+
+
+@pytest.mark.parametrize(
+    ("product", "target"), crossed(list(PRODUCTS), ["avx512", "avx2", "baseline"])
+)
+def test_compiled_sums_go_on_bit_by_bit(tmp_path: Path, product: str, target: str) -> None:
     """Bias and activation are those of whole sums, for any number of threads."""
     param = tmp_path / "net.param"
-    param.write_text(text)
+    param.write_text(PRODUCTS[product])
     draw = np.random.default_rng(2)
     options = Options.of(random_weights=1, target=target)
     whole = compile_with(param, None, options)

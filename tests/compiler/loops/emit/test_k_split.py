@@ -13,6 +13,7 @@ import ncc
 from ncc.compiler.pipeline import stages
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.interpret import interpret
+from tests.crossed import crossed
 from tests.runnable import NAMES, skipped_on_a_lesser_cpu
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -61,8 +62,7 @@ def expected_of(param: Path, feeds: dict[str, Array]) -> Array:
     return np.asarray(found)
 
 
-@pytest.mark.parametrize("inputs", [32, 40, 36])
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize(("layer", "inputs"), crossed(list(LAYERS), [32, 40, 36]))
 def test_results(tmp_path: Path, layer: str, inputs: int) -> None:
     """Those of the layers' definitions, for whole and partial tiles of points."""
     param = network(tmp_path, LAYERS[layer], inputs, (9, 11))

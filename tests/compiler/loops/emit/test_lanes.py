@@ -17,6 +17,7 @@ from ncc.dialects.code import CodeOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.statements import Code, Value
 from ncc.runtime.session import Model
+from tests.crossed import some
 from tests.runnable import RUNNABLE
 from tests.typed import run
 
@@ -192,7 +193,7 @@ def fold(code: Code, n: int) -> None:
     out[4] = code.largest(0, square, initial=7.0)
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", some(RUNNABLE, usual=2), ids=lambda target: target.name)
 def test_folds(target: Target, run_codes_of: Callable[..., list[Array]]) -> None:
     """Sums of products, sums and maxima of any extent, known when compiling or not."""
     arrays = [np.linspace(-2, 1, n).astype(np.float32) for n in [*SIZES, 64, 300, 1000]]

@@ -33,6 +33,7 @@ from ncc.dialects.scalar import Scalar, clamp, exp, maximum, to_index
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import WeightAttr
+from tests.crossed import crossed
 from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 
@@ -264,8 +265,7 @@ def test_chosen_schedule(
     check(networks, run_networks, lambda kernel: choose(kernel, target), target)
 
 
-@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
-@pytest.mark.parametrize("width", [5, 14, 35])
+@pytest.mark.parametrize(("width", "target"), crossed([5, 14, 35], FLOATS))
 def test_results_that_lie_apart(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
@@ -286,16 +286,15 @@ def test_results_that_lie_apart(
     check(networks, run_networks, lambda kernel: choose(kernel, target), target)
 
 
-@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
-@pytest.mark.parametrize(("channels", "width"), [(1, 5), (3, 14), (7, 37), (3, 1024)])
+@pytest.mark.parametrize(("size", "target"), crossed([(1, 5), (3, 14), (7, 37), (3, 1024)], FLOATS))
 def test_computed_coordinates(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
     target: Target,
-    channels: int,
-    width: int,
+    size: tuple[int, int],
 ) -> None:
     """Each lane reads at its own coordinates; they are limited, and 0 if they are NaN."""
+    channels, width = size
 
     def write(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
         c, p, q = b.loops_of((channels, 4, width))
@@ -373,8 +372,7 @@ def test_squares_that_overlap(
     assert all(schedule.transpose is not None for schedule in transposed)
 
 
-@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
-@pytest.mark.parametrize("count", [2, 3, 5, 6, 7, 8])
+@pytest.mark.parametrize(("count", "target"), crossed([2, 3, 5, 6, 7, 8], FLOATS))
 def test_vectors_that_are_interleaved(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
@@ -432,8 +430,7 @@ ReLU y 1 1 f y
 """
 
 
-@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
-@pytest.mark.parametrize("width", [29, 31, 45])
+@pytest.mark.parametrize(("width", "target"), crossed([29, 31, 45], FLOATS))
 def test_vectors_that_overlap(tmp_path: Path, target: Target, width: int) -> None:
     """Rows that no vector divides, of sums, and of sums that go on with their results."""
     param = tmp_path / "net.param"

@@ -32,6 +32,7 @@ from tests.compiler.loops.emit.layers import (
     pointwise_convolution,
     targets,
 )
+from tests.crossed import some
 
 
 @targets
@@ -45,7 +46,7 @@ def test_an_inner_product_streams_its_weights(kernel: KernelOf, target: Target) 
 
 
 @targets
-@pytest.mark.parametrize("inputs", [1024, 9216, 25088])
+@pytest.mark.parametrize("inputs", some([9216, 1024, 25088], usual=1))
 def test_a_vector_reads_several_rows_of_weights_at_once(
     kernel: KernelOf, inputs: int, target: Target
 ) -> None:

@@ -42,6 +42,7 @@ from tests.compiler import software_tiles
 from tests.compiler.linalg.convolutions.tiled import in_tiles
 from tests.compiler.one_by_one import OneByOne
 from tests.compiler.tile_cores import FAST, SLOW
+from tests.crossed import some
 
 Make: TypeAlias = Callable[..., Any]
 
@@ -241,7 +242,9 @@ def test_contractions_are_on_tiles(network: tuple[Path, Path]) -> None:
     assert not Options.of(opt_level=2, target="amx").target.tiles
 
 
-@pytest.mark.parametrize("target", [t for t in TARGETS if not t.tiles], ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    "target", some([t for t in TARGETS if not t.tiles], usual=2), ids=lambda t: t.name
+)
 def test_without_tiles_three_is_two(network: tuple[Path, Path], target: Target) -> None:
     """The same computations, and schedules do not know the level."""
     assert level(network, "linalg", 3, target) == level(network, "linalg", 2, target)
@@ -559,6 +562,7 @@ def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outpu
     checked(param, compiled, layers * 1e-5)
 
 
+@pytest.mark.slow
 def test_makers_store_halves_of_groups(tmp_path: Path, compiled: Compile) -> None:
     """A convolution in groups stores those of the next, of an odd number of blocks each, too."""
     lines = ["Input in 0 1 in 0=9 1=7 2=240"]

@@ -10,15 +10,17 @@ import pytest
 from onnx import helper
 
 from ncc.compiler.optimizer import optimize
+from tests.crossed import crossed
 from tests.onnx.models import model, written
 
 node = helper.make_node
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
-@pytest.mark.parametrize("states", [False, True])
-@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize(
+    ("kind", "direction", "states"),
+    crossed(list(GATES), ["forward", "reverse", "bidirectional"], [True, False]),
+)
 def test_equal_to_onnxruntime(
     kind: str, direction: str, states: bool, converts: Any, numbers: Any
 ) -> None:

@@ -14,6 +14,7 @@ and have to be the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp, UnrankedTensorType
 from xdsl.rewriter import Rewriter
@@ -22,16 +23,32 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.ncnn.any_size import are_alike, further, with_hints
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.open_shapes import open_shapes
-from ncc.compiler.ncnn.sized_shapes import Asked, has_sizes, sized_shapes, with_equalities
+from ncc.compiler.ncnn.sized_shapes import (
+    Asked,
+    default_hint,
+    has_sizes,
+    sized_shapes,
+    with_equalities,
+)
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 from ncc.compiler.onnx.to_blobs import HOW, to_blobs
 from ncc.compiler.options import Options
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.shapes import OpenShape, shown
+from ncc.dialects.shapes import OpenShape, Shape, shown
 from ncc.dialects.size import Assumption, NeedsNumbers, assuming, form_of
+from ncc.dialects.size_form import Form, least
 from ncc.dialects.size_needs import needed
+
+LARGEST_SIDE = 1 << 20
+"""No image has a side like this."""
+
+SIDE = 128
+"""The hint of open extents: products of several have to be sizes that memory holds."""
+
+STEPS = (-32, 32, -16, 16, 12, 8, 4, 2, 1)
+"""How far the other hint may be: not far, for the same reason."""
 
 
 def read_blobs(path: str, asked: Asked) -> tuple[ModuleOp, tuple[str, ...]]:
@@ -49,7 +66,8 @@ def read_blobs(path: str, asked: Asked) -> tuple[ModuleOp, tuple[str, ...]]:
     if not any(shape is not None and None in shape for shape in shapes.values()):
         infer_shapes(module, _known(shapes))
         return _made(module), tuple(warnings)
-    opened = sized_shapes(module, Options(input_shapes=_known(shapes)))
+    hints = {name: _hint(shape) for name, shape in _known(shapes).items()}
+    opened = sized_shapes(module, Options(input_shapes=_known(shapes), hints=hints))
     with assuming() as found:
         infer_shapes(module.clone(), opened)
     sized = with_equalities(opened, found)
@@ -58,7 +76,7 @@ def read_blobs(path: str, asked: Asked) -> tuple[ModuleOp, tuple[str, ...]]:
         infer_shapes(module, sized)
         return _made(module), tuple(warnings)
     made, assumed = _sized(module.clone(), sized)
-    warnings += _ranges(assumed)
+    warnings += _limits(assumed)
     other, _ = _sized(module.clone(), _with_other_hints(sized, list(assumed)))
     _require_same(Network.of(made), Network.of(other))
     _forget_shapes(made)
@@ -96,6 +114,12 @@ def _known(shapes: Mapping[str, OpenShape | None]) -> dict[str, OpenShape]:
     return {name: shape for name, shape in shapes.items() if shape is not None}
 
 
+def _hint(shape: OpenShape) -> Shape:
+    """The shape that decisions are taken for, if these depend on it."""
+    usual = zip(shape, default_hint(shape), strict=True)
+    return tuple(min(n, SIDE) if extent is None else extent for extent, n in usual)
+
+
 def _decided(opened: Asked, sized: Asked) -> Iterator[str]:
     """Warnings of extents that were open, and that the layers allow one value only."""
     for name, shape in sized.items():
@@ -104,23 +128,42 @@ def _decided(opened: Asked, sized: Asked) -> Iterator[str]:
             yield f"warning: input {name!r} has to be {extents}"
 
 
-def _ranges(assumed: Mapping[Assumption, None]) -> Iterator[str]:
-    """A warning of sizes that are too small. Raises `Unsupported` for other decisions."""
+def _limits(assumed: Mapping[Assumption, None]) -> Iterator[str]:
+    """Warnings of sizes that the layers do not take. Raises `Unsupported` for other decisions."""
     for one in needed(assumed):
-        terms = dict(one.form.terms)
-        low = -terms.pop((), 0)
-        if one.relation != ">=" or list(terms.values()) != [1] or len(one.form.symbols) != 1:
+        if one.relation == ">=" and _is_never_negative(one.form):
+            continue
+        said = _limit(one)
+        if said is None:
             how = f"give the size by --shape, or {HOW}"
             raise Unsupported(f"in ncnn: layers that are right only where {one}", how=how)
+        yield f"warning: the files are for {said}"
+
+
+def _is_never_negative(form: Form) -> bool:
+    """Whether this holds for all sides that an image may have."""
+    sides = {s.name: Form.atom(replace(s, most=LARGEST_SIDE)) for s in form.symbols}
+    low = least(form.with_values(sides))
+    return low is not None and low >= 0
+
+
+def _limit(one: Assumption) -> str | None:
+    """The least size, or what has to be equal for ONNX as well; None for any other decision."""
+    if one.relation == "==":
+        return f"sizes with {one}"
+    terms = dict(one.form.terms)
+    low = -terms.pop((), 0)
+    if one.relation == ">=" and list(terms.values()) == [1] and len(one.form.symbols) == 1:
         (symbol,) = one.form.symbols
-        yield f"warning: the files are for {symbol.name} >= {low}"
+        return f"{symbol.name} >= {low}" if (symbol,) in terms else None
+    return None
 
 
 def _with_other_hints(shapes: Asked, assumed: Sequence[Assumption]) -> dict[str, OpenShape]:
     """The same sizes with other hints, for which all holds that was assumed."""
     symbols = {s for shape in shapes.values() for n in shape if n for s in form_of(n).symbols}
     try:
-        moved = further(symbols, assumed)
+        moved = further(symbols, assumed, STEPS)
     except NeedsNumbers as error:
         raise Unsupported(f"in ncnn: {error}", how=HOW) from error
     return {

@@ -139,7 +139,7 @@ def optimize_command(
 
     IN.BIN: null makes random weights. FLAG: 1 or 65536 stores weights as fp16, any other number
     as fp32. CUTSTART and CUTEND: the names of the first and the last layer to keep. --shape gives
-    the shape of an input that the file leaves open (data=3x224x224).
+    the shape of an input that the file leaves open (data=3x224x224); an .onnx may leave it open.
 
     Each line names a rewrite, its pass and its layers; a summary follows. If ncc cannot read or
     write something, it writes nothing and ends with an error.

@@ -93,27 +93,32 @@ def _without_place(held: Attribute) -> Hashable:
     return held
 
 
-def further(symbols: Iterable[Symbol], assumed: Sequence[Assumption]) -> dict[str, Form]:
+def further(
+    symbols: Iterable[Symbol], assumed: Sequence[Assumption], steps: Sequence[int] = FURTHER
+) -> dict[str, Form]:
     """Extents for other hints that lead to the same decisions: all as far, or else each as far as
     the others let it.
     """
     hints = {one.name: one.hint for one in symbols}
     known = [one for one in assumed if {s.name for s in one.form.symbols} <= hints.keys()]
-    found = _moved(hints, hints, known)
+    found = _moved(hints, hints, known, steps)
     if found is None:
         found = hints
         for name in hints:
-            found = _moved(found, [name], known) or found
+            found = _moved(found, [name], known, steps) or found
     if any(found[name] == hints[name] for name in hints):
         raise NeedsNumbers("what it makes was decided for one size")
     return {one.name: Form.atom(replace(one, hint=found[one.name])) for one in symbols}
 
 
 def _moved(
-    extents: dict[str, int], names: Iterable[str], known: Sequence[Assumption]
+    extents: dict[str, int],
+    names: Iterable[str],
+    known: Sequence[Assumption],
+    steps: Sequence[int],
 ) -> dict[str, int] | None:
     """The extents with others for some names, for which all that is known holds, too."""
-    for more in FURTHER:
+    for more in steps:
         others = {**extents, **{name: extents[name] + more for name in names}}
         if min(others.values()) > 0 and all(one.holds(one.form.value(others)) for one in known):
             return others

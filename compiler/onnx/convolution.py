@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.onnx.conversion import Conversion, converts, reshaped, shape, weight_of
+from ncc.compiler.onnx.conversion import Conversion, composes, converts, reshaped, shape, weight_of
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.ncnn.convolution.convolution import (
     ConvolutionDepthWiseOp,
@@ -30,7 +30,7 @@ from ncc.dialects.ncnn.convolution.convolution_nd import (
     DeconvolutionDepthWise3DOp,
 )
 from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr
-from ncc.dialects.ncnn.pooling.pool import MEAN
+from ncc.dialects.ncnn.pooling.pool import MAXIMUM, MEAN
 from ncc.dialects.ncnn.pooling.pooling import (
     FULL,
     PAD_SAME_LOWER,
@@ -43,7 +43,12 @@ from ncc.dialects.ncnn.pooling.pooling import (
 from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER
 from ncc.dialects.onnx.convolution import ConvOp, ConvTransposeOp
 from ncc.dialects.onnx.operator import Operator
-from ncc.dialects.onnx.pooling import AveragePoolOp, GlobalAveragePoolOp, MaxPoolOp
+from ncc.dialects.onnx.pooling import (
+    AveragePoolOp,
+    GlobalAveragePoolOp,
+    GlobalMaxPoolOp,
+    MaxPoolOp,
+)
 from ncc.dialects.onnx.windows import Window
 from ncc.dialects.size import is_open
 
@@ -132,7 +137,8 @@ def convolution(op: ConvOp, to: Conversion) -> SSAValue | None:
     if bias is not None:
         weights["bias"] = bias
     layers = GROUPED if op.group > 1 else PLAIN
-    return to.layer(layers[rank], [to.blob(x)], params, weights)
+    made = to.layer(layers[rank], [to.blob(x)], params, weights)
+    return _as_said(made, op) if params["pad_left"] in SAME.values() else made
 
 
 def reaching(window: Window, count: int) -> Window:
@@ -168,6 +174,8 @@ def pooled(
             return None
         mode = PAD_SAME_UPPER if op.auto_pad == "SAME_UPPER" else PAD_SAME_LOWER
     made = to.layer(POOLS[len(windows)], [to.blob(x)], {**where, "pad_mode": mode, **params})
+    if where["pad_left"] in SAME.values():
+        return _as_said(made, op)
     if opened:
         return _as_many(made, op, windows)
     return made if shape(made) == shape(op.results[0])[1:] else None
@@ -175,10 +183,15 @@ def pooled(
 
 def _as_many(made: SSAValue, op: Operator, windows: Sequence[Window]) -> SSAValue | None:
     """A pool of open axes whose last windows may end outside, if none of these begins behind the
-    image: those ONNX leaves out. Its shape is said as ONNX says it.
+    image: those ONNX leaves out.
     """
     if any(window.kernel < window.stride + window.high for window in windows):
         return None
+    return _as_said(made, op)
+
+
+def _as_said(made: SSAValue, op: Operator) -> SSAValue:
+    """The same with the shape that ONNX says: that of ncnn is another expression of the size."""
     kind = tensor_type(f32, shape(op.results[0])[1:])
     return Rewriter.replace_value_with_new_type(made, kind)
 
@@ -191,14 +204,24 @@ def max_pool(op: MaxPoolOp, to: Conversion) -> SSAValue | None:
     return pooled(op, to, {"pooling_type": 0})
 
 
+@composes(GlobalMaxPoolOp)
+def global_maximum(op: GlobalMaxPoolOp, to: Conversion) -> SSAValue | None:
+    """The largest element of each channel of one image."""
+    return _global(op, to, MAXIMUM)
+
+
 @converts(GlobalAveragePoolOp)
 def global_average(op: GlobalAveragePoolOp, to: Conversion) -> SSAValue | None:
     """The mean of each channel of one image."""
+    return _global(op, to, MEAN)
+
+
+def _global(op: Operator, to: Conversion, kind: int) -> SSAValue | None:
     x = op.operands[0]
     rank = len(shape(x)) - 2
     if shape(x)[0] != 1 or rank not in POOLS:
         return None
-    return to.layer(POOLS[rank], [to.blob(x)], {"pooling_type": 1, "global_pooling": 1})
+    return to.layer(POOLS[rank], [to.blob(x)], {"pooling_type": kind, "global_pooling": 1})
 
 
 @converts(AveragePoolOp)

@@ -27,15 +27,13 @@ class Names:
         self._wished = {*wished, *self._taken}
 
     def named(self, wish: str, otherwise: str) -> str:
-        """The name wished for if it is free, else a new one made of it; of `otherwise` for "".
-
-        Raises `Unsupported` for a name that no file can hold.
+        """The name wished for if it is free and a file can hold it, else a new one made of it; of
+        `otherwise` for "".
         """
         if not wish:
             return self.invent(otherwise)
-        check_name(wish)
-        if wish in self._taken:
-            return self.invent(wish)
+        if wish in self._taken or not is_name(wish):
+            return self.invent(_plain(wish))
         self._taken.add(wish)
         return wish
 
@@ -55,10 +53,21 @@ def _shortened(stem: str, tail: str) -> str:
     return stem.encode()[:room].decode(errors="ignore") + tail
 
 
-def check_name(name: str) -> None:
-    """Raise `Unsupported` for what would not be read back as one name."""
+def _plain(wish: str) -> str:
+    """A name that a file can hold but for its length, as like as may be."""
+    plain = "".join(c if c.isprintable() and c != " " else "_" for c in wish)
+    return f"_{plain}" if _KEY.match(plain) else plain
+
+
+def is_name(name: str) -> bool:
+    """Whether a text would be read back as one name."""
     too_long = len(name.encode()) > LONGEST_NAME
-    if not name.isprintable() or " " in name or too_long or _KEY.match(name):
+    return name.isprintable() and " " not in name and not too_long and not _KEY.match(name)
+
+
+def check_name(name: str) -> None:
+    """Raise `Unsupported` for a name of the caller's that no file can hold."""
+    if not is_name(name):
         raise Unsupported(
             f"{name!r} as a name in a .param file",
             nearest=f"printable characters without a blank, at most {LONGEST_NAME} bytes",

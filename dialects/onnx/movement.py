@@ -290,7 +290,7 @@ class SpaceToDepthOp(Operator):
     def split(self, x: Shape) -> Shape:
         """The axes of x in parts."""
         b = required(self.blocksize, "blocksize")
-        if len(x) != 4 or b < 1 or x[2] % b or x[3] % b:
+        if len(x) != 4 or b < 1 or not are_equal((x[2] % b, x[3] % b), (0, 0)):
             raise LayerError(f"an image {shown(x)} for blocks of {b}", "blocksize")
         return (*x[:2], x[2] // b, b, x[3] // b, b)
 

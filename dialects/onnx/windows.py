@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ncc.dialects.ncnn.param import LayerError
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import largest
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ def windows(
             case "VALID":
                 low = high = 0
             case "SAME_UPPER" | "SAME_LOWER":
-                total = max(0, (-(-size // stride) - 1) * stride + dilation * (k - 1) + 1 - size)
+                rest = (-(-size // stride) - 1) * stride + dilation * (k - 1) + 1 - size
+                total = largest(0, rest)
                 half = total // 2
                 low, high = (half, total - half)
                 if auto_pad == "SAME_LOWER":

@@ -60,6 +60,12 @@ IMAGES = [
     node("Softmax", ["q"], ["m"], axis=2),
     node("Reshape", ["m", "all"], ["y"]),
     node("Slice", ["r", "one", "end", "three", "two"], ["z"]),
+    node("MaxPool", ["x"], ["e"], kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER"),
+    node("Conv", ["e", "w"], ["h"], "same", strides=[3, 2], auto_pad="SAME_LOWER"),
+    node("Shape", ["h"], ["d"]),
+    node("GlobalMaxPool", ["h"], ["i"]),
+    node("Expand", ["i", "d"], ["j"]),
+    node("Sub", ["h", "j"], ["v"]),
     node("GlobalAveragePool", ["k"], ["g"]),
     node("Flatten", ["g"], ["f"]),
 ]
@@ -71,7 +77,7 @@ def test_files_are_right_at_every_size(tmp_path: Path, size: tuple[int, int]) ->
     pytest.importorskip("ncnn")
     import onnxruntime
 
-    names = ("y", "z", "f")
+    names = ("y", "z", "f", "v")
     path = _open(tmp_path, *IMAGES, outputs=names)
     x = RNG.standard_normal((1, 3, *size), np.float32)
     wanted = onnxruntime.InferenceSession(path).run(None, {"x": x})
@@ -94,6 +100,13 @@ def test_extents_that_have_to_be_equal(tmp_path: Path) -> None:
     turned = node("Transpose", ["x"], ["t"], perm=[0, 1, 3, 2])
     path = _open(tmp_path, turned, node("Add", ["x", "t"], ["y"]))
     assert _warnings(path, tmp_path)[1:] == ["input 'x' has to be 1x3x[x_h]x[x_h]"]
+
+
+def test_extents_that_have_to_be_even(tmp_path: Path) -> None:
+    """ONNX takes no others as well."""
+    path = _open(tmp_path, node("SpaceToDepth", ["x"], ["y"], blocksize=2))
+    _, *said = _warnings(path, tmp_path)
+    assert [one for one in said if "sizes with" in one][0].endswith("x_h == 0")
 
 
 def test_a_shape_that_is_given_is_no_open_one(tmp_path: Path) -> None:

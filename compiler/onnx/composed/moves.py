@@ -19,6 +19,7 @@ from ncc.dialects.ncnn.movement.movement import SliceOp as SliceLayer
 from ncc.dialects.ncnn.movement.movement import TileOp as TileLayer
 from ncc.dialects.ncnn.movement.padding import CONSTANT, REFLECT, REPLICATE, PaddingOp
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
+from ncc.dialects.ncnn.sampling.resample import NEAREST, InterpOp
 from ncc.dialects.onnx.gather import GatherOp, place_of_number
 from ncc.dialects.onnx.movement import ConcatOp, TransposeOp
 from ncc.dialects.onnx.operator import axis_of, constant_of
@@ -156,12 +157,24 @@ def repeated(to: Conversion, x: SSAValue, axis: int, count: int) -> SSAValue:
     return to.view(made, (*extents[:axis], extents[axis] * count, *extents[axis + 1 :]))
 
 
+def _spread(to: Conversion, x: SSAValue, result: Shape) -> SSAValue | None:
+    """The number of each channel as an image, of a size that ncnn computes."""
+    if result[0] != 1:
+        return None
+    wanted = to.expressions([to.view(x, shape(x)[1:])])
+    params: dict[str, ParamValue] = {"resize_type": NEAREST}
+    params["size_expr"] = wanted.text(result[:1:-1])
+    return to.layer(InterpOp, wanted.operands, params)
+
+
 @composes(ExpandOp, TileOp)
 def repeats(op: ExpandOp | TileOp, to: Conversion) -> SSAValue | None:
     """Axis by axis."""
     result: Shape = shape(op.results[0])
     x = op.operands[0]
     x = to.view(x, (1,) * (len(result) - len(shape(x))) + shape(x))
+    if is_open(*result[-2:]) and len(result) == 4 and shape(x) == (1, result[1], 1, 1):
+        return _spread(to, x, result)
     for axis, extent in enumerate(result):
         count = extent // shape(x)[axis]
         if count > 1:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx import elementwise
@@ -22,6 +21,7 @@ from ncc.dialects.ncnn.elementwise.unary import UnaryOpOp
 from ncc.dialects.ncnn.layer import Layer, Shape
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.onnx.binary import ModOp, PowOp
+from ncc.dialects.onnx.broadcast import broadcast
 from ncc.dialects.onnx.operator import Operator
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM, MINIMUM, POWER = range(7)
@@ -54,7 +54,7 @@ def binary(to: Conversion, kind: int, x: SSAValue, y: SSAValue | float) -> SSAVa
         blob = x if len(shape(x)) <= MAX_RANK else to.view(x, (prod(shape(x)),))
         made = to.layer(BinaryOpOp, [blob], params)
         return to.view(made, shape(x))
-    result = np.broadcast_shapes(shape(x), shape(y))
+    result = broadcast(shape(x), shape(y))
     blobs = together(shape(x), shape(y))
     if max(map(len, blobs)) > MAX_RANK:
         return None

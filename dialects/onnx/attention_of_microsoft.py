@@ -274,7 +274,7 @@ class GroupQueryAttentionOp(_Attention):
             tables = [w(GatherOp, table, seen) for table in (cosines, sines)]
             size = 2 * extents_of(cosines, 2)[-1]
             query, key = (
-                (rotated(w, one, shape, *tables, size, self.rotary_interleaved), shape)
+                (rotated(w, one, shape, tables, size, self.rotary_interleaved), shape)
                 for one, shape in (query, key)
             )
         key = self._cached(w, past_key, key, first)

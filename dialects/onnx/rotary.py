@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import SSAValue
 
 from ncc.dialects.ncnn.layer import LayerError
@@ -17,18 +19,18 @@ from ncc.dialects.size import is_equal
 
 
 def rotated(
-    w: Writer, x: SSAValue, shape: Shape, cosines: SSAValue, sines: SSAValue, size: int, paired: int
+    w: Writer, x: SSAValue, shape: Shape, tables: Sequence[SSAValue], size: int, paired: int
 ) -> SSAValue:
     """The first `size` columns of (batch, heads, rows, columns) turned; the others as they are.
 
-    cosines, sines: (batch, rows, size / 2). paired: whether neighbours are a pair; else a column of
-    the first half and one of the second.
+    tables: cosines and sines, (batch, rows, size / 2). paired: whether neighbours are a pair; else
+    a column of the first half and one of the second.
     """
     columns = shape[3]
     size = size or columns
     if size % 2 or size > columns:
         raise LayerError(f"{size} of {columns} columns are turned")
-    cosine, sine = (w(UnsqueezeOp, one, w.numbers([1])) for one in (cosines, sines))
+    cosine, sine = (w(UnsqueezeOp, one, w.numbers([1])) for one in tables)
     turned = columns_of(w, x, 0, size)
     if paired:
         turned = w(ReshapeOp, turned, w.numbers([*shape[:3], size // 2, 2]))
@@ -63,7 +65,7 @@ class RotaryEmbeddingOp(Composed):
         if rows is not None:
             cosines, sines = (w(GatherOp, table, rows) for table in (cosines, sines))
         size, paired = self.rotary_embedding_dim, self.interleaved
-        made = rotated(w, heads, shape, cosines, sines, size, paired)
+        made = rotated(w, heads, shape, (cosines, sines), size, paired)
         return joined(w, made, shape) if len(extents_of(x)) == 3 else made
 
 
@@ -93,5 +95,5 @@ class MicrosoftRotaryEmbeddingOp(Composed):
             rows = w(UnsqueezeOp, numbers, w.numbers([0]))
         tables = [w(GatherOp, one, rows) for one in (cosines, sines)]
         size = self.rotary_embedding_dim
-        made = rotated(w, heads, shape, *tables, size, self.interleaved)
+        made = rotated(w, heads, shape, tables, size, self.interleaved)
         return joined(w, made, shape) if len(extents) == 3 else made

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.dialects.ncnn.layer import Array
 from tests.crossed import some
 from tests.onnx.models import model, run, run_by_onnxruntime
+
+Given: TypeAlias = Mapping[str, Array | None]
 
 NUMBERS = np.random.default_rng(0)
 
@@ -26,7 +29,7 @@ def ints(*numbers: Any) -> Array:
     return np.array(numbers, np.int32)
 
 
-def made(kind: str, fed: dict[str, Array | None], outputs: int, **attributes: Any) -> Any:
+def made(kind: str, fed: Given, outputs: int, **attributes: Any) -> Any:
     """A model of one node; operands that are None are left out."""
     names = [name if array is not None else "" for name, array in fed.items()]
     results = [f"y{k}" for k in range(outputs)]
@@ -43,7 +46,7 @@ CACHE = {"past_key": rand(2, 2, 3, 4), "past_value": rand(2, 2, 3, 4)}
 ROWS = {name: rand(2, 5, 8) for name in "qkv"}
 NONE = dict.fromkeys(("bias", "mask", "added"))
 
-MULTI_HEAD: dict[str, tuple[dict[str, Array | None], dict[str, Any]]] = {
+MULTI_HEAD: dict[str, tuple[Given, dict[str, Any]]] = {
     "plain": (ROWS, {}),
     "scale and bias": ({**ROWS, "bias": rand(24)}, {"scale": 0.3}),
     "mask of keys": ({**ROWS, "bias": None, "mask": ints([1, 1, 1, 0, 0], [1, 0, 1, 1, 1])}, {}),
@@ -56,7 +59,7 @@ MULTI_HEAD: dict[str, tuple[dict[str, Array | None], dict[str, Any]]] = {
 }
 
 
-def check(kind: str, fed: dict[str, Array | None], outputs: int, **attributes: Any) -> None:
+def check(kind: str, fed: Given, outputs: int, **attributes: Any) -> None:
     """Compiled code and onnxruntime make the same."""
     one = made(kind, fed, outputs, **attributes)
     given = {name: array for name, array in fed.items() if array is not None}
@@ -75,7 +78,7 @@ def test_multi_head_attention(case: str) -> None:
 
 PROJECTED = {"x": rand(2, 5, 6), "weights": rand(6, 24), "bias": rand(24)}
 
-ATTENTION: dict[str, tuple[dict[str, Array | None], dict[str, Any]]] = {
+ATTENTION: dict[str, tuple[Given, dict[str, Any]]] = {
     "plain": (PROJECTED, {}),
     "mask of keys": ({**PROJECTED, "mask": ints([1, 1, 1, 0, 0], [1, 0, 1, 1, 1])}, {}),
     "mask of rows": ({**PROJECTED, "mask": NUMBERS.integers(0, 2, (2, 5, 5), np.int32)}, {}),

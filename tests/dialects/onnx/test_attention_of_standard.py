@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from onnx.reference import ReferenceEvaluator
 from ncc.dialects.ncnn.layer import Array
 from tests.crossed import some
 from tests.onnx.models import model, run
+
+Given: TypeAlias = Mapping[str, Array | None]
 
 NUMBERS = np.random.default_rng(0)
 
@@ -28,7 +31,7 @@ BLIND = np.array([[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], bool)
 COUNTS = {"mask": None, "past_key": None, "past_value": None, "counts": np.array([2, 5])}
 
 
-CASES: list[tuple[dict[str, Array | None], dict[str, Any]]] = [
+CASES: list[tuple[Given, dict[str, Any]]] = [
     ({**ROWS, **COUNTS}, {"is_causal": 1}),
     (ROWS, {"softcap": 2.0, "scale": 0.3, "qk_matmul_output_mode": 1}),
     (FLAT, {"q_num_heads": 4, "kv_num_heads": 2, "is_causal": 1}),

@@ -57,6 +57,12 @@ BOXES = [
     Case("CopyTo {} -23309=2,1,2", [(None, None)] * 2, [[(5, 9), (3, 4)], [(8, 8), (6, 2)]]),
     Case("CopyTo {} -23309=2,-3,-5", [(None, None)] * 2, [[(5, 9), (2, 4)], [(8, 8), (1, 3)]]),
 ]
+GRIDS = [
+    Case("PriorBox {} -23300=1,4.0 9=20 10=20", [(3, None, None)], [[(3, 8, 1)], [(3, 9, 4)]]),
+    Case("BinaryOp {}", [(3, None, None), (1, None)], [[(3, 8, 1), (1, 8)], [(3, 5, 9), (1, 5)]]),
+]
+"""The first of the images has one column: strides are 1 for it alone."""
+
 JOINED = [
     Case("MatMul {}", [(None, None)] * 2, [[(5, 6), (6, 3)], [(2, 9), (9, 9)]]),
     Case("Gemm {} 3=1", [(None, None)] * 2, [[(5, 6), (3, 6)], [(2, 9), (9, 9)]]),
@@ -102,7 +108,7 @@ def check(folder: Path, case: Case) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [REGIONS[0], TAPS[0], BOXES[1], JOINED[0], WEIGHED[0], RANKS[0]],
+    [REGIONS[0], TAPS[0], BOXES[1], GRIDS[0], JOINED[0], WEIGHED[0], RANKS[0]],
     ids=lambda case: case.layer,
 )
 def test_one_of_a_kind(tmp_path: Path, case: Case) -> None:
@@ -112,7 +118,9 @@ def test_one_of_a_kind(tmp_path: Path, case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case", [*REGIONS, *TAPS, *BOXES, *JOINED, *WEIGHED, *RANKS], ids=lambda case: case.layer
+    "case",
+    [*REGIONS, *TAPS, *BOXES, *GRIDS, *JOINED, *WEIGHED, *RANKS],
+    ids=lambda case: case.layer,
 )
 def test_all_of_a_kind(tmp_path: Path, case: Case) -> None:
     """With every param that decides which code there is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
@@ -10,7 +11,7 @@ from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
-from ncc.dialects.size import by_hint, hint, is_open
+from ncc.dialects.size import Size, by_hint, hint, is_open
 
 CLOSED = (Strategy.FORMED_WEIGHTS, Strategy.MATRIX_TILES, Strategy.BF16_SPLIT)
 """Strategies whose emitters need numbers as extents."""
@@ -29,7 +30,19 @@ def for_the_hint(kernel: Kernel) -> Kernel:
     opened = [(d, hint(n)) for d, n in enumerate(kernel.extents) if is_open(n)]
     extents = tuple(max(hint(n), LONG) if is_open(n) else n for n in kernel.extents)
     about = tuple((d, max(n, SHORT)) for d, n in opened if d not in kernel.reduced)
-    return replace(changed(kernel, hint), extents=extents, about=about)
+    return replace(changed(kernel, partial(_stride, kernel)), extents=extents, about=about)
+
+
+def _stride(kernel: Kernel, size: Size) -> int:
+    """A number for a stride that the run tells: its hint, but none by which loops look contiguous,
+    or as long as the short loop between two elements, where they are so for the hint alone.
+    """
+    strides = [n for access in kernel.accesses() for n in access.coefficients]
+    fixed = {-1, 0, 1, *(n for n in (*strides, *kernel.extents) if not is_open(n))}
+    number = hint(size)
+    while number in fixed:
+        number += LONG if number >= 0 else -LONG
+    return number
 
 
 def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule:

@@ -43,6 +43,17 @@ def opened(kernel: KernelOf) -> Callable[[int], Kernel]:
     return of
 
 
+def test_no_stride_looks_like_another_one(kernel: KernelOf) -> None:
+    """Rows of a hint of one column are not contiguous; a stride that is like no other is kept."""
+    found = kernel(convolution, (64, 14, 14))
+    fixed = {1, 0, *found.extents, *(n for a in found.accesses() for n in a.coefficients)}
+    for side in (1, 64, 77):
+        store = replace(found.store, coefficients=(Size.symbol("w", side),) * len(found.extents))
+        hinted = for_the_hint(replace(found, store=store))
+        stride = hinted.store.coefficients[0]
+        assert stride not in fixed and (stride == side) == (side not in fixed)
+
+
 def test_costs_are_those_of_the_hint(opened: Callable[[int], Kernel]) -> None:
     """Loops are long for all else, and a tiny hint counts as SHORT."""
     for side, likely in ((2, SHORT), (20, 20), (100, 100)):

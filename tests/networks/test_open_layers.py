@@ -127,6 +127,31 @@ def test_all_of_a_kind(tmp_path: Path, case: Case) -> None:
     check(tmp_path, case)
 
 
+VIEWS = [
+    (["Reshape a 1 1 x y 0=-1 1=1 2=1", "Reshape b 1 1 y out 0=0 1=-1"], [(4, None)]),
+    (["Reshape a 1 1 x y 0=1 1=1 2=-1", "ReLU b 1 1 y out"], [(None,)]),
+    (["Reshape a 1 1 x y 0=1 1=1 2=-1", "BinaryOp b 2 1 y z out"], [(None,), (None,)]),
+]
+
+
+@pytest.mark.parametrize(("layers", "shapes"), VIEWS)
+def test_views_of_open_sizes(
+    tmp_path: Path, layers: list[str], shapes: Sequence[OpenShape]
+) -> None:
+    """Rewrites leave views whose extents they would have to say."""
+    names, path = "xz"[: len(shapes)], tmp_path / "net.param"
+    lines = [*(f"Input {name} 0 1 {name}" for name in names), *layers]
+    path.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
+    path.with_suffix(".bin").touch()
+    model = ncc.compile(path, input_shapes=dict(zip(names, shapes, strict=True)))
+    for extent in (7, 3):
+        given = tuple(extent if side is None else side for side in shapes[0])
+        x = np.random.default_rng(extent).uniform(0, 1, given).astype(np.float32)
+        found = model.run(dict.fromkeys(names, x))["out"]
+        np.testing.assert_array_equal(found.ravel(), x.ravel() * len(names))
+    assert "1 version" in repr(model)
+
+
 PROPOSAL = """7767517
 4 5
 Input scores 0 1 scores

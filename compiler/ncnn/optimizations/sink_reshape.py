@@ -31,8 +31,9 @@ from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp, PReLUOp, Scal
 from ncc.dialects.ncnn.elementwise.unary import Unary
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.linear.linear import InnerProductOp
-from ncc.dialects.ncnn.movement.reshape import ReshapeOp, View, reshape_params
+from ncc.dialects.ncnn.movement.reshape import TOLD_BY_RUN, ReshapeOp, View, reshape_params
 from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
+from ncc.dialects.size import is_open
 from ncc.dialects.weights.weight import WeightAttr
 
 
@@ -53,7 +54,7 @@ class SinkReshape(LayerPattern):
             return "the view does not make planes of one pixel of a vector"
         if not is_private(view.results[0]):
             return "the view is read by others, too"
-        return None
+        return TOLD_BY_RUN if is_open(*(shape_of(op.results[0]) or ())) else None
 
     def below(self, view: View, op: Any) -> Layer:
         """The layer that replaces `op`: a layer of the vector."""
@@ -178,7 +179,7 @@ class SinkReshapeBelowBinaryOp(LayerPattern):
             return "the view does not make planes of one pixel of a vector"
         if not is_private(view.results[0]):
             return "the view is read by others, too"
-        return None
+        return TOLD_BY_RUN if is_open(*(shape_of(op.results[0]) or ())) else None
 
     def rewrite(self, rewriter: PatternRewriter, view: View, op: BinaryOpOp) -> None:
         shown = view.results[0]

@@ -15,6 +15,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.movement.movement import PERMUTATIONS, PermuteOp
 from ncc.dialects.ncnn.movement.reshape import (
+    TOLD_BY_RUN,
     ExpandDimsOp,
     FlattenOp,
     ReshapeOp,
@@ -22,6 +23,7 @@ from ncc.dialects.ncnn.movement.reshape import (
     View,
     reshape_params,
 )
+from ncc.dialects.size import is_open
 
 
 @canonical(ReshapeOp, FlattenOp, SqueezeOp, ExpandDimsOp)
@@ -45,6 +47,8 @@ class FuseViews(LayerPattern):
             return "one of the two changes no shape"
         if not _looks_at_no_extent(op) and (shape is None or any(n < 0 for n in shape)):
             return "the shape of the result is not known"
+        if not _looks_at_no_extent(op) and is_open(*(shape or ())):
+            return TOLD_BY_RUN
         return None
 
     def rewrite(self, rewriter: PatternRewriter, first: View, op: View) -> None:

@@ -165,8 +165,15 @@ class Batching:
         return shape
 
 
+TOLD_BY_RUN = "the run tells the shape of the result, and params of a Reshape are numbers"
+"""Why a rewrite makes no Reshape of a shape that is open."""
+
+
 def reshape_params(shape: Shape) -> dict[str, int]:
-    """The params of the Reshape that makes this shape, whatever it is given."""
+    """The params of the Reshape that makes this shape, whatever it is given.
+
+    Whoever asks for them sees to it that no extent is open.
+    """
     return dict(zip(EXTENT_NAMES[len(shape)], shape, strict=True))
 
 

@@ -51,7 +51,7 @@ from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.shapes import OpenShape
-from ncc.dialects.size import Assumption, assuming
+from ncc.dialects.size import Assumption, NeedsNumbers, assuming
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.memory_files import FileLike, file_of
@@ -209,9 +209,16 @@ class Compilation:
 
     @contextmanager
     def changing(self, module: ModuleOp, name: str) -> Iterator[None]:
-        """Runs a pass in a `with` block: times it, then calls the observer with its name."""
+        """Runs a pass in a `with` block: times it, then calls the observer with its name.
+
+        Raises Unsupported where the pass needs numbers, and shapes are open.
+        """
         with self.timing(name):
-            yield
+            try:
+                yield
+            except NeedsNumbers as error:
+                what, nearest = f"open sizes in {name}: {error}", "one compilation for each size"
+                raise Unsupported(what, nearest=nearest) from error
         if self.look is not None:
             self.look(name, module)
 

@@ -16,6 +16,7 @@ import pytest
 
 import ncc
 from ncc.compiler.artifact.from_plan import TIMESTAMPS
+from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.driver.specialise import LateModel
@@ -24,6 +25,7 @@ from ncc.compiler.pipeline import Compilation, stages
 from ncc.compiler.plan import Loop
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.compiler.target import AVX512
+from ncc.dialects.size import NeedsNumbers
 from ncc.dialects.weights.sources import Array
 from ncc.runtime import cpu
 from ncc.runtime.artifact import as_bytes
@@ -167,6 +169,14 @@ def test_stages_are_those_of_emit(small: Path) -> None:
     """Every level shows itself, in the order in which a network passes them."""
     names = [name for name, _ in stages(small, opt_level=2, random_weights=7)]
     assert names == ["param", "ncnn", "linalg", "kernels", "loops", "llvm", "asm", "obj"]
+
+
+def test_a_pass_that_needs_numbers_is_not_supported(small: Path) -> None:
+    """A compilation of open sizes says so, and which pass it is."""
+    compilation = Compilation(small, None, Options.of(random_weights=1))
+    with pytest.raises(Unsupported, match="open sizes in tile: a table of so many rows"):
+        with compilation.changing(compilation.source, "tile"):
+            raise NeedsNumbers("a table of so many rows")
 
 
 def test_equal_layers_share_a_kernel(tmp_path: Path) -> None:

@@ -84,9 +84,14 @@ WEIGHED = [
 
 RANKS = [
     Case("Squeeze {} 1=1", [(3, None, None)], [[(3, 1, 7)], [(3, 1, 2)]]),
+    Case(
+        "Reduction {} 0=3 1=0 -23303=2,1,2 4=1 5=1",
+        [(None, None, None)],
+        [[(3, 4, 7)], [(5, 2, 9)]],
+    ),
     Case("Squeeze {} -23303=1,1", [(3, None, None)], [[(3, 4, 7)], [(3, 2, 9)]]),
 ]
-"""Whether an extent is 1 decides how many axes there are."""
+"""Whether an extent is 1 decides how many axes there are; some are kept."""
 
 
 def check(folder: Path, case: Case) -> None:

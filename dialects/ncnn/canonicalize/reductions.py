@@ -6,10 +6,11 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, canonical, producer
 from ncc.dialects.ncnn.layer import Layer, shape_of
-from ncc.dialects.ncnn.movement.reshape import ReshapeOp
+from ncc.dialects.ncnn.movement.reshape import TOLD_BY_RUN, ReshapeOp
 from ncc.dialects.ncnn.pooling.pool import MEAN as MEAN_POOLING
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.ncnn.reduction.reduction import MEAN, ReductionOp
+from ncc.dialects.size import is_open
 
 PLANE = (1, 2)
 """The axes of a plane in a tensor of rank 3: h and w."""
@@ -44,8 +45,8 @@ class ReplaceReductionWithGlobalPooling(LayerPattern):
                 return "it reduces all axes"
             if op.coeff != 1.0:
                 return f"its coeff is {op.coeff:g}, not 1"
-        shape = shape_of(reductions[0].operands[0])
-        if shape is None or shape_of(reductions[-1].results[0]) is None:
+        shape, made = shape_of(reductions[0].operands[0]), shape_of(reductions[-1].results[0])
+        if shape is None or made is None:
             return "the rank of its input is not known"
         if len(shape) != 3:
             return f"its input has rank {len(shape)}, not 3"
@@ -54,7 +55,7 @@ class ReplaceReductionWithGlobalPooling(LayerPattern):
             return f"axes {', '.join(map(str, axes))} are reduced, not 1 and 2"
         if len(reductions) == CHAIN and not reductions[0].results[0].has_one_use():
             return "the mean along one axis is read by others, too"
-        return None
+        return TOLD_BY_RUN if len(made) > 1 and is_open(*made) else None
 
     def rewrite(self, rewriter: PatternRewriter, *reductions: ReductionOp) -> None:
         last, x = reductions[-1], reductions[0].operands[0]

@@ -19,7 +19,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import ModuleOp, UnrankedTensorType
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.ncnn.any_size import are_alike, further, with_hints
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.open_shapes import open_shapes
@@ -41,11 +41,16 @@ from ncc.dialects.size import Assumption, NeedsNumbers, assuming, form_of
 from ncc.dialects.size_form import Form, least
 from ncc.dialects.size_needs import needed
 
+DIVISORS, MOST_TRIED = range(2, 129), 2048
+"""Numbers that may have to divide a side, and the largest side that they are tried with."""
+
 LARGEST_SIDE = 1 << 20
 """No image has a side like this."""
 
 SIDE = 128
 """The hint of open extents: products of several have to be sizes that memory holds."""
+
+HOW_SHAPE = "--shape name=1x3x48x?"
 
 STEPS = (-32, 32, -16, 16, 12, 8, 4, 2, 1)
 """How far the other hint may be: not far, for the same reason."""
@@ -69,7 +74,11 @@ def read_blobs(path: str, asked: Asked) -> tuple[ModuleOp, tuple[str, ...]]:
     hints = {name: _hint(shape) for name, shape in _known(shapes).items()}
     opened = sized_shapes(module, Options(input_shapes=_known(shapes), hints=hints))
     with assuming() as found:
-        infer_shapes(module.clone(), opened)
+        try:
+            infer_shapes(module.clone(), opened)
+        except ModelError as error:
+            what = f"in ncnn: inputs of any size: {str(error).splitlines()[0]}"
+            raise Unsupported(what, how=f"settle the sides that are fixed: {HOW_SHAPE}") from error
     sized = with_equalities(opened, found)
     warnings += _decided(opened, sized)
     if not has_sizes(sized):
@@ -130,14 +139,32 @@ def _decided(opened: Asked, sized: Asked) -> Iterator[str]:
 
 def _limits(assumed: Mapping[Assumption, None]) -> Iterator[str]:
     """Warnings of sizes that the layers do not take. Raises `Unsupported` for other decisions."""
-    for one in needed(assumed):
-        if one.relation == ">=" and _is_never_negative(one.form):
+    known = needed(assumed)
+    equal = [one for one in known if one.relation == "==" and len(one.form.symbols) == 1]
+    yield from _multiples(equal)
+    for one in known:
+        if one in equal or (one.relation == ">=" and _is_never_negative(one.form)):
             continue
         said = _limit(one)
         if said is None:
-            how = f"give the size by --shape, or {HOW}"
+            how = f"settle the size: {HOW_SHAPE}"
             raise Unsupported(f"in ncnn: layers that are right only where {one}", how=how)
         yield f"warning: the files are for {said}"
+
+
+def _multiples(equal: Sequence[Assumption]) -> Iterator[str]:
+    """Warnings of sides for which some have to be equal, as for the parts of a Concat: those that a
+    number divides are sure to be right.
+    """
+    for symbol in dict.fromkeys(symbol for one in equal for symbol in one.form.symbols):
+        forms = [one.form for one in equal if symbol in one.form.symbols]
+        for divisor in DIVISORS:
+            sides = range(divisor, MOST_TRIED, divisor)
+            if not any(form.value({symbol.name: side}) for form in forms for side in sides):
+                yield f"warning: the files are for {symbol.name} that is a multiple of {divisor}"
+                break
+        else:
+            raise Unsupported(f"in ncnn: sizes with {forms[0]} == 0", how=HOW)
 
 
 def _is_never_negative(form: Form) -> bool:

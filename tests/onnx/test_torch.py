@@ -32,5 +32,7 @@ def test_modules_of_a_family(family: str, tmp_path: Path) -> None:
             if found is not None and found.kind in ("WRONG", "refused"):
                 wrong.append(str(found))
         count += 1
+    if not count:
+        pytest.skip(f"the package {family} is not installed")
     assert not wrong, "\n".join(wrong)
     assert written >= LEAST * count

@@ -13,10 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-# The library of torchvision does not load beside a torch for CPUs, and its Python wants these to
-# be there. No network here uses them.
-for operator in ("nms", "qnms"):
-    torch.library.define(f"torchvision::{operator}", "(Tensor x) -> Tensor")
+from tests.onnx.torch_modules import vision as vision  # without it torchvision does not load
 
 SIZES: Mapping[str, int] = {
     "resnet18": 64,

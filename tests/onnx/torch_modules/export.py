@@ -28,6 +28,7 @@ FAMILIES = (
     "recurrent",
     "sampling",
     "shapes",
+    "transformers",
 )
 """The files of modules. They import torch, so they are imported when they are asked for."""
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import torch
 
+# The Python of torchvision wants this to be there.
+torch.library.define("torchvision::qnms", "(Tensor x) -> Tensor")
+
 
 @torch.library.custom_op("torchvision::nms", mutates_args=())  # type: ignore[untyped-decorator]
 def nms(dets: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:

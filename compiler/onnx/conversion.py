@@ -23,8 +23,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.onnx.expressions import Expressions
-from ncc.compiler.onnx.shapes import shape as shape
-from ncc.compiler.onnx.shapes import without_batch as without_batch
+from ncc.compiler.onnx.shapes import shape, without_batch
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Array, Layer, ParamValue, Shape, WeightAttr

@@ -45,14 +45,8 @@ from ncc.compiler.onnx.composed import powers as powers
 from ncc.compiler.onnx.composed import sampling as sampling
 from ncc.compiler.onnx.composed import sequences as sequences
 from ncc.compiler.onnx.composed import sums as sums
-from ncc.compiler.onnx.conversion import (
-    COMPOSITIONS,
-    CONVERSIONS,
-    INEXACT,
-    Conversion,
-    Convert,
-    shape,
-)
+from ncc.compiler.onnx.conversion import COMPOSITIONS, CONVERSIONS, INEXACT, Conversion, Convert
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK, ReshapeOp, reshape_params

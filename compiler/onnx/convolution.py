@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.onnx.conversion import Conversion, composes, converts, reshaped, shape, weight_of
+from ncc.compiler.onnx.conversion import Conversion, composes, converts, reshaped, weight_of
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.ncnn.convolution.convolution import (
     ConvolutionDepthWiseOp,

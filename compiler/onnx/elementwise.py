@@ -7,15 +7,8 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import (
-    Conversion,
-    converts,
-    number_of,
-    reshaped,
-    shape,
-    weight_of,
-    without_batch,
-)
+from ncc.compiler.onnx.conversion import Conversion, converts, number_of, reshaped, weight_of
+from ncc.compiler.onnx.shapes import shape, without_batch
 from ncc.dialects.ncnn.elementwise.activation_layers import (
     CELUOp,
     ELUOp,

@@ -7,7 +7,8 @@ from math import prod
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, converts, reshaped, shape, weight_of
+from ncc.compiler.onnx.conversion import Conversion, converts, reshaped, weight_of
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.layer import WeightAttr
 from ncc.dialects.ncnn.linear.linear import InnerProductOp
 from ncc.dialects.ncnn.linear.linear import MatMulOp as MatMulLayer

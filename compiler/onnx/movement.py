@@ -7,14 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import (
-    Conversion,
-    converts,
-    number_of,
-    shape,
-    source_of_views,
-    without_batch,
-)
+from ncc.compiler.onnx.conversion import Conversion, converts, number_of, source_of_views
+from ncc.compiler.onnx.shapes import shape, without_batch
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.layer import ParamValue, Shape
 from ncc.dialects.ncnn.movement.channels import (

@@ -6,14 +6,8 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import (
-    Conversion,
-    converts,
-    reshaped,
-    shape,
-    weight_of,
-    without_batch,
-)
+from ncc.compiler.onnx.conversion import Conversion, converts, reshaped, weight_of
+from ncc.compiler.onnx.shapes import shape, without_batch
 from ncc.dialects.ncnn.layer import ParamValue, WeightAttr
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.normalization.local_response import LRNOp as LRNLayer

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, converts, shape, weight_of
+from ncc.compiler.onnx.conversion import Conversion, converts, weight_of
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp
 from ncc.dialects.ncnn.layer import ParamValue
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import shape
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.onnx import activations, binary, casts, convolution, movement, normalization

@@ -25,8 +25,9 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.onnx.conversion import is_float, reshaped, shape, without_batch
+from ncc.compiler.onnx.conversion import is_float, reshaped
 from ncc.compiler.onnx.expressions import Expressions
+from ncc.compiler.onnx.shapes import shape, without_batch
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES

@@ -7,7 +7,8 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, composes, runs_of, shape, versions_of
+from ncc.compiler.onnx.conversion import Conversion, composes, runs_of, versions_of
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.layer import ParamValue
 from ncc.dialects.ncnn.linear.linear import MatMulOp as MatMulLayer
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK

@@ -24,7 +24,8 @@ from ncc.compiler.onnx.composed.pointwise import (
     SUBTRACT,
     binary,
 )
-from ncc.compiler.onnx.conversion import Conversion, composes, number_of, shape, versions_of
+from ncc.compiler.onnx.conversion import Conversion, composes, number_of, versions_of
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.elementwise.activation_layers import ThresholdOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp

@@ -9,8 +9,9 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, composes, number_of, runs_of, shape
+from ncc.compiler.onnx.conversion import Conversion, composes, number_of, runs_of
 from ncc.compiler.onnx.movement import bounds, permuted
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.layer import ParamValue, Shape
 from ncc.dialects.ncnn.movement.crop import CropOp
 from ncc.dialects.ncnn.movement.movement import ConcatOp as ConcatLayer

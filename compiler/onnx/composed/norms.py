@@ -7,7 +7,8 @@ from math import prod
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, composes, shape, weight_of, without_batch
+from ncc.compiler.onnx.conversion import Conversion, composes, weight_of
+from ncc.compiler.onnx.shapes import shape, without_batch
 from ncc.dialects.ncnn.layer import Array, ParamValue, WeightAttr
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.normalization.normalization import InstanceNormOp, LayerNormOp

@@ -8,13 +8,8 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx import elementwise
-from ncc.compiler.onnx.conversion import (
-    Conversion,
-    composes,
-    number_of,
-    shape,
-    versions_of,
-)
+from ncc.compiler.onnx.conversion import Conversion, composes, number_of, versions_of
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.elementwise.activation_layers import MishOp, SoftplusOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.unary import UnaryOpOp

@@ -13,7 +13,8 @@ from ncc.compiler.onnx.composed.pointwise import (
     REVERSE_POWER,
     binary,
 )
-from ncc.compiler.onnx.conversion import Conversion, composes_instead, number_of, shape
+from ncc.compiler.onnx.conversion import Conversion, composes_instead, number_of
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.elementwise.activation_layers import ClipOp, SigmoidOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.unary import UnaryOpOp

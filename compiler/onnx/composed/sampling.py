@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, composes, shape
+from ncc.compiler.onnx.conversion import Conversion, composes
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.layer import ParamValue
 from ncc.dialects.ncnn.sampling.grid_sample import BICUBIC, BILINEAR, BORDER, ZEROS
 from ncc.dialects.ncnn.sampling.grid_sample import GridSampleOp as GridSampleLayer

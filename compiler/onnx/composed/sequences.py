@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, composes, shape, versions_of
+from ncc.compiler.onnx.conversion import Conversion, composes, versions_of
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.onnx.operator import constant_of
 from ncc.dialects.onnx.recurrent import Recurrent
 

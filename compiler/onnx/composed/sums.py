@@ -5,7 +5,8 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx.composed.moves import flipped
-from ncc.compiler.onnx.conversion import Conversion, composes, shape
+from ncc.compiler.onnx.conversion import Conversion, composes
+from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.linear.einsum import EinsumOp as EinsumLayer
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.reduction.scan import CumulativeSumOp

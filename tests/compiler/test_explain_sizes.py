@@ -12,9 +12,8 @@ from ncc.compiler.options import Options
 HEAD = "Input data 0 1 data 0=32 1=32 2=3\n"
 
 NEEDS_NUMBERS = """
-Interp half 1 1 data half 0=1 1=1.3 2=1.3
-ReLU r 1 1 half r
-Interp more 1 1 r out 0=1 1=0.7 2=1.0
+InverseSpectrogram wave 1 1 data wave 0=8
+ReLU out 1 1 wave out
 """
 
 FIXED = """
@@ -55,10 +54,11 @@ def test_sizes_that_are_left_out(tmp_path: Path) -> None:
 
 
 def test_the_layers_that_need_numbers(tmp_path: Path) -> None:
-    """By their lines; the shapes of those behind are not known."""
-    inputs, reason, last = lines_of(tmp_path / "net.param", NEEDS_NUMBERS)
-    assert inputs == "inputs: data 3x?x?"
-    assert reason.startswith("layer 'half' on line 4: not supported: a scale of 1.2")
+    """By their lines."""
+    frames = {"data": (5, None, 2)}
+    inputs, reason, last = lines_of(tmp_path / "net.param", NEEDS_NUMBERS, input_shapes=frames)
+    assert inputs == "inputs: data 5x?x2"
+    assert reason.startswith("layer 'wave' on line 4: not supported: InverseSpectrogram")
     assert last == "so each shape is a compilation of its own"
 
 

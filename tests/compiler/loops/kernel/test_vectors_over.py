@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncc.compiler.loops.kernel.vectors_over import vectors_over
+from ncc.dialects.size import Size, assuming
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,13 @@ def test_every_place_is_in_a_vector(places: set[int], unit: int, starts: set[int
     for place, start in found.items():
         assert (place - start) % unit == 0 and 0 <= place - start < 4 * unit
         assert start + 3 * unit <= max(places)
+
+
+def test_rows_whose_distance_the_run_tells_share_no_vector() -> None:
+    """Nothing is taken for granted about the distance."""
+    row = Size.symbol("w", 20)
+    with assuming() as assumed:
+        found = vectors_over({n * row + k for n in range(3) for k in range(5)}, 4)
+    assert not assumed
+    assert {found[n * row + k] - n * row for n in range(3) for k in range(4)} == {0}
+    assert [found[n * row + 4] - n * row for n in range(3)] == [1, 1, 1]

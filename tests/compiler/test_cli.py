@@ -73,6 +73,7 @@ def test_what_a_file_says_in_vain_is_told_once(ncc: Run, tmp_path: Path, command
         )
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")  # threads of other tests
 @pytest.mark.parametrize("command", ["compile", "run"])
 def test_a_cache_that_cannot_be_written_is_told_in_a_line(
     ncc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str

@@ -23,7 +23,7 @@ from ncc.dialects.onnx.casts import CastLikeOp, CastOp
 from ncc.dialects.onnx.composed import Writer
 from ncc.dialects.onnx.gather import RangeOp
 from ncc.dialects.onnx.linear import MatMulOp
-from ncc.dialects.onnx.movement import ReshapeOp, TransposeOp, UnsqueezeOp
+from ncc.dialects.onnx.movement import ConcatOp, ReshapeOp, TransposeOp, UnsqueezeOp
 from ncc.dialects.onnx.reduction import ReduceMaxOp
 from ncc.dialects.onnx.slices import SliceOp
 from ncc.dialects.onnx.softmax import SoftmaxOp
@@ -74,6 +74,14 @@ def slice_of(w: Writer, x: SSAValue, axis: int, start: int, end: int) -> SSAValu
 def columns_of(w: Writer, x: SSAValue, start: int, end: int) -> SSAValue:
     """A part of the last axis."""
     return slice_of(w, x, -1, start, end)
+
+
+def behind(
+    w: Writer, past: SSAValue, before: int, new: tuple[SSAValue, Shape]
+) -> tuple[SSAValue, Shape]:
+    """Rows behind the `before` rows of a cache, by heads."""
+    value, shape = new
+    return w(ConcatOp, past, value, axis=2), (*shape[:2], before + shape[2], shape[3])
 
 
 @dataclass

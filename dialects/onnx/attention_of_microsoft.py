@@ -11,6 +11,7 @@ from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.onnx.attention import (
     Attended,
     Masks,
+    behind,
     columns_of,
     extents_of,
     joined,
@@ -57,8 +58,33 @@ class _Attention(Composed):
         """The factor of scores; onnxruntime takes 0 as absent."""
         return self.scale or None
 
-    def add_padding(
-        self, w: Writer, masks: Masks, mask: SSAValue, fill: float, like: SSAValue, keys: int
+
+class _Masked(_Attention):
+    """With a mask of keys, numbers that are added to scores, or queries that see no later key."""
+
+    mask_filter_value = real(-10000.0)
+    unidirectional = integer(0)
+
+    def masks(
+        self,
+        w: Writer,
+        like: SSAValue,
+        rows: int,
+        keys: int,
+        mask: SSAValue | None,
+        added: SSAValue | None,
+    ) -> Masks:
+        """The queries are the last rows of the keys."""
+        masks = Masks(bias=added)
+        if mask is not None:
+            self._add_padding(w, masks, mask, like, keys)
+        if self.unidirectional:
+            at = w(AddOp, positions(w, rows, column=True), w.number(keys - rows))
+            masks.allowed += seen_before(w, at, keys)
+        return masks
+
+    def _add_padding(
+        self, w: Writer, masks: Masks, mask: SSAValue, like: SSAValue, keys: int
     ) -> None:
         """A mask of keys: 1 where a key is seen, or a count of keys of each sample."""
         shape = extents_of(mask)
@@ -72,7 +98,7 @@ class _Attention(Composed):
             seen = w(GreaterOp, whole, w.number(0))
         else:
             raise NotYet(f"{self.type_name} with a mask {shape}")
-        bias = w(WhereOp, seen, w.like(0.0, like), w.like(fill, like))
+        bias = w(WhereOp, seen, w.like(0.0, like), w.like(self.mask_filter_value, like))
         masks.bias = bias if masks.bias is None else w(AddOp, masks.bias, bias)
 
 
@@ -92,21 +118,9 @@ def attended(
     return joined(w, by.values(by.parts(biased, bias, True, None), v), by.shape)
 
 
-def behind(w: Writer, past: SSAValue | None, new: tuple[SSAValue, Shape]) -> tuple[SSAValue, Shape]:
-    """Rows behind those of a cache."""
-    value, shape = new
-    if past is None:
-        return new
-    before = extents_of(past, 4)[2]
-    return w(ConcatOp, past, value, axis=2), (*shape[:2], before + shape[2], shape[3])
-
-
 @operator("MultiHeadAttention", domain=MICROSOFT, inputs=(1, 10), outputs=(1, 3))
-class MultiHeadAttentionOp(_Attention):
+class MultiHeadAttentionOp(_Masked):
     """Of projected queries, keys and values."""
-
-    mask_filter_value = real(-10000.0)
-    unidirectional = integer(0)
 
     def compose(
         self,
@@ -136,30 +150,23 @@ class MultiHeadAttentionOp(_Attention):
         query, key, value = (
             parted(w, one, shape, self.num_heads) for one, shape in zip(given, shapes, strict=True)
         )
-        key, value = behind(w, past_key, key), behind(w, past_value, value)
-        rows, keys = query[1][2], key[1][2]
-        masks = Masks()
-        if added is not None:
-            masks.bias = added
-        if mask is not None:
-            self.add_padding(w, masks, mask, self.mask_filter_value, q, keys)
-        if self.unidirectional:
-            at = w(AddOp, positions(w, rows, column=True), w.number(keys - rows))
-            masks.allowed += seen_before(w, at, keys)
+        key, value = (
+            one if past is None else behind(w, past, extents_of(past, 4)[2], one)
+            for past, one in ((past_key, key), (past_value, value))
+        )
+        masks = self.masks(w, q, query[1][2], key[1][2], mask, added)
         made = attended(w, q, (query, key, value), masks, self.scaled())
         return [made, key[0], value[0]][: len(self.results)]
 
 
 @operator("Attention", domain=MICROSOFT, inputs=(2, 7), outputs=(1, 2))
-class MicrosoftAttentionOp(_Attention):
+class MicrosoftAttentionOp(_Masked):
     """With the projection of x to queries, keys and values."""
 
     do_rotary = integer(0)
-    mask_filter_value = real(-10000.0)
     past_present_share_buffer = integer(0)
     qkv_hidden_sizes = integers()
     rotary_embedding_dim = integer(0)
-    unidirectional = integer(0)
 
     def check(self) -> None:
         super().check()
@@ -192,20 +199,10 @@ class MicrosoftAttentionOp(_Attention):
         if past is not None:
             before = extents_of(past, 5)[3]
             key, value = (
-                (
-                    w(ConcatOp, self._cache(w, past, n), one, axis=2),
-                    (*shape[:2], before + shape[2], shape[3]),
-                )
-                for n, (one, shape) in enumerate((key, value))
+                behind(w, self._cache(w, past, n), before, one)
+                for n, one in enumerate((key, value))
             )
-        keys, masks = key[1][2], Masks()
-        if added is not None:
-            masks.bias = added
-        if mask is not None:
-            self.add_padding(w, masks, mask, self.mask_filter_value, x, keys)
-        if self.unidirectional:
-            at = w(AddOp, positions(w, rows, column=True), w.number(keys - rows))
-            masks.allowed += seen_before(w, at, keys)
+        masks = self.masks(w, x, rows, key[1][2], mask, added)
         result = attended(w, x, (query, key, value), masks, self.scaled())
         if len(self.results) == 1:
             return [result]
@@ -291,7 +288,7 @@ class GroupQueryAttentionOp(_Attention):
         if past is None:
             return new
         before = extents_of(past, 4)[2]
-        both, shape = behind(w, past, new)
+        both, shape = behind(w, past, before, new)
         count = largest(self.numbers(TOTAL)[0], before)
         rows = positions(w, count, column=True)
         added = w(AddOp, w(SubOp, rows, first), w.number(before))

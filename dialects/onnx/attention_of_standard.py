@@ -12,6 +12,7 @@ from ncc.dialects.element import element_of
 from ncc.dialects.onnx.attention import (
     Attended,
     Masks,
+    behind,
     extents_of,
     joined,
     parted,
@@ -21,7 +22,7 @@ from ncc.dialects.onnx.attention import (
 from ncc.dialects.onnx.attribute import integer, real
 from ncc.dialects.onnx.binary import AddOp, LessOp
 from ncc.dialects.onnx.composed import Composed, Writer
-from ncc.dialects.onnx.movement import ConcatOp, UnsqueezeOp
+from ncc.dialects.onnx.movement import UnsqueezeOp
 from ncc.dialects.onnx.operator import LayerError, operator
 from ncc.dialects.onnx.padding import PadOp
 from ncc.dialects.size import is_equal, is_open
@@ -69,11 +70,8 @@ class AttentionOp(Composed):
         before = 0
         if past_key is not None and past_value is not None:
             before = extents_of(past_key, 4)[2]
-            keys, values = (
-                w(ConcatOp, past_key, keys, axis=2),
-                w(ConcatOp, past_value, values, axis=2),
-            )
-            key, value = ((*one[:2], before + one[2], one[3]) for one in (key, value))
+            keys, key = behind(w, past_key, before, (keys, key))
+            values, value = behind(w, past_value, before, (values, value))
         heads = Attended(w, q, query, key, value)
         masks = self._masks(w, q, query[2], key[2], before, mask, counts)
         bias = masks.added(w, q)

@@ -183,11 +183,7 @@ class Position:
 
     def points_of_chunk(self, loop: int) -> int:
         """The points along a loop that a tile of a chunk has."""
-        if not self.state.upright or self.schedule.upright is None:
-            return self.schedule.points(loop)
-        column, row = self.schedule.upright
-        turned = {column: 1, row: self.schedule.points(column)}
-        return turned.get(loop, self.schedule.points(loop))
+        return self.schedule.points(loop, self.state.upright)
 
     @property
     def tile_loops(self) -> list[int]:

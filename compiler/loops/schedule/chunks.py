@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 
 from ncc.compiler.loops.kernel.kernel import Kernel
@@ -18,21 +17,17 @@ def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
     if schedule.strategy is Strategy.MATRIX_TILES:
         plan = TilePlan(kernel, schedule)
         return plan.components * plan.point_groups * plan.vector_groups
-    chunks = _tiles(kernel, schedule, {})
+    chunks = _tiles(kernel, schedule)
     if schedule.upright is not None:
-        column, row = schedule.upright
         stands = stands_upright(kernel, schedule)
-        others = _tiles(kernel, schedule, {column: 1, row: schedule.points(column)})
-        chunks = (1 - stands) * chunks + stands * others
+        chunks = (1 - stands) * chunks + stands * _tiles(kernel, schedule, upright=True)
     return chunks * parts_of_lane(kernel, schedule)
 
 
-def _tiles(kernel: Kernel, schedule: Schedule, points: Mapping[int, int]) -> int:
-    """The tiles of the outermost loops. points: those that a tile has along some of them, in place
-    of what the schedule says.
-    """
+def _tiles(kernel: Kernel, schedule: Schedule, upright: bool = False) -> int:
+    """The tiles of the outermost loops."""
     loops = schedule.order[: schedule.chunks]
-    return prod(-(-kernel.extents[d] // points.get(d, schedule.points(d))) for d in loops)
+    return prod(-(-kernel.extents[d] // schedule.points(d, upright)) for d in loops)
 
 
 def stands_upright(kernel: Kernel, schedule: Schedule) -> int:

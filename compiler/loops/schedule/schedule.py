@@ -102,7 +102,11 @@ class Schedule:
     upright: tuple[int, int] | None = None
     in_line: int = 16
 
-    def points(self, loop: int) -> int:
+    def points(self, loop: int, upright: bool = False) -> int:
+        """The points of a tile along a loop, or of one that stands upright."""
+        if upright and self.upright is not None and loop in self.upright:
+            column, _ = self.upright
+            return 1 if loop == column else self.points(column)
         return dict(self.tile).get(loop, 1)
 
 

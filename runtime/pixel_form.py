@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Self
 from ncc.runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ncc.runtime.pixels import Numbers
 
 TYPE, LAYOUT = "uint8", "hwc"

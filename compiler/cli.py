@@ -12,27 +12,39 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 
 import click
 
-from ncc.compiler.commands.bench import bench_command
-from ncc.compiler.commands.compile import compile_command
 from ncc.compiler.commands.exit_codes import BUG, INTERRUPTED, OK, UNSUPPORTED, WRONG
-from ncc.compiler.commands.explain import explain_command
-from ncc.compiler.commands.optimize import optimize_command
-from ncc.compiler.commands.report import report_command
-from ncc.compiler.commands.run import run_command
-from ncc.compiler.commands.show import show_command
-from ncc.compiler.commands.tune import tune_command
-from ncc.compiler.commands.verify import verify_command
 from ncc.compiler.diagnostics import CacheWarning, CompilerBug, ModelWarning, NccError, Unsupported
+
+COMMANDS = (
+    "compile",
+    "run",
+    "show",
+    "verify",
+    "bench",
+    "tune",
+    "report",
+    "optimize",
+    "explain",
+)
+"""The commands, in the order in which they are needed."""
 
 
 class Commands(click.Group):
-    """Shows the commands in the order in which they are needed, not in that of their names."""
+    """Imports a command when it is asked for: `commands/show.py` has `show_command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"ncc.compiler.commands.{cmd_name}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -43,7 +55,7 @@ class Commands(click.Group):
         if args[0] in ("help", "version"):
             message = f"there is no command {args[0]!r}; did you mean ncc --{args[0]}?"
             raise click.UsageError(message, ctx)
-        if args[0] not in self.commands and os.path.isfile(args[0]):
+        if args[0] not in COMMANDS and os.path.isfile(args[0]):
             does = "run" if args[0].endswith(".ncc") else "compile"
             raise click.UsageError(
                 f"{args[0]} is a file and no command; did you mean ncc {does} {args[0]}?", ctx
@@ -65,20 +77,6 @@ def ncc() -> None:
     Exit codes: 0 done, 1 the model or an input is wrong or missing, 2 the command line is wrong,
     3 not supported, 4 a bug of ncc, 5 verify found a difference, 130 interrupted.
     """
-
-
-for _command in (
-    compile_command,
-    run_command,
-    show_command,
-    verify_command,
-    bench_command,
-    tune_command,
-    report_command,
-    optimize_command,
-    explain_command,
-):
-    ncc.add_command(_command)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -34,10 +34,11 @@ from ncc.runtime.file_kinds import HEAD, MANIFEST, NCC, other_kind
 from ncc.runtime.manifest import MOST_BYTES, Fields
 from ncc.runtime.memory_files import FileLike, file_of, shown_path
 from ncc.runtime.paths import PathLike
-from ncc.runtime.sizes import Sizes
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ncc.runtime.sizes import Sizes
 
 Weights: TypeAlias = "bytes | bytearray | memoryview | mmap.mmap | np.ndarray[Any, Any]"
 
@@ -349,6 +350,8 @@ def _fields(archive: Archive, name: str) -> Fields:
 
 def _sizes(archive: Archive, inputs: Sequence[Binding], outputs: Sequence[Binding]) -> Sizes:
     """What shapes decide, which tells every extent that is open."""
+    from ncc.runtime.sizes import Sizes  # most models have none
+
     sizes = Sizes.read(
         _fields(archive, SIZES), [len(b.shape) for b in inputs], [len(b.shape) for b in outputs]
     )

@@ -45,10 +45,18 @@ def _version(names: Iterable[str]) -> str:
     home = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     sources = sha256()
     for file in chain.from_iterable(_python_files(os.path.join(home, name)) for name in names):
-        with open(file, "rb", buffering=0) as source:
-            sources.update(f"{os.path.basename(file)}\0".encode() + source.read() + b"\0")
+        sources.update(f"{os.path.basename(file)}\0".encode() + _content(file) + b"\0")
     versions = ", ".join(map(_installed, ("llvmlite", "xdsl", "numpy")))
     return f"{versions}, ncc {sources.hexdigest()}"
+
+
+def _content(file: str) -> bytes:
+    """Of one of several hundred small files: `open` asks the system more than twice as often."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, os.fstat(descriptor).st_size)
+    finally:
+        os.close(descriptor)
 
 
 def _python_files(place: str) -> Iterator[str]:

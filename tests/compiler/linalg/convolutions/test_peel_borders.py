@@ -276,6 +276,6 @@ def test_compiled_results_are_equal_bit_by_bit(tmp_path: Path, stride: int, thre
 
     host = Target.of("host")
     peeled = compiled(host)
-    whole = compiled(replace(host, costs=replace(host.costs, most_peeled_work=0)))
+    whole = compiled(replace(host, costs=host.costs._replace(most_peeled_work=0)))
     assert len(peeled.artifact.info["steps"]) > len(whole.artifact.info["steps"])
     np.testing.assert_array_equal(peeled(x), whole(x))

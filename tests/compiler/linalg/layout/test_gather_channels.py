@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeAlias
 
 import pytest
@@ -146,5 +145,5 @@ def test_shuffles_of_very_many_channels_stay(
         concat_op = b.concat([pointwise_convolution(b, x, 24), pointwise_convolution(b, x, 24)], 0)
         return pointwise_convolution(b, shuffled(b, concat_op, 2), 32)
 
-    costs = replace(COSTS, most_gathered_channels=most)
+    costs = COSTS._replace(most_gathered_channels=most)
     assert gathered(make_network([(16, 6, 6)], write), costs)[0] == count

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import TypeAlias
@@ -231,7 +230,7 @@ def test_stretches_of_steps_change_no_offset(
     """Values are held against all that are alive with them, however steps are divided."""
     for seed in range(10):
         plan = make_plan(make_network(*random_network(seed)))
-        costs = replace(COSTS, steps_together=stretch)
+        costs = COSTS._replace(steps_together=stretch)
         other = make_plan(make_network(*random_network(seed)), costs=costs)
         offsets = [[buffer.byte_offset for buffer in lifetimes(found)] for found in (plan, other)]
         assert offsets[0] == offsets[1]
@@ -400,7 +399,7 @@ def test_another_order_where_the_largest_first_leaves_gaps(
         sum(buffer.bytes for buffer, (first, last) in alive.items() if first <= at <= last)
         for at in range(len(plan.steps))
     )
-    first = replace(COSTS, arena_tries=0)
+    first = COSTS._replace(arena_tries=0)
     once = make_plan(make_network([(16, 16)], crossing(seed)), costs=first)
     assert once.arena_bytes > 1.1 * plan.arena_bytes
 

@@ -7,12 +7,10 @@ The numbers choose plans, and so the order of sums, but nothing else in a result
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class GivenTiles:
+class GivenTiles(NamedTuple):
     """Tiles that every convolution takes that has some, whatever they cost.
 
     tile: elements of a tile along an axis, as in F(tile); a window without such a form takes its

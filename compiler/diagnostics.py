@@ -11,10 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from ncc.dialects.shapes import Shape, shown
 from ncc.runtime.errors import NccError, did_you_mean
-from ncc.runtime.forms import Form
+
+if TYPE_CHECKING:
+    from ncc.runtime.forms import Form
 
 __all__ = [
     "CacheWarning",
@@ -33,8 +36,7 @@ SOURCE_WIDTH = 100
 REPORT = "this is a bug of ncc, not of your model: please report it with that dump"
 
 
-@dataclass(frozen=True)
-class Misfed:
+class Misfed(NamedTuple):
     """An input of some shape that would have to be fed in another form."""
 
     blob: str

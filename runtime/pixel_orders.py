@@ -5,7 +5,7 @@ Conversion.of("bgr2rgb").places()   ->  [2, 1, 0]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ncc.runtime.errors import InputError, did_you_mean
 
@@ -21,8 +21,7 @@ GRAY_OF_COLOURS = -1
 """In place of a channel: the gray of all colours."""
 
 
-@dataclass(frozen=True)
-class Conversion:
+class Conversion(NamedTuple):
     """From one order of channels to another."""
 
     source: str

@@ -48,6 +48,7 @@ from ncc.compiler.linalg.rewrite.parts import following, part
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import by_hint, is_open, largest, smallest
 from ncc.dialects.weights.derived import Phases, Taken
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -100,7 +101,7 @@ class _Way:
     def joined(layer: TransposedConvolution) -> _Way:
         x, inner = layer.source()
         axes = tuple(
-            Axis.of_one_element(walks, at, size) if extent == 1 < size else Axis.of(walks)
+            Axis.of_one_element(walks, at, size) if _spreads(extent, size) else Axis.of(walks)
             for walks, at, size, extent in zip(
                 zip(*layer.walks, strict=True), inner, layer.sizes, shape_of(x)[1:], strict=True
             )
@@ -149,19 +150,25 @@ class _Joining:
     way: _Way
 
 
+def _spreads(extent: int, size: int) -> bool:
+    """Whether each element of the result is a phase, which one element of the image makes."""
+    return extent == 1 and not is_open(size) and size > 1
+
+
 def _count(layer: TransposedConvolution) -> int:
     """How many phases one convolution would compute, including those without taps."""
     extents = shape_of(layer.source()[0])[1:]
     return prod(
-        size if extent == 1 < size else walk.stride
+        size if _spreads(extent, size) else walk.stride
         for walk, size, extent in zip(layer.walks[0], layer.sizes, extents, strict=True)
     )
 
 
+@by_hint()
 def _best(layer: TransposedConvolution, target: Target) -> _Way | str:
     """The cheapest replacement, or why the phases stay as they are."""
     joined, extents = _Way.joined(layer), shape_of(layer.source()[0])[1:]
-    if any(extent == 1 < size for extent, size in zip(extents, layer.sizes, strict=True)):
+    if any(map(_spreads, extents, layer.sizes)):
         return joined
     if len(layer.phases) == 1:
         (walks,) = layer.walks
@@ -251,9 +258,9 @@ def _windows(
         first = axis.first - offset
         last = first + count - 1 + axis.window
         begin.append(max(0, first))
-        size.append(min(extent, last) - max(0, first))
+        size.append(smallest(extent, last) - max(0, first))
         low.append(max(0, -first))
-        high.append(max(0, last - extent))
+        high.append(largest(0, last - extent))
     return b.pad(b.slice(x, begin, size), low, high)
 
 

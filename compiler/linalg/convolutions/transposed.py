@@ -60,7 +60,7 @@ class Walk:
         stride, offset = 1 if extent == 1 else out.coefficient(loop), out.constant
         if read.coefficient(loop) != 1 or not 0 <= offset < stride:
             return None
-        if linalg_op.extents[loop] != len(range(offset, extent, stride)):
+        if linalg_op.extents[loop] != -(-(extent - offset) // stride):
             return None
         tap = None if along is None else weights.index[along]
         if tap is not None and tap.loops() != sums:

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
 
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
 from tests.compiler.linalg.compiled import compiled
 from tests.crossed import crossed, some
 
@@ -123,3 +127,20 @@ def test_strides_of_few_taps_stay(tmp_path: Path) -> None:
     """Of more phases than a convolution could have channels, nearly all have no tap."""
     text = IMAGE.format(kind="Deconvolution", outputs=2, params="1=2 11=1 3=70000 13=1 6=80")
     compare(tmp_path, text, (6, 1, 2), "avx512")
+
+
+@pytest.mark.parametrize("params", ["1=4 3=2 4=1 6=960", "1=2 3=2 6=240"])
+def test_open_images(tmp_path: Path, params: str) -> None:
+    """Images whose extents the run tells become the same convolutions as those of known ones."""
+    path, left = tmp_path / "net.param", []
+    path.write_text(IMAGE.format(kind="Deconvolution", outputs=3, params=params))
+
+    def count(name: str, module: ModuleOp) -> None:
+        if name == "join-phases":
+            left.append(sum(isinstance(op, GenericOp) for op in module.walk()))
+
+    for side in (9, None):
+        options = Options.of(random_weights=1, input_shapes={"data": (6, side, side)})
+        compilation = Compilation(path, None, options, look=count)
+        compilation.structured(compilation.network())
+    assert left[0] == left[1]

@@ -1,6 +1,6 @@
 """What LSTM, GRU and RNN share: rows of a sequence (steps, batch, size), one way or both.
 
-Constant weights make a layer of ncnn, one for each sample: its steps are a loop. Where weights are
+Constant weights make a layer of ncnn for all samples: its steps are a loop. Where weights are
 inputs of the network, or ncnn has no such cells, steps are written one after the other.
 """
 
@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.ncnn.layer import Layer, WeightAttr
+from ncc.dialects.ncnn.layer import WeightAttr
+from ncc.dialects.ncnn.recurrent.recurrent import Recurrent as RecurrentLayer
 from ncc.dialects.onnx.attribute import integer, real, reals, required, string, strings
 from ncc.dialects.onnx.operator import (
     Array,
@@ -99,7 +100,7 @@ class Recurrent(Operator):
         """Whether ncnn's layer has such cells."""
         return True
 
-    def layer(self, w: Array, r: Array, bias: Array) -> Layer:
+    def layer(self, w: Array, r: Array, bias: Array) -> RecurrentLayer:
         """The layer of ncnn with these weights."""
         raise NotImplementedError
 
@@ -116,7 +117,9 @@ class Recurrent(Operator):
             "direction": DIRECTIONS[self.direction],
         }
 
-    def made_layer(self, layer: type[Layer], w: Array, r: Array, bias: Array) -> Layer:
+    def made_layer(
+        self, layer: type[RecurrentLayer], w: Array, r: Array, bias: Array
+    ) -> RecurrentLayer:
         weights = {
             "weight_xc_data": WeightAttr.of(self._reordered(w).reshape(-1, w.shape[2])),
             "weight_hc_data": WeightAttr.of(self._reordered(r)),
@@ -223,7 +226,8 @@ class Recurrent(Operator):
             states = [None if s is None else _swapped(b, s) for s in states]
         w_array, r_array = arrays
         known = w_array is not None and r_array is not None and (bias is None) == (given is None)
-        if self.is_layer and known and not is_open(x.shape[1]):
+        few = not is_open(x.shape[0]) and x.shape[0] <= MOST_UNROLLED
+        if self.is_layer and known and not (few and is_open(x.shape[1])):
             assert w_array is not None and r_array is not None
             biases = np.stack(self.biases_of(given, np.float32), 1)
             y, finals = self._by_layer(b, x, self.layer(w_array, r_array, biases), states)
@@ -236,26 +240,22 @@ class Recurrent(Operator):
         return [y, *finals]
 
     def _by_layer(
-        self, b: Builder, x: Tensor, layer: Layer, states: Sequence[Tensor | None]
+        self, b: Builder, x: Tensor, layer: RecurrentLayer, states: Sequence[Tensor | None]
     ) -> tuple[Tensor, list[Tensor]]:
+        """A batch of 1 is no axis of the layer."""
         steps, batch, size = x.shape
         hidden = required(self.hidden_size, "hidden_size")
-        state = (self.directions, hidden)
-        made = []
-        for k in range(batch):
-            rows = b.reshape(b.cut(x, 1, k, k + 1), (steps, size))
-            own = [
-                b.full(state, 0.0) if s is None else b.reshape(b.cut(s, 1, k, k + 1), state)
-                for s in states
-            ]
-            made.append(layer.expand_all(b, [rows, *own]))
-        whole = (steps, self.directions, 1, hidden)
-        y = b.concat([b.reshape(one[0], whole) for one in made], 2)
-        finals = [
-            b.concat([b.reshape(one[1 + k], (state[0], 1, hidden)) for one in made], 1)
-            for k in range(self.STATES)
-        ]
-        return y, finals
+        samples = () if batch == 1 else (batch,)
+        state = (self.directions, *samples, hidden)
+        own = [b.full(state, 0.0) if s is None else b.reshape(s, state) for s in states]
+        y, *finals = layer.expand(b, b.reshape(x, (steps, *samples, size)), own)
+        whole = (self.directions, batch, hidden)
+        finals = [b.reshape(one, whole) for one in finals]
+        if 1 in whole[:2]:
+            return b.reshape(y, (steps, *whole)), finals
+        y = b.reshape(y, (steps, batch, self.directions, hidden))
+        t, d, n, j = b.loops_of((steps, *whole))
+        return b.map((t, d, n, j), y[t, n, d, j]), finals
 
     # --- step by step ---------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.recurrent.recurrent import GRUOp as GRULayer
 from ncc.dialects.ncnn.recurrent.recurrent import LSTMOp as LSTMLayer
+from ncc.dialects.ncnn.recurrent.recurrent import Recurrent as RecurrentLayer
 from ncc.dialects.ncnn.recurrent.recurrent import RNNOp as RNNLayer
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.operator import Array, NotYet, operator
@@ -41,7 +41,7 @@ class LSTMOp(Recurrent):
     def is_layer(self) -> bool:
         return self.operand_at(7) is None
 
-    def layer(self, w: Array, r: Array, bias: Array) -> Layer:
+    def layer(self, w: Array, r: Array, bias: Array) -> RecurrentLayer:
         both = self._reordered(bias.sum(1)).reshape(self.directions, 4, -1)
         return self.made_layer(LSTMLayer, w, r, both)
 
@@ -78,7 +78,7 @@ class GRUOp(Recurrent):
     def is_layer(self) -> bool:
         return bool(self.linear_before_reset)
 
-    def layer(self, w: Array, r: Array, bias: Array) -> Layer:
+    def layer(self, w: Array, r: Array, bias: Array) -> RecurrentLayer:
         first, again = (self._reordered(bias[:, k]) for k in range(2))
         parts = first.reshape(self.directions, 3, -1), again.reshape(self.directions, 3, -1)
         rows = [parts[0][:, :2] + parts[1][:, :2], parts[0][:, 2:], parts[1][:, 2:]]
@@ -123,7 +123,7 @@ class RNNOp(Recurrent):
     def is_layer(self) -> bool:
         return not self.activations or self.activations[0].lower() == "tanh"
 
-    def layer(self, w: Array, r: Array, bias: Array) -> Layer:
+    def layer(self, w: Array, r: Array, bias: Array) -> RecurrentLayer:
         return self.made_layer(RNNLayer, w, r, bias.sum(1).reshape(self.directions, 1, -1))
 
     def array_cell(

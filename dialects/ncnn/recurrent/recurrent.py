@@ -11,7 +11,8 @@ in the input and in the result. A row of the result has both directions, one aft
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -238,25 +239,33 @@ class Recurrent(Layer):
     # --- lowering --------------------------------------------------------------------------
 
     def lower(self, b: Builder, x: Tensor, *states: Tensor) -> list[Tensor]:
+        given = [b.reshape(s, w) for s, w in zip(states, self.state_shapes, strict=False)]
+        made = self.expand(b, x, given)
+        shapes = self.infer(x.shape, *(state.shape for state in states))
+        return [b.reshape(y, wanted) for y, wanted in zip(made, shapes, strict=False)]
+
+    def expand(self, b: Builder, x: Tensor, states: Sequence[Tensor]) -> list[Tensor]:
+        """The rows and the last states; of several samples where x is (steps, samples, size) and
+        a state (directions, samples, extent).
+        """
         shape = (self.directions, self.gates)
         reverse = self.direction == REVERSE
         rule = Rule(self.cell, self.hidden, self.num_output, self.STATES, reverse)
         weights = 0 if self.int8_scale_term else self.gates * self.num_output
-        parts = parts_of(rule, self.directions, weights, b.threads)
+        several = x.rank > 2
+        parts = 1 if several else parts_of(rule, self.directions, weights, b.threads)
+        inputs = self._expand_inputs(b, b.reshape(x, (prod(x.shape[:-1]), self.size)))
         operands = RecurrentOperands(
-            inputs=self._expand_inputs(b, x),
+            inputs=b.reshape(inputs, (*x.shape[:-1], self.gate_rows)),
             weight=self._expand_weight(b, parts),
             bias=b.table(self.biases[1]),
             counts=b.table(self._counts()[1].reshape(shape)) if self.int8_scale_term else None,
             projection=_columns(b, self.weight_hr_data) if self.weight_hr_data else None,
-            states=[b.reshape(s, w) for s, w in zip(states, self.state_shapes, strict=False)],
+            states=states,
         )
         if parts > 1:
-            made = expand_parted_steps(b, rule, operands, parts)
-        else:
-            made = expand_steps(b, rule, operands)
-        shapes = self.infer(x.shape, *(state.shape for state in states))
-        return [b.reshape(y, wanted) for y, wanted in zip(made, shapes, strict=False)]
+            return expand_parted_steps(b, rule, operands, parts)
+        return expand_steps(b, rule, operands)
 
     def _expand_weight(self, b: Builder, parts: int) -> Tensor:
         """The matrix for the hidden state: columns become rows, int8 in pairs; each part of the

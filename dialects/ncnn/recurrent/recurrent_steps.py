@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import f32, i32
 
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.shapes import Shape
 from ncc.dialects.statements import Code, MemoryView, Value
 
 Values: TypeAlias = Callable[[int], Value]
@@ -58,6 +60,8 @@ class RecurrentOperands:
     counts      (directions, gates), the value of 1 in int8 weights
     projection  (directions, hidden, outputs), if the hidden state is not the output of the cell
     states      (directions, outputs), then (directions, hidden); without them all start as zeros
+
+    The inputs and states of several samples have an axis more, the second one.
     """
 
     inputs: Tensor
@@ -72,38 +76,51 @@ class RecurrentOperands:
         maybe = [self.inputs, self.weight, self.bias, self.counts, self.projection, *self.states]
         return [tensor for tensor in maybe if tensor is not None]
 
+    @property
+    def samples(self) -> Shape:
+        """The extent of the axis of samples, if there is one."""
+        return self.inputs.shape[1:-1]
+
 
 def expand_steps(b: Builder, rule: Rule, operands: RecurrentOperands) -> list[Tensor]:
-    """The rows of all steps, (steps, directions * outputs), and the last states."""
-    directions = operands.weight.shape[0]
-    rows = (operands.inputs.shape[0], directions * rule.outputs)
+    """The rows of all steps, (steps, directions * outputs), and the last states; those of several
+    samples have their axis, too.
+    """
+    directions, samples = operands.weight.shape[0], operands.samples
+    rows = (operands.inputs.shape[0], *samples, directions * rule.outputs)
     extents = (rule.outputs, rule.hidden)[: rule.states]
-    results = [(shape, f32) for shape in (rows, *((directions, extent) for extent in extents))]
-    code = Code(operands.given(), results, iterations=directions)
+    states = [(directions, *samples, extent) for extent in extents]
+    results = [(shape, f32) for shape in (rows, *states)]
+    code = Code(operands.given(), results, iterations=directions * prod(samples))
     _Steps(code, rule, operands).write()
     return b.code(code.operation())
 
 
 class _Steps:
-    """The statements of one direction, an iteration of the code."""
+    """The statements of one direction of one sample, an iteration of the code."""
 
     def __init__(self, code: Code, rule: Rule, operands: RecurrentOperands) -> None:
         self.code, self.rule = code, rule
         directions, _, gates = operands.weight.shape
         self.gates = gates
-        self.backwards: Value | int = code.iteration if directions == 2 else int(rule.reverse)
+        self.direction = code.iteration
+        self.sample: tuple[Value, ...] = ()
+        if operands.samples:
+            self.direction = code.iteration % directions
+            self.sample = (code.iteration // directions,)
+        self.backwards: Value | int = self.direction if directions == 2 else int(rule.reverse)
         memories = dict(zip(operands.given(), code.inputs, strict=True))
 
-        def own(tensor: Tensor) -> MemoryView:
-            return memories[tensor].part(code.iteration)
+        def own(tensor: Tensor, *sample: Value) -> MemoryView:
+            return memories[tensor].part(self.direction, *sample)
 
         self.inputs = code.inputs[0]
         self.weight, self.bias = own(operands.weight), own(operands.bias)
         self.counts = None if operands.counts is None else own(operands.counts)
         self.projection = None if operands.projection is None else own(operands.projection)
-        self.first = [own(state) for state in operands.states]
+        self.first = [own(state, *self.sample) for state in operands.states]
         self.rows = code.results[0]
-        self.state = [state.part(code.iteration) for state in code.results[1:]]
+        self.state = [state.part(self.direction, *self.sample) for state in code.results[1:]]
         self.sums = code.scratch((gates,), f32 if self.counts is None else i32)
         self.cell_output = self.state[0]
         if self.projection is not None:
@@ -120,11 +137,11 @@ class _Steps:
     def _step(self, t: Value, odd: Value) -> None:
         code, hidden, outputs = self.code, self.rule.hidden, self.rule.outputs
         counts = self._recurrent(odd)
-        inputs, row = self.inputs.part(t), self.rows.part(t)
+        inputs, row = (memory.part(t, *self.sample) for memory in (self.inputs, self.rows))
         with code.lanes(hidden) as j:
 
             def given(gate: int) -> Value:
-                return inputs[code.iteration * self.gates + gate * hidden + j]
+                return inputs[self.direction * self.gates + gate * hidden + j]
 
             def recurrent(gate: int) -> Value:
                 place = j + gate * hidden
@@ -137,12 +154,12 @@ class _Steps:
             for memory, value in zip([self.cell_output, *self.state[1:]], new, strict=True):
                 memory[j] = value
             if self.projection is None:
-                row[code.iteration * outputs + j] = new[0]
+                row[self.direction * outputs + j] = new[0]
         if self.projection is not None:
             _set(code, self.state[0], 0.0)
             add_product(code, self.state[0], self.cell_output, self.projection)
             with code.lanes(outputs) as j:
-                row[code.iteration * outputs + j] = self.state[0][j]
+                row[self.direction * outputs + j] = self.state[0][j]
 
     def _recurrent(self, odd: Value) -> Value | None:
         """Set the sums to the recurrent parts of the gates; for int8, returns the value of 1 in the

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
 
+import ncc
 from ncc.compiler.diagnostics import Unsupported
-from tests.onnx.models import check_operator
+from tests.onnx.models import check_operator, model, run_by_onnxruntime, written
 
 RNG = np.random.default_rng(2)
 
@@ -63,3 +66,43 @@ def test_cells_that_ncnn_has_not() -> None:
     weights = [_numbers(1, 12, 2), _numbers(1, 12, 3), _numbers(1, 24), *zeros]
     seen = [None, _numbers(1, 9)]
     check_operator("LSTM", {"hidden_size": 3}, [x, *weights, *seen], outputs=3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "gates", "direction"),
+    [
+        ("RNN", 1, "bidirectional"),
+        pytest.param("LSTM", 4, "bidirectional", marks=pytest.mark.slow),
+        pytest.param("LSTM", 4, "reverse", marks=pytest.mark.slow),
+        pytest.param("GRU", 3, "bidirectional", marks=pytest.mark.slow),
+        pytest.param("RNN", 1, "forward", marks=pytest.mark.slow),
+    ],
+)
+def test_any_steps_of_any_samples(tmp_path: Path, kind: str, gates: int, direction: str) -> None:
+    """One compilation runs sequences of every length in batches of every size, from given states;
+    one thread and two give the same bits.
+    """
+    ways = 2 if direction == "bidirectional" else 1
+    weights = {
+        "w": _numbers(ways, gates * 3, 4),
+        "r": _numbers(ways, gates * 3, 3),
+        "b": _numbers(ways, gates * 6),
+    }
+    states = ["h", "c"] if kind == "LSTM" else ["h"]
+    attributes: dict[str, Any] = {"hidden_size": 3, "direction": direction}
+    if kind == "GRU":
+        attributes["linear_before_reset"] = 1
+    names = ["x", *weights, "", *states]
+    node = helper.make_node(kind, names, ["y", *(f"last_{s}" for s in states)], **attributes)
+    inputs: dict[str, list[int | str]] = {"x": ["steps", "samples", 4]}
+    inputs |= {state: [ways, "samples", 3] for state in states}
+    made = model([node], inputs, node.output, weights)
+    path = written(tmp_path, made)
+    one, two = (ncc.compile(path, num_threads=threads) for threads in (1, 2))
+    for steps, samples in ((5, 3), (2, 4)):
+        fed = {s: _numbers(ways, samples, 3) for s in states} | {"x": _numbers(steps, samples, 4)}
+        found, again = one.run(fed), two.run(fed)
+        for name, wanted in zip(node.output, run_by_onnxruntime(made, fed), strict=True):
+            np.testing.assert_allclose(found[name], wanted, rtol=1e-4, atol=1e-5)
+            assert found[name].tobytes() == again[name].tobytes()
+    assert "1 version" in repr(one)

@@ -306,6 +306,7 @@ class _NetworkWriter:
         self.families: dict[str, _Family] = {}
         self.members: dict[tuple[str, int | None], _Member] = {}
         self.hinted: dict[str, Kernel] = {}
+        self.fills: dict[object, Fills] = {}
         self.due: list[_Due | _DueLoop | Barrier] = []
         self.units: dict[str, Unit] = {}
         self.loops = 0
@@ -468,7 +469,11 @@ class _NetworkWriter:
     def _frame(self, halo: Halo) -> None:
         """One constant in every box of the border, by one kernel."""
         element = element_of(halo.subview.buffer.value)
-        fills = Fills.of(tuple(boxes(halo)), halo.subview, halo.value, element)
+        place, value = halo.subview, halo.value
+        key = halo.shape, halo.low, halo.high, place.strides, repr(value), element
+        if key not in self.fills:
+            self.fills[key] = Fills.of(tuple(boxes(halo)), place, value, element)
+        fills = self.fills[key]
         if fills.text not in self.codes:
             name, lanes = f"fill_{digest(fills.text)[:12]}", self.target.lanes
             self.codes[fills.text] = Unit(

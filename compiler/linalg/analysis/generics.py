@@ -29,7 +29,7 @@ def with_bodies(block: Block) -> list[Operation]:
     """The operations of a block in order; those of a loop over tiles come in front of the loop."""
     found: list[Operation] = []
     for op in ops_of(block):
-        if isinstance(op, TiledLoopOp):
+        if op.regions and isinstance(op, TiledLoopOp):
             found += with_bodies(op.body.block)
         found.append(op)
     return found

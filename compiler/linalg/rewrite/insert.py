@@ -149,5 +149,5 @@ def erase_dead(block: Block) -> None:
     for op in reversed(ops_of(block)):
         if op.results and all([result.first_use is None for result in op.results]):
             block.erase_op(op)
-        elif isinstance(op, TiledLoopOp):
+        elif op.regions and isinstance(op, TiledLoopOp):
             erase_dead(op.body.block)

@@ -64,7 +64,12 @@ class State:
 
 def kernel_reaches(kernel: Kernel) -> list[int]:
     """How many elements of its arguments a kernel reaches: up to the last that it accesses."""
-    sizes = [1] * len(kernel.element_types)
+    return [largest(*sizes) for sizes in _reached(kernel)]
+
+
+def _reached(kernel: Kernel) -> list[list[int]]:
+    """For each argument, how many elements each of its accesses reaches, and one at least."""
+    sizes = [[1] for _ in kernel.element_types]
     for access in kernel.accesses():
         reach = zip(access.coefficients, kernel.extents, strict=True)
         size = 1 + access.offset + access.table_reach
@@ -72,13 +77,13 @@ def kernel_reaches(kernel: Kernel) -> list[int]:
         held = kernel.bf16_split
         if held is not None and access is held.store:
             size += held.distance + (-held.back if kernel.unpaired is None else held.to_odd)
-        sizes[access.argument] = largest(sizes[access.argument], size)
+        sizes[access.argument].append(size)
     return sizes
 
 
 def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
     """The memrefs of a kernel's arguments, so far as it reaches."""
-    reaches = [DYNAMIC_INDEX if is_open(size) else size for size in kernel_reaches(kernel)]
+    reaches = [DYNAMIC_INDEX if is_open(*sizes) else max(sizes) for sizes in _reached(kernel)]
     return [memory_type(t, n) for t, n in zip(kernel.element_types, reaches, strict=True)]
 
 

@@ -72,6 +72,8 @@ from ncc.compiler.loops.launch.script import (
 )
 from ncc.dialects import rt
 from ncc.dialects.functions import private_function
+from ncc.dialects.operation import append, make, only_result
+from ncc.dialects.structured import constant
 
 index = IndexType()
 
@@ -113,7 +115,7 @@ def _written(loop: LoopLaunch, name: str, table: Table) -> func.FuncOp:
             by = argument.by_iteration if is_moving else argument.by_thread
             if by != 0:
                 size = value(Number(by))
-                further = _added(body, arith.MuliOp(body.args[0] if is_moving else thread, size))
+                further = _product(body, body.args[0] if is_moving else thread, size)
             begin = value(argument.begin) if argument.begin.is_told else None
             given.append(_memory(body, buffers, argument, further, begin))
         if launch.sizes:
@@ -127,17 +129,25 @@ def _written(loop: LoopLaunch, name: str, table: Table) -> func.FuncOp:
 
 
 def _constant(number: int) -> arith.ConstantOp:
-    return arith.ConstantOp.from_int_and_width(number, index)
+    return constant(number, index)
 
 
 def _added(block: Block, op: Operation) -> SSAValue:
     """The result of an operation, at the end of a block."""
-    block.add_op(op)
-    return op.results[0]
+    append(block, op)
+    return only_result(op)
+
+
+def _sum(block: Block, a: SSAValue, b: SSAValue) -> SSAValue:
+    return _added(block, make(arith.AddiOp, operands=[a, b], result_types=[index]))
+
+
+def _product(block: Block, a: SSAValue, b: SSAValue) -> SSAValue:
+    return _added(block, make(arith.MuliOp, operands=[a, b], result_types=[index]))
 
 
 def _loaded(block: Block, words: SSAValue, at: SSAValue) -> SSAValue:
-    return _added(block, memref.LoadOp.get(words, [at]))
+    return _added(block, make(memref.LoadOp, operands=[words, at], result_types=[index]))
 
 
 def _memory(
@@ -150,7 +160,7 @@ def _memory(
     """Memory of a kernel. begin: where it begins, if that is told; further: beyond that."""
     offset = argument.offset if begin is None else 0
     if begin is not None:
-        further = begin if further is None else _added(block, arith.AddiOp(begin, further))
+        further = begin if further is None else _sum(block, begin, further)
     return _added(block, rt.BufferOp(buffers, argument.buffer, argument.type, offset, further))
 
 
@@ -203,9 +213,7 @@ class _Entry:
     def _number(self, number: int) -> SSAValue:
         """A number, once."""
         if number not in self.numbers:
-            op = arith.ConstantOp.from_int_and_width(number, index)
-            self.entry.add_op(op)
-            self.numbers[number] = op.result
+            self.numbers[number] = _added(self.entry, _constant(number))
         return self.numbers[number]
 
     def _value(self, number: Number) -> SSAValue:
@@ -215,13 +223,12 @@ class _Entry:
         return _loaded(self.block, self.words, self._number(self.table.word(number)))
 
     def _times(self, iteration: SSAValue, number: int) -> SSAValue:
-        return _added(self.block, arith.MuliOp(iteration, self._value(Number(number))))
+        return _product(self.block, iteration, self._value(Number(number)))
 
     def _count(self, chunks: int) -> None:
         """Go on behind so many chunks."""
         if Number(chunks).is_told:
-            passed = arith.AddiOp(self.before, self._value(Number(chunks)))
-            self.before = _added(self.block, passed)
+            self.before = _sum(self.block, self.before, self._value(Number(chunks)))
         else:
             self.chunks += chunks
 
@@ -289,9 +296,7 @@ class _Entry:
         body = Block(arg_types=[index, index])
         iteration, self.did = body.args
         self.block = body
-        passed = arith.AddiOp(before, self._times(iteration, loop.counted))
-        body.add_op(passed)
-        self.before = passed.result
+        self.before = _sum(body, before, self._times(iteration, loop.counted))
         for place, step in enumerate(loop.body):
             if isinstance(step, Launch):
                 self._launch(step, iteration)

@@ -115,16 +115,16 @@ class Fills:
         """How many loops there are around the runs of each box."""
         return tuple(len(part.loops) for part in self.parts)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """All that the kernel depends on."""
         return stable_text(("fills", self.depths, self.cell))
 
-    @property
+    @cached_property
     def chunks(self) -> int:
         return largest(*(part.chunks for part in self.parts))
 
-    @property
+    @cached_property
     def numbers(self) -> tuple[int, ...]:
         """What the kernel is told: the bits of the value, then of one box after the other."""
         held = self.element.pack([number(self.value, self.element).value.data])
@@ -141,7 +141,7 @@ class Fills:
         """The kernel's memory, however much it is."""
         return memory_type(self.cell, DYNAMIC_INDEX)
 
-    @property
+    @cached_property
     def reach(self) -> int:
         """How many bytes of it are touched here."""
         cells = largest(*(kernel_reaches(kernel)[0] for kernel in self.computations))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import IndexType, MemRefType, i64
 from xdsl.ir import Attribute, SSAValue
 
+from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.dialects import rt
 from ncc.dialects.size import Size
 from ncc.runtime.artifact import NUMBERS_BUFFER
@@ -72,4 +73,4 @@ class Table:
 
 def row_type(sizes: Sequence[int]) -> MemRefType[Attribute]:
     """What a kernel takes its sizes for."""
-    return MemRefType(i64, [len(sizes)])
+    return memory_type(i64, len(sizes))

@@ -28,9 +28,12 @@ struct ${net}_end {
 /* A network that ends itself; ${net}_run(net.get(), ...) runs it. */
 using $net = std::unique_ptr<::$net, ${net}_end>;
 
+/* Compiled without exceptions, it returns nullptr where it would throw. */
 inline $net make_$net(int threads = 1, const void *weights = nullptr) {
   $net made(${net}_create(weights, threads));
+#ifdef __cpp_exceptions
   if (!made) throw std::runtime_error("$net cannot be created");
+#endif
   return made;
 }
 

@@ -28,6 +28,16 @@ int main() {
 }
 """
 
+WITHOUT_EXCEPTIONS = """
+#include "net.hpp"
+int main() {
+  static ncc::net_data data{};
+  ncc::net_prob prob;
+  ncc::net made = ncc::make_net(2);
+  return ncc::make_net(3) ? 1 : net_run(made.get(), data.data(), prob.data());
+}
+"""
+
 CMAKE = """
 cmake_minimum_required(VERSION 3.16)
 project(program C)
@@ -52,12 +62,15 @@ int main(void) {
 
 @pytest.mark.skipif(CXX is None, reason="there is no C++ compiler (c++)")
 @pytest.mark.slow
-def test_a_program_in_cpp(library: Library, tmp_path: Path) -> None:
-    """Networks end by themselves, and what cannot be made is an exception."""
-    source = tmp_path / "main.cc"
-    source.write_text(CPP)
-    archive, main = library.folder / "libnet.a", tmp_path / "main"
-    done([CXX, *WARNINGS, f"-I{library.folder}", source, archive, "-pthread", "-o", main])
+@pytest.mark.parametrize(
+    ("text", "option"), [(CPP, "-fexceptions"), (WITHOUT_EXCEPTIONS, "-fno-exceptions")]
+)
+def test_a_program_in_cpp(library: Library, tmp_path: Path, text: str, option: str) -> None:
+    """Networks end by themselves. What cannot be made is an exception, or nothing without them."""
+    source, main = tmp_path / "main.cc", tmp_path / "main"
+    source.write_text(text)
+    given = [*WARNINGS, option, f"-I{library.folder}", source, library.folder / "libnet.a"]
+    done([CXX, *given, "-pthread", "-o", main])
     assert run([main]).returncode == 0
 
 

@@ -100,14 +100,14 @@ def kernels_of(
     return KernelsText(compilation.loops(*compilation.planned), chosen.target)
 
 
-def _are_apart(module: ModuleOp, shapes: Mapping[str, OpenShape]) -> bool:
+def _are_apart(module: ModuleOp, shapes: Mapping[str, OpenShape], batch: int) -> bool:
     """Whether samples of a batch are computed apart. The module is changed."""
     with assuming(kept=False) as assumed:
         try:
             infer_shapes(module, with_samples(shapes))
         except (ModelError, Unsupported):
             return False
-    return are_apart(module, assumed)
+    return are_apart(module, assumed, batch)
 
 
 class Compilation:
@@ -261,7 +261,7 @@ class Compilation:
             return shapes
         known = open_shapes(module, shapes)
         batch, given = batch_of(known), {name: shape for name, shape in known.items() if shape}
-        if batch is None or not _are_apart(module.clone(), given):
+        if batch is None or not _are_apart(module.clone(), given, batch):
             return shapes
         self.batch = batch
         return {name: (1, *shape[1:]) for name, shape in given.items()}

@@ -272,6 +272,9 @@ class Builder:
         element_type: Attribute,
     ) -> Tensor:
         if isinstance(init, Tensor):
+            for loop, extent in zip(target, init.shape, strict=True):
+                if isinstance(loop, AffineDimExpr) and not is_equal(sizes[loop.position], extent):
+                    raise ValueError(f"a loop over {sizes[loop.position]} fills {extent} elements")
             return init
         if not all(isinstance(e, AffineDimExpr) for e in target):
             raise ValueError("a result at strided places needs a tensor to write into")

@@ -23,12 +23,16 @@ from pathlib import Path
 
 from ncc.compiler.diagnostics import CacheWarning
 from ncc.runtime.draft import DRAFT, draft_of
+from ncc.runtime.errors import InputError
 
 FOLDER_VARIABLE = "NCC_CACHE_DIR"
 """Names the folder of the cache; without it, the user's cache folder has one for ncc."""
 
 SWITCH_VARIABLE = "NCC_CACHE"
-"""`off` or `0`: no cache. `kernels`: no models, for developers who change ncc while it runs."""
+"""`off`: no cache. `kernels`: no models, for developers who change ncc while it runs."""
+
+_ON = ("on", "1", "yes", "true")
+_OFF = ("off", "0", "no", "false")
 
 LIMIT_BYTES = 256 << 20
 """The limit in bytes: the kernels of some hundred networks, and a dozen small models."""
@@ -174,17 +178,28 @@ class Cache:
                     yield entry.path, found.st_mtime, found.st_size
 
 
-def is_off(environment: Mapping[str, str], variable: str) -> bool:
-    """Whether a variable of the environment switches something off."""
-    return environment.get(variable, "").lower() in ("off", "0", "no", "false")
+def switch_of(environment: Mapping[str, str], variable: str, *more: str) -> str:
+    """What a variable of the environment says: "on", which it need not say, "off", or one of
+    `more`. Raises InputError for another text.
+    """
+    said = environment.get(variable, "").strip().lower()
+    if said in ("", *_ON):
+        return "on"
+    if said in _OFF:
+        return "off"
+    if said not in more:
+        wanted = ", ".join(["on", "off", *more])
+        what = f"the variable {variable} of the environment"
+        raise InputError(what, None, wanted, repr(environment[variable]))
+    return said
 
 
 def cache_of(environment: Mapping[str, str]) -> Cache | None:
     """The cache that the environment asks for; None if it switches the cache off."""
-    if is_off(environment, SWITCH_VARIABLE):
+    switch = switch_of(environment, SWITCH_VARIABLE, "kernels")
+    if switch == "off":
         return None
-    only_kernels = environment.get(SWITCH_VARIABLE, "").lower() == "kernels"
-    kinds = (KERNEL,) if only_kernels else (KERNEL, MANIFEST, MODEL)
+    kinds = (KERNEL,) if switch == "kernels" else (KERNEL, MANIFEST, MODEL)
     if folder := environment.get(FOLDER_VARIABLE):
         return Cache(Path(folder), kinds=kinds)
     from platformdirs import user_cache_path  # slow to import, and only needed here

@@ -18,7 +18,7 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from ncc.compiler.driver.cache import cache_of, is_off
+from ncc.compiler.driver.cache import cache_of, switch_of
 from ncc.compiler.driver.versions import generator_version
 from ncc.compiler.options import Options
 from ncc.compiler.target import Target
@@ -27,7 +27,7 @@ from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import InputError
 
 SWITCH_VARIABLE = "NCC_TUNED"
-"""`off` or `0`: ignore tuned schedules and use those of the cost model."""
+"""`off`: ignore tuned schedules and use those of the cost model."""
 
 NAME = "tuned.txt"
 _FIELDS = 5
@@ -86,7 +86,8 @@ class TunedSchedules:
 def tuned_schedules(environment: Mapping[str, str], options: Options) -> dict[str, str]:
     """What was tuned for a target, if the options and the environment want that to be used."""
     cache = cache_of(environment)
-    if cache is None or not options.tuned or is_off(environment, SWITCH_VARIABLE):
+    is_on = switch_of(environment, SWITCH_VARIABLE) == "on"
+    if cache is None or not options.tuned or not is_on:
         return {}
     with suppress(OSError):  # a file that others may read counts as absent, as their kernels do
         return TunedSchedules(cache.folder, options.target).read()

@@ -12,7 +12,7 @@ operators. Each either keeps samples apart by its definition, or is not known to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -91,10 +91,11 @@ def _samples() -> int:
     return Size.symbol(SAMPLES, hint=3)
 
 
-def are_apart(module: ModuleOp, assumed: Iterable[Assumption]) -> bool:
+def are_apart(module: ModuleOp, assumed: Iterable[Assumption], batch: int) -> bool:
     """Whether a network computes the samples of its inputs apart.
 
     module: with shapes that were inferred from `with_samples`. assumed: what inference assumed.
+    batch: as of `batch_of`. Inputs of which no value is made together may have different batches.
     """
     if any(_is_of_samples(Size.of(one.form)) for one in assumed):
         return False
@@ -102,31 +103,44 @@ def are_apart(module: ModuleOp, assumed: Iterable[Assumption]) -> bool:
     walk = _Walk(_samples())
     for op in network.layers:
         walk.look_at(op)
+    if batch == OPEN and not _are_joined(network.inputs.values(), walk.apart.values()):
+        return False
     return all(value in walk.apart for value in network.outputs.values())
 
 
+def _are_joined(inputs: Iterable[SSAValue], groups: Collection[frozenset[SSAValue]]) -> bool:
+    """Whether groups that share an input, and so on, hold all inputs together."""
+    first, *others = inputs
+    joined, before = {first}, 0
+    while len(joined) > before:
+        before = len(joined)
+        joined.update(*(group for group in groups if not joined.isdisjoint(group)))
+    return joined.issuperset(others)
+
+
 class _Walk:
-    """The values of which each sample is made of one sample of the inputs, and those that are made
-    of inputs in another way.
+    """The values of which each sample is made of one sample of the inputs, with these inputs, and
+    those that are made of inputs in another way.
     """
 
     def __init__(self, samples: int) -> None:
         self.samples = samples
-        self.apart: set[SSAValue] = set()
+        self.apart: dict[SSAValue, frozenset[SSAValue]] = {}
         self.mixed: set[SSAValue] = set()
 
     def look_at(self, op: Layer) -> None:
         """Note what the results of an operator are."""
         if isinstance(op, OnnxInputOp):
-            self.apart.update(op.results)
+            self.apart.update({value: frozenset({value}) for value in op.results})
             return
         read = [value for k, value in enumerate(op.operands) if k not in op.settling()]
         filled = isinstance(op, movement.ConstantOfShapeOp)
         keeps = isinstance(op, Operator) and (filled or self._keeps(op, read))
+        made_of = frozenset[SSAValue]().union(*(self.apart.get(value, ()) for value in read))
         for result in op.results:
             if keeps and self._counts(result):
-                self.apart.add(result)
-            elif not filled and not {*read}.isdisjoint(self.apart | self.mixed):
+                self.apart[result] = made_of
+            elif not filled and (made_of or not self.mixed.isdisjoint(read)):
                 self.mixed.add(result)
 
     def _counts(self, value: SSAValue) -> bool:
@@ -140,7 +154,7 @@ class _Walk:
             return False
         if not isinstance(op, RESHAPING) and any(map(_tells_samples, settled)):
             return False
-        return self._keeps_apart(op, read) if self.apart.intersection(read) else False
+        return self._keeps_apart(op, read) if not self.apart.keys().isdisjoint(read) else False
 
     def _keeps_apart(self, op: Operator, read: Sequence[SSAValue]) -> bool:
         """The same of an operator of which nothing else says that it does not."""
@@ -148,7 +162,7 @@ class _Walk:
             return all(self._meets(value, len(shape(op.results[0]))) for value in read)
         x, *others = read
         if isinstance(op, movement.ConcatOp):
-            return op.along(shape(x)) > 0 and self.apart.issuperset(read)
+            return op.along(shape(x)) > 0 and self.apart.keys() >= {*read}
         if isinstance(op, MatMulOp):
             return self._are_products(x, others[0])
         if x not in self.apart:
@@ -156,7 +170,7 @@ class _Walk:
         if isinstance(op, GemmOp):
             alone = others[0] not in self.apart
             return not op.transA and alone and all(self._meets(c, 2) for c in others[1:])
-        return self.apart.isdisjoint(others) and self._keeps_first(op, shape(x))
+        return self.apart.keys().isdisjoint(others) and self._keeps_first(op, shape(x))
 
     def _keeps_first(self, op: Operator, x: Shape) -> bool:
         """Whether the first axis of the first operand is that of the results."""

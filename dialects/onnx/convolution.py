@@ -166,18 +166,22 @@ class ConvTransposeOp(Filters):
     def lower(self, b: Builder, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
         at, shape = self.windows(x.shape, w.shape), self.infer(x.shape, w.shape)
         n, groups, rank = x.shape[0], self.group, len(self.windows(x.shape, w.shape))
-        # The image with stride - 1 zeros between its elements, and the filters the other way round.
+        # stride - 1 zeros go between elements of the image, and the filters the other way round.
         spread = [(m - 1) * a.stride + 1 for m, a in zip(x.shape[2:], at, strict=True)]
         low = [a.reach - 1 - a.low for a in at]
         high = [a.size + a.reach - 1 - lo - s for a, lo, s in zip(at, low, spread, strict=True)]
         cut_low, cut_high = [max(0, -lo) for lo in low], [max(0, -hi) for hi in high]
-        sizes = [max(0, lo) + s + max(0, hi) for lo, s, hi in zip(low, spread, high, strict=True)]
-        zeros = b.full((*x.shape[:2], *sizes), 0.0, x.element_type)
-        loops = b.loops_of(x.shape)
-        to = [loop * a.stride + max(0, lo) for loop, a, lo in zip(loops[2:], at, low, strict=True)]
-        wide = b.map([*loops[:2], *to], x[loops], into=zeros)
-        kept = [m - lo - hi for m, lo, hi in zip(sizes, cut_low, cut_high, strict=True)]
-        wide = b.slice(wide, [0, 0, *cut_low], [*x.shape[:2], *kept])
+        wide = x
+        if any(a.stride > 1 for a in at):
+            zeros = b.full((*x.shape[:2], *spread), 0.0, x.element_type)
+            loops = b.loops_of(x.shape)
+            to = [loop * a.stride for loop, a in zip(loops[2:], at, strict=True)]
+            wide = b.map([*loops[:2], *to], x[loops], into=zeros)
+        before, behind = ([0, 0, *(max(0, n) for n in side)] for side in (low, high))
+        wide = b.pad(wide, before, behind)
+        begin = [0, 0, *cut_low]
+        ends = zip(wide.shape, begin, [0, 0, *cut_high], strict=True)
+        wide = b.slice(wide, begin, [m - lo - hi for m, lo, hi in ends])
         image = b.reshape(wide, (n, groups, x.shape[1] // groups, *wide.shape[2:]))
         filters = b.reshape(w, (groups, w.shape[0] // groups, *w.shape[1:]))
         extents = [n, groups, w.shape[1], *shape[2:], x.shape[1] // groups, *w.shape[2:]]

@@ -108,9 +108,9 @@ class _Pad(Operator):
         low = [largest(0, -before) for before, _ in borders]
         kept = [n + smallest(0, z) - c for n, c, (_, z) in zip(x.shape, low, borders, strict=True)]
         inside = b.slice(x, low, kept)
-        if value is None:
-            return self._around(b, inside, x.shape, others[1])
         before, behind = zip(*((largest(0, a), largest(0, z)) for a, z in borders), strict=True)
+        if value is None:
+            return self._around(b, inside, before, behind, others[1])
         return b.pad(inside, before, behind, value)
 
     def _gathered(self, b: Builder, x: Tensor) -> Tensor:
@@ -140,16 +140,20 @@ class _Pad(Operator):
                 at = last - absolute(last - absolute(at))
         return to_index(at)
 
-    def _around(self, b: Builder, x: Tensor, whole: Shape, value: Tensor | None) -> Tensor:
+    def _around(
+        self, b: Builder, x: Tensor, before: Shape, behind: Shape, value: Tensor | None
+    ) -> Tensor:
         """x in the middle of a value that only the run knows."""
         assert value is not None
-        shape = self.infer(whole)
-        loops = b.loops_of(shape)
-        filled = b.map(loops, value[[0] * value.rank])
-        loops = b.loops_of(x.shape)
-        before = [max(0, low) for low, _ in self.borders(whole)]
-        to = [loop + low for loop, low in zip(loops, before, strict=True)]
-        return b.map(to, x[loops], into=filled)
+
+        def filled(axis: int, extent: int) -> Tensor:
+            loops = b.loops_of([*x.shape[:axis], extent, *x.shape[axis + 1 :]])
+            return b.map(loops, value[[0] * value.rank])
+
+        for axis, (low, high) in enumerate(zip(before, behind, strict=True)):
+            first, last = ([filled(axis, n)] if n != 0 else [] for n in (low, high))
+            x = b.concat([*first, x, *last], axis)
+        return x
 
 
 def _paired(pads: Sequence[int], rank: int, axes: Sequence[int]) -> list[tuple[int, int]]:

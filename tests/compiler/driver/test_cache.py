@@ -19,11 +19,13 @@ from ncc.compiler.driver import objects
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.driver.cache import Cache, cache_of
 from ncc.compiler.driver.keys import kernel_key
+from ncc.compiler.driver.tuned import tuned_schedules
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.target import AVX2, AVX512, ONE_UNIT, TWO_UNITS, Core, Target
 from ncc.runtime.draft import DRAFT
+from ncc.runtime.errors import InputError
 
 PARAM = """7767517
 5 5
@@ -190,6 +192,14 @@ def test_environment_says_where_and_whether(tmp_path: Path) -> None:
     assert cache_of({"NCC_CACHE": "off", "NCC_CACHE_DIR": str(tmp_path)}) is None
     assert cache_of({"NCC_CACHE": "0"}) is None
     assert cache_of({"NCC_CACHE": "on"}) is not None
+
+
+def test_environment_that_says_nothing_known_is_refused() -> None:
+    """The error names the variable, its values, and what was found."""
+    with pytest.raises(InputError, match="NCC_CACHE .* expected on, off, kernels, found 'bogus'"):
+        cache_of({"NCC_CACHE": "bogus"})
+    with pytest.raises(InputError, match="NCC_TUNED .* expected on, off, found 'kernels'"):
+        tuned_schedules({"NCC_TUNED": "kernels"}, Options())
 
 
 def test_folder_that_cannot_be_made_warns_once(tmp_path: Path) -> None:

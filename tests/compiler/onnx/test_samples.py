@@ -102,7 +102,7 @@ def test_what_keeps_samples_apart(nodes: Sequence[Any], apart: bool) -> None:
     module = build(made, "net.onnx", Initializers(made.graph, "net.onnx"))
     with assuming() as assumed:
         infer_shapes(module, with_samples({"x": (3, 3, 8, 8)}))
-    assert are_apart(module, assumed) is apart
+    assert are_apart(module, assumed, OPEN) is apart
 
 
 @pytest.mark.parametrize(
@@ -159,3 +159,15 @@ def test_inputs_of_different_batches(tmp_path: Path) -> None:
     feeds = {"x": np.zeros((2, 4), np.float32), "z": np.zeros((3, 4), np.float32)}
     with pytest.raises(InputError, match="different numbers of samples: 2 of 'x', 3 of 'z'"):
         compiled.run(feeds)
+
+
+def test_inputs_that_nothing_joins_have_batches_of_their_own(tmp_path: Path) -> None:
+    """One image and three texts, say."""
+    nodes = [node("Relu", "x", "a"), node("Neg", "z", "b"), node("Abs", "u", "c")]
+    nodes += [node("Add", "a u", "d")]
+    made = model(nodes, {"x": ("n", 4), "z": ("m", 4), "u": ("n", 4)}, ["d", "b", "c"])
+    compiled = compile_with(written(tmp_path, made), None, Options.of(ahead=True))
+    x, z = np.ones((1, 4), np.float32), np.ones((3, 4), np.float32)
+    found = compiled.run({"x": x, "z": z, "u": x})
+    np.testing.assert_array_equal(found["b"], -z)
+    np.testing.assert_array_equal(found["d"], 2 * x)

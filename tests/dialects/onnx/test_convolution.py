@@ -27,6 +27,13 @@ def test_convolutions_of_a_batch_in_groups(space: tuple[int, ...]) -> None:
     check_operator("ConvTranspose", attributes, [x, _numbers(4, 3, *[3] * rank)], rtol=1e-4)
 
 
+@pytest.mark.parametrize("strides", [[1, 1], [1, 2]])
+def test_a_transposed_convolution_cut_as_far_as_its_filters_reach(strides: list[int]) -> None:
+    """Nothing is added before an axis, and zeros are behind it."""
+    attributes = {"pads": [0, 2, 1, 0], "strides": strides}
+    check_operator("ConvTranspose", attributes, [_numbers(1, 2, 4, 3), _numbers(2, 3, 2, 3)])
+
+
 def test_a_convolution_of_ones() -> None:
     """Sums of windows."""
     x, w = np.ones((1, 1, 3, 3), np.float32), np.ones((1, 1, 2, 2), np.float32)

@@ -58,6 +58,9 @@ def test_a_value_of_a_pad_that_only_the_run_knows() -> None:
     pads, value = np.array([0, 0, 1, 0, -1, 1]), np.array(5, np.float32)
     wanted = np.pad(X[:, :2], [(0, 0), (0, 0), (1, 1)], constant_values=5)
     check_operator("Pad", {}, [X, None, value], constants={1: pads}, expected=[wanted])
+    behind = np.array([0, -1, 0, 2, 0, 1])
+    wanted = np.pad(X[:, 1:], [(0, 2), (0, 0), (0, 1)], constant_values=5)
+    check_operator("Pad", {}, [X, None, value], constants={1: behind}, expected=[wanted])
 
 
 def test_gathers() -> None:

@@ -1,0 +1,1 @@
+"""Random ONNX graphs: random_graph(seed) has a file, and inputs and outputs at some sizes."""

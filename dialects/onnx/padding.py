@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.index_notation import Builder, Tensor
@@ -104,13 +105,16 @@ class _Pad(Operator):
     def lower(self, b: Builder, x: Tensor, *others: Tensor | None) -> Tensor:
         if self.mode != "constant":
             return self._gathered(b, x)
-        borders, value = self.borders(x.shape), self.filled_with()
+        borders = self.borders(x.shape)
         low = [largest(0, -before) for before, _ in borders]
         kept = [n + smallest(0, z) - c for n, c, (_, z) in zip(x.shape, low, borders, strict=True)]
+        if any(not is_open(n) and n < 1 for n in kept):
+            return self._filled(b, x.element_type, self.infer(x.shape), *others)
         inside = b.slice(x, low, kept)
         before, behind = zip(*((largest(0, a), largest(0, z)) for a, z in borders), strict=True)
+        value = self.filled_with()
         if value is None:
-            return self._around(b, inside, before, behind, others[1])
+            return self._around(b, inside, before, behind, *others)
         return b.pad(inside, before, behind, value)
 
     def _gathered(self, b: Builder, x: Tensor) -> Tensor:
@@ -140,18 +144,29 @@ class _Pad(Operator):
                 at = last - absolute(last - absolute(at))
         return to_index(at)
 
+    def _filled(
+        self, b: Builder, element: Attribute, shape: Shape, *others: Tensor | None
+    ) -> Tensor:
+        """What is added."""
+        value = self.filled_with()
+        if value is not None:
+            return b.full(shape, value, element)
+        given = others[1]
+        assert given is not None
+        return b.map(b.loops_of(shape), given[[0] * given.rank])
+
     def _around(
-        self, b: Builder, x: Tensor, before: Shape, behind: Shape, value: Tensor | None
+        self, b: Builder, x: Tensor, before: Shape, behind: Shape, *others: Tensor | None
     ) -> Tensor:
         """x in the middle of a value that only the run knows."""
-        assert value is not None
-
-        def filled(axis: int, extent: int) -> Tensor:
-            loops = b.loops_of([*x.shape[:axis], extent, *x.shape[axis + 1 :]])
-            return b.map(loops, value[[0] * value.rank])
-
-        for axis, (low, high) in enumerate(zip(before, behind, strict=True)):
-            first, last = ([filled(axis, n)] if n != 0 else [] for n in (low, high))
+        for axis in range(x.rank):
+            shapes = [
+                (*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in (before[axis], behind[axis])
+            ]
+            first, last = (
+                [self._filled(b, x.element_type, shape, *others)] if shape[axis] != 0 else []
+                for shape in shapes
+            )
             x = b.concat([*first, x, *last], axis)
         return x
 

@@ -72,6 +72,7 @@ def test_one_place_is_read_once() -> None:
         (lambda b, x, i, j: b.map((i,), x[i + j, j] * 2.0), ValueError, "no extent"),
         (lambda b, x, i, j: b.map((i,), x[i, i]), ValueError, "over 4 and over 6"),
         (lambda b, x, i, j: b.map((i * 2, j), x[i, j]), ValueError, "to write into"),
+        (lambda b, x, i, j: b.map((i, j), x[i, j], into=b.empty((4, 9))), ValueError, "6 fills 9"),
         (lambda b, x, i, j: b.sum((i,), (j + 1,), x[i, j]), TypeError, "no loop"),
         (lambda b, x, i, j: b.reshape(x, (5, 5)), ValueError, "as many elements"),
         (lambda b, x, i, j: b.counters, ValueError, "grows"),

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
 
 from ncc.compiler.diagnostics import ModelError
-from tests.onnx.models import check_operator
+from tests.onnx.models import check_operator, model, run
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
@@ -101,3 +102,16 @@ def test_resizing_without_aliases() -> None:
     kept = {"keep_aspect_ratio_policy": "not_larger", "axes": [2, 3]}
     found = check_operator("Resize", kept, [image], constants={3: np.array([6, 6])})
     assert found[0].shape == (1, 2, 5, 6)
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_a_pad_that_cuts_all_away(level: int) -> None:
+    """What is added is left."""
+    made = model(
+        [helper.make_node("Pad", ["x", "pads"], ["y"]), helper.make_node("Relu", ["x"], ["z"])],
+        {"x": (1, 2, 3, 4)},
+        ["y", "z"],
+        {"pads": np.array([-1, 1, 0, 0, 2, 0, 0, -1])},
+    )
+    found, _ = run(made, {"x": np.ones((1, 2, 3, 4), np.float32)}, level)
+    np.testing.assert_array_equal(found, np.zeros((2, 3, 3, 3)))

@@ -97,8 +97,8 @@ def _input(g: Growth, is_open: bool) -> tuple[list[int | str], object]:
     names = {1: "w", 2: "hw", 3: "chw", 4: "nchw", 5: "nchhw"}[rank]
     channels = g.pick([1, 2, 3, 4, 6, 8, 16])
     shape: list[int | str] = []
-    for axis, name in enumerate(names):
-        fixed = (g.pick([1, 1, 2]) if name == "n" else channels if name == "c" else g.number(1, 12))
+    for name in names:
+        fixed = g.pick([1, 1, 2]) if name == "n" else channels if name == "c" else g.number(1, 12)
         opens = is_open and name in "hw" and rank < 5 and g.chance(0.75)
         opens = opens or (is_open and name == "n" and g.chance(0.2))
         shape.append(name if opens else fixed)

@@ -54,8 +54,14 @@ def convolution(g: Growth) -> None:
     weights = g.numbers([outputs, channels // group, *kernel])
     bias = g.constant(g.numbers([outputs])) if g.chance(0.5) else None
     shape = {"kernel_shape": kernel} if g.chance(0.5) else {}
-    g.node("Conv", [x, g.constant(weights), bias], group=group, exact=True, **shape,
-           **windows(g, x, kernel))
+    g.node(
+        "Conv",
+        [x, g.constant(weights), bias],
+        group=group,
+        exact=True,
+        **shape,
+        **windows(g, x, kernel),
+    )
 
 
 def transposed(g: Growth) -> None:
@@ -66,6 +72,8 @@ def transposed(g: Growth) -> None:
     weights = g.numbers([channels, outputs, *kernel])
     bias = g.constant(g.numbers([outputs * group])) if g.chance(0.5) else None
     given = windows(g, x, kernel)
+    if "auto_pad" in given and min(kernel) < max(given.get("strides", [1])):
+        raise Rejected  # nothing is cut away, and onnxruntime adds nothing
     if g.chance(0.3) and "strides" in given:
         given["output_padding"] = [g.number(0, stride - 1) for stride in given["strides"]]
     if g.chance(0.15) and all(map(x.is_fixed, range(2, x.rank))):
@@ -82,7 +90,7 @@ def pool(g: Growth) -> None:
     x, axes = image(g)
     kernel = [g.pick([1, 2, 3, 4]) for _ in range(axes)]
     given = windows(g, x, kernel)
-    if g.chance(0.4):
+    if g.chance(0.4) and given.get("auto_pad") != "VALID":  # which onnxruntime rounds up
         given["ceil_mode"] = 1
     kind = g.pick(["MaxPool", "AveragePool"])
     if kind == "AveragePool":
@@ -138,7 +146,9 @@ def normalize_rows(g: Growth) -> None:
         axis -= x.rank
     if g.opset >= 17 and g.chance(0.7):
         more = [g.constant(g.numbers(shape))] if g.chance(0.5) else []
-        g.node("LayerNormalization", [x, g.constant(g.numbers(shape)), *more], axis=axis, epsilon=0.125)
+        g.node(
+            "LayerNormalization", [x, g.constant(g.numbers(shape)), *more], axis=axis, epsilon=0.125
+        )
     else:
         (x,) = g.node("Add", [x, g.constant(0.375, np.float32)])
         g.node("LpNormalization", [x], axis=axis, p=g.pick([1, 2]))
@@ -199,11 +209,26 @@ def sampled(g: Growth) -> None:
     x = g.some(lambda v: v.is_real and v.rank == 4 and v.is_fixed(0))
     grid = g.constant(g.numbers([x.shape[0], g.number(1, 5), g.number(1, 5), 2]))
     mode = g.pick(["bilinear", "nearest", "bicubic"] if g.opset < 20 else ["linear", "cubic"])
-    g.node("GridSample", [x, grid], mode=mode, align_corners=g.number(0, 1),
-           padding_mode=g.pick(["zeros", "border", "reflection"]))
+    g.node(
+        "GridSample",
+        [x, grid],
+        mode=mode,
+        align_corners=g.number(0, 1),
+        padding_mode=g.pick(["zeros", "border", "reflection"]),
+    )
 
 
 GROWING = [
-    *[convolution] * 4, *[pool] * 3, transposed, pool_places, pool_all, normalize_channels,
-    normalize_rows, softmax, resize, resize, blocks, sampled,
+    *[convolution] * 4,
+    *[pool] * 3,
+    transposed,
+    pool_places,
+    pool_all,
+    normalize_channels,
+    normalize_rows,
+    softmax,
+    resize,
+    resize,
+    blocks,
+    sampled,
 ]

@@ -1,8 +1,8 @@
 """Compiles and runs random graphs: right, refused by name, or WRONG.
 
-    python -m tests.onnx.random_nodes.judge 0 100           fixed sizes, one line for each seed
-    python -m tests.onnx.random_nodes.judge 0 100 --open    one compilation for five sizes
-    python -m tests.onnx.random_nodes.judge 7 8 --text      prints the graph, too
+python -m tests.onnx.random_nodes.judge 0 100           fixed sizes, one line for each seed
+python -m tests.onnx.random_nodes.judge 0 100 --open    one compilation for five sizes
+python -m tests.onnx.random_nodes.judge 7 8 --text      prints the graph, too
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ def judged(graph: RandomGraph, level: int, target: str = "host", threads: int = 
             warnings.simplefilter("ignore")
             path = Path(folder, "net.onnx")
             path.write_bytes(graph.data)
-            options = Options.of(
-                opt_level=level, target=target, num_threads=threads, tuned=False
-            )
+            options = Options.of(opt_level=level, target=target, num_threads=threads, tuned=False)
             model = compile_with(str(path), None, options)
             for case in graph.cases:
                 _compare(model.run(dict(case.inputs)), case.outputs, graph.is_quantized)
@@ -56,7 +54,8 @@ def judged(graph: RandomGraph, level: int, target: str = "host", threads: int = 
         return f"WRONG: {type(error).__name__}: {_line(error)}"
     except Exception as error:  # which is a finding, and no reason to end
         where = traceback.extract_tb(error.__traceback__)[-1]
-        return f"WRONG: crash: {type(error).__name__}: {_line(error)} at {where.filename}:{where.lineno}"
+        at = f"{where.filename}:{where.lineno}"
+        return f"WRONG: crash: {type(error).__name__}: {_line(error)} at {at}"
     return "right"
 
 
@@ -76,7 +75,9 @@ def _compare(found: dict[str, Array], wanted: dict[str, Array], is_quantized: bo
         )
         least = 2e-3 if theirs.dtype == np.float16 else TOLERANCE
         apart = difference(ours, theirs)
-        assert apart <= (TOLERANCE_OF_BYTES if is_quantized else least), f"{name} is {apart:.1e} off"
+        assert apart <= (TOLERANCE_OF_BYTES if is_quantized else least), (
+            f"{name} is {apart:.1e} off"
+        )
 
 
 def _task(seed: int, is_open: bool) -> list[str]:

@@ -118,9 +118,13 @@ def concat(g: Growth) -> None:
     axis = g.number(0, x.rank - 1)
 
     def fits(v: Value) -> bool:
-        return v.dtype == x.dtype and v.rank == x.rank and all(
-            np.delete(a.shape, axis).tolist() == np.delete(b.shape, axis).tolist()
-            for a, b in zip(v.arrays, x.arrays, strict=True)
+        return (
+            v.dtype == x.dtype
+            and v.rank == x.rank
+            and all(
+                np.delete(a.shape, axis).tolist() == np.delete(b.shape, axis).tolist()
+                for a, b in zip(v.arrays, x.arrays, strict=True)
+            )
         )
 
     parts = [x, *(g.some(fits) for _ in range(g.number(0, 3)))]
@@ -210,19 +214,32 @@ def gather_elements(g: Growth) -> None:
     if kind.endswith("ND"):
         depth = g.number(1, x.rank)
         count = g.number(1, 3)
-        places = np.stack([g.rng.permutation(x.shape[k])[:1].repeat(count) for k in range(depth)], -1)
+        places = np.stack(
+            [g.rng.permutation(x.shape[k])[:1].repeat(count) for k in range(depth)], -1
+        )
         places[:, 0] = (places[:, 0] + np.arange(count)) % x.shape[0]
         given = [g.constant(places[: x.shape[0]], INT64)]
         if kind == "ScatterND":
-            given.append(g.constant(g.numbers([len(places[: x.shape[0]]), *x.shape[depth:]], x.dtype)))
+            given.append(
+                g.constant(g.numbers([len(places[: x.shape[0]]), *x.shape[depth:]], x.dtype))
+            )
         g.node(kind, [x, *given], exact=True)
         return
     places = g.rng.integers(-n, n, shape)
     if kind == "ScatterElements":
-        places = np.moveaxis(np.broadcast_to(
-            g.rng.permutation(n)[: shape[axis]], [*np.delete(shape, axis), shape[axis]]), -1, axis)
-        g.node(kind, [x, g.constant(places, INT64), g.constant(g.numbers(shape, x.dtype))],
-               exact=True, axis=axis)
+        places = np.moveaxis(
+            np.broadcast_to(
+                g.rng.permutation(n)[: shape[axis]], [*np.delete(shape, axis), shape[axis]]
+            ),
+            -1,
+            axis,
+        )
+        g.node(
+            kind,
+            [x, g.constant(places, INT64), g.constant(g.numbers(shape, x.dtype))],
+            exact=True,
+            axis=axis,
+        )
         return
     g.node(kind, [x, g.constant(places, g.pick([INT64, np.int32]))], exact=True, axis=axis)
 
@@ -255,13 +272,17 @@ def expand(g: Growth) -> None:
     ]
     shape = sizes(g, x, wanted) if wanted else g.constant([2], INT64)
     if g.chance(0.3):
-        (shape,) = g.node("Concat", [g.constant([g.pick([1, 2])], INT64), shape], exact=True, axis=0)
+        (shape,) = g.node(
+            "Concat", [g.constant([g.pick([1, 2])], INT64), shape], exact=True, axis=0
+        )
     g.node("Expand", [x, shape], exact=True)
 
 
 def tile(g: Growth) -> None:
     x = any_value(g, 1, 5)
-    g.node("Tile", [x, g.constant([g.pick([1, 1, 2, 3]) for _ in range(x.rank)], INT64)], exact=True)
+    g.node(
+        "Tile", [x, g.constant([g.pick([1, 1, 2, 3]) for _ in range(x.rank)], INT64)], exact=True
+    )
 
 
 def resize_to_sizes(g: Growth) -> None:
@@ -287,8 +308,9 @@ def filled(g: Growth) -> None:
         if x.is_real:
             g.node(g.pick(["Add", "Mul"]), [x, mask], exact=True)
         return
-    (size,) = g.node("Gather", [g.node("Shape", [x], exact=True)[0], g.constant(x.rank - 1, INT64)],
-                     exact=True)
+    (size,) = g.node(
+        "Gather", [g.node("Shape", [x], exact=True)[0], g.constant(x.rank - 1, INT64)], exact=True
+    )
     (places,) = g.node("Range", [g.constant(0, INT64), size, g.constant(1, INT64)], exact=True)
     (floats,) = g.node("Cast", [places], exact=True, to=1)
     if x.is_real:
@@ -302,7 +324,26 @@ def triangle(g: Growth) -> None:
 
 
 GROWING = [
-    transpose, transpose, reshape, reshape, reshape_by_sizes, flatten, squeeze, concat, concat, split,
-    slices, slices, slice_by_sizes, gather, gather_elements, pad, pad, expand, tile, resize_to_sizes,
-    filled, triangle,
+    transpose,
+    transpose,
+    reshape,
+    reshape,
+    reshape_by_sizes,
+    flatten,
+    squeeze,
+    concat,
+    concat,
+    split,
+    slices,
+    slices,
+    slice_by_sizes,
+    gather,
+    gather_elements,
+    pad,
+    pad,
+    expand,
+    tile,
+    resize_to_sizes,
+    filled,
+    triangle,
 ]

@@ -17,9 +17,11 @@ JUMPING = ["Floor", "Ceil", "Round", "Sign", "ThresholdedRelu"]
 def unary(g: Growth) -> None:
     kind = g.pick([*SMOOTH, *EXACT, *JUMPING])
     x = g.some(lambda v: v.is_real and (v.exact or kind not in JUMPING))
-    attributes = {"alpha": g.pick([0.5, 1.0, 1.25])} if g.chance(0.4) and kind in (
-        "LeakyRelu", "Elu", "HardSigmoid", "Celu", "ThresholdedRelu"
-    ) else {}
+    attributes = (
+        {"alpha": g.pick([0.5, 1.0, 1.25])}
+        if g.chance(0.4) and kind in ("LeakyRelu", "Elu", "HardSigmoid", "Celu", "ThresholdedRelu")
+        else {}
+    )
     g.node(kind, [x], exact=kind in (*EXACT, *JUMPING, "Identity"), **attributes)
 
 
@@ -29,7 +31,9 @@ def positive(g: Growth) -> None:
     (x,) = g.node("Add", [x, g.constant(g.pick([0.5, 1, 2]), np.float32)], exact=True)
     kind = g.pick(["Log", "Sqrt", "Reciprocal", "Pow", "Div"])
     if kind in ("Pow", "Div"):
-        other = other_for(g, x) if kind == "Div" else g.constant(g.pick([0.5, 2, -1, 3]), np.float32)
+        other = (
+            other_for(g, x) if kind == "Div" else g.constant(g.pick([0.5, 2, -1, 3]), np.float32)
+        )
         g.node(kind, [x, other] if kind == "Pow" else [other, x])
     else:
         g.node(kind, [x])
@@ -66,7 +70,8 @@ def binary(g: Growth) -> None:
 
 def clip(g: Growth) -> None:
     least, most = (
-        g.constant(value, np.float32) if g.chance(0.7) else None for value in (-0.5, g.pick([0.25, 6]))
+        g.constant(value, np.float32) if g.chance(0.7) else None
+        for value in (-0.5, g.pick([0.25, 6]))
     )
     g.node("Clip", [g.real(), least, most], exact=True)
 
@@ -82,8 +87,11 @@ def select(g: Growth) -> None:
     if g.chance(0.2):
         (mask,) = g.node("Not", [mask], exact=True)
     value = g.real()
-    g.node("Where", [mask, *g.pick([(value, other_for(g, value)), (other_for(g, value), value)])],
-           exact=True)
+    g.node(
+        "Where",
+        [mask, *g.pick([(value, other_for(g, value)), (other_for(g, value), value)])],
+        exact=True,
+    )
 
 
 def cast(g: Growth) -> None:
@@ -105,7 +113,9 @@ def onnx_types() -> object:
 
 def whole(g: Growth) -> None:
     """Arithmetic of integers."""
-    kind = g.pick(["Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Abs", "Neg", "Sign", "Relu", "Clip"])
+    kind = g.pick(
+        ["Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Abs", "Neg", "Sign", "Relu", "Clip"]
+    )
     x = g.some(lambda v: v.is_whole and v.exact)
     if kind in ("Abs", "Neg", "Sign", "Relu"):
         g.node(kind, [x], exact=True)

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 
 from tests.onnx.random_nodes.growth import MICROSOFT, Growth, Rejected, Value
-from tests.onnx.random_nodes.movement import INT64, any_value
+from tests.onnx.random_nodes.movement import INT64
 
 REDUCTIONS = ["Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSumExp"]
 
@@ -117,7 +117,9 @@ def recurrent(g: Growth) -> None:
     if g.chance(0.6):
         given.append(g.constant(g.numbers([ways, 2 * gates * hidden]) / 4, np.float32))
     linear = {"linear_before_reset": g.number(0, 1)} if kind == "GRU" else {}
-    g.node(kind, [x, *given], outputs=g.number(1, 2), hidden_size=hidden, direction=direction, **linear)
+    g.node(
+        kind, [x, *given], outputs=g.number(1, 2), hidden_size=hidden, direction=direction, **linear
+    )
 
 
 # --- quantization ---------------------------------------------------------------------------------
@@ -129,7 +131,9 @@ def quantized(g: Growth, x: Value) -> tuple[Value, Value, Value]:
     signed = g.chance(0.5)
     largest = max(float(np.abs(array).max()) for array in x.arrays)
     scale = g.constant(2.0 ** np.ceil(np.log2(largest / 100)), np.float32)
-    zero = g.constant(g.pick([0, 3, -5]) if signed else g.pick([128, 120]), np.int8 if signed else np.uint8)
+    zero = g.constant(
+        g.pick([0, 3, -5]) if signed else g.pick([128, 120]), np.int8 if signed else np.uint8
+    )
     return g.node("QuantizeLinear", [x, scale, zero])[0], scale, zero
 
 
@@ -218,7 +222,9 @@ def branches(g: Growth) -> None:
     for way, kind in (("then_branch", "Relu"), ("else_branch", g.pick(["Neg", "Tanh"]))):
         name = g.name(way)
         node = helper.make_node(kind, [x.name], [name])
-        graphs[way] = helper.make_graph([node], name, [], [helper.make_empty_tensor_value_info(name)])
+        graphs[way] = helper.make_graph(
+            [node], name, [], [helper.make_empty_tensor_value_info(name)]
+        )
     node = helper.make_node("If", [condition.name], [g.name("if")], **graphs)
     g.added(node, {condition.name: condition, x.name: x}, exact=False)
 
@@ -245,6 +251,19 @@ def loop(g: Growth) -> None:
 
 
 GROWING = [
-    *[reduce] * 3, place, cumulate, one_hot, *[product] * 4, gemm, gemm, einsum, recurrent, quantize,
-    quantized_convolution, quantized_product, dynamic, branches, loop,
+    *[reduce] * 3,
+    place,
+    cumulate,
+    one_hot,
+    *[product] * 4,
+    gemm,
+    gemm,
+    einsum,
+    recurrent,
+    quantize,
+    quantized_convolution,
+    quantized_product,
+    dynamic,
+    branches,
+    loop,
 ]

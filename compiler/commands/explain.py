@@ -140,15 +140,17 @@ def explain_command(
     from ncc.compiler.optimizer import NO_WEIGHTS, SEED, optimize_network
     from ncc.compiler.options import Options
 
-    with progress(f"optimizing {param}"):
-        done = optimize_network(param, bin, input_shapes=dict(shapes))
-    for warning in done.warnings:
-        click.echo(warning, err=True)
     of_layer_passes = set(pattern_names())
-    of_blobs = [fate_of_blob(done, blob) for blob in blobs]
-    of_passes = [why_not(done, name) for name in passes if name in of_layer_passes]
-    of_layers = list(fates(done)) if not blobs and not passes else []
     names = [name for name in passes if name not in of_layer_passes]
+    of_blobs, of_passes, of_layers = [], [], []
+    if blobs or len(names) < len(passes) or not passes:
+        with progress(f"optimizing {param}"):
+            done = optimize_network(param, bin, input_shapes=dict(shapes))
+        for warning in done.warnings:
+            click.echo(warning, err=True)
+        of_blobs = [fate_of_blob(done, blob) for blob in blobs]
+        of_passes = [why_not(done, name) for name in passes if name in of_layer_passes]
+        of_layers = list(fates(done)) if not blobs and not passes else []
     compiled = None
     if blobs or names:
         options = Options.of(random_weights=SEED if bin == NO_WEIGHTS else None, **chosen)

@@ -98,7 +98,7 @@ def report_command(
         if as_json:
             echo_json(facts.as_object())
             return
-        page = html(facts).encode()
+        page = html(facts).encode(errors="replace")
     write(path, page)
     click.echo(f"{path}: {len(page):,} bytes")
     for one in facts.missing:

@@ -136,7 +136,7 @@ def _data(like: Unit, section: Section, symbol: str) -> Unit:
 
 
 def _text(text: str) -> Pieces:
-    return _pieces([text.encode()])
+    return _pieces([text.encode(errors="replace")])
 
 
 def _pieces(buffers: Iterable[elf.Buffer]) -> Pieces:

@@ -63,6 +63,14 @@ def test_a_pass_over_computations(ncc: Run) -> None:
     assert fate["decisions"][0] in told["decisions"]
 
 
+def test_a_pass_over_computations_of_open_shapes(ncc: Run) -> None:
+    """Costs are compared for a hint, and nobody warns of shapes that are not known."""
+    pass_ = ("--pass", "choose-convolution")
+    code, lines, errors = ncc(*pass_, "--shape", "data=64x?x?")
+    assert code == exit_codes.OK and errors == ""
+    assert lines[0].startswith("fired at layer 'conv': by Winograd")
+
+
 def test_a_network_that_cannot_be_compiled(ncc: Run) -> None:
     """The way of a blob is told without decisions; a pass over computations needs all shapes."""
     network = TEXT.replace(" 0=28 1=28 2=64", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ def test_a_library_of_a_network(param: Path, capsys: pytest.CaptureFixture[str])
     assert cli.run([*command, "-o", "for/others", "--name", "net"]) == exit_codes.OK
     assert files("for/others") == named("net")
     assert files(".") == {"my-net.param", "my-net", "for"}
+
+
+def test_a_name_that_is_no_text(param: Path) -> None:
+    """Its bytes that no UTF-8 has become question marks in texts."""
+    odd = param.rename(os.fsdecode(b"odd\xff.param"))
+    command = ["compile", str(odd), "--random-weights", "1"]
+    assert cli.run([*command, "--emit=lib", "-o", "net", "--name", "net"]) == exit_codes.OK
+    assert "odd?.param" in Path("net/net.h").read_text()
 
 
 def test_a_library_of_a_compiled_model(param: Path) -> None:

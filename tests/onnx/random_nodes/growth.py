@@ -60,14 +60,14 @@ class Value:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape at the first size."""
-        return self.arrays[0].shape
+        return tuple(self.arrays[0].shape)
 
     def is_fixed(self, axis: int) -> bool:
         """Whether an extent is the same at all sizes."""
         return len({array.shape[axis] for array in self.arrays}) == 1
 
     def least(self, axis: int) -> int:
-        return min(array.shape[axis] for array in self.arrays)
+        return min(int(array.shape[axis]) for array in self.arrays)
 
 
 @dataclass

@@ -53,7 +53,7 @@ def convolution(g: Growth) -> None:
     outputs = group * g.pick([1, 2, 4, 8])
     weights = g.numbers([outputs, channels // group, *kernel])
     bias = g.constant(g.numbers([outputs])) if g.chance(0.5) else None
-    shape = {"kernel_shape": kernel} if g.chance(0.5) else {}
+    shape: dict[str, Any] = {"kernel_shape": kernel} if g.chance(0.5) else {}
     g.node(
         "Conv",
         [x, g.constant(weights), bias],
@@ -77,7 +77,8 @@ def transposed(g: Growth) -> None:
     if g.chance(0.3) and "strides" in given:
         given["output_padding"] = [g.number(0, stride - 1) for stride in given["strides"]]
     if g.chance(0.15) and all(map(x.is_fixed, range(2, x.rank))):
-        given.pop("auto_pad", None), given.pop("pads", None), given.pop("output_padding", None)
+        for name in ("auto_pad", "pads", "output_padding"):
+            given.pop(name, None)
         given["auto_pad"] = g.pick(["SAME_UPPER", "SAME_LOWER"])
         strides = given.get("strides", [1] * axes)
         given["output_shape"] = [
@@ -157,7 +158,7 @@ def normalize_rows(g: Growth) -> None:
 def softmax(g: Growth) -> None:
     kind = g.pick(["Softmax", "LogSoftmax", "Hardmax"])
     x = g.some(lambda v: v.is_real and v.rank > 0 and (v.exact or kind != "Hardmax"))
-    given = {"axis": g.axis(x)} if g.chance(0.8) else {}
+    given: dict[str, Any] = {"axis": g.axis(x)} if g.chance(0.8) else {}
     g.node(kind, [x], exact=kind == "Hardmax", **given)
 
 
@@ -201,7 +202,9 @@ def resizing(g: Growth, mode: str) -> dict[str, Any]:
 def blocks(g: Growth) -> None:
     x = g.some(lambda v: v.is_real and v.rank == 4)
     kind, block = g.pick(["DepthToSpace", "SpaceToDepth"]), g.pick([2, 3])
-    mode = {"mode": g.pick(["DCR", "CRD"])} if kind == "DepthToSpace" and g.chance(0.7) else {}
+    mode: dict[str, Any] = (
+        {"mode": g.pick(["DCR", "CRD"])} if kind == "DepthToSpace" and g.chance(0.7) else {}
+    )
     g.node(kind, [x], exact=True, blocksize=block, **mode)
 
 

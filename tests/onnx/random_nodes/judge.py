@@ -22,8 +22,7 @@ import numpy as np
 from ncc.compiler.diagnostics import CompilerBug, NccError, Unsupported
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.options import Options
-from ncc.runtime.results import Array
-from tests.onnx.converted import difference
+from tests.onnx.converted import Arrays, difference
 from tests.onnx.forked import forked
 from tests.onnx.random_nodes.graph import RandomGraph, random_graph
 
@@ -66,7 +65,7 @@ def _line(error: BaseException) -> str:
     return text[:400]
 
 
-def _compare(found: dict[str, Array], wanted: dict[str, Array], is_quantized: bool) -> None:
+def _compare(found: Arrays, wanted: Arrays, is_quantized: bool) -> None:
     assert set(found) == set(wanted), f"{set(found)} instead of {set(wanted)}"
     for name, theirs in wanted.items():
         ours = found[name]

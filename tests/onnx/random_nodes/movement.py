@@ -22,7 +22,7 @@ def extent(g: Growth, x: Value, axis: int) -> Value:
     """An extent as an array of one integer, as exporters compute it."""
     way = g.number(0, 3)
     if way == 0 and g.opset >= 15:
-        end = {} if axis == x.rank - 1 else {"end": axis + 1}
+        end: dict[str, Any] = {} if axis == x.rank - 1 else {"end": axis + 1}
         return g.node("Shape", [x], exact=True, start=axis, **end)[0]
     (shape,) = g.node("Shape", [x], exact=True)
     if way == 1:
@@ -56,7 +56,7 @@ def sizes(g: Growth, x: Value, wanted: list[int | None]) -> Value:
 
 def transpose(g: Growth) -> None:
     x = any_value(g, 1)
-    order = {"perm": g.rng.permutation(x.rank).tolist()} if g.chance(0.9) else {}
+    order: dict[str, Any] = {"perm": g.rng.permutation(x.rank).tolist()} if g.chance(0.9) else {}
     g.node("Transpose", [x], exact=True, **order)
 
 
@@ -169,7 +169,9 @@ def slices(g: Growth) -> None:
         if step < 0:
             first, last = g.pick([(-1, -(2**63)), (last - 1, -(2**31)), (-1, 0)])
             first = first if 0 <= first < n else -1
-        starts.append(first), ends.append(last), steps.append(step)
+        starts.append(first)
+        ends.append(last)
+        steps.append(step)
     given: list[Value | None] = [g.constant(starts, INT64), g.constant(ends, INT64)]
     ordered = axes == list(range(len(axes)))
     given += [None if ordered and g.chance(0.5) else g.constant(axes, INT64)]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from onnx import TensorProto
+
+from ncc.runtime.results import Array
 from tests.onnx.random_nodes.growth import Growth, Rejected, Value
 
 SMOOTH = [
@@ -11,17 +15,16 @@ SMOOTH = [
     *("LeakyRelu", "HardSwish", "Gelu", "Mish", "Celu", "Atan", "Identity", "Dropout"),
 ]
 EXACT = ["Relu", "Abs", "Neg"]
+WITH_ALPHA = ["LeakyRelu", "Elu", "HardSigmoid", "Celu", "ThresholdedRelu"]
 JUMPING = ["Floor", "Ceil", "Round", "Sign", "ThresholdedRelu"]
 
 
 def unary(g: Growth) -> None:
     kind = g.pick([*SMOOTH, *EXACT, *JUMPING])
     x = g.some(lambda v: v.is_real and (v.exact or kind not in JUMPING))
-    attributes = (
-        {"alpha": g.pick([0.5, 1.0, 1.25])}
-        if g.chance(0.4) and kind in ("LeakyRelu", "Elu", "HardSigmoid", "Celu", "ThresholdedRelu")
-        else {}
-    )
+    attributes: dict[str, Any] = {}
+    if kind in WITH_ALPHA and g.chance(0.4):
+        attributes["alpha"] = g.pick([0.5, 1.0, 1.25])
     g.node(kind, [x], exact=kind in (*EXACT, *JUMPING, "Identity"), **attributes)
 
 
@@ -62,10 +65,20 @@ def binary(g: Growth) -> None:
     other = other_for(g, x)
     if kind == "Div":
         other = g.constant(np.where(np.abs(g.numbers(())) < 0.5, 2, 0.75), np.float32)
+    if kind == "PRelu" and any(map(_is_smaller, x.arrays, other.arrays)):
+        raise Rejected
     pair = [x, other] if g.chance(0.6) or kind in ("PRelu", "Div") else [other, x]
     if kind in ("Max", "Min", "Sum", "Mean") and g.chance(0.3):
         pair = [*pair, other_for(g, x)][: g.pick([1, 3])]
     g.node(kind, pair, exact=kind in ("Add", "Sub", "Mul", "Max", "Min", "Sum"))
+
+
+def _is_smaller(x: Array, other: Array) -> bool:
+    """Whether a value becomes larger where it meets another one."""
+    try:
+        return bool(np.broadcast_shapes(x.shape, other.shape) != x.shape)
+    except ValueError:
+        return True
 
 
 def clip(g: Growth) -> None:
@@ -99,16 +112,10 @@ def cast(g: Growth) -> None:
     x = g.some(lambda v: v.exact)
     if to == "UINT8":
         (x,) = g.node("Abs", [g.some(lambda v: v.exact and v.dtype.kind in "fi")], exact=True)
-    (y,) = g.node("Cast", [x], exact=True, to=getattr(onnx_types(), to))
+    (y,) = g.node("Cast", [x], exact=True, to=getattr(TensorProto, to))
     if to in ("FLOAT16", "DOUBLE"):
         (y,) = g.node(g.pick(["Add", "Mul", "Max"]), [y, y], exact=True)
-        g.node("Cast", [y], exact=True, to=onnx_types().FLOAT)
-
-
-def onnx_types() -> object:
-    from onnx import TensorProto
-
-    return TensorProto
+        g.node("Cast", [y], exact=True, to=TensorProto.FLOAT)
 
 
 def whole(g: Growth) -> None:
@@ -121,7 +128,7 @@ def whole(g: Growth) -> None:
         g.node(kind, [x], exact=True)
     elif kind in ("Div", "Mod"):
         by = g.constant(g.pick([2, 3, -2] if x.dtype.kind == "i" else [2, 3]), x.dtype)
-        signed = {"fmod": 1} if kind == "Mod" and g.chance(0.3) else {}
+        signed: dict[str, Any] = {"fmod": 1} if kind == "Mod" and g.chance(0.3) else {}
         g.node(kind, [x, by], exact=True, **signed)
     elif kind == "Clip":
         g.node(kind, [x, g.constant(1, x.dtype), g.constant(4, x.dtype)], exact=True)

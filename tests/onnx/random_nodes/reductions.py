@@ -21,7 +21,9 @@ def reduce(g: Growth) -> None:
     exact = kind in ("Sum", "Max", "Min", "L1")
     axes = g.axes(x) if x.rank and g.chance(0.85) else None
     if g.opset < (13 if kind == "Sum" else 18):
-        g.node(f"Reduce{kind}", [x], exact=exact, **kept, **({"axes": axes} if axes else {}))
+        if axes:
+            kept["axes"] = axes
+        g.node(f"Reduce{kind}", [x], exact=exact, **kept)
         return
     if axes is None and g.chance(0.5):
         kept["noop_with_empty_axes"] = 1
@@ -34,7 +36,7 @@ def place(g: Growth) -> None:
     x = g.some(lambda v: v.exact and v.rank > 0 and v.dtype.kind in "f")
     axis = g.axis(x)
     if g.chance(0.6):
-        last = {"select_last_index": 1} if g.opset >= 12 and g.chance(0.3) else {}
+        last: dict[str, Any] = {"select_last_index": 1} if g.opset >= 12 and g.chance(0.3) else {}
         kind = g.pick(["ArgMax", "ArgMin"])
         g.node(kind, [x], exact=True, axis=axis, keepdims=g.number(0, 1), **last)
         return
@@ -44,7 +46,7 @@ def place(g: Growth) -> None:
 
 def cumulate(g: Growth) -> None:
     x = g.real(1, 4)
-    flags = {"exclusive": g.number(0, 1), "reverse": g.number(0, 1)}
+    flags: dict[str, Any] = {"exclusive": g.number(0, 1), "reverse": g.number(0, 1)}
     g.node("CumSum", [x, g.constant(g.axis(x), INT64)], exact=True, **flags)
 
 
@@ -88,7 +90,7 @@ def gemm(g: Growth) -> None:
     rows = x.shape[first] if x.is_fixed(first) else 1
     biases = [(), (columns,), (1, columns), (rows, 1), (rows, columns)]
     bias = [g.constant(g.numbers(g.pick(biases)))] if g.chance(0.7) else []
-    more = {"alpha": 0.5} if g.chance(0.3) else {}
+    more: dict[str, Any] = {"alpha": 0.5} if g.chance(0.3) else {}
     more |= {"beta": g.pick([0.0, 2.0])} if g.chance(0.3) else {}
     g.node("Gemm", [x, held, *bias], exact=True, transA=first, transB=second, **more)
 
@@ -116,7 +118,7 @@ def recurrent(g: Growth) -> None:
     given = [g.constant(g.numbers(shape) / 4, np.float32) for shape in shapes]
     if g.chance(0.6):
         given.append(g.constant(g.numbers([ways, 2 * gates * hidden]) / 4, np.float32))
-    linear = {"linear_before_reset": g.number(0, 1)} if kind == "GRU" else {}
+    linear: dict[str, Any] = {"linear_before_reset": g.number(0, 1)} if kind == "GRU" else {}
     g.node(
         kind, [x, *given], outputs=g.number(1, 2), hidden_size=hidden, direction=direction, **linear
     )
@@ -160,12 +162,12 @@ def quantized_convolution(g: Growth) -> None:
     bytes, scale, zero = quantized(g, x)
     outputs, kernel = g.pick([1, 4, 16]), [g.pick([1, 3])] * (x.rank - 2)
     weights, by, at = quantized_weights(g, [outputs, x.shape[1], *kernel], 0)
-    given = {"pads": [kernel[0] // 2] * 2 * len(kernel)} if g.chance(0.6) else {}
+    given: dict[str, Any] = {"pads": [kernel[0] // 2] * 2 * len(kernel)} if g.chance(0.6) else {}
     if g.chance(0.5):
         given["strides"] = [2] * len(kernel)
     if g.chance(0.5):
         (y,) = g.node("DequantizeLinear", [bytes, scale, zero])
-        axis = {"axis": 0} if by.rank else {}
+        axis: dict[str, Any] = {"axis": 0} if by.rank else {}
         (w,) = g.node("DequantizeLinear", [weights, by, at], **axis)
         (made,) = g.node("Conv", [y, w], **given)
         if g.chance(0.5):
@@ -213,7 +215,7 @@ def branches(g: Growth) -> None:
     x = g.real()
     found = g.some(lambda v: v.exact and v.is_real)
     if g.chance(0.5):
-        axes = {"keepdims": 0}
+        axes: dict[str, Any] = {"keepdims": 0}
         (most,) = g.node("ReduceMax", [found], exact=True, **axes)
         (condition,) = g.node("Greater", [most, g.constant(1, np.float32)], exact=True)
     else:

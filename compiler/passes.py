@@ -33,6 +33,7 @@ from ncc.compiler.linalg.fusion.fuse_producers import FuseProducers
 from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
 from ncc.compiler.linalg.fusion.split_transposes import SplitTransposes
 from ncc.compiler.linalg.fusion.tile_and_fuse import TileAndFuse
+from ncc.compiler.linalg.fusion.tile_attention import TileAttention
 from ncc.compiler.linalg.groups.join_groups import JoinGroups
 from ncc.compiler.linalg.groups.part_groups import PartGroups
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
@@ -99,6 +100,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         PackVnni(target),  # int8 products in groups of four
         FoldScaleIntoWeights(few, costs),  # if there are fewer weights than image elements
         *tiles,  # products of bfloat16 for matrix tiles
+        TileAttention(),  # by rows, where scores would leave the cache
         TileAndFuse(),  # chunks of tiles: the passes behind look at one of them
         SplitReductionInHalves(costs),  # behind an operation that works channel by channel
         SplitReductionByRows(costs),  # of large images, each row where it was made

@@ -58,6 +58,7 @@ PASSES = {
     "hoist-gathers": ("ncc.compiler.linalg.layout.hoist_gathers", "HoistGathers"),
     "pack-channels": ("ncc.compiler.linalg.layout.pack_channels", "PackChannels"),
     "fold-transposes": ("ncc.compiler.linalg.layout.fold_transposes", "FoldTransposes"),
+    "tile-attention": ("ncc.compiler.linalg.fusion.tile_attention", "TileAttention"),
     "tile-and-fuse": ("ncc.compiler.linalg.fusion.tile_and_fuse", "TileAndFuse"),
     "pack-vnni": ("ncc.compiler.linalg.data_types.pack_vnni", "PackVnni"),
     "split-bf16": ("ncc.compiler.linalg.data_types.split_bf16", "SplitBf16"),

@@ -63,10 +63,10 @@ class Shares:
         kept = tuple(place_of[loop] for loop in loops)
         if not _folds(sums.value.owner, arith.AddfOp, powers.value):
             return None
-        exponent = _exponent(powers.value, kept)
-        if exponent is None:
+        exponent = exponent_of(powers.value)
+        if exponent is None or exponent[2] != kept:
             return None
-        return Shares(*exponent, powers.value, sums.value, kept, divided is not None)
+        return Shares(*exponent[:2], powers.value, sums.value, kept, divided is not None)
 
     @property
     def least(self) -> float:
@@ -98,8 +98,8 @@ def _yielded(op: GenericOp) -> Operation | Block | None:
     return None if last is None else operands_of(last)[0].owner
 
 
-def _exponent(powers: SSAValue, kept: tuple[int, ...]) -> tuple[SSAValue, SSAValue] | None:
-    """x and m of exp(x - m), where m is the largest x along the axes that are not kept."""
+def exponent_of(powers: SSAValue) -> tuple[SSAValue, SSAValue, tuple[int, ...]] | None:
+    """x and m of exp(x - m), where m is the largest x along some axes; then the other axes."""
     if not isinstance(powers.owner, GenericOp):
         return None
     linalg_op = LinalgOp(powers.owner)
@@ -110,11 +110,12 @@ def _exponent(powers: SSAValue, kept: tuple[int, ...]) -> tuple[SSAValue, SSAVal
     if operands is None:
         return None
     x, largest = (linalg_op.reads[position] for position in operands)
-    known = [linalg_op.write.index[place] for place in kept]
-    if x.index != linalg_op.write.index or list(largest.index) != known:
+    places = {form: place for place, form in enumerate(linalg_op.write.index)}
+    if x.index != linalg_op.write.index or not places.keys() >= set(largest.index):
         return None
     folds = _folds(largest.value.owner, arith.MaxnumfOp, x.value)
-    return (x.value, largest.value) if folds else None
+    kept = tuple(places[form] for form in largest.index)
+    return (x.value, largest.value, kept) if folds else None
 
 
 def _folds(op: Operation | Block, by: type[Operation], values: SSAValue) -> bool:

@@ -9,6 +9,13 @@ A chain begins with the operation that has a `TILE`. It takes in the sum of prod
 first value, then operations that read sums element by element, and a reduction whose windows do not
 overlap, as in most pools. It ends at the values that other operations read.
 
+    %s = sum of products of %q, %k  {tile = rows by 128}
+    %e = exp(%s - its largest of each row)                  reads %s, and the largest of its rows
+    %y = sum of products of %e, %v
+
+If the first operation is itself a sum of products, those are the scores of attention. Then the
+chain takes in softmax, however its operations read each other, and the second sum.
+
 The sizes of an iteration follow backwards from these results: each operation makes as many rows as
 the next one reads. Two iterations may both make a row of the first value, and of no other one.
 """
@@ -49,12 +56,14 @@ class TileChain:
     """The operations of a loop's body in order, and how their results are tiled.
 
     reached: these operations, and all other operations behind the first one that depend on them.
+    between: of attention, the scores and what is made of them in front of the second product.
     """
 
     first: GenericOp
     ops: list[Operation] = field(default_factory=list)
     along: dict[SSAValue, Along] = field(default_factory=dict)
     reached: list[Operation] = field(default_factory=list)
+    between: set[SSAValue] = field(default_factory=set)
 
     @staticmethod
     def of(first: GenericOp, loop: int, step: int) -> TileChain:
@@ -93,6 +102,8 @@ class TileChain:
     def _take(self, op: Operation, along: Along) -> None:
         self.ops.append(op)
         self.along[op.results[0]] = along
+        if _is_product(self.first) and sum(map(_is_product, self.ops)) == 1:
+            self.between.add(op.results[0])
 
     def _leave_views(self) -> None:
         """Drop views at the end, which are no work."""
@@ -163,7 +174,8 @@ class TileChain:
             return None
         if not self._is_first(access.value):
             apart = reach(linalg_op, form, loop, 1) <= factor
-            if not apart or not _goes_on(linalg_op, access):
+            in_softmax = any(read.value in self.between for read in linalg_op.reads)
+            if not apart or not (in_softmax or _goes_on(linalg_op, access)):
                 return None
         (axis,) = (k for k, f in enumerate(linalg_op.write.index) if f.bare == loop)
         return Along(axis, step)
@@ -247,6 +259,11 @@ def _readers(op: Operation) -> Iterator[Operation]:
             reader = reader.parent_op()
         if reader is not None:
             yield reader
+
+
+def _is_product(op: Operation) -> bool:
+    """Whether an operation sums products."""
+    return isinstance(op, GenericOp) and LinalgOp(op).product is not None
 
 
 def _is_window(access: TensorAccess, loop: int) -> bool:

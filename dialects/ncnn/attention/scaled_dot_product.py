@@ -4,14 +4,14 @@ The query may have a multiple of the heads of key and value; consecutive heads o
 one. A mask is (rows, keys), or one of these for each head. If all scores of a row are -inf, because
 the mask hides all keys, the row is NaN, or 0 with `zeros`.
 
-Long attention is lowered in parts: some heads at a time, or some rows of one head. The scores of a
-part stay in a second-level cache from the first product to the second, and the memory plan gives
-all parts the same memory. The layer cuts its own computation, in the same way for every target:
-only here heads and rows are still separate axes.
+Long attention is lowered in parts, some heads at a time. The memory plan gives all parts the same
+memory, so that their scores stay in a second-level cache from the first product to the second. If
+there are more, `compiler/linalg/fusion/tile_attention.py` has rows run some at a time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,10 +37,6 @@ def attended_array(
 
 MOST_SCORES = 1 << 18
 """The most scores that stay in a second-level cache between product, softmax and product."""
-
-MOST_STRIPS = 128
-"""The most strips of the rows of all heads: each is a launch, though they share kernels."""
-
 
 MOST_PARTS = 1024
 """The most parts of the heads: each has its own operations."""
@@ -68,10 +64,6 @@ class Heads:
         """Some of the heads."""
         return Heads(b.cut(self.x, int(self.rows_outside), begin, end), self.rows_outside)
 
-    def of_rows(self, b: Builder, begin: int, end: int) -> Heads:
-        """Some of the rows."""
-        return Heads(b.cut(self.x, int(not self.rows_outside), begin, end), self.rows_outside)
-
     def cell(self, head: AffineExpr, row: AffineExpr, feature: AffineExpr) -> Scalar:
         """One number."""
         at = (row, head, feature) if self.rows_outside else (head, row, feature)
@@ -90,12 +82,8 @@ def attended(
 ) -> Tensor:
     """softmax(scale * q k^T + mask) v, with rows outside if q has rows outside.
 
-    If there are more scores than `MOST_SCORES`, they are computed for some heads at a time, or in
-    strips of rows:
-
-        for heads, and for rows of q:  y[rows] = softmax(scale * q[rows] k^T + mask[rows]) v
-
-    Where the run tells how many there are, all are computed at once.
+    If there are more scores than `MOST_SCORES`, they are computed for some heads at a time. Where
+    the run tells how many there are, all are computed at once.
     """
     heads, rows, _ = q.shape
     groups, keys, _ = v.shape
@@ -103,9 +91,7 @@ def attended(
     scores = shared * rows * keys
     if is_open(scores):
         return _attended_at_once(b, q, k, v, mask, scale, zeros)
-    together, strips = heads_at_once(groups, scores), 1
-    if scores > MOST_SCORES:
-        strips = max(1, min(-(-scores // MOST_SCORES), rows, MOST_STRIPS // groups))
+    together = heads_at_once(groups, scores)
     by_heads = []
     for group in range(0, groups, together):
         last = min(group + together, groups)
@@ -113,9 +99,7 @@ def attended(
         if mask is not None and mask.rank == 3 and mask.shape[0] > 1:
             mask_of_heads = b.cut(mask, 0, *of_query)
         parts = (q.of_heads(b, *of_query), k.of_heads(b, group, last), v.of_heads(b, group, last))
-        by_heads.append(
-            _attended_in_strips(b, *parts, mask_of_heads, scale, -(-rows // strips), zeros)
-        )
+        by_heads.append(_attended_at_once(b, *parts, mask_of_heads, scale, zeros))
     return b.concat(by_heads, int(q.rows_outside))
 
 
@@ -124,51 +108,39 @@ def heads_at_once(heads: int, scores: int) -> int:
     return max(-(-heads // MOST_PARTS), MOST_SCORES // max(1, scores))
 
 
-def _attended_in_strips(
-    b: Builder,
-    q: Heads,
-    k: Heads,
-    v: Heads,
-    mask: Tensor | None,
-    scale: float,
-    height: int,
-    zeros: bool,
-) -> Tensor:
-    strips = []
-    for row in range(0, q.shape[1], height):
-        last = min(row + height, q.shape[1])
-        mask_of_rows = None if mask is None else b.cut(mask, mask.rank - 2, row, last)
-        rows = q.of_rows(b, row, last)
-        strips.append(_attended_at_once(b, rows, k, v, mask_of_rows, scale, zeros))
-    return b.concat(strips, int(not q.rows_outside))
-
-
 def _attended_at_once(
     b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float, zeros: bool
 ) -> Tensor:
     heads, rows, _ = q.shape
     groups, keys, features = v.shape
-    if groups != heads:  # the heads of a group are more rows of one head
-        q = Heads(b.reshape(q.x, (groups, heads // groups * rows, q.shape[2])))
-    h, s, t, e = b.loops("h s t e")
-    scores = b.sum((h, s, t), over=(e,), of=q.cell(h, s, e) * k.cell(h, t, e))
-    scores = b.reshape(scores, (heads, rows, keys))
-    probabilities = softmax(b, masked(b, scores, mask, scale), 2, zeros=zeros)
-    probabilities = b.reshape(probabilities, (groups, q.shape[1], keys))
-    h, s, e, t = b.loops("h s e t")
-    to = (s, h, e) if q.rows_outside else (h, s, e)
-    y = b.sum(to, over=(t,), of=probabilities[h, s, t] * v.cell(h, t, e))
-    return y if q.rows_outside else b.reshape(y, (heads, rows, features))
+    shared = [heads // groups] if groups != heads else []
+    g, *r, s, t, e = b.loops_of((groups, *shared, rows, keys, q.shape[2]))
+    products = q.cell(_head((g, *r), shared), s, e) * k.cell(g, t, e)
+    scores = masked(b, b.sum((g, *r, s, t), over=(e,), of=products), mask, scale)
+    probabilities = softmax(b, scores, scores.rank - 1, zeros=zeros)
+    g, *r, s, e, t = b.loops_of((groups, *shared, rows, features, keys))
+    to = (s, g, *r, e) if q.rows_outside else (g, *r, s, e)
+    y = b.sum(to, over=(t,), of=probabilities[(g, *r, s, t)] * v.cell(g, t, e))
+    if not shared:
+        return y
+    return b.reshape(y, (rows, heads, features) if q.rows_outside else (heads, rows, features))
+
+
+def _head(loops: Sequence[AffineExpr], shared: Sequence[int]) -> AffineExpr:
+    """The head of the query: those that share one of the keys are consecutive."""
+    return loops[0] * shared[0] + loops[1] if shared else loops[0]
 
 
 def masked(b: Builder, scores: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    """scale * scores + mask, of (heads, rows, keys)."""
+    """scale * scores + mask, of (heads, rows, keys), or (heads of keys, those that share one, rows,
+    keys).
+    """
     if mask is None and scale == 1.0:
         return scores
-    h, s, t = b.loops_of(scores.shape)
-    value = scores[h, s, t] if scale == 1.0 else scores[h, s, t] * scale
+    *h, s, t = b.loops_of(scores.shape)
+    value = scores[(*h, s, t)] if scale == 1.0 else scores[(*h, s, t)] * scale
     if mask is not None and mask.rank == 2:
         value = value + mask[s, t]
     elif mask is not None:
-        value = value + mask[0 if mask.shape[0] == 1 else h, s, t]
-    return b.map((h, s, t), value)
+        value = value + mask[0 if mask.shape[0] == 1 else _head(h, scores.shape[1:-2]), s, t]
+    return b.map((*h, s, t), value)

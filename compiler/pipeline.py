@@ -54,6 +54,7 @@ from ncc.dialects.shapes import OpenShape
 from ncc.dialects.size import Assumption, NeedsNumbers, assuming
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
+from ncc.runtime.manifest import MOST_BYTES
 from ncc.runtime.memory_files import FileLike, file_of
 
 Observer: TypeAlias = Callable[[str, ModuleOp], None]
@@ -233,13 +234,15 @@ class Compilation:
             self.look("read", module)
         shapes = options.input_shapes if self.values else sized_shapes(module, options)
         shapes = self._of_one_sample(module, shapes)
+        known: Mapping[str, OpenShape] | None = None
         if has_sizes(shapes):
             with self.timing("infer shapes"):
-                found = self._inferred(module, shapes)
-            self.opened, shapes = found[0], with_equalities(*found)
+                module, known, assumed = self._inferred(module, shapes)
+            self.opened, shapes = known, with_equalities(known, assumed)
         with self.changing(module, "infer shapes"):
             settle(module, self.values)
-            self._infer(module, shapes)
+            if shapes != known:
+                self._infer(module, shapes)
         if options.opt_level >= 1:
             if is_onnx(self.param):
                 with self.changing(module, "convert onnx to ncnn"):
@@ -268,19 +271,23 @@ class Compilation:
 
     def _inferred(
         self, module: ModuleOp, shapes: Mapping[str, OpenShape]
-    ) -> tuple[Mapping[str, OpenShape], Iterable[Assumption]]:
-        """Shapes with sizes, and what it takes that they are inferred; hints that nobody has given
-        may change.
+    ) -> tuple[ModuleOp, Mapping[str, OpenShape], Iterable[Assumption]]:
+        """The module with shapes of sizes, those of its inputs, and what it takes that they are
+        inferred; hints that nobody has given may change.
         """
+        inferred = module
 
         def infer(tried: Mapping[str, OpenShape]) -> None:
-            self._infer(module.clone(), tried)
+            nonlocal inferred
+            inferred = module.clone()
+            self._infer(inferred, tried)
 
         if not self.options.hints:
-            return with_fitting_hints(shapes, infer)
-        with assuming() as assumed:
+            opened, assumed = with_fitting_hints(shapes, infer)
+            return inferred, opened, assumed
+        with assuming() as taken:
             infer(shapes)
-        return shapes, assumed
+        return inferred, shapes, taken
 
     def _infer(self, module: ModuleOp, shapes: Mapping[str, OpenShape]) -> None:
         unroll_batches(module, shapes)
@@ -294,10 +301,18 @@ class Compilation:
         return module
 
     def plan(self, module: ModuleOp) -> Plan:
-        """The memory plan: the subview of every value."""
+        """The memory plan: the subview of every value.
+
+        Raises InputError where a run needs more memory than a process has addresses for.
+        """
         with self.timing("plan memory"):
             target, threads = self.options.target, self.options.num_threads
             found = plan(module, threads, target.core.l2_bytes, target.costs)
+            if found.arena_bytes >= MOST_BYTES:
+                raise InputError(
+                    f"no memory holds what a run computes, which would be {found.arena_bytes:,} "
+                    "bytes: give smaller shapes"
+                )
             return found.unrolled() if self.one_by_one else found
 
     def loops(self, module: ModuleOp, planned: Plan) -> NetworkLoops:

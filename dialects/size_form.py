@@ -346,13 +346,13 @@ def least(form: Form) -> Fraction | None:
 
 
 def _least_of_choice(form: Form) -> Fraction | None:
-    """The same by a term that is the largest or the least of some forms, if that is the only one:
+    """The same by a term that is the largest or the least of some forms, if there are one or two:
     n - max(a, b) is the least of n - a and n - b.
     """
     found = [term for term in form.terms if any(isinstance(a, Extremum) for a in term[0])]
-    if len(found) != 1 or len(found[0][0]) != 1:
+    if len(found) not in (1, 2) or len(found[0][0]) != 1:
         return None
-    [([atom], factor)] = found
+    ([atom], factor), *_ = found
     if not isinstance(atom, Extremum) or any(isinstance(a, Extremum) for a in _atoms(atom)):
         return None
     rest = form.plus(Form.atom(atom), -factor)

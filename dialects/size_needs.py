@@ -35,6 +35,11 @@ def needed(assumed: Iterable[Assumption]) -> list[Assumption]:
     return [*bounds, *(one for one in others if not _is_implied(one, ranges))]
 
 
+def are_bounds(assumed: Iterable[Assumption]) -> bool:
+    """Whether assumptions come to least extents alone."""
+    return all(one.relation == ">=" and _grows_with(one.form) for one in needed(assumed))
+
+
 def _grows_with(form: Form) -> Symbol | None:
     """The only extent of a form that is never smaller for a larger one."""
     if len(form.symbols) != 1:

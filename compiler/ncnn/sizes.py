@@ -74,5 +74,6 @@ def _shapes(operations: Iterable[Operation]) -> Iterator[Shape]:
 
 
 def _check(shape: Shape, what: str) -> None:
-    if hint(prod(shape)) > MOST_ELEMENTS:
-        raise TooLarge(f"no memory holds {what}, which would be {shown(shape)}")
+    numbers = tuple(map(hint, shape))
+    if prod(numbers) >= MOST_ELEMENTS:
+        raise TooLarge(f"no memory holds {what}, which would be {shown(numbers)}")

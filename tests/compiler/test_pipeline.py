@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 
 import ncc
+from ncc.compiler import pipeline
 from ncc.compiler.artifact.from_plan import TIMESTAMPS
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation, stages
 from ncc.compiler.plan import Loop
@@ -29,6 +31,7 @@ from ncc.dialects.size import NeedsNumbers
 from ncc.dialects.weights.sources import Array
 from ncc.runtime import cpu
 from ncc.runtime.artifact import as_bytes
+from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
 SMALL = """7767517
@@ -177,6 +180,45 @@ def test_a_pass_that_needs_numbers_is_not_supported(small: Path) -> None:
     with pytest.raises(Unsupported, match="open sizes in tile: a table of so many rows"):
         with compilation.changing(compilation.source, "tile"):
             raise NeedsNumbers("a table of so many rows")
+
+
+TWICE = """7767517
+5 6
+Input data 0 1 data
+ReLU first 1 1 data a
+Split both 1 2 a b c
+Sigmoid second 1 1 b d
+BinaryOp add 2 1 c d sum
+"""
+
+
+def test_memory_that_no_process_has_is_refused(tmp_path: Path) -> None:
+    """Each value has addresses, and those that live at one time have not."""
+    path = tmp_path / "net.param"
+    path.write_text(TWICE)
+    options = Options.of(opt_level=0, input_shapes={"data": (3 * 10**13,)}, random_weights=1)
+    compilation = Compilation(path, None, options)
+    with pytest.raises(InputError, match="no memory holds what a run computes, which would be"):
+        compilation.plan(compilation.structured(compilation.network()))
+
+
+def test_shapes_of_open_inputs_are_inferred_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless extents have to be equal."""
+    calls = 0
+
+    def counted(*given: Any) -> None:
+        nonlocal calls
+        calls += 1
+        infer_shapes(*given)
+
+    path = tmp_path / "net.param"
+    path.write_text(TWICE)
+    monkeypatch.setattr(pipeline, "infer_shapes", counted)
+    options = Options.of(random_weights=1, input_shapes={"data": (3, None, None)})
+    Compilation(path, None, options).network()
+    assert calls == 1
 
 
 def test_equal_layers_share_a_kernel(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def test_no_difference_is_below_the_least(one: str, other: str, at: dict[str, in
         (H - 4 * ((H - 1) // 4), 1),  # something is left behind whole tiles
         (H - largest(0, 2 * ((H + 1) // 2) - 3), 1),  # by what either of both is
         (H - smallest(W, H), 0),
+        (smallest(H, 4 * ((H + 3) // 4) - 1) - largest(0, 4 * ((H + 3) // 4) - 10), 1),
         (H * W - H - W + 1, 0),
         (H * W, 1),
     ],

@@ -42,6 +42,7 @@ TAPS = [
     Case(
         "DeconvolutionDepthWise {} 0=2 1=4 3=3 4=-233 6=32 7=2 20=6", [(2, None, None)], images(2)
     ),
+    Case("Convolution {} 0=8 1=2 3=3 4=2 5=1 6=64", [(2, None, None)], images(2)),
     Case("Deconvolution1D {} 0=3 1=3 3=2 4=-234 6=18 20=7", [(2, None)], [[(2, 5)], [(2, 9)]]),
     Case(
         "DeformableConv2D {} 0=4 1=3 3=2 4=1 6=72",

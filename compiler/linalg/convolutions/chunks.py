@@ -34,6 +34,9 @@ BESIDE = 1 << 14
 MOST_SHARES = 4
 """Threads for which a chunk that they share grows: more have enough barriers to share the rest."""
 
+LONG = 1 << 16
+"""Tiles of a length beyond which chunks are no larger: there are only more of them."""
+
 HARDLY_NOTICED = 0.8
 """Smaller chunks, for which memory has room, leave at least this part of the cycles to larger ones:
 what is counted for weights that come again is some three times what runs take.
@@ -81,6 +84,7 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> in
 
 def _sizes(length: int) -> list[int]:
     """How many tiles all chunks but the last have, for each number of chunks."""
+    length = min(length, LONG)
     few = isqrt(length)
     sizes = {-(-length // chunks) for chunks in range(1, few + 1)}
     # From there on, one chunk more makes them by one tile smaller at most.

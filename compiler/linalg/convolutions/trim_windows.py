@@ -61,6 +61,8 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import (
+    assume_all,
+    assuming,
     by_hint,
     hint,
     hint_of_inputs,
@@ -69,6 +71,7 @@ from ncc.dialects.size import (
     largest,
     most_of,
 )
+from ncc.dialects.size_needs import are_bounds
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
@@ -208,7 +211,8 @@ def _cut(
     costs: CostModel,
 ) -> tuple[_Axis, ...] | None:
     """The axes that `_cheapest` chooses. If inputs decide how many elements see the border, parts
-    are only around those that see nothing.
+    are only around those that see nothing, and none if they depend on more than how large an image
+    is at least: strides leave remainders, by which some images have such elements.
     """
     if not is_open(*sizes, *extents):
         return _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)), costs)
@@ -217,7 +221,12 @@ def _cut(
     if not any(run.is_blind for axis in axes for run in axis.runs):
         return None
     # As above, with what it assumes: where the parts begin, and in which order.
-    return tuple(axis.joined() for axis in map(_Axis.of, windows, sizes, fronts, extents))
+    with assuming(kept=False) as assumed:
+        cut = tuple(axis.joined() for axis in map(_Axis.of, windows, sizes, fronts, extents))
+    if not are_bounds(assumed):
+        return None
+    assume_all(assumed)
+    return cut
 
 
 def _whole(window: Window, count: int, low: int, extent: int) -> _Axis:

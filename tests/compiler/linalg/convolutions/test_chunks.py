@@ -54,6 +54,12 @@ def test_large_weights_are_read_once(target: Target) -> None:
     assert chunk_size(tiling) == tiling.rows
 
 
+def test_lengths_that_no_memory_holds() -> None:
+    """There are no more chunks to choose from than for a long image."""
+    assert len(_sizes(10**11)) < 1000
+    assert chunk_size(Tiling(F4, 32, 32, 10**11, 8, TARGETS[1])) < 10**5
+
+
 def test_uneven_chunks() -> None:
     """19 rows of tiles fall into 19 equal chunks or one; 14 fall into some that cost no more."""
     assert 1 < chunk_size(Tiling(F4, 64, 16, 74, 74, TARGETS[1])) < 19

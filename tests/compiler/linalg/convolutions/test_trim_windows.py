@@ -23,6 +23,7 @@ from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.size import Size, assuming
+from ncc.dialects.size_needs import are_bounds
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
@@ -410,6 +411,19 @@ ROWS: dict[str, tuple[tuple[int, int], tuple[int, int], int, int, int]] = {
     "of one tap": (LATE, (1, 3), 1, 1, 0),
 }
 """Rows, windows, dilation, stride and border of convolutions that stay whole."""
+
+
+def test_remainders_leave_windows_whole(make_network: MakeNetwork) -> None:
+    """At a stride of 3 the last window of 2 sees nothing of some images: all have one code."""
+    with assuming() as assumed:
+        module = make_network(
+            [(3, Size.symbol("h", 224), Size.symbol("w", 256))],
+            convolution((2, 2), 1, 3, (2, 2, 2, 2)),
+        )
+        before = str(module)
+        TrimWindows().apply(Context(), module)
+    assert str(module) == before
+    assert are_bounds(assumed)
 
 
 @pytest.mark.parametrize("rows", ROWS)

@@ -43,6 +43,7 @@ from tests.structured.evaluate import evaluate
 # `pytest --hypothesis-profile=default`.
 settings.register_profile(
     "ncc",
+    max_examples=50,
     derandomize=True,
     deadline=None,
     database=None,

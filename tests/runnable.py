@@ -7,12 +7,23 @@ from contextlib import contextmanager
 
 import pytest
 
-from ncc.compiler.target import TARGETS
+from ncc.compiler.target import AVX2, TARGETS
 from ncc.runtime import cpu
 from ncc.runtime.errors import ArtifactError
 
 RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]
 NAMES = [target.name for target in RUNNABLE]
+
+each_target = pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(
+            target, id=target.name, marks=() if target in (RUNNABLE[0], AVX2) else pytest.mark.slow
+        )
+        for target in RUNNABLE
+    ],
+)
+"""Runs a test for all of them; a usual run has the widest one, and one of narrow vectors."""
 
 ESTIMATES = "intel" in cpu.model().lower()
 """Whether this CPU estimates reciprocals as layers know them from ncnn's release, which asks it to:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crossed import crossed, some
+from tests.crossed import crossed, in_turn, some
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,12 @@ def test_each_value_is_in_a_usual_one(axes: tuple[list[object], ...], usual: lis
     )
 
 
+def test_a_usual_run_may_have_less() -> None:
+    """The first of the diagonal."""
+    found = crossed(range(3), "xy", usual=1)
+    assert len(found) == 6 and [case.id for case in found if not case.marks] == ["0-x"]
+
+
 def test_an_axis_without_values_has_no_combinations() -> None:
     """As targets that a machine has none of."""
     assert crossed(range(3), []) == []
@@ -35,3 +41,13 @@ def test_the_first_cases_are_usual() -> None:
     """The others are there, and slow."""
     usual, slow = some(range(2), usual=1)
     assert usual == 0 and slow.values == (1,) and [mark.name for mark in slow.marks] == ["slow"]
+
+
+def test_one_of_so_many_is_usual() -> None:
+    """The others are there, and slow."""
+    found = in_turn("abcde", every=2)
+    assert found[::2] == ["a", "c", "e"] and [case.values for case in found[1::2]] == [
+        ("b",),
+        ("d",),
+    ]
+    assert all(mark.name == "slow" for case in found[1::2] for mark in case.marks)

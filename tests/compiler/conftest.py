@@ -68,9 +68,9 @@ def make_plan() -> Callable[..., Plan]:
     return planned
 
 
-@pytest.fixture(params=[F2, F4], ids=["F2", "F4"])
+@pytest.fixture(params=[pytest.param(F2, marks=pytest.mark.slow), F4], ids=["F2", "F4"])
 def always_tiled(request: pytest.FixtureRequest) -> Form:
-    """The form of tiles that all convolutions of a test take."""
+    """The form of tiles that all convolutions of a test take; a usual run has one of two."""
     form: Form = request.param
     return form
 

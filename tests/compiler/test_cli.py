@@ -455,6 +455,7 @@ def test_bench_shows_where_time_goes(ncc: Run) -> None:
     assert "ncnn" not in shown.out
 
 
+@pytest.mark.slow
 def test_bench_can_be_read_by_programs(ncc: Run) -> None:
     """One JSON object on stdout, with everything that the tables show."""
     shown = ncc("bench", DIGITS, "--rounds", 1, "--json", "--peers")
@@ -548,7 +549,7 @@ def test_no_such_type(ncc: Run, moving: Path) -> None:
     assert ncc("run", moving.with_suffix(".ncc"), "--type", "x=int8").code == exit_codes.USAGE
 
 
-@pytest.mark.parametrize("stdout", ["file", "full"])
+@pytest.mark.parametrize("stdout", some(["full", "file"], usual=1))
 def test_the_process_ends_with_all_printed_and_its_code(tmp_path: Path, stdout: str) -> None:
     """It takes nothing apart when it ends; what could not be printed is an error all the same."""
     out = str(tmp_path / "net.ncc")

@@ -83,7 +83,7 @@ def test_optimizing_keeps_the_numbers(network: tuple[Path, Path], tmp_path: Path
 
 @pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
 @pytest.mark.parametrize(
-    "way", some([(0, "baseline"), (2, "host"), (2, "avx2"), (2, "baseline")], usual=2), ids=str
+    "way", some([(2, "host"), (0, "baseline"), (2, "avx2"), (2, "baseline")], usual=1), ids=str
 )
 def test_ncnn_computes_the_same(network: tuple[Path, Path], way: tuple[int, str]) -> None:
     """Every blob, at every level and target: the sums are exact, the rest is a few roundings."""

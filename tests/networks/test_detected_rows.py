@@ -85,7 +85,7 @@ def reference(path: Path, inputs: dict[str, Array]) -> dict[str, Array]:
     return interpret(module, inputs)
 
 
-@pytest.mark.parametrize(("tail", "most"), crossed(list(TAILS), [15, 1]))
+@pytest.mark.parametrize(("tail", "most"), crossed(list(TAILS), [15, 1], usual=4))
 def test_what_is_made_of_rows(tail: str, most: int, tmp_path: Path) -> None:
     """As many rows as are found, none as well."""
     path = network(tmp_path, [*DETECTION, *TAILS[tail]], most)

@@ -16,6 +16,7 @@ from ncc.compiler.verification.difference import difference
 from ncc.compiler.verification.verify import computed_blobs
 from ncc.compiler.write.write_network import write
 from ncc.runtime import cpu
+from tests.crossed import crossed
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 PARAM, BIN = DIGITS / "digits.param", DIGITS / "digits.bin"
@@ -37,8 +38,7 @@ def expected(image: Any) -> dict[str, Any]:
     return oracle.run(PARAM, BIN, {"data": image})
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("level", [0, 1, 2, 3])
+@pytest.mark.parametrize(("level", "target"), crossed(range(4), TARGETS))
 def test_it_is_what_ncnn_computes(
     level: int, target: str, image: Any, expected: dict[str, Any]
 ) -> None:

@@ -12,7 +12,7 @@ from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel, parse_kernels
 from ncc.compiler.pipeline import kernels_of
 
-QUICK, LONG, ALL = 3, 40, 120
+QUICK, LONG, ALL = 2, 40, 120
 Level: TypeAlias = tuple[str, int, int]
 """A target, a level of optimization, and threads."""
 

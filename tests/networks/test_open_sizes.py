@@ -96,7 +96,7 @@ ArgMax a 1 1 c out 0=1 1=6
 @pytest.mark.parametrize(
     ("text", "shape", "sizes"),
     [
-        (LINES, (3, 16, None), [(3, 16, w) for w in (5, 133)]),
+        pytest.param(LINES, (3, 16, None), [(3, 16, w) for w in (5, 133)], marks=pytest.mark.slow),
         (LARGEST_SIX, (4, None, None), [(4, 2, 2), (4, 31, 20)]),
     ],
 )

@@ -47,6 +47,7 @@ def check(
         assert report.first is not None, (kind, fault, "\n".join(report_lines(report)))
 
 
+@pytest.mark.slow
 def test_faults_are_found_in_a_trained_network(tmp_path: Path) -> None:
     """Of each kind, in one that is small."""
     x = np.random.default_rng(0).uniform(0, 1, (1, 8, 8)).astype(np.float32)

@@ -26,7 +26,7 @@ from ncc.runtime.session import Model
 TOLERANCE = 1e-4
 """Largest difference that counts as none, as a part of the output's largest value."""
 
-ALL, QUICK, BATCH = 300, 12, 30
+ALL, QUICK, BATCH = 300, 6, 30
 
 # What is detected or proposed, and how much, jumps with rounding; the wheel has no ArgMax and SPP.
 DETECTING = {"DetectionOutput", "YoloDetectionOutput", "Yolov3DetectionOutput", "Proposal"}

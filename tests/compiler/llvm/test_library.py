@@ -77,7 +77,7 @@ def test_an_architecture_that_is_none_is_refused(llvm: LlvmLibrary) -> None:
         llvm.machine("abacus-unknown-linux", "", "", 2)
 
 
-@pytest.mark.parametrize("done", [LOAD, COMPILE])
+@pytest.mark.parametrize("done", [LOAD, pytest.param(COMPILE, marks=pytest.mark.slow)])
 def test_code_that_was_called_is_not_held_in_memory(
     done: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

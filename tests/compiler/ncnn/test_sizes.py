@@ -29,6 +29,7 @@ from ncc.dialects.ncnn.layer import LAYERS, WeightAttr
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime import memory_limit
 from tests.conftest import build_layer
+from tests.crossed import in_turn
 from tests.samples import SAMPLES, Sample
 
 MEMORY, SECONDS = 600_000_000, 120
@@ -124,7 +125,7 @@ def test_samples_compile_as_they_are(ask: Ask) -> None:
     assert set(answers.values()) == {"ok"}
 
 
-@pytest.mark.parametrize("type", SAMPLES)
+@pytest.mark.parametrize("type", in_turn(SAMPLES, 4))
 def test_huge_numbers(type: str, ask: Ask) -> None:
     """Of any kind, in any layer."""
     try_all(ask, type, 2)

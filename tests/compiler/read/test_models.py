@@ -15,6 +15,7 @@ from ncc.compiler.read.read_network import read
 from ncc.compiler.read.records import Graph, LayerRecord, RawValue, Spelling
 from ncc.compiler.read.resolve import mean_bits
 from ncc.dialects.ncnn.layer import LAYERS, Layer
+from tests.crossed import in_turn
 
 MODELS = Path(__file__).parents[4] / "shared" / "models"
 PARAMS = sorted(MODELS.rglob("*.param"))
@@ -64,7 +65,7 @@ def structure(module: ModuleOp) -> list[tuple[str, dict[str, Attribute], list[in
 
 
 @pytest.mark.skipif(not PARAMS, reason="there is no ../shared/models beside the checkout")
-@pytest.mark.parametrize("path", PARAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", in_turn(PARAMS, 3), ids=lambda path: path.stem)
 def test_both_forms_of_a_model_give_one_module(path: Path, tmp_path: Path) -> None:
     """Text, and the binary made of it, but for the names."""
     try:

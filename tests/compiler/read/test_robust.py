@@ -50,7 +50,7 @@ EDITS = st.lists(
     st.tuples(st.floats(0, 1), st.sampled_from([0, 0, 1, 4, 4, 40]), PIECES), min_size=1, max_size=4
 )
 
-quick = settings(max_examples=150)
+quick = settings(max_examples=60)
 
 
 def edited(data: bytes, edits: list[tuple[float, int, bytes]]) -> bytes:

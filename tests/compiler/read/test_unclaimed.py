@@ -81,7 +81,7 @@ def test_an_int8_that_must_be_is_no_other() -> None:
 BUFFERS = st.tuples(st.integers(1, 40), st.booleans(), st.sampled_from(list(Encoding)[:3]))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     st.lists(BUFFERS, max_size=5),
     st.lists(BUFFERS, max_size=5),

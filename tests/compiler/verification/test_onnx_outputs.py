@@ -134,7 +134,10 @@ def test_a_benchmark_says_thedifference_of(
     assert not rows and "made up" in told
 
 
-@pytest.mark.parametrize(("factor", "code"), [(1, exit_codes.OK), (2, exit_codes.DIFFERS)])
+@pytest.mark.parametrize(
+    ("factor", "code"),
+    [pytest.param(1, exit_codes.OK, marks=pytest.mark.slow), (2, exit_codes.DIFFERS)],
+)
 def test_verify_says_it_last(
     network: Path, model: Model, capfd: pytest.CaptureFixture[str], factor: float, code: int
 ) -> None:

@@ -12,6 +12,7 @@ from ncc.compiler.verification.noise import exact
 from ncc.compiler.verification.weights import weights_off
 from ncc.dialects.ncnn.layer import Layer, WeightAttr
 from tests.conftest import build_layer
+from tests.crossed import in_turn
 
 LEAST = 1e-4
 PLAIN = {"kernel_w": 3, "pad_left": 1, "bias_term": 1}
@@ -61,7 +62,7 @@ def test_a_weight_that_is_off_is_told_by_how_much(
     assert least < weights_off(op, [x], right + error, right, LEAST) < 1.3e-3
 
 
-@pytest.mark.parametrize(("type", "params", "group"), LAYERS)
+@pytest.mark.parametrize(("type", "params", "group"), in_turn(LAYERS, 3))
 def test_random_errors_say_nothing_of_weights(
     type: str, params: dict[str, Any], group: int
 ) -> None:
@@ -73,7 +74,7 @@ def test_random_errors_say_nothing_of_weights(
         assert weights_off(op, [x], right + wrong, right, LEAST) == 0
 
 
-@pytest.mark.parametrize(("type", "params", "group"), LAYERS)
+@pytest.mark.parametrize(("type", "params", "group"), in_turn(LAYERS, 3))
 def test_a_bias_that_is_off_is_told(type: str, params: dict[str, Any], group: int) -> None:
     """Where it is more than what rounded weights make."""
     op, x = build(type, params, group)
@@ -95,7 +96,7 @@ def test_what_multiplies_next_to_nothing_says_nothing() -> None:
     assert off == 0
 
 
-@pytest.mark.parametrize(("type", "params", "group"), LAYERS)
+@pytest.mark.parametrize(("type", "params", "group"), in_turn(LAYERS, 3))
 def test_a_weight_that_multiplies_few_values_is_told(
     type: str, params: dict[str, Any], group: int
 ) -> None:

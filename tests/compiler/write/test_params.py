@@ -66,7 +66,7 @@ def said(param: Param[Any], op: Layer) -> bytes:
 
 
 @pytest.mark.parametrize("type", list(LAYERS))
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_params_come_back(type: str, data: st.DataObject) -> None:
     """Every param of every layer type, for any value that the format can hold."""

@@ -218,7 +218,7 @@ def networks(draw: st.DrawFn) -> ModuleOp:
     return ModuleOp([function])
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(module=networks())
 def test_any_wires_come_back(module: ModuleOp) -> None:
     """Each blob has one maker and one reader at most; inputs, outputs and values are the same."""

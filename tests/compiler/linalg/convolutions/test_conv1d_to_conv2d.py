@@ -170,7 +170,7 @@ NETWORKS = {"windows": NETWORK, "pointwise": POINTWISE}
 
 
 @pytest.mark.parametrize(
-    ("name", "target"), crossed(list(NETWORKS), ["avx512", "avx2", "baseline"])
+    ("name", "target"), crossed(list(NETWORKS), ["avx512", "avx2", "baseline"], usual=2)
 )
 def test_compiled(tmp_path: Path, name: str, target: str) -> None:
     """The numbers of -O1, which lifts nothing; the same bits for any number of threads."""

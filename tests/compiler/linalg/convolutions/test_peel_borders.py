@@ -36,6 +36,7 @@ from tests.compiler.linalg.computations import (
     every_other,
     ones,
 )
+from tests.crossed import crossed
 from tests.structured.evaluate import evaluate
 
 Array = NDArray[np.float32]
@@ -262,8 +263,7 @@ ConvolutionDepthWise second 1 1 a b 0=16 1=3 4=1 5=1 6=144 7=16 9=1
 """
 
 
-@pytest.mark.parametrize("stride", [1, 2])
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("stride", "threads"), crossed([1, 2], [1, 2]))
 def test_compiled_results_are_equal_bit_by_bit(tmp_path: Path, stride: int, threads: int) -> None:
     """Borders that are computed apart change neither the sums nor their order."""
     param = tmp_path / "net.param"

@@ -29,8 +29,9 @@ PARAMS = [
 ]
 
 
-@pytest.mark.parametrize("kind", [MAXIMUM, MEAN])
-@pytest.mark.parametrize(("params", "shape"), crossed(PARAMS, [(20, 14, 17), (3, 13, 13)]))
+@pytest.mark.parametrize(
+    ("kind", "params", "shape"), crossed([MAXIMUM, MEAN], PARAMS, [(20, 14, 17), (3, 13, 13)])
+)
 def test_pools(tmp_path: Path, kind: int, params: str, shape: tuple[int, ...]) -> None:
     """Maxima are those of -O0 bit by bit, where all of a border is less than an image, too; means
     are but for the order of their sums. The same bits by any number of threads.

@@ -530,6 +530,7 @@ def test_compiled_where_nothing_is_seen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("depth", some([2, 5], usual=1))
 @pytest.mark.parametrize("target", some(["avx512", "avx2", "baseline"], usual=1))
+@pytest.mark.slow
 def test_compiled_slices(tmp_path: Path, target: str, depth: int) -> None:
     """The numbers of volumes, of slices that are cut and of others, in tiles."""
     param = tmp_path / "net.param"

@@ -281,7 +281,9 @@ WEIGHTS_AND_IMAGES = [
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of weights that are none
-@pytest.mark.parametrize(("target", "case"), crossed(NAMES, range(len(WEIGHTS_AND_IMAGES))))
+@pytest.mark.parametrize(
+    ("target", "case"), crossed(NAMES, range(len(WEIGHTS_AND_IMAGES)), usual=3)
+)
 def test_no_bit_changes(tmp_path: Path, case: int, target: str) -> None:
     """Whatever the file says the numbers are, and however they are read."""
     numbers, size = WEIGHTS_AND_IMAGES[case]
@@ -300,7 +302,7 @@ def test_weights_that_a_run_transforms(tmp_path: Path) -> None:
     check(files, ordinary(512 * 49).reshape(512, 7, 7), "avx512")
 
 
-@pytest.mark.parametrize(("target", "hidden"), crossed(NAMES, [96, 75]))
+@pytest.mark.parametrize(("target", "hidden"), crossed(NAMES, [96, 75], usual=2))
 def test_steps_of_a_sequence(tmp_path: Path, hidden: int, target: str) -> None:
     """In whole vectors, and with some lanes left over; of two directions."""
     size = 4 * hidden * 24
@@ -309,7 +311,7 @@ def test_steps_of_a_sequence(tmp_path: Path, hidden: int, target: str) -> None:
     check(files, ordinary(5 * 24).reshape(5, 24), target)
 
 
-@pytest.mark.parametrize(("target", "outputs"), crossed(NAMES, [27, 64]))
+@pytest.mark.parametrize(("target", "outputs"), crossed(NAMES, [27, 64], usual=2))
 def test_words(tmp_path: Path, outputs: int, target: str) -> None:
     """Rows of a table, whose extent is one of whole vectors or not."""
     size = 900 * outputs

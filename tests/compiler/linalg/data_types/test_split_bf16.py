@@ -30,6 +30,7 @@ from ncc.dialects.tiled import TiledLoopOp
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.convolutions.tiled import in_tiles
 from tests.compiler.tile_cores import FAST, SHARED, SLOW
+from tests.crossed import some
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -235,7 +236,7 @@ def test_class_of_float32(depth: int) -> None:
     assert abs(product(x, y) - exact).max() <= 1e-5 * abs(exact).max()
 
 
-@pytest.mark.parametrize("depth", [32, 512])
+@pytest.mark.parametrize("depth", some([32, 512], usual=1))
 @pytest.mark.parametrize("data", ["normal", "positive", "offset"])
 def test_class_of_float32_in_tiles(depth: int, data: str) -> None:
     """The same of sums of F(2), which convolutions are computed in tiles by."""
@@ -383,7 +384,12 @@ def test_factors_that_are_said(
 
 @pytest.mark.parametrize(
     ("channels", "size", "target", "halves"),
-    [(48, 36, AMX, False), (64, 20, AMX, True), (64, 36, SHARED, False), (256, 20, AMX, True)],
+    [
+        (48, 36, AMX, False),
+        (64, 20, AMX, True),
+        (64, 36, SHARED, False),
+        pytest.param(256, 20, AMX, True, marks=pytest.mark.slow),
+    ],
 )
 def test_convolutions_round_as_they_promise(
     make_network: MakeNetwork, channels: int, size: int, target: Target, halves: bool
@@ -406,6 +412,7 @@ def test_convolutions_round_as_they_promise(
 
 
 @pytest.mark.parametrize("channels", [pytest.param(256, marks=pytest.mark.slow), 272])
+@pytest.mark.slow
 def test_sums_of_tiles_in_a_loop(make_network: MakeNetwork, channels: int) -> None:
     """Each iteration makes the halves of its tiles; an odd number of blocks is filled up there."""
     target = in_tiles(F2, rows=3, target=AMX)

@@ -20,6 +20,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
 from ncc.dialects.weights.sources import Array
 from tests.compiler.linalg.computations import add, last_row, relu, sum_of
+from tests.crossed import some
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -87,7 +88,7 @@ def arguments() -> list[Array]:
     return [generator.standard_normal(SHAPE).astype(np.float32) for _ in range(2)]
 
 
-@pytest.mark.parametrize("epilogues", [False, True])
+@pytest.mark.parametrize("epilogues", some([True, False], usual=1))
 def test_no_bit_changes(make_network: MakeNetwork, epilogues: bool) -> None:
     """Outlined networks compute exactly what they did before."""
     for seed in range(60):

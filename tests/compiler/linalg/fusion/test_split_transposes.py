@@ -144,7 +144,11 @@ def test_what_says_more_of_itself_stays(make_network: MakeNetwork) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "target"),
-    crossed([(3, 37, 50), (50, 37, 4), (33, 3, 49), (8, 16, 16)], ["avx512", "avx2", "baseline"]),
+    crossed(
+        [(3, 37, 50), (50, 37, 4), (33, 3, 49), (8, 16, 16)],
+        ["avx512", "avx2", "baseline"],
+        usual=2,
+    ),
 )
 def test_compiled(tmp_path: Path, shape: Shape, target: str) -> None:
     """Every order of an image, bit by bit, on any number of threads."""

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import tensor
@@ -484,6 +484,7 @@ def scaled(b: Builder, x: Tensor) -> Tensor:
     return b.map((c, p, q), maximum(x[c, p, q] * w[c], -5.0))
 
 
+@settings(max_examples=30)
 @given(
     height=st.integers(8, 30),
     width=st.integers(8, 12),

@@ -61,7 +61,7 @@ NETWORKS: list[tuple[int, int, dict[str, int]]] = [
 """Groups, their size, and what else a network is said by."""
 
 
-@pytest.mark.parametrize(("said", "target"), crossed(NETWORKS, ["avx512", "avx2"]))
+@pytest.mark.parametrize(("said", "target"), crossed(NETWORKS, ["avx512", "avx2"], usual=4))
 def test_compiled(tmp_path: Path, said: tuple[int, int, dict[str, int]], target: str) -> None:
     """Numbers are those of -O0, which joins nothing; the same bits by any number of threads."""
     groups, size, other = said

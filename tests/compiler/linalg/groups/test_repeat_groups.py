@@ -152,11 +152,11 @@ Softmax end 1 1 e y 0=0
 @pytest.mark.parametrize(
     ("inputs", "count", "stride", "bias", "target"),
     [
-        (16, 2, 1, 1, "avx512"),
+        pytest.param(16, 2, 1, 1, "avx512", marks=pytest.mark.slow),
         (24, 2, 2, 0, "avx512"),
         (12, 3, 2, 1, "avx2"),
-        (9, 2, 1, 1, "baseline"),
-        (3, 4, 1, 1, "avx512"),
+        pytest.param(9, 2, 1, 1, "baseline", marks=pytest.mark.slow),
+        pytest.param(3, 4, 1, 1, "avx512", marks=pytest.mark.slow),
     ],
 )
 def test_compiled(

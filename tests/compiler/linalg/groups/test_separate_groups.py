@@ -43,9 +43,9 @@ Softmax end 1 1 h y 0=0
 @pytest.mark.parametrize(
     ("groups", "size", "count", "stride", "pad", "bias", "target"),
     [
-        (2, 128, 160, 1, 1, 1, "avx512"),
+        pytest.param(2, 128, 160, 1, 1, 1, "avx512", marks=pytest.mark.slow),
         (3, 96, 112, 2, 1, 0, "avx512"),
-        (4, 80, 96, 1, 0, 1, "avx2"),
+        pytest.param(4, 80, 96, 1, 0, 1, "avx2", marks=pytest.mark.slow),
         (2, 112, 144, 2, 2, 0, "baseline"),
     ],
 )
@@ -86,7 +86,12 @@ def test_compiled(
 
 @pytest.mark.parametrize(
     ("groups", "size", "count", "stride", "in_tiles"),
-    [(2, 40, 24, 1, True), (16, 24, 24, 1, True), (17, 24, 24, 1, False), (2, 40, 24, 2, False)],
+    [
+        (2, 40, 24, 1, True),
+        pytest.param(16, 24, 24, 1, True, marks=pytest.mark.slow),
+        (17, 24, 24, 1, False),
+        (2, 40, 24, 2, False),
+    ],
 )
 def test_ragged_groups_have_tiles(
     tmp_path: Path, groups: int, size: int, count: int, stride: int, in_tiles: bool

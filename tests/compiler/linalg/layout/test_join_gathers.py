@@ -66,6 +66,7 @@ def test_units(make_network: MakeNetwork) -> None:
     assert [shape_of(linalg_op.captured[0])[0] for linalg_op in taken] == [32, 48, 64, 64]
 
 
+@pytest.mark.slow
 def test_units_nest_deeper_than_calls_of_python(make_network: MakeNetwork) -> None:
     """A concat holds all before it, through its gathers, and of those only some are counted."""
     count = sys.getrecursionlimit() // 2

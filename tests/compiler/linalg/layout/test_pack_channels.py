@@ -22,6 +22,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
+from tests.crossed import some
 from tests.steps import lines_of
 from tests.structured.evaluate import evaluate
 
@@ -147,7 +148,7 @@ def random_network(seed: int) -> Callable[[Builder, Tensor], list[Tensor]]:
     return write
 
 
-@pytest.mark.parametrize("first", range(0, 80, 20))
+@pytest.mark.parametrize("first", some(range(0, 80, 20), usual=2))
 def test_random_networks(make_network: MakeNetwork, first: int) -> None:
     """Equal but for the order of sums, on networks of layers that lane, split and gather."""
     for seed in range(first, first + 20):

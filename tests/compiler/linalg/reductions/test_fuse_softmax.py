@@ -24,7 +24,7 @@ from ncc.dialects.shapes import Shape
 from tests.compiler.linalg.compiled import compiled
 from tests.compiler.loops.conftest import model_of
 from tests.crossed import crossed
-from tests.runnable import NAMES, RUNNABLE
+from tests.runnable import NAMES, each_target
 
 Write: TypeAlias = Callable[..., Tensor | list[Tensor]]
 Shared: TypeAlias = Callable[[Shape, Write], list[tuple[Shape, int]]]
@@ -151,7 +151,7 @@ def test_the_numbers(tmp_path: Path, of_axis: tuple[Shape, int], target: str) ->
     np.testing.assert_allclose(shares, plain, rtol=2e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=NAMES)
+@each_target
 @pytest.mark.parametrize("axis", [0, 1])
 def test_under_a_mask_hidden_rows_and_columns_are_zeros(
     axis: int, target: Target, make_network: Callable[..., ModuleOp]

@@ -24,7 +24,8 @@ from tests.compiler.llvm.formulas.accuracy import (
     on_all,
     spread,
 )
-from tests.runnable import NAMES as RUNNABLE
+from tests.crossed import some
+from tests.runnable import NAMES
 
 # Name, reference, arguments, largest relative error (with fused multiply-add, without).
 CASES: list[Case] = [
@@ -64,7 +65,7 @@ def test_units_of_the_last_place(compiled: Compile) -> None:
 
 
 @pytest.mark.parametrize("type", ["Sigmoid", "Swish", "TanH", "Mish", "GELU", "ELU"])
-@pytest.mark.parametrize("target", RUNNABLE)
+@pytest.mark.parametrize("target", some(NAMES, usual=1))
 def test_a_value_does_not_depend_on_its_place(type: str, target: str, tmp_path: Path) -> None:
     """In a full register, in one with less lanes, and alone; for values of any size."""
     path = tmp_path / "net.param"

@@ -26,7 +26,7 @@ LARGEST = 1 << 20
 """Rows of tiles that no image has."""
 
 
-@pytest.fixture(params=[F2, F4], ids=["F2", "F4"])
+@pytest.fixture(params=[pytest.param(F2, marks=pytest.mark.slow), F4], ids=["F2", "F4"])
 def tiles(request: pytest.FixtureRequest) -> Target:
     """For which convolutions take tiles of one form, in one chunk, and form weights at run time."""
     return in_tiles(request.param, rows=LARGEST, formed=True)
@@ -36,7 +36,7 @@ def formed(kernels: list[Kernel]) -> list[Kernel]:
     return [kernel for kernel in kernels if kernel.forms_weights]
 
 
-@pytest.mark.parametrize(("target", "size"), crossed(FLOATS, [(13, 14), (4, 4), (19, 31)]))
+@pytest.mark.parametrize(("target", "size"), crossed(FLOATS, [(13, 14), (4, 4), (19, 31)], usual=2))
 def test_on_every_target(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],

@@ -13,7 +13,7 @@ import ncc
 from ncc.compiler.pipeline import stages
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.interpret import interpret
-from tests.crossed import crossed
+from tests.crossed import crossed, some
 from tests.runnable import NAMES, skipped_on_a_lesser_cpu
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -62,7 +62,7 @@ def expected_of(param: Path, feeds: dict[str, Array]) -> Array:
     return np.asarray(found)
 
 
-@pytest.mark.parametrize(("layer", "inputs"), crossed(list(LAYERS), [32, 40, 36]))
+@pytest.mark.parametrize(("layer", "inputs"), crossed(list(LAYERS), [32, 40, 36], usual=4))
 def test_results(tmp_path: Path, layer: str, inputs: int) -> None:
     """Those of the layers' definitions, for whole and partial tiles of points."""
     param = network(tmp_path, LAYERS[layer], inputs, (9, 11))
@@ -74,7 +74,7 @@ def test_results(tmp_path: Path, layer: str, inputs: int) -> None:
     assert abs(found - expected).max() <= 2e-6 * abs(expected).max()
 
 
-@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("target", some(NAMES, usual=1))
 def test_threads_make_no_difference(tmp_path: Path, target: str) -> None:
     """Any thread may compute a block that splits k."""
     param = network(tmp_path, LAYERS["half a block"], 40, (13, 7))

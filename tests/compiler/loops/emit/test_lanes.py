@@ -17,8 +17,7 @@ from ncc.dialects.code import CodeOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.statements import Code, Value
 from ncc.runtime.session import Model
-from tests.crossed import some
-from tests.runnable import RUNNABLE
+from tests.runnable import each_target
 from tests.typed import run
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 48]
@@ -56,7 +55,7 @@ def run_codes_of(
     return run
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@each_target
 def test_every_extent(target: Target, run_codes_of: Callable[..., list[Array]]) -> None:
     """Whole vectors and a masked rest compute what iterations do, and write nothing else."""
 
@@ -76,7 +75,7 @@ def test_every_extent(target: Target, run_codes_of: Callable[..., list[Array]]) 
         np.testing.assert_allclose(y, [-1, *inner, -1], rtol=1e-6)
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@each_target
 def test_bounds_of_the_run(
     target: Target, make_network: Callable[..., Any], make_model: Callable[..., Model]
 ) -> None:
@@ -99,7 +98,7 @@ def test_bounds_of_the_run(
     np.testing.assert_array_equal(model.run({"input0": x})["output0"], expected)
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@each_target
 def test_pairs(
     target: Target, make_network: Callable[..., Any], make_model: Callable[..., Model]
 ) -> None:
@@ -193,7 +192,7 @@ def fold(code: Code, n: int) -> None:
     out[4] = code.largest(0, square, initial=7.0)
 
 
-@pytest.mark.parametrize("target", some(RUNNABLE, usual=2), ids=lambda target: target.name)
+@each_target
 def test_folds(target: Target, run_codes_of: Callable[..., list[Array]]) -> None:
     """Sums of products, sums and maxima of any extent, known when compiling or not."""
     arrays = [np.linspace(-2, 1, n).astype(np.float32) for n in [*SIZES, 64, 300, 1000]]

@@ -15,7 +15,7 @@ from ncc.compiler.loops.schedule.reduction import rows
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.runnable import RUNNABLE
+from tests.runnable import RUNNABLE, each_target
 
 
 def over_rows(make_network: Callable[..., ModuleOp], width: int, kind: str) -> ModuleOp:
@@ -30,7 +30,7 @@ def over_rows(make_network: Callable[..., ModuleOp], width: int, kind: str) -> M
     return make_network([(6, width)], write)
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@each_target
 @pytest.mark.parametrize("rest", [0, 1, 3, 5, 15])
 @pytest.mark.parametrize("kind", ["sum", "max", "min"])
 def test_every_cell_counts_once(
@@ -59,7 +59,7 @@ def test_every_cell_counts_once(
     assert chosen[0].lane == 1
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@each_target
 @pytest.mark.parametrize("rows_beside", [1, 2, 3, 4])
 @pytest.mark.parametrize("kind", ["sum", "max"])
 def test_long_rows_have_several_partial_results(

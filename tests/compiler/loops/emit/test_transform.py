@@ -64,7 +64,7 @@ def transforms(kernels: list[Kernel]) -> list[Kernel]:
     return [kernel for kernel in kernels if kernel.matrices is not None]
 
 
-@pytest.mark.parametrize(("target", "layout"), crossed(FLOATS, ["blocks", "plain"]))
+@pytest.mark.parametrize(("target", "layout"), crossed(FLOATS, ["blocks", "plain"], usual=2))
 def test_along_one_axis(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
@@ -88,7 +88,7 @@ def test_along_one_axis(
     assert len(ones) == len(transforms(kernels)) > 0
 
 
-@pytest.mark.parametrize(("target", "layout"), crossed(FLOATS, ["blocks", "plain"]))
+@pytest.mark.parametrize(("target", "layout"), crossed(FLOATS, ["blocks", "plain"], usual=2))
 def test_rows_of_a_partial_tile(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],

@@ -11,6 +11,7 @@ from ncc.compiler.ncnn.optimizations.affine_hosts import affine_hosts
 from ncc.compiler.ncnn.optimize import explain
 from ncc.dialects.ncnn.layer import WeightAttr
 from ncc.dialects.ncnn.network import Network
+from tests.crossed import crossed
 
 FILTERS = {
     # host: the input, its params but bias_term, the rank of its result
@@ -67,8 +68,7 @@ def test_all_hosts_are_tried() -> None:
     assert hosts - {"Gemm"} == {*FILTERS, *OTHERS}
 
 
-@pytest.mark.parametrize("bias", ["5=0", "5=1"])
-@pytest.mark.parametrize("host", FILTERS)
+@pytest.mark.parametrize(("host", "bias"), crossed(list(FILTERS), ["5=0", "5=1"]))
 def test_filters_take_everything_up(net: Any, optimized: Any, host: str, bias: str) -> None:
     """Each kind of consumer goes into each kind of filter, with a bias and without."""
     for name, consumer in CONSUMERS.items():

@@ -12,6 +12,7 @@ import pytest
 import ncc
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.interpret import interpret
+from tests.crossed import crossed
 from tests.runnable import NAMES as RUNNABLE
 
 Array = np.ndarray[Any, Any]
@@ -59,7 +60,9 @@ WAYS: list[dict[str, Any]] = [{"opt_level": 0}, *({"target": target} for target 
     ("sizes", "way"),
     [
         *((sizes, WAYS[1]) for sizes in ((4, 2, 3, 8, 5), (2, 2, 1, 64, 64), (3, 3, 16, 40, 24))),
-        *(((4, 2, 70, 10, 6), way) for way in WAYS),
+        ((4, 2, 70, 10, 6), WAYS[0]),
+        *(pytest.param((4, 2, 70, 10, 6), way, marks=pytest.mark.slow) for way in WAYS[1:-1]),
+        ((4, 2, 70, 10, 6), WAYS[-1]),
     ],
     ids=str,
 )
@@ -87,8 +90,7 @@ def test_without_a_mask(tmp_path: Path) -> None:
     check(path, shapes, [(2, 4), (2, 4)])
 
 
-@pytest.mark.parametrize("mask", [0, 1])
-@pytest.mark.parametrize("way", WAYS[:2], ids=str)
+@pytest.mark.parametrize(("mask", "way"), crossed([0, 1], WAYS[:2]))
 def test_multi_head_attention(mask: int, way: dict[str, Any], tmp_path: Path) -> None:
     """Of one input: its keys and values follow those of the caches."""
     inputs = ["q", *["mask"] * mask, "ck", "cv"]

@@ -28,9 +28,10 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.ncnn.movement.padding import CONSTANT, REFLECT, REPLICATE, source_cells
+from ncc.dialects.ncnn.movement.padding import CONSTANT, REFLECT, REPLICATE, with_borders
+from ncc.dialects.scalar import select
 from ncc.dialects.scalar import sqrt as square_root
-from ncc.dialects.size import is_equal
+from ncc.dialects.size import is_equal, is_open
 
 COMPLEX, MAGNITUDE, POWER = 0, 1, 2
 """The result of a Spectrogram."""
@@ -143,7 +144,7 @@ class SpectrogramOp(FourierLayer):
         return (self.frequencies, frames, *parts)
 
     def tables(self, x: Shape) -> int:
-        padded = x[0] + 2 * self.border if self.pad_type != CONSTANT else 0
+        padded = 2 * self.border if self.pad_type != CONSTANT else 0
         return 2 * self.n_fft * self.frequencies + padded
 
     @property
@@ -191,10 +192,7 @@ class SpectrogramOp(FourierLayer):
             return x
         if self.pad_type == CONSTANT:
             return b.pad(x, (self.border,), (self.border,))
-        shown = np.arange(-self.border, x.shape[0] + self.border)
-        places = b.table(source_cells(shown, x.shape[0], self.pad_type))
-        (i,) = b.loops_of(places.shape)
-        return b.map((i,), x.at(places[i]))
+        return with_borders(b, x, [(self.border, self.border)], self.pad_type)
 
 
 @layer("InverseSpectrogram")
@@ -242,7 +240,7 @@ class InverseSpectrogramOp(FourierLayer):
         return (length,) if self.returns else (length, 2)
 
     def tables(self, x: Shape) -> int:
-        whole = self.length(x[1]) + 2 * self.border
+        whole = 0 if is_open(x[1]) else self.length(x[1]) + 2 * self.border
         rows = self.overlap * self.hoplen
         return whole + 2 * self.components * rows * x[0]
 
@@ -301,10 +299,24 @@ class InverseSpectrogramOp(FourierLayer):
         whole = b.collapse(added, [[0], [1, 2]])
         length = self.length(frames)
         kept = b.slice(whole, (0, self.border), (self.components, length))
-        weights = b.table(self.weights_of(frames))
+        weights = self._expand_weights(b, frames)
         p, c = b.loops_of((length, self.components))
         y = b.map((p, c), kept[c, p] / weights[p])
         return b.collapse(y, [[0, 1]]) if self.returns else y
+
+    def _expand_weights(self, b: Builder, frames: int) -> Tensor:
+        """What `weights_of` says; the run adds the squares where it tells how many frames."""
+        if not is_open(frames):
+            return b.table(self.weights_of(frames))
+        more = self.overlap - 1
+        squares = self._in_hops(np.square(self.window)[None, :, None, None], self.overlap)
+        table = b.table(squares.reshape(self.overlap, self.hoplen))
+        ones = b.pad(b.map(b.loops_of((frames,)), 1.0), (more,), (more,))
+        m, q, w = b.loops_of((frames + more, self.hoplen, self.overlap))
+        sums = b.sum((m, q), over=(w,), of=ones[m + w] * table[w, q])
+        kept = b.slice(b.collapse(sums, [[0, 1]]), (self.border,), (self.length(frames),))
+        (p,) = b.loops_of(kept.shape)
+        return b.map((p,), select(kept[p] > 0.0, kept[p], 1.0))
 
     def _in_hops(self, matrix: Array, overlap: int) -> Array:
         """The rows of a matrix by hop, the last hop of a frame first, zeros where it is short.

@@ -160,10 +160,10 @@ def test_a_layer_of_open_extents_is_right_for_every_size(tmp_path: Path, line: s
 
 def test_a_layer_whose_tables_depend_on_the_size_is_refused(tmp_path: Path) -> None:
     """By its name."""
-    path, line = tmp_path / "net.param", "InverseSpectrogram 0=8"
+    path, line = tmp_path / "net.param", "SPP 0=0 1=2"
     with pytest.raises(Unsupported, match="layer 'it'"), assuming():
-        lowered(path, line, 5, Size.symbol("frames", 20), 2)
-    lowered(path, line, 5, 20, 2)
+        lowered(path, line, 5, Size.symbol("rows", 20), 20)
+    lowered(path, line, 5, 20, 20)
 
 
 MXNET = """7767517

@@ -64,6 +64,15 @@ GRIDS = [
 ]
 """The first of the images has one column: strides are 1 for it alone."""
 
+SPECTRA = [
+    Case("Spectrogram {} 0=16 1=2 2=4 4=1", [(None,)], [[(40,)], [(9,)], [(21,)]]),
+    Case("Spectrogram {} 0=15 2=5 3=9 6=1", [(None,)], [[(40,)], [(1,)], [(8,)]]),
+    Case("InverseSpectrogram {} 0=16 2=4 4=1", [(9, None, 2)], [[(9, n, 2)] for n in (9, 2, 5)]),
+    Case("InverseSpectrogram {} 0=16 2=16 5=0", [(16, None, 2)], [[(16, n, 2)] for n in (6, 2)]),
+    Case("InverseSpectrogram {} 0=16 1=1 2=5 4=2", [(9, None, 2)], [[(9, n, 2)] for n in (7, 4)]),
+]
+"""Borders that mirror a signal, and windows that overlap."""
+
 JOINED = [
     Case("MatMul {}", [(None, None)] * 2, [[(5, 6), (6, 3)], [(2, 9), (9, 9)]]),
     Case("Gemm {} 3=1", [(None, None)] * 2, [[(5, 6), (3, 6)], [(2, 9), (9, 9)]]),
@@ -125,7 +134,7 @@ def test_one_of_a_kind(tmp_path: Path, case: Case) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
-    [*REGIONS, *TAPS, *BOXES, *GRIDS, *JOINED, *WEIGHED, *RANKS],
+    [*REGIONS, *TAPS, *BOXES, *GRIDS, *SPECTRA, *JOINED, *WEIGHED, *RANKS],
     ids=lambda case: case.layer,
 )
 def test_all_of_a_kind(tmp_path: Path, case: Case) -> None:

@@ -124,29 +124,30 @@ class PaddingOp(MovingLayer):
         if not any(map(any, pads)):
             return x
         if self.type != CONSTANT:
-            return self._expand_borders(b, x, pads)
+            return with_borders(b, x, pads, self.type)
         low, high = [before for before, _ in pads], [behind for _, behind in pads]
         if self.values is None:
             return b.pad(x, low, high, self.value)
         return _fill_channels(b, b.pad(x, low, high), b.table(self.values), x.shape, pads)
 
-    def _expand_borders(self, b: Builder, x: Tensor, pads: Pads) -> Tensor:
-        """Borders in front of x and behind it, an axis at a time: each shows elements of what is
-        there so far, which need not be moved for them.
-        """
-        for axis, (n, pad) in reversed([*enumerate(zip(x.shape, pads, strict=True))]):
-            sides = (np.arange(-pad[0], 0), np.arange(pad[1]))
-            if is_open(n):
-                first = source_cells(sides[0], LONG, self.type)
-                last = source_cells(sides[1] + LONG, LONG, self.type) - (LONG - 1)
-                before, behind = _cells(b, x, axis, first), _cells(b, x, axis, last, n - 1)
-            else:
-                before, behind = (
-                    _cells(b, x, axis, source_cells(places, n, self.type))
-                    for places in (sides[0], sides[1] + n)
-                )
-            x = b.concat([*before, x, *behind], axis)
-        return x
+
+def with_borders(b: Builder, x: Tensor, pads: Pads, type: int) -> Tensor:
+    """Borders in front of x and behind it, an axis at a time: each shows elements of what is there
+    so far, which need not be moved for them.
+    """
+    for axis, (n, pad) in reversed([*enumerate(zip(x.shape, pads, strict=True))]):
+        sides = (np.arange(-pad[0], 0), np.arange(pad[1]))
+        if is_open(n):
+            first = source_cells(sides[0], LONG, type)
+            last = source_cells(sides[1] + LONG, LONG, type) - (LONG - 1)
+            before, behind = _cells(b, x, axis, first), _cells(b, x, axis, last, n - 1)
+        else:
+            before, behind = (
+                _cells(b, x, axis, source_cells(places, n, type))
+                for places in (sides[0], sides[1] + n)
+            )
+        x = b.concat([*before, x, *behind], axis)
+    return x
 
 
 LONG = 1 << 31

@@ -127,8 +127,8 @@ def explain_command(
 
     BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
     """
-    chosen: dict[str, Any] = {"opt_level": opt_level, "num_threads": num_threads, "target": target}
-    chosen["input_shapes"] = dict(shapes)
+    chosen: dict[str, Any] = {"opt_level": opt_level, "num_threads": num_threads}
+    chosen |= {"target": target, "input_shapes": dict(shapes)}
     if kernels or sizes:
         if blobs or passes or (kernels and sizes):
             name = "--kernel" if kernels else "--sizes"
@@ -140,8 +140,7 @@ def explain_command(
     from ncc.compiler.optimizer import NO_WEIGHTS, SEED, optimize_network
     from ncc.compiler.options import Options
 
-    of_layer_passes = set(pattern_names())
-    names = [name for name in passes if name not in of_layer_passes]
+    names = [name for name in passes if name not in pattern_names()]
     of_blobs, of_passes, of_layers = [], [], []
     if blobs or len(names) < len(passes) or not passes:
         with progress(f"optimizing {param}"):
@@ -149,7 +148,7 @@ def explain_command(
         for warning in done.warnings:
             click.echo(warning, err=True)
         of_blobs = [fate_of_blob(done, blob) for blob in blobs]
-        of_passes = [why_not(done, name) for name in passes if name in of_layer_passes]
+        of_passes = [why_not(done, name) for name in passes if name not in names]
         of_layers = list(fates(done)) if not blobs and not passes else []
     compiled = None
     if blobs or names:

@@ -189,7 +189,8 @@ class _Walk:
                 return 0 not in op.region(x)
             case GatherOp():
                 return axis_of(op.axis, len(x)) > 0
-        return isinstance(op, IMAGES)
+        # The second result of a pool tells places in the whole batch.
+        return isinstance(op, IMAGES) and len(op.results) == 1
 
     def _meets(self, value: SSAValue, rank: int) -> bool:
         """Whether what is broadcast to a rank gives each sample its own, or the same to all."""

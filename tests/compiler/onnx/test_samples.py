@@ -171,3 +171,14 @@ def test_inputs_that_nothing_joins_have_batches_of_their_own(tmp_path: Path) -> 
     found = compiled.run({"x": x, "z": z, "u": x})
     np.testing.assert_array_equal(found["b"], -z)
     np.testing.assert_array_equal(found["d"], 2 * x)
+
+
+def test_places_of_a_pool_count_through_the_batch(tmp_path: Path) -> None:
+    """They are not those of a sample alone."""
+    pool = helper.make_node("MaxPool", ["x"], ["y", "places"], kernel_shape=[2], strides=[2])
+    x = RANDOM.permutation(2 * 3 * 8).reshape(2, 3, 8).astype(np.float32)
+    for shape in ((2, 3, 8), ("n", 3, 8)):
+        made = model([pool], {"x": shape}, ["y", "places"])
+        compiled = compile_with(written(tmp_path, made), None, Options.of())
+        found = compiled.run({"x": x})
+        np.testing.assert_array_equal(x.reshape(-1)[found["places"]], found["y"])

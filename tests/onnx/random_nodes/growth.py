@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 MOST_ELEMENTS = 6000
 LARGEST_VALUE = 1e3
+LARGEST_WHOLE = 1e6
 SMALLEST_MAXIMUM = 1e-2
 """What is smaller all over may be left of a difference of equals: rounding, and nothing else."""
 
@@ -241,6 +242,8 @@ def _info(name: str, value: Value, shape: Sequence[int | str | None]) -> Any:
 def _require_usable(array: Array) -> None:
     if not 0 < array.size <= MOST_ELEMENTS:
         raise Rejected("elements")
+    if array.dtype.kind in "iu" and np.abs(array.astype(np.float64)).max() > LARGEST_WHOLE:
+        raise Rejected("values")
     if array.dtype.kind == "f":
         largest = np.abs(array).max()
         if not SMALLEST_MAXIMUM <= largest <= LARGEST_VALUE:

@@ -94,11 +94,11 @@ def pool(g: Growth) -> None:
     if g.chance(0.4) and given.get("auto_pad") != "VALID":  # which onnxruntime rounds up
         given["ceil_mode"] = 1
     kind = g.pick(["MaxPool", "AveragePool"])
-    if kind == "AveragePool":
-        if g.chance(0.4):
-            given["count_include_pad"] = 1
-        if g.opset < 19:
-            given.pop("dilations", None)
+    if kind == "AveragePool" and g.chance(0.4):
+        given["count_include_pad"] = 1
+    # onnxruntime leaves dilations out where it pads for the same size.
+    if (kind == "AveragePool" and g.opset < 19) or given.get("auto_pad", "").startswith("SAME"):
+        given.pop("dilations", None)
     g.node(kind, [x], exact=kind == "MaxPool", kernel_shape=kernel, **given)
 
 

@@ -83,8 +83,9 @@ class CostModel(NamedTuple):
     """Elements of the smallest of several parts: a register tile has so many, and reads weights
     once for them."""
     single_row_share: int = 8
-    """The input has at least so many times the rows of an image whose only row is a part of its
-    own: other images seldom have one row, and each part takes time of the compiler."""
+    """The input has at least so many times the rows of an image, or its columns, if the run tells
+    which taps see it: other images seldom have one row, and loops over such taps take time of the
+    compiler."""
     between_windows: float = 2.0
     """Elements of a window that are reduced in the time of a store and a load between two axes."""
     separate_windows_worth: float = 0.8

@@ -50,6 +50,7 @@ from ncc.compiler.linalg.reductions.defer_division import DeferDivision
 from ncc.compiler.linalg.reductions.fold_scale_into_weights import FoldScaleIntoWeights
 from ncc.compiler.linalg.reductions.fuse_softmax import FuseSoftmax
 from ncc.compiler.linalg.reductions.hoist_reductions import HoistReductions
+from ncc.compiler.linalg.reductions.skip_border_taps import SkipBorderTaps
 from ncc.compiler.linalg.reductions.split_k_over_lanes import SplitKOverLanes
 from ncc.compiler.linalg.reductions.split_reduction_by_rows import SplitReductionByRows
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import SplitReductionForCache
@@ -107,6 +108,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         SplitReductionForCache(target),  # cache blocking of the reduction
         NarrowWeights(target),  # float16 weights stay so where reading them bounds a sum
         *fixed,  # other weights become fixed-point numbers of 20 bits
+        SkipBorderTaps(costs),  # in images of one row; weights are no constants behind it
         # Kernels.
         FuseProducers(),  # elementwise operands are computed where they are read
         ReadInPlace(costs),  # a sum reads lanes in place instead of a gathered copy

@@ -79,6 +79,7 @@ PASSES = {
         "SplitReductionForCache",
     ),
     "quantize-weights": ("ncc.compiler.linalg.data_types.quantize_weights", "QuantizeWeights"),
+    "skip-border-taps": ("ncc.compiler.linalg.reductions.skip_border_taps", "SkipBorderTaps"),
     "split-k-over-lanes": ("ncc.compiler.linalg.reductions.split_k_over_lanes", "SplitKOverLanes"),
     "narrow-weights": ("ncc.compiler.linalg.data_types.narrow_weights", "NarrowWeights"),
     "fuse-producers": ("ncc.compiler.linalg.fusion.fuse_producers", "FuseProducers"),

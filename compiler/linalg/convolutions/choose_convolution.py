@@ -21,7 +21,7 @@ Breaks: the order and rounding of floating-point sums. With normal random number
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import tensor
@@ -37,6 +37,7 @@ from ncc.compiler.linalg.convolutions.choose_tiles import name_of
 from ncc.compiler.linalg.convolutions.chunks import chunk_size, rows_for
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
+from ncc.compiler.linalg.convolutions.small_images import part_small_images
 from ncc.compiler.linalg.convolutions.winograd import TransformConstants, tiled, transformed
 from ncc.compiler.linalg.memory.room import Room, rooms
 from ncc.compiler.linalg.rewrite.decisions import Decisions
@@ -74,11 +75,13 @@ class ChooseConvolution(LinalgChoice[Convolution]):
         return f"by {name_of(found.tiling)}; {found.costs}"
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
-        free = rooms(block)
         if decisions is not None:
             for inner in generics_of(block):
                 self.decide(inner, decisions)
-        done: set[Operation] = set()
+        done: set[Operation] = set(self._small_images(block))
+        if done:
+            erase_dead(block)  # what these were parts of
+        free = rooms(block)
         for inner in generics_of(block):
             convolution = None if inner in done else self.decide(inner)
             if convolution is not None:
@@ -93,6 +96,16 @@ class ChooseConvolution(LinalgChoice[Convolution]):
                 done.update(one.convolution.op for one in others)
         if done:
             erase_dead(block)
+
+    def _small_images(self, block: Block) -> Iterator[GenericOp]:
+        """The convolutions of small images, which get parts of their own."""
+        if self.target.costs.given_tiles is not None:
+            return
+        for op in generics_of(block):
+            found = self.decide(op) if is_open(*shape_of(op.results[0])) else None
+            direct = None if found is None or found.halves else part_small_images(found)
+            if direct is not None:
+                yield direct
 
     def _rewriting(self, convolution: Convolution) -> _Rewrite:
         by_halves = bf16 if convolution.tiling.halves else f32

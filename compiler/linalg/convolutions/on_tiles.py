@@ -23,8 +23,8 @@ from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
 from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import is_never_below
-from ncc.dialects.structured import PARALLEL, pad_sides
+from ncc.dialects.size import is_never_below, is_open
+from ncc.dialects.structured import PARALLEL, offsets_of, pad_sides
 
 
 class TiledImage:
@@ -114,17 +114,20 @@ class Followers:
     def _cover(self, value: SSAValue, before: Operation) -> tuple[SSAValue, list[int]] | None:
         """A tensor with room for whole tiles that contains `value`, and the offset of `value`.
 
-        It is the value itself, if no view has fixed its memory yet, so that it can be padded.
+        It is the value itself, or what this is the begin of, if no view has fixed its memory yet,
+        so that it can be padded.
         """
         shape, begin = shape_of(value), [0] * len(shape_of(value))
         if shape[-2:] == self.tiles.covered:
             return value, begin
+        value = _begun(value)
         for use in value.uses:
             pad = use.operation
             if isinstance(pad, tensor.PadOp) and pad.is_before_in_block(before):
                 low, _ = pad_sides(pad)
                 room = [n - k for n, k in zip(shape_of(pad.result), low, strict=True)]
-                if all(map(is_never_below, room[-2:], self.tiles.covered)):
+                # One whose extents the run tells grows.
+                if is_open(*room) or all(map(is_never_below, room[-2:], self.tiles.covered)):
                     return pad.result, low
         return (value, begin) if _is_free(value) else None
 
@@ -156,11 +159,10 @@ class Followers:
         if cover is None:
             raise CompilerBug(f"{op.name} cannot run on tiles")
         source, begin = cover
-        held = tensor_of(source)
-        if source is value:
-            held = tensor_of(padded(value, *self.tiles.covered))
+        ends = zip(begin[-2:], self.tiles.covered, strict=True)
+        source = padded(source, *(first + count for first, count in ends))
         lead = y.shape[: 1 + len(self.tiles.slices)]
-        held = b.slice(held, begin, [*lead, *self.tiles.covered])
+        held = b.slice(tensor_of(source), begin, [*lead, *self.tiles.covered])
         return b.expand(held, self.tiles.axes(), y.shape).value
 
     def _channels(self, linalg_op: LinalgOp) -> tuple[AffineForm, ...]:
@@ -173,14 +175,26 @@ class Followers:
         return [form.bare for form in forms if form.bare is not None]
 
 
+def _begun(value: SSAValue) -> SSAValue:
+    """The tensor that a value is the begin of, where the run tells of how many rows."""
+    owner = value.owner
+    if not isinstance(owner, tensor.ExtractSliceOp) or any(n != 0 for n in offsets_of(owner)):
+        return value
+    return owner.source if is_open(*shape_of(value)) else value
+
+
 def _is_free(value: SSAValue) -> bool:
-    """Whether a generic computes a value, here or on tiles, and no view has fixed its memory."""
+    """Whether generics compute a value, here or on tiles, and no view has fixed its memory: one for
+    all images, or each for some of them (`small_images.py`).
+    """
     owners = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
     if any(isinstance(use.operation, owners) for use in value.uses):
         return False
     owner = value.owner
     if isinstance(owner, tensor.ExtractSliceOp):
         return isinstance(owner.source.owner, tensor.CollapseShapeOp)
+    if isinstance(owner, tensor.ConcatOp):
+        return is_open(shape_of(value)[owner.dim.value.data])
     return isinstance(owner, GenericOp)
 
 

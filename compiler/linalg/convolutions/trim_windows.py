@@ -18,15 +18,6 @@ value of their sums, with the followers applied. They are always separate parts:
     %c = conv1x1(%p)       ->      %c = conv1x1(%x)
     %y = relu(%c)                  %y = concat rows (%b, concat columns (%b, relu %c, %b), %b)
 
-Where the run tells how many rows an image has, windows keep their taps. An image of a single row,
-as small inputs leave late in a network, is the exception: it is a part of its own, which has no
-rows for other images. So its sums have a third of the taps, and a short image of few columns does
-not read the many weights of Winograd's tiles:
-
-    %p = pad %x by 1               %a = conv1x3(rows [0, max(0, 2 - h)) of %x)
-    %c = conv3x3(%p)       ->      %b = conv3x3(the other rows of %p)
-    %y = relu(%c)                  %y = concat rows (relu %a, relu %b)
-
 Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums,
 and the NaN of an infinite weight times a zero of the border.
 """
@@ -64,11 +55,8 @@ from ncc.dialects.size import (
     assume_all,
     assuming,
     by_hint,
-    hint,
-    hint_of_inputs,
     is_equal,
     is_open,
-    largest,
     most_of,
 )
 from ncc.dialects.size_needs import are_bounds
@@ -229,27 +217,6 @@ def _cut(
     return cut
 
 
-def _whole(window: Window, count: int, low: int, extent: int) -> _Axis:
-    """The axis with one run, which has all taps."""
-    return _Axis(window, low, extent, (_Run((0, count), (0, window.taps)),))
-
-
-def _single_row(axes: Sequence[_Axis], costs: CostModel) -> tuple[_Axis, ...] | None:
-    """The axes with the only row of an image apart, which sees the image through one tap. None if
-    the image has always more, or has one seldom.
-    """
-    rows, count, window = axes[0], axes[0].count, axes[0].window
-    single = largest(0, 2 - count, about=1)
-    seldom = hint(count) * costs.single_row_share > hint_of_inputs(count)
-    if len(axes) != 2 or not is_open(single) or hint(count) < 2 or seldom:
-        return None
-    if window.taps == 1 or window.stride != 1 or count != rows.extent or rows.low % window.dilation:
-        return None
-    tap = rows.low // window.dilation
-    runs = _Run((0, single), (tap, tap + 1)), _Run((single, count), (0, window.taps))
-    return replace(rows, runs=runs), axes[1]
-
-
 def _at_most(size: int) -> int:
     """The number that a size is never above, if there is one."""
     most = most_of(size)
@@ -297,8 +264,6 @@ class _Trimming:
         fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
         sizes = shape_of(op.results[0])[1:]
         cut = _cut(windows, sizes, fronts, extents, costs)
-        if cut is None and dims.input_channel:
-            cut = _single_row(list(map(_whole, windows, sizes, fronts, extents)), costs)
         if cut is None:
             return "its windows see too little border for parts to pay"
         operations = (op, *following(op))

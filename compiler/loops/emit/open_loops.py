@@ -1,8 +1,7 @@
 """Writes loops whose extent the run tells: tiles of a few sizes, each with code of its own.
 
-    for i = 0; while more than 4 are left; step 6:    tile of 6 at min(i, n - 6)
-    for i = ..; while more than 2 are left; step 4:   tile of 4 at min(i, n - 4)
-    for i = ..; while more than 1 are left; step 2:   tile of 2 at min(i, n - 2)
+    for i = 0; while more than 3 are left; step 6:    tile of 6 at min(i, n - 6)
+    for i = ..; while more than 1 are left; step 3:   tile of 3 at min(i, n - 3)
     for i = ..; while one is left:                    one point
 
 A tile that reaches beyond the end moves back: it overlaps the one before, and stores the same
@@ -41,6 +40,9 @@ Tile: TypeAlias = tuple[int, int]
 
 FEW_LANES = 4
 """The lanes of the vectors of a loop that is shorter than a whole one."""
+
+FEW_POINTS = 6
+"""Tiles of so many points have halves, larger ones thirds: that is less code, and as fast."""
 
 
 class OpenLoops(Part):
@@ -181,9 +183,11 @@ class OpenLoops(Part):
             yield 1, 1
 
     def _points(self, loop: int) -> Iterator[Tile]:
-        """All points of a tile, two thirds, one third, and one point."""
-        parts = 2 if self.in_smaller_tile else 3
-        for points in parts_of_tile(self.state.sizes[loop], parts):
+        """All points of a tile, two thirds, one third, and one point; of few points all, half of
+        them and one.
+        """
+        whole = self.state.sizes[loop]
+        for points in parts_of_tile(whole, 2 if self.in_smaller_tile or whole <= FEW_POINTS else 3):
             yield self.state.lanes, points
 
     def _step(self, loop: int, tile: Tile) -> int:

@@ -11,7 +11,7 @@ from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
-from ncc.dialects.size import Size, by_hint, hint, is_open
+from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 
 CLOSED = (Strategy.FORMED_WEIGHTS, Strategy.MATRIX_TILES, Strategy.BF16_SPLIT)
 """Strategies whose emitters need numbers as extents."""
@@ -28,9 +28,15 @@ def for_the_hint(kernel: Kernel) -> Kernel:
     if not kernel.is_open:
         return kernel
     opened = [(d, hint(n)) for d, n in enumerate(kernel.extents) if is_open(n)]
-    extents = tuple(max(hint(n), LONG) if is_open(n) else n for n in kernel.extents)
+    extents = tuple(max(hint(n), _long(n)) if is_open(n) else n for n in kernel.extents)
     about = tuple((d, max(n, SHORT)) for d, n in opened if d not in kernel.reduced)
     return replace(changed(kernel, partial(_stride, kernel)), extents=extents, about=about)
+
+
+def _long(extent: int) -> int:
+    """How long a loop is taken to be: some have a largest extent, as those over taps."""
+    most = most_of(extent)
+    return LONG if most is None else min(LONG, most)
 
 
 def _stride(kernel: Kernel, size: Size) -> int:

@@ -32,7 +32,6 @@ from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere, re
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import some
 from tests.structured.evaluate import evaluate
-from tests.structured.given_sizes import with_extents
 
 MakeNetwork = Callable[..., ModuleOp]
 Sides = tuple[int, int, int, int]
@@ -374,45 +373,6 @@ def test_slices(
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
 
 
-LATE = Size.symbol("h", 224) // 16, Size.symbol("w", 256) // 16
-"""Rows and columns late in a network."""
-
-
-@pytest.mark.parametrize(("dilation", "sides"), [(1, (1, 1, 1, 1)), (2, (2, 2, 0, 0))])
-def test_the_only_row(make_network: MakeNetwork, dilation: int, sides: Sides) -> None:
-    """It is a part of its own, by one row of taps; of any other image that part has no rows."""
-    with assuming() as assumed:
-        write = convolution((3, 3), dilation, 1, sides)
-        whole, module = (make_network([(3, *LATE)], write) for _ in range(2))
-        TrimWindows().apply(Context(), module)
-    assert not assumed
-    assert [prod(sums(module)[k].extents[-3:]) for k in (0, 1)] == [3 * 1 * 3, 3 * 3 * 3]
-    rng = np.random.default_rng(1)
-    for height, width in ((1, 7), (1, 5), (2, 6), (3, 5), (6, 8)):
-        at = {"h": 16 * height, "w": 16 * width}
-        x = [rng.standard_normal((3, height, width)).astype(np.float32)]
-        one, other = (
-            evaluate(network_of(with_extents(one, at)), x, dtype=np.float64)
-            for one in (whole, module)
-        )
-        np.testing.assert_allclose(other[0], one[0], rtol=0, atol=1e-12)
-        rows = [linalg_op.extents[1] for linalg_op in sums(with_extents(module, at))]
-        assert rows == ([1, 0] if height == 1 else [0, height])
-
-
-ROWS: dict[str, tuple[tuple[int, int], tuple[int, int], int, int, int]] = {
-    "as many as the input has": ((Size.symbol("h", 224), 9), (3, 3), 1, 1, 1),
-    "two at least": ((Size.symbol("h", 224, 32) // 16, 9), (3, 3), 1, 1, 1),
-    "one for the hint": ((Size.symbol("h", 16) // 16, 9), (3, 3), 1, 1, 1),
-    "fixed": ((14, Size.symbol("w", 256) // 16), (3, 3), 1, 1, 1),
-    "of every second window": (LATE, (3, 3), 1, 2, 1),
-    "fewer than the image": (LATE, (3, 3), 1, 1, 0),
-    "between two taps": (LATE, (2, 3), 2, 1, 1),
-    "of one tap": (LATE, (1, 3), 1, 1, 0),
-}
-"""Rows, windows, dilation, stride and border of convolutions that stay whole."""
-
-
 def test_remainders_leave_windows_whole(make_network: MakeNetwork) -> None:
     """At a stride of 3 the last window of 2 sees nothing of some images: all have one code."""
     with assuming() as assumed:
@@ -424,32 +384,6 @@ def test_remainders_leave_windows_whole(make_network: MakeNetwork) -> None:
         TrimWindows().apply(Context(), module)
     assert str(module) == before
     assert are_bounds(assumed)
-
-
-@pytest.mark.parametrize("rows", ROWS)
-def test_rows_that_stay_together(make_network: MakeNetwork, rows: str) -> None:
-    """An image that has more than one, or has one seldom, or whose row sees no single tap."""
-    extents, window, dilation, stride, border = ROWS[rows]
-    with assuming():
-        sides = (border, border, 1, 1)
-        module = make_network([(3, *extents)], convolution(window, dilation, stride, sides))
-        before = str(module)
-        TrimWindows().apply(Context(), module)
-    assert str(module) == before
-
-
-def test_a_row_of_each_channel_stays(make_network: MakeNetwork) -> None:
-    """A depthwise convolution has few weights, and no tiles."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        x, w = b.pad(x, [0, 1, 1], [0, 1, 1]), whole_numbers(b, 3, 3, 3)
-        c, p, q, k, m = b.loops_of((3, *LATE, 3, 3))
-        return b.sum((c, p, q), (k, m), x[c, p + k, q + m] * w[c, k, m])
-
-    module = make_network([(3, *LATE)], write)
-    before = str(module)
-    TrimWindows().apply(Context(), module)
-    assert str(module) == before
 
 
 NETWORK = """7767517
@@ -538,30 +472,3 @@ def test_compiled_slices(tmp_path: Path, target: str, depth: int) -> None:
     x = np.random.default_rng(3).standard_normal((24, depth, 16, 17)).astype(np.float32)
     whole, trimmed = compiled(param, x, target)
     np.testing.assert_allclose(trimmed, whole, rtol=0, atol=2e-5 * np.abs(whole).max())
-
-
-SHORT = """7767517
-4 4
-Input data 0 1 data
-Pooling less 1 1 data less 0=1 1=8 2=8 5=1
-Convolution one 1 1 less one 0=32 1=3 4=1 5=1 6=4608 9=1
-Convolution two 1 1 one two 0=32 1=3 4=1 5=1 6=9216
-"""
-
-
-@pytest.mark.slow
-def test_compiled_rows_of_any_number(tmp_path: Path) -> None:
-    """One version is for all, and the memory of a part without rows is no other part's."""
-    param = tmp_path / "net.param"
-    param.write_text(SHORT)
-    shapes = {"data": (16, None, None)}
-    model, exact = (
-        ncc.compile(param, random_weights=1, input_shapes=shapes, opt_level=level, num_threads=2)
-        for level in (2, 0)
-    )
-    rng = np.random.default_rng(3)
-    for height, width in ((112, 96), (8, 96), (16, 8), (8, 8), (40, 72), (8, 200)):
-        x = rng.standard_normal((16, height, width)).astype(np.float32)
-        expected = exact(x)
-        np.testing.assert_allclose(model(x), expected, rtol=0, atol=2e-5 * np.abs(expected).max())
-    assert "1 version" in repr(model)

@@ -1,0 +1,133 @@
+"""Small images are convolved directly, where larger ones are in tiles.
+
+    %y = relu(conv(%p))    ->      %a = relu(conv(rows [0, few) of %p))              directly
+                                   %b = relu(conv(rows [0, height - few) of %p))     in tiles
+                                   %y = concat rows (%a, %b)
+
+The weights of tiles are four times as many, and a small image reads them for a few tiles. Of a
+single row, or column, tiles compute several; a direct sum has a third of the taps there
+(`skip_border_taps.py`). Where the run tells how large an image is, both ways are in the plan, and
+`few` is all rows of a small image, and 0 for any other one. So one part has all rows, the other
+none, and both read from the first row on.
+
+An image is small if it has one row, or one column, or so few elements that the model of costs takes
+no tiles for a square of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.uses import reader_of
+from ncc.compiler.linalg.convolutions.choose_tiles import Costs, costs_of
+from ncc.compiler.linalg.convolutions.convolution import Convolution
+from ncc.compiler.linalg.convolutions.tiling import Tiling
+from ncc.compiler.linalg.data_types.product_cycles import sum_cycles
+from ncc.compiler.linalg.rewrite.insert import generic_of, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.parts import (
+    COLUMNS,
+    ROWS,
+    following,
+    image_loops,
+    is_image,
+    part,
+    stands_or_moves,
+)
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import hint, is_open, largest, smallest
+
+MOST_ELEMENTS = 64
+"""Images of more elements are not compared."""
+
+BEYOND = 1 << 32
+"""More rows than an image has."""
+
+
+def part_small_images(convolution: Convolution) -> GenericOp | None:
+    """Compute small images by operations of their own; the sum of these. None where no image is
+    small, or where a pool reads chunks of the result.
+    """
+    op, operations = convolution.op, [convolution.op, *following(convolution.op)]
+    last = operations[-1].results[0]
+    if not is_image(LinalgOp(op), stands_or_moves) or _is_pooled(last):
+        return None
+    axis = ROWS if is_open(convolution.tiling.height) else COLUMNS
+    count = shape_of(last)[axis]
+    few = _few(convolution.tiling, count)
+    if few == 0 or hint(count) < 2:
+        return None
+    b = Builder(Block())
+    (direct, small), (_, others) = (_part(b, operations, axis, n) for n in (few, count - few))
+    replace_op(operations[-1], b, b.concat([small, others], axis))
+    return direct
+
+
+def _few(tiling: Tiling, count: int) -> int:
+    """So many rows, or columns, as a small image has; 0 for any other one. count: all of them."""
+    height, width = tiling.height, tiling.width
+    most, (rows, columns) = _most_elements(tiling), tiling.axes
+    # Each is as large as all rows for a small image, and is not positive for any other one.
+    small = [MOST_ELEMENTS * (most + 1 - height * width)] if most else []
+    if rows and is_open(height) and _is_cheaper_alone(tiling, 1, hint(width)):
+        small.append(BEYOND * (2 - height))
+    if columns and is_open(width) and _is_cheaper_alone(tiling, hint(height), 1):
+        small.append(BEYOND * (2 - width))
+    few = largest(0, *small, about=1)
+    return smallest(count, few) if is_open(few) else 0
+
+
+def _most_elements(tiling: Tiling) -> int:
+    """The elements of the largest image, a square if it may be one, that is cheaper directly."""
+    for side in range(MOST_ELEMENTS, 0, -1):
+        height, width = (side if is_open(n) else n for n in (tiling.height, tiling.width))
+        if height * width <= MOST_ELEMENTS and _costs(tiling, height, width).chosen is None:
+            return height * width
+    return 0
+
+
+def _is_cheaper_alone(tiling: Tiling, height: int, width: int) -> bool:
+    """Whether the sums of a single row, or column, are cheaper than its tiles: it sees the image
+    through one row, or column, of taps.
+    """
+    taps = tiling.form.taps ** (sum(tiling.axes) - 1)
+    pairs = taps * tiling.outputs * tiling.inputs
+    direct = sum_cycles(pairs, height * width, tiling.target)
+    tilings = _costs(tiling, height, width).tilings
+    return all(direct < cycles for one, cycles in tilings if one.form == tiling.form)
+
+
+def _costs(t: Tiling, height: int, width: int) -> Costs:
+    """The costs of the convolution for an image."""
+    image = t.outputs, t.inputs, height, width, t.target
+    sizes = t.groups, t.depth, t.dilation, t.axes, t.form.taps, t.form.stride
+    return costs_of(*image, *sizes, may_form=False)
+
+
+def _is_pooled(value: SSAValue) -> bool:
+    reader = reader_of(value)
+    return reader is not None and bool(LinalgOp(reader).reduced) and not LinalgOp(reader).product
+
+
+def _part(
+    b: Builder, operations: Sequence[GenericOp], axis: int, count: int
+) -> tuple[GenericOp, Tensor]:
+    """The operations for some rows, or columns, of the last result; the first of them, and that."""
+    made: dict[SSAValue, Tensor] = {}
+
+    def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
+        if access.value in made:
+            return made[access.value].value
+        if linalg_op.reduced or not any(map(access.uses, image_loops(linalg_op))):
+            return access.value
+        return b.cut(tensor_of(access.value), axis, 0, count).value
+
+    for op in operations:
+        shape = list(shape_of(op.results[0]))
+        shape[axis] = count
+        made[op.results[0]] = part(b, op, shape, operand)
+    first, last = (made[operations[n].results[0]] for n in (0, -1))
+    return generic_of(first), last

@@ -1,0 +1,129 @@
+"""Sums leave out the taps of windows that see nothing but the border of a small image.
+
+    %p = pad %x by 1                %a = rows from `first` on of %p, taps from `first` on of %w
+    %y = conv(%p, %w)       ->      %y = conv(%a, by the taps [first, last) of %w)
+
+In an image of one row, each window sees the image through its middle row of taps; in one of one
+element, through one tap of nine. Where the run tells how large an image is, it tells the taps, too:
+loops over taps have code of their own in sums over channels, so that this costs nothing for other
+images.
+
+Needs: weights in the order in which they are read: other passes take them for constants.
+Breaks: the NaN of an infinite weight times a zero of the border.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+
+from ncc.compiler.cost_model import CostModel
+from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_value
+from ncc.compiler.linalg.rewrite.insert import move_before, tensor_of
+from ncc.compiler.linalg.rewrite.parts import Span
+from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
+from ncc.dialects.index_notation import Builder
+from ncc.dialects.size import hint, hint_of_inputs, is_open, largest, smallest
+from ncc.dialects.structured import offsets_of, pad_sides
+
+
+@dataclass(frozen=True)
+class _Taps:
+    """A convolution, and the taps that see its image, by the axis of the image."""
+
+    linalg_op: LinalgOp
+    dims: ConvolutionDims
+    seen: Mapping[int, Span]
+
+
+@dataclass(frozen=True)
+class SkipBorderTaps(LinalgPattern[_Taps]):
+    """Let the run tell which taps see the image; see the head of this file."""
+
+    name = "skip-border-taps"
+
+    costs: CostModel = CostModel()
+
+    def match(self, op: GenericOp) -> _Taps | str | None:
+        linalg_op = LinalgOp(op)
+        if linalg_op.product is None or not is_open(*shape_of(op.results[0])):
+            return None
+        dims = ConvolutionDims.of(linalg_op)
+        if dims is None or not dims.filter_loop:
+            return None
+        if not dims.input_channel or not dims.output_channel:
+            return "it sums no channels, so that its taps have no loops"
+        seen: dict[int, Span] = {}
+        for axis, window in enumerate(dims.windows):
+            image = _image(dims.input.value, axis)
+            if window is None or image is None or not _sees_the_first(window, image):
+                continue
+            taps = _seen(window, linalg_op.extents[window.image], image)
+            if is_open(*taps):
+                seen[axis] = taps
+        if not seen:
+            return "all its windows see all of their taps"
+        few = any(_are_few(linalg_op.extents[one.image], self.costs) for one in dims.windows if one)
+        return _Taps(linalg_op, dims, seen) if few else "its image seldom has a single row"
+
+    def rewrite(self, found: _Taps) -> None:
+        data, weights = found.dims.input, found.dims.filter
+        begin, size = [0] * len(data.index), list(shape_of(data.value))
+        first, taps = [0] * len(weights.index), list(shape_of(weights.value))
+        for axis, (one, end) in found.seen.items():
+            window = found.dims.windows[axis]
+            if window is None or window.axis is None:
+                continue
+            first[window.axis], taps[window.axis] = one, end - one
+            begin[axis] = window.dilation * one
+            steps = window.stride * (found.linalg_op.extents[window.image] - 1)
+            size[axis] = steps + window.dilation * (end - one - 1) + 1
+        for access, offsets, shape in ((data, begin, size), (weights, first, taps)):
+            _read_part(found.linalg_op.op, access, offsets, shape)
+
+
+def _are_few(count: int, costs: CostModel) -> bool:
+    """Whether images have often one row, or column, where it is so many for the hint."""
+    return is_open(count) and hint(count) * costs.single_row_share <= hint_of_inputs(count)
+
+
+def _image(value: SSAValue, axis: int) -> Span | None:
+    """The elements of a padded image along an axis, or of a part of one, that are no border."""
+    owner = value.owner
+    if isinstance(owner, tensor.ExtractSliceOp):
+        begin, whole = offsets_of(owner)[axis], _image(owner.source, axis)
+        return None if whole is None else (whole[0] - begin, whole[1] - begin)
+    if not isinstance(owner, tensor.PadOp) or pad_value(owner):
+        return None
+    low = pad_sides(owner)[0][axis]
+    return low, low + shape_of(owner.source)[axis]
+
+
+def _sees_the_first(window: Window, image: Span) -> bool:
+    """Whether a tap of the first window sees the first element of the image, however small it is:
+    so some tap is left.
+    """
+    if window.tap is None or is_open(image[0]) or image[0] % window.dilation:
+        return False
+    return 0 <= image[0] // window.dilation < window.taps
+
+
+def _seen(window: Window, count: int, image: Span) -> Span:
+    """The taps through which some of so many elements see the image."""
+    step, dilation = window.steps
+    first = largest(0, -((step * (count - 1) - image[0]) // dilation))
+    return first, smallest(window.taps, (image[1] - 1) // dilation + 1)
+
+
+def _read_part(op: GenericOp, access: TensorAccess, begin: list[int], size: list[int]) -> None:
+    """Let an operation read a part of an operand."""
+    b = Builder(Block())
+    made = b.slice(tensor_of(access.value), begin, size)
+    move_before(b, op)
+    op.operands[list(op.operands).index(access.value)] = made.value

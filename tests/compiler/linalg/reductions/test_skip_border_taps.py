@@ -1,0 +1,123 @@
+"""Sums over channels leave out taps that see the border alone, where the run tells the extents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
+from ncc.compiler.linalg.reductions.skip_border_taps import SkipBorderTaps
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import Size, assuming
+from tests.compiler.linalg.computations import whole_numbers
+from tests.structured.evaluate import evaluate
+from tests.structured.given_sizes import with_extents
+
+MakeNetwork = Callable[..., ModuleOp]
+
+HEIGHT, WIDTH = Size.symbol("h", 224) // 16, Size.symbol("w", 256) // 16
+"""Rows and columns late in a network."""
+
+
+def convolution(
+    *, window: int = 3, dilation: int = 1, stride: int = 1, border: int = 1, of_parts: bool = False
+) -> Callable[[Builder, Tensor], Tensor]:
+    """A convolution of a padded image, or of a part of one, which lies within a larger border."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        reach = dilation * (window - 1)
+        sides = [0, border + of_parts, border + of_parts]
+        shape = [n + 2 * border for n in x.shape[1:]]
+        x = b.pad(x, sides, sides)
+        if of_parts:
+            x = b.slice(x, [0, 1, 1], [x.shape[0], *shape])
+        height, width = ((n - reach - 1) // stride + 1 for n in shape)
+        w = whole_numbers(b, 4, x.shape[0], window, window)
+        o, p, q, i, k, m = b.loops("o p q i k m", p=height, q=width)
+        term = x[i, p * stride + k * dilation, q * stride + m * dilation] * w[o, i, k, m]
+        return b.sum((o, p, q), (i, k, m), term)
+
+    return write
+
+
+def taps_of(module: ModuleOp) -> list[tuple[int, ...]]:
+    """The taps of the windows of each sum."""
+    block = network_of(module).body.block
+    views = [LinalgOp(op) for op in block.ops if isinstance(op, GenericOp)]
+    return [linalg_op.extents[-2:] for linalg_op in views if linalg_op.reduced]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        convolution(),
+        convolution(of_parts=True),
+        convolution(dilation=2, border=2),
+        convolution(stride=2),
+        convolution(window=5, border=2),
+    ],
+)
+def test_numbers(make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]) -> None:
+    """They are those of all taps, for images of any size."""
+    with assuming() as assumed:
+        whole, module = (make_network([(3, HEIGHT, WIDTH)], write) for _ in range(2))
+        before = dict(assumed)
+        SkipBorderTaps().apply(Context(), module)
+    assert assumed == before and taps_of(module) != taps_of(whole)
+    rng = np.random.default_rng(1)
+    for height, width in ((1, 1), (1, 7), (2, 1), (2, 2), (3, 4), (6, 8)):
+        at = {"h": 16 * height, "w": 16 * width}
+        x = [rng.standard_normal((3, height, width)).astype(np.float32)]
+        one, other = (
+            evaluate(network_of(with_extents(it, at)), x, dtype=np.float64)
+            for it in (whole, module)
+        )
+        np.testing.assert_allclose(other[0], one[0], rtol=0, atol=1e-12)
+
+
+def test_taps(make_network: MakeNetwork) -> None:
+    """A row has one row of taps, an element one tap of nine."""
+    with assuming():
+        module = make_network([(3, HEIGHT, WIDTH)], convolution())
+        SkipBorderTaps().apply(Context(), module)
+    for height, width, taps in ((1, 7, (1, 3)), (7, 1, (3, 1)), (1, 1, (1, 1)), (2, 2, (3, 3))):
+        at = {"h": 16 * height, "w": 16 * width}
+        assert taps_of(with_extents(module, at)) == [taps]
+
+
+def of_each_channel(b: Builder, x: Tensor) -> Tensor:
+    x, w = b.pad(x, [0, 1, 1], [0, 1, 1]), whole_numbers(b, 3, 3, 3)
+    c, p, q, k, m = b.loops_of((3, HEIGHT, WIDTH, 3, 3))
+    return b.sum((c, p, q), (k, m), x[c, p + k, q + m] * w[c, k, m])
+
+
+@pytest.mark.parametrize(
+    ("shape", "write", "reason"),
+    [
+        ((3, 14, 16), convolution(), None),
+        ((3, Size.symbol("h", 224), Size.symbol("w", 256)), convolution(), "seldom"),
+        ((3, HEIGHT + 2, WIDTH + 2), convolution(), "see all"),
+        ((3, HEIGHT, WIDTH), convolution(window=2, dilation=2, border=1), "see all"),
+        ((3, HEIGHT + 2, WIDTH + 2), convolution(border=0), "see all"),
+        ((3, HEIGHT, WIDTH), of_each_channel, "sums no channels"),
+    ],
+)
+def test_others_stay(
+    make_network: MakeNetwork,
+    shape: tuple[int, ...],
+    write: Callable[[Builder, Tensor], Tensor],
+    reason: str | None,
+) -> None:
+    """What is of one size, never small or seldom so, and what has no loops over its taps."""
+    with assuming():
+        module = make_network([shape], write)
+        before = str(module)
+        decisions = SkipBorderTaps().explain(module)
+    assert str(module) == before
+    assert not decisions if reason is None else reason in decisions[-1].reason

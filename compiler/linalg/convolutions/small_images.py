@@ -10,8 +10,8 @@ single row, or column, tiles compute several; a direct sum has a third of the ta
 `few` is all rows of a small image, and 0 for any other one. So one part has all rows, the other
 none, and both read from the first row on.
 
-An image is small if it has one row, or one column, or so few elements that the model of costs takes
-no tiles for a square of them.
+An image is small if it has one row, or one column, or so few elements that direct sums for a square
+of them are cheaper than its tiles of this form, by the model of costs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.uses import reader_of
-from ncc.compiler.linalg.convolutions.choose_tiles import Costs, costs_of
+from ncc.compiler.linalg.convolutions.choose_tiles import costs_of
 from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.data_types.product_cycles import sum_cycles
@@ -72,9 +72,11 @@ def _few(tiling: Tiling, count: int) -> int:
     most, (rows, columns) = _most_elements(tiling), tiling.axes
     # Each is as large as all rows for a small image, and is not positive for any other one.
     small = [MOST_ELEMENTS * (most + 1 - height * width)] if most else []
-    if rows and is_open(height) and _is_cheaper_alone(tiling, 1, hint(width)):
+    # A single row, or column, sees the image through one row, or column, of taps.
+    of_line = tiling.form.taps ** (sum(tiling.axes) - 1)
+    if rows and is_open(height) and _is_cheaper(tiling, 1, hint(width), of_line):
         small.append(BEYOND * (2 - height))
-    if columns and is_open(width) and _is_cheaper_alone(tiling, hint(height), 1):
+    if columns and is_open(width) and _is_cheaper(tiling, hint(height), 1, of_line):
         small.append(BEYOND * (2 - width))
     few = largest(0, *small, about=1)
     return smallest(count, few) if is_open(few) else 0
@@ -82,29 +84,21 @@ def _few(tiling: Tiling, count: int) -> int:
 
 def _most_elements(tiling: Tiling) -> int:
     """The elements of the largest image, a square if it may be one, that is cheaper directly."""
+    taps = tiling.form.taps ** sum(tiling.axes)
     for side in range(MOST_ELEMENTS, 0, -1):
         height, width = (side if is_open(n) else n for n in (tiling.height, tiling.width))
-        if height * width <= MOST_ELEMENTS and _costs(tiling, height, width).chosen is None:
+        if height * width <= MOST_ELEMENTS and _is_cheaper(tiling, height, width, taps):
             return height * width
     return 0
 
 
-def _is_cheaper_alone(tiling: Tiling, height: int, width: int) -> bool:
-    """Whether the sums of a single row, or column, are cheaper than its tiles: it sees the image
-    through one row, or column, of taps.
-    """
-    taps = tiling.form.taps ** (sum(tiling.axes) - 1)
-    pairs = taps * tiling.outputs * tiling.inputs
-    direct = sum_cycles(pairs, height * width, tiling.target)
-    tilings = _costs(tiling, height, width).tilings
-    return all(direct < cycles for one, cycles in tilings if one.form == tiling.form)
-
-
-def _costs(t: Tiling, height: int, width: int) -> Costs:
-    """The costs of the convolution for an image."""
+def _is_cheaper(t: Tiling, height: int, width: int, taps: int) -> bool:
+    """Whether the sums of so many taps are cheaper than tiles, for an image."""
+    direct = sum_cycles(taps * t.outputs * t.inputs, height * width, t.target)
     image = t.outputs, t.inputs, height, width, t.target
     sizes = t.groups, t.depth, t.dilation, t.axes, t.form.taps, t.form.stride
-    return costs_of(*image, *sizes, may_form=False)
+    tilings = costs_of(*image, *sizes, may_form=False).tilings
+    return all(direct < cycles for one, cycles in tilings if one.form == t.form)
 
 
 def _is_pooled(value: SSAValue) -> bool:

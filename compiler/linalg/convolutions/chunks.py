@@ -94,12 +94,12 @@ def _sizes(length: int) -> list[int]:
 def rows_for(tiling: Tiling, size: int, threads: int) -> int:
     """The rows of a chunk for images of any width: as many tiles as so many rows have for the hint.
 
-    So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. If
-    threads share whole chunks, there are as many as they need for that.
+    So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. No
+    chunk is larger than the image. If threads share whole chunks, there are as many as they need.
     """
     if tiling.along == ACROSS or not is_open(tiling.columns):
         return size
-    rows = size * hint(tiling.columns) // tiling.columns
+    rows = smallest(tiling.rows, size * hint(tiling.columns) // tiling.columns)
     if threads > 1 and _shares(tiling.by_hint(), [size], threads):
         rows = smallest(rows, tiling.rows // (FEWEST_ITERATIONS * threads))
     return largest(1, rows)

@@ -161,11 +161,15 @@ def rows_at(rows: int, height: int, width: int) -> int:
 
 @ON_ALL
 def test_rows_for_any_width(target: Target) -> None:
-    """As many tiles as for the hint: of narrow images more rows, of wide ones fewer."""
+    """As many tiles as for the hint: of narrow images more rows, if they have them, of wide ones
+    fewer.
+    """
     tiling = Tiling(F4, 64, 64, H, W, target)
     rows = rows_for(tiling, 2, 1)
     assert hint(rows) == 2
-    assert [rows_at(rows, 9, width) for width in (1, 13, 256, 512, 4000)] == [128, 32, 2, 1, 1]
+    widths = (1, 13, 256, 512, 4000)
+    assert [rows_at(rows, 600, width) for width in widths] == [128, 32, 2, 1, 1]
+    assert [rows_at(rows, 9, width) for width in widths] == [3, 3, 2, 1, 1]
 
 
 def test_rows_where_the_width_is_known() -> None:
@@ -184,4 +188,4 @@ def test_rows_where_threads_share_chunks() -> None:
     rows = rows_for(tiling, size, 2)
     assert hint(rows) == size
     assert [rows_at(rows, height, 4) for height in (4, 40, 224)] == [1, 2, 14]
-    assert rows_at(rows_for(tiling, size, 1), 224, 4) == 64 * size
+    assert rows_at(rows_for(tiling, size, 1), 2240, 4) == 64 * size

@@ -13,6 +13,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing import active_children, get_context
 from typing import Any, Generic, TypeVar
 
@@ -76,7 +77,8 @@ class Workers(Generic[Result]):
         Where a worker ends, nobody can tell at which piece it was: those that are left are done one
         by one. Raises what `work` raises, and WorkerEnded for a piece that ends its worker alone.
         """
-        left = []
+        begun = set(self._futures.values())
+        left = [piece for piece in self._pieces if begun and piece not in begun]
         for future in as_completed(self._futures):
             piece = self._futures[future]
             try:
@@ -103,7 +105,10 @@ class Workers(Generic[Result]):
             initializer=_begin_work,
             initargs=(self._work, os.getpid()),
         )
-        self._futures = {self._pool.submit(_do, piece): piece for piece in pieces}
+        self._futures = {}
+        with suppress(BrokenProcessPool):  # a worker has ended meanwhile: `results` does the rest
+            for piece in pieces:
+                self._futures[self._pool.submit(_do, piece)] = piece
         return list(self._futures)
 
 

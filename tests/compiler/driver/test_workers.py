@@ -8,11 +8,14 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ncc.compiler.driver import workers
 from ncc.compiler.driver.workers import WorkerEnded, Workers
 from ncc.runtime import cpu
 from tests.compiler.driver.processes import PATIENCE, children, has_ended
@@ -77,6 +80,29 @@ def test_a_piece_whose_worker_was_killed_is_done_again(tmp_path: Path) -> None:
 
     with Workers(work, [0, 1, 5]) as pool:
         assert dict(pool.results()) == {0: 0, 1: 1, 5: 5}
+
+
+def test_a_worker_may_end_before_all_pieces_are_handed_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pool takes no more pieces then: they are done like those that it had taken."""
+    killed = tmp_path / "killed"
+
+    def work(n: int) -> int:
+        if not killed.exists():
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return n
+
+    class Slow(ProcessPoolExecutor):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            future = super().submit(fn, *args, **kwargs)
+            wait([future])
+            return future
+
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", Slow)
+    with Workers(work, range(5)) as pool:
+        assert dict(pool.results()) == {n: n for n in range(5)}
 
 
 def test_an_answer_that_cannot_be_handed_over_is_an_error() -> None:

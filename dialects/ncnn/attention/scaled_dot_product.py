@@ -83,7 +83,7 @@ def attended(
     """softmax(scale * q k^T + mask) v, with rows outside if q has rows outside.
 
     If there are more scores than `MOST_SCORES`, they are computed for some heads at a time. Where
-    the run tells how many there are, all are computed at once.
+    the run tells how many there are, heads are not parted.
     """
     heads, rows, _ = q.shape
     groups, keys, _ = v.shape

@@ -55,7 +55,7 @@ WindowOf: TypeAlias = Callable[[Window], SSAValue]
 
 @dataclass(frozen=True)
 class TileAndFuse(ModulePass):
-    """Make the loops that computations ask for; see the head of this file."""
+    """Make the loops that computations ask for."""
 
     name = "tile-and-fuse"
 

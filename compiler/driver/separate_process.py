@@ -35,7 +35,7 @@ from ncc.compiler.options import Options
 from ncc.runtime.errors import NccError
 from ncc.runtime.paths import PathLike
 
-_LEVELS = "xdsl"
+LEVELS = "xdsl"
 """The package that is loaded where a process compiles, or has layers of its own."""
 
 _START = """
@@ -93,7 +93,7 @@ def pays() -> bool:
     within another program is none that can be started.
     """
     name = os.path.basename(sys.executable or "")
-    return _LEVELS not in sys.modules and name.startswith("python") and not hasattr(sys, "frozen")
+    return LEVELS not in sys.modules and name.startswith("python") and not hasattr(sys, "frozen")
 
 
 def ask(question: Question) -> Answer | None:

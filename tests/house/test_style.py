@@ -79,6 +79,13 @@ def test_every_file_says_what_it_is(sources: tuple[Any, ...]) -> None:
     assert not [s.place for s in sources if s.text and ast.get_docstring(s.tree) is None]
 
 
+def test_tests_patch_public_names(root: Path) -> None:
+    """What is private may change without a test."""
+    private = re.compile(r'setattr\(\s*([\w.]*\b_[a-z]|[\w.]+,\s*"_[a-z]|"[\w.]*\._[a-z])', re.I)
+    tests = sorted((root / "tests").rglob("*.py"))
+    assert not [str(test) for test in tests if private.search(test.read_text())]
+
+
 @pytest.mark.parametrize("function", [ncc.compile, ncc.optimize])
 def test_users_are_told_every_choice(function: Callable[..., object]) -> None:
     """The docstring of what a user calls names each parameter."""

@@ -25,10 +25,10 @@ from ncc.runtime.paths import PathLike
 
 
 def explained_passes() -> dict[str, str]:
-    """Every pass that tells its decisions, with the first line of what it says of itself."""
+    """Every pass that tells its decisions, with its docstring."""
     every = Options(opt_level=max(OPT_LEVELS), target=AMX)
     found = [one for one in linalg_passes(every) if isinstance(one, ExplainedPass)]
-    return {one.name: (one.__doc__ or "").strip().partition("\n")[0] for one in found}
+    return {one.name: one.__doc__ or "" for one in found}
 
 
 @dataclass(frozen=True)

@@ -42,18 +42,18 @@ def canonicalize(module: ModuleOp, *, exact: bool = False) -> list[Rewrite]:
     """
 
     def patterns(layer: Layer) -> list[LayerPattern]:
-        return [pattern for pattern in truths(layer) if pattern.exact or not exact]
+        return [pattern for pattern in canonicalizations(layer) if pattern.exact or not exact]
 
     return drive(Network.of(module), patterns, refuse_illegal)
 
 
-def truths(layer: Layer) -> list[LayerPattern]:
+def canonicalizations(layer: Layer) -> list[LayerPattern]:
     """The patterns that a layer canonicalizes by."""
     patterns = layer.get_canonicalization_patterns()
     return [pattern for pattern in patterns if isinstance(pattern, LayerPattern)]
 
 
-def pattern_names() -> list[str]:
+def canonicalization_names() -> list[str]:
     """The names of all patterns."""
     patterns = [pattern for of_type in PATTERNS.values() for pattern in of_type]
     return sorted({p.name for p in patterns if isinstance(p, LayerPattern)})

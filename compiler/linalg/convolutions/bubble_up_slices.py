@@ -42,7 +42,7 @@ from ncc.dialects.structured import offsets_of, pad_sides
 
 
 class BubbleUpSlices(LinalgChoice["_Sliced"]):
-    """Slice the operands of convolutions; see the head of this file."""
+    """Slice the operands of convolutions instead of their results."""
 
     name = "bubble-up-slices"
 

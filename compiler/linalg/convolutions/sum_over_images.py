@@ -31,7 +31,7 @@ from ncc.dialects.structured import pad_sides
 
 
 class SumOverImages(LinalgPattern["_Windows"]):
-    """Sum over the image if windows are larger; see the head of this file."""
+    """Sum over the image if windows are larger."""
 
     name = "sum-over-images"
 

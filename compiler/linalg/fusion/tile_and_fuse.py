@@ -53,7 +53,7 @@ WindowOf: TypeAlias = Callable[[Window], SSAValue]
 
 
 class TileAndFuse(ModulePass):
-    """Make the loops that computations ask for; see the head of this file."""
+    """Make the loops that computations ask for."""
 
     name = "tile-and-fuse"
 

@@ -27,7 +27,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 
 
 class PartGroups(LinalgChoice[GroupedSum]):
-    """Split the channels into groups and channels of a group; see the head of this file."""
+    """Split the channels into groups and channels of a group."""
 
     name = "part-groups"
 

@@ -30,7 +30,7 @@ from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_o
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
-from ncc.dialects.size import by_hint, hint, is_open
+from ncc.dialects.size import hint, is_open
 from ncc.dialects.statements import Code
 
 ELEMENTS, MOST_ROWS = 1024, 8
@@ -56,9 +56,8 @@ class FuseSoftmax(LinalgPattern["_Softmax"]):
     def match(self, op: GenericOp) -> _Softmax | str | None:
         return _match(op)
 
-    @by_hint()
     def check(self, found: _Softmax) -> str | None:
-        _, extent, behind = found.extents
+        _, extent, behind = map(hint, found.extents)
         if behind == 1:
             few = extent < self.costs.fewest_softmax_row
             return f"rows of {extent} elements do not fill vectors well" if few else None

@@ -3,7 +3,8 @@
 read -> infer shapes -> canonicalize -> optimize -> convert to linalg -> passes of linalg
      -> plan memory -> loops -> llvm -> object
 
-`Compilation` has one method for each stage; `passes.py` lists the passes of linalg.
+`Compilation` has one method for each stage; `passes.py` lists the passes of linalg. Methods import
+what only an .onnx needs: other networks do not wait for it.
 """
 
 from __future__ import annotations
@@ -42,8 +43,6 @@ from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, with_equalit
 from ncc.compiler.ncnn.take_pixels import return_pixels, take_pixels
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import files_beside, read_network, weights_path
-from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
-from ncc.compiler.onnx.samples import are_apart, batch_of, with_samples
 from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
@@ -103,6 +102,8 @@ def kernels_of(
 
 def _are_apart(module: ModuleOp, shapes: Mapping[str, OpenShape], batch: int) -> bool:
     """Whether samples of a batch are computed apart. The module is changed."""
+    from ncc.compiler.onnx.samples import are_apart, with_samples
+
     with assuming(kept=False) as assumed:
         try:
             infer_shapes(module, with_samples(shapes))
@@ -245,6 +246,8 @@ class Compilation:
                 self._infer(module, shapes)
         if options.opt_level >= 1:
             if is_onnx(self.param):
+                from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
+
                 with self.changing(module, "convert onnx to ncnn"):
                     convert_to_ncnn(module)
             with self.changing(module, "canonicalize"):
@@ -262,6 +265,8 @@ class Compilation:
         wanted = is_onnx(self.param) and options.by_sample and options.opt_level >= 1
         if not wanted or options.timestamps or options.inputs or self.values:
             return shapes
+        from ncc.compiler.onnx.samples import batch_of
+
         known = open_shapes(module, shapes)
         batch, given = batch_of(known), {name: shape for name, shape in known.items() if shape}
         if batch is None or not _are_apart(module.clone(), given, batch):

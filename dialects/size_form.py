@@ -47,7 +47,8 @@ class Quotient:
 
     @cached_property
     def text(self) -> str:
-        return f"{_operand(self.dividend)} // {_operand(self.divisor)}"
+        sides = self.dividend.text, self.divisor.text
+        return " // ".join(f"({side})" if " " in side else side for side in sides)
 
     @cached_property
     def hint(self) -> int:
@@ -95,10 +96,6 @@ def _text(monomial: Monomial) -> str:
 
 def _factor(atom: Atom) -> str:
     return f"({atom.text})" if isinstance(atom, Quotient) else atom.text
-
-
-def _operand(form: Form) -> str:
-    return f"({form.text})" if " " in form.text else form.text
 
 
 @dataclass(frozen=True)
@@ -319,11 +316,14 @@ def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
             return Form.atom(Extremum(atom.name, forms, atom.about))
 
 
-Polynomial: TypeAlias = dict[tuple[Atom, ...], Fraction]
+Rational: TypeAlias = int | Fraction
+"""An integer stays one: arithmetic of fractions takes twenty times as long."""
+
+Polynomial: TypeAlias = dict[tuple[Atom, ...], Rational]
 
 
 @lru_cache(maxsize=1 << 16)
-def least(form: Form) -> Fraction | None:
+def least(form: Form) -> Rational | None:
     """A number that the form is never below, for all inputs in their ranges; None if none is found.
 
     Each atom is its own least value and something that is not negative: where no factor of the
@@ -333,7 +333,7 @@ def least(form: Form) -> Fraction | None:
     next one.
     """
     if form.constant is not None:
-        return Fraction(form.constant)
+        return form.constant
     rest, below = _without_pairs(form)
     tried = [(form, 0), (rest, below)] if rest is not form else [(form, 0)]
     found = [
@@ -346,7 +346,7 @@ def least(form: Form) -> Fraction | None:
     return max(found if one_of is None else [*found, one_of], default=None)
 
 
-def _least_of_choice(form: Form) -> Fraction | None:
+def _least_of_choice(form: Form) -> Rational | None:
     """The same by a term that is the largest or the least of some forms, if there are one or two:
     n - max(a, b) is the least of n - a and n - b.
     """
@@ -375,11 +375,11 @@ def is_at_least(form: Form, number: int) -> bool:
     return low is not None and low >= number
 
 
-def _raised(bound: Fraction, form: Form) -> Fraction:
+def _raised(bound: Rational, form: Form) -> int:
     """The least value of the form that is not below a bound: its terms have a common divisor."""
     constant = sum(factor for monomial, factor in form.terms if not monomial)
     step = gcd(*(factor for monomial, factor in form.terms if monomial))
-    return Fraction(constant + step * ceil((bound - constant) / step))
+    return constant - step * ((constant - bound) // step)
 
 
 def _without_pairs(form: Form) -> tuple[Form, int]:
@@ -395,7 +395,7 @@ def _without_pairs(form: Form) -> tuple[Form, int]:
             continue
         low = least(a.dividend.plus(b.dividend, -1))
         if divisor is None and low is not None:
-            low = Fraction(0) if low >= 0 and is_at_least(a.divisor, 1) else None
+            low = 0 if low >= 0 and is_at_least(a.divisor, 1) else None
         if low is not None:
             below += times * (ceil(low) // (divisor or 1))
             terms[more] -= times
@@ -403,10 +403,10 @@ def _without_pairs(form: Form) -> tuple[Form, int]:
     return (Form.of(terms), below) if terms != dict(form.terms) else (form, 0)
 
 
-def _parted(form: Form, fractions: bool) -> tuple[Polynomial, Fraction]:
+def _parted(form: Form, fractions: bool) -> tuple[Polynomial, Rational]:
     """The form as a polynomial of atoms, and a bound of what it leaves out."""
     polynomial: Polynomial = {}
-    below = Fraction(0)
+    below: Rational = 0
     for monomial, factor in form.terms:
         first = monomial[0] if len(monomial) == 1 else None
         divisor = first.divisor.constant if isinstance(first, Quotient) else None
@@ -414,14 +414,14 @@ def _parted(form: Form, fractions: bool) -> tuple[Polynomial, Fraction]:
             share = Fraction(abs(factor), divisor)
             inner, less = _parted(ZERO.plus(first.dividend, 1 if factor > 0 else -1), True)
             for atoms, part in inner.items():
-                polynomial[atoms] = polynomial.get(atoms, Fraction(0)) + part * share
+                polynomial[atoms] = polynomial.get(atoms, 0) + part * share
             below += less * share - (share * (divisor - 1) if factor > 0 else 0)
         else:
-            polynomial[monomial] = polynomial.get(monomial, Fraction(0)) + factor
+            polynomial[monomial] = polynomial.get(monomial, 0) + factor
     return polynomial, below
 
 
-def _least(polynomial: Polynomial, below: Fraction) -> Fraction | None:
+def _least(polynomial: Polynomial, below: Rational) -> Rational | None:
     shifted: Polynomial = {}
     for monomial, factor in polynomial.items():
         if not factor:
@@ -433,13 +433,13 @@ def _least(polynomial: Polynomial, below: Fraction) -> Fraction | None:
                 return None
             more: Polynomial = {}
             for atoms, part in parts.items():
-                more[atoms] = more.get(atoms, Fraction(0)) + part * low
+                more[atoms] = more.get(atoms, 0) + part * low
                 grown = tuple(sorted((*atoms, atom), key=_factor))
-                more[grown] = more.get(grown, Fraction(0)) + part
+                more[grown] = more.get(grown, 0) + part
             parts = more
         for atoms, part in parts.items():
-            shifted[atoms] = shifted.get(atoms, Fraction(0)) + part
-    bound = shifted.pop((), Fraction(0)) + below
+            shifted[atoms] = shifted.get(atoms, 0) + part
+    bound = shifted.pop((), 0) + below
     for atoms, part in shifted.items():
         if part < 0:
             room = [_room_of(atom) for atom in atoms]
@@ -449,17 +449,17 @@ def _least(polynomial: Polynomial, below: Fraction) -> Fraction | None:
     return bound
 
 
-def _least_of(atom: Atom) -> Fraction | None:
+def _least_of(atom: Atom) -> Rational | None:
     match atom:
         case Symbol():
-            return Fraction(atom.least)
+            return atom.least
         case Quotient():
             low, divisor = least(atom.dividend), atom.divisor.constant
             if divisor is None:
                 if low is None or not is_at_least(atom.divisor, 1):
                     return None
-                return Fraction(min(0, floor(low)))
-            return None if low is None else Fraction(low.numerator // (low.denominator * divisor))
+                return min(0, floor(low))
+            return None if low is None else low // divisor
         case Extremum():
             lows = [least(form) for form in atom.forms]
             known = [low for low in lows if low is not None]
@@ -468,23 +468,23 @@ def _least_of(atom: Atom) -> Fraction | None:
             return min(known) if len(known) == len(lows) else None
 
 
-def _room_of(atom: Atom) -> Fraction | None:
+def _room_of(atom: Atom) -> Rational | None:
     """How far an atom can be above its least value; None if there is no limit."""
     low, high = _least_of(atom), _most_of(atom)
     return None if low is None or high is None else high - low
 
 
-def _most_of(atom: Atom) -> Fraction | None:
+def _most_of(atom: Atom) -> Rational | None:
     match atom:
         case Symbol():
-            return None if atom.most is None else Fraction(atom.most)
+            return atom.most
         case Quotient():
             high, divisor = _most(atom.dividend), atom.divisor.constant
             if high is None:
                 return None
             if divisor is None:
-                return Fraction(max(-1, floor(high))) if is_at_least(atom.divisor, 1) else None
-            return Fraction(high.numerator // (high.denominator * divisor))
+                return max(-1, floor(high)) if is_at_least(atom.divisor, 1) else None
+            return high // divisor
         case Extremum():
             highs = [_most(form) for form in atom.forms]
             known = [high for high in highs if high is not None]
@@ -493,7 +493,7 @@ def _most_of(atom: Atom) -> Fraction | None:
             return max(known) if len(known) == len(highs) else None
 
 
-def _most(form: Form) -> Fraction | None:
+def _most(form: Form) -> Rational | None:
     """A number that the form is never above; None if none is found."""
     below = least(ZERO.plus(form, -1))
     return None if below is None else -below

@@ -25,7 +25,7 @@ from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.emit.position import kernel_reaches, kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import owned
-from ncc.compiler.loops.kernel.read_kernel import kernel_of
+from ncc.compiler.loops.kernel.read_kernel import kernel_of, text_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
 from ncc.compiler.loops.launch.entry import write_loops, write_run
 from ncc.compiler.loops.launch.fills import Fills
@@ -305,6 +305,7 @@ class _NetworkWriter:
         self.codes: dict[str, Unit] = {}
         self.families: dict[str, _Family] = {}
         self.members: dict[tuple[str, int | None], _Member] = {}
+        self.kernels: dict[str, Kernel] = {}
         self.hinted: dict[str, Kernel] = {}
         self.fills: dict[object, Fills] = {}
         self.due: list[_Due | _DueLoop | Barrier] = []
@@ -346,7 +347,10 @@ class _NetworkWriter:
         if code.is_code(call.function):
             self._code(call)
         else:
-            self._kernel(kernel_of(call, self.target), [*call.operands, *call.results], call.layers)
+            text = text_of(call)
+            if text not in self.kernels:
+                self.kernels[text] = kernel_of(call, self.target)
+            self._kernel(self.kernels[text], [*call.operands, *call.results], call.layers)
 
     def _loop(self, loop: Loop, barriers: frozenset[int]) -> None:
         """All calls of the first iteration, and where the others find their memory."""

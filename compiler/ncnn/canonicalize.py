@@ -15,8 +15,6 @@ Needs: shapes, where a pattern asks for them; without them it does not apply.  B
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -28,7 +26,6 @@ from ncc.dialects.ncnn.layer import PATTERNS, Layer
 from ncc.dialects.ncnn.network import Network
 
 
-@dataclass(frozen=True)
 class CanonicalizeNcnn(ModulePass):
     """`canonicalize-ncnn`"""
 

@@ -41,7 +41,6 @@ from ncc.dialects.operation import ops_of
 from ncc.dialects.structured import offsets_of, pad_sides
 
 
-@dataclass(frozen=True)
 class BubbleUpSlices(LinalgChoice["_Sliced"]):
     """Slice the operands of convolutions instead of their results."""
 

@@ -13,7 +13,6 @@ Breaks: nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.linalg.ops import GenericOp
@@ -29,7 +28,6 @@ from ncc.dialects.ncnn.attention.scaled_dot_product import MOST_SCORES
 from ncc.dialects.size import by_hint, hint
 
 
-@dataclass(frozen=True)
 class TileAttention(LinalgPattern[GenericOp]):
     """Tile the scores of attention, of which there are more than a cache holds."""
 

@@ -26,7 +26,6 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.size import hint
 
 
-@dataclass(frozen=True)
 class DeferDivision(LinalgPattern["_Dividing"]):
     """Divide a sum of softmax quotients instead of its terms."""
 

@@ -13,7 +13,7 @@ for whole tiles. Within a smaller tile of one loop, which is rare, other loops h
 
 Tiles lie along columns, whose elements are neighbours. Where there are few columns and more rows,
 tiles of a sum of products stand along the rows: so an image of one column is not computed point by
-point. Both have code of their own.
+point. Both have code of their own; such images are rare, and their tiles have fewer sizes.
 
 A square that is transposed has one size along both of its loops: where an image is smaller than
 that, loops go point by point.
@@ -186,8 +186,8 @@ class OpenLoops(Part):
         """All points of a tile, two thirds, one third, and one point; of few points all, half of
         them and one.
         """
-        whole = self.state.sizes[loop]
-        for points in parts_of_tile(whole, 2 if self.in_smaller_tile or whole <= FEW_POINTS else 3):
+        whole, rare = self.state.sizes[loop], self.in_smaller_tile or self.state.upright
+        for points in parts_of_tile(whole, 2 if rare or whole <= FEW_POINTS else 3):
             yield self.state.lanes, points
 
     def _step(self, loop: int, tile: Tile) -> int:

@@ -316,9 +316,7 @@ def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
             return Form.atom(Extremum(atom.name, forms, atom.about))
 
 
-Rational: TypeAlias = int | Fraction
-"""An integer stays one: arithmetic of fractions takes twenty times as long."""
-
+Rational: TypeAlias = int | Fraction  # arithmetic of integers takes a twentieth of the time
 Polynomial: TypeAlias = dict[tuple[Atom, ...], Rational]
 
 

@@ -30,7 +30,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, TypeAlias
 
-from ncc.compiler.driver.workers import end_with
+from ncc.compiler.driver.end_with_parent import end_with
 from ncc.compiler.options import Options
 from ncc.runtime.errors import NccError
 from ncc.runtime.paths import PathLike

@@ -87,6 +87,22 @@ def test_a_users_process_loads_no_compiler(network: Path, tmp_path: Path) -> Non
     assert model.stat().st_ino == made
 
 
+def test_another_process_begins_before_numpy_is_imported(network: Path) -> None:
+    """Both import at once, each on a core; a pool of workers is for the other one alone."""
+    program = """
+import subprocess, sys
+import ncc
+class Noted(subprocess.Popen):
+    def __init__(self, *args, **kwargs):
+        print([name for name in ("numpy", "multiprocessing") if name in sys.modules])
+        super().__init__(*args, **kwargs)
+subprocess.Popen = Noted
+print("numpy" in sys.modules, ncc.compile(sys.argv[1]).inputs[0].name)
+"""
+    command = [sys.executable, "-c", program, str(network)]
+    assert subprocess.check_output(command, text=True) == "[]\nFalse data\n"
+
+
 @pytest.mark.usefixtures("levels_are_not_here")
 @pytest.mark.parametrize("switch", ["off", "kernels"])
 def test_a_process_compiles_itself_where_no_model_is_kept(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def pass_names() -> Iterable[str]:
-    """The passes over layers, then those over computations."""
+    """The passes over layers, then those over linalg operations."""
     from ncc.compiler.explain_linalg import explained_passes
     from ncc.compiler.ncnn.optimize import pattern_names
 
@@ -76,7 +76,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     multiple=True,
     metavar="NAME",
     shell_complete=completed(pass_names),
-    help="Say where this pass applies, of `ncc optimize` or over computations, and where not.",
+    help="Say where this pass applies, of `ncc optimize` or `ncc compile`, and where not.",
 )
 @click.option(
     "--list-passes",
@@ -116,7 +116,7 @@ def explain_command(
 ) -> None:
     """Say what `ncc optimize` does to PARAM: to every layer, or to one blob, or by one pass.
 
-    For a blob, and for a pass over computations, say also what `ncc compile` decides, and why, with
+    For a blob, and for a pass of `ncc compile`, say also what a compilation decides, and why, with
     the given -O, --threads and --target.
 
     With --kernel, say which layers a kernel of `ncc compile` computes, why it has its schedule, and
@@ -180,8 +180,8 @@ def _explained(
 ) -> _Explained:
     """What becomes of these blobs, by these passes; of all layers if none of either are named.
 
-    The network is optimized if a question is about layers, and compiled if one is about
-    computations.
+    The network is optimized if a question is about layers, and compiled if one is about linalg
+    operations.
     """
     from ncc.compiler.explain import fate_of_blob, fates, why_not
     from ncc.compiler.ncnn.optimize import pattern_names
@@ -191,7 +191,7 @@ def _explained(
     of_layers: list[LayerFate] = []
     of_blobs: list[BlobFate] = []
     of_passes: list[PassFate | CompiledPassFate] = []
-    over_computations = [name for name in passes if name not in pattern_names()]
+    over_linalg = [name for name in passes if name not in pattern_names()]
     over_layers = [name for name in passes if name in pattern_names()]
     if blobs or over_layers or not passes:
         with progress(f"optimizing {param}"):
@@ -202,17 +202,17 @@ def _explained(
         of_passes += [why_not(done, name) for name in over_layers]
         of_layers = [] if blobs or passes else list(fates(done))
     compiled = None
-    if blobs or over_computations:
+    if blobs or over_linalg:
         options = Options.of(random_weights=SEED if bin == NO_WEIGHTS else None, **chosen)
         with progress(f"compiling {param}"):
-            compiled = _decided(param, bin, options, required=bool(over_computations))
+            compiled = _decided(param, bin, options, required=bool(over_linalg))
     if compiled is not None:
-        of_passes += [compiled.of_pass(name) for name in over_computations]
+        of_passes += [compiled.of_pass(name) for name in over_linalg]
     return _Explained(of_layers, of_blobs, of_passes, compiled)
 
 
 def _decided(param: str, bin: str | None, options: Options, required: bool) -> Decided | None:
-    """The decisions of passes over computations.
+    """The decisions of passes over linalg operations.
 
     If the network cannot be compiled, the reason is a warning; it is an error if the decisions are
     required.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ncc.compiler.explain_linalg import CompiledPassFate, Decided
     from ncc.compiler.explain_sizes import SizesFate
     from ncc.compiler.options import Options
+
+Files: TypeAlias = tuple[str, str | None]
+"""The .param, and the .bin if it is not the one beside it."""
 
 
 def pass_names() -> Iterable[str]:
@@ -127,13 +130,17 @@ def explain_command(
 
     BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
     """
+    from ncc.compiler.optimizer import NO_WEIGHTS, SEED
+
     chosen: dict[str, Any] = {"opt_level": opt_level, "num_threads": num_threads}
     chosen |= {"target": target, "input_shapes": dict(shapes)}
+    chosen["random_weights"] = SEED if bin == NO_WEIGHTS else None
     if kernels or sizes:
         if blobs or passes or (kernels and sizes):
             name = "--kernel" if kernels else "--sizes"
             raise click.UsageError(f"{name} explains a compilation: leave out all other questions")
-        _explain_compilation(param, bin, kernels, chosen, as_json)
+        files = param, None if bin == NO_WEIGHTS else bin
+        _explain_compilation(files, kernels, chosen, as_json)
         return
     explained = _explained(param, bin, blobs, passes, chosen)
     echo_json(explained.for_json()) if as_json else click.echo("\n".join(explained.lines()))
@@ -185,7 +192,7 @@ def _explained(
     """
     from ncc.compiler.explain import fate_of_blob, fates, why_not
     from ncc.compiler.ncnn.optimize import pattern_names
-    from ncc.compiler.optimizer import NO_WEIGHTS, SEED, optimize_network
+    from ncc.compiler.optimizer import NO_WEIGHTS, optimize_network
     from ncc.compiler.options import Options
 
     of_layers: list[LayerFate] = []
@@ -203,15 +210,15 @@ def _explained(
         of_layers = [] if blobs or passes else list(fates(done))
     compiled = None
     if blobs or over_linalg:
-        options = Options.of(random_weights=SEED if bin == NO_WEIGHTS else None, **chosen)
+        files = param, None if bin == NO_WEIGHTS else bin
         with progress(f"compiling {param}"):
-            compiled = _decided(param, bin, options, required=bool(over_linalg))
+            compiled = _decided(files, Options.of(**chosen), required=bool(over_linalg))
     if compiled is not None:
         of_passes += [compiled.of_pass(name) for name in over_linalg]
     return _Explained(of_layers, of_blobs, of_passes, compiled)
 
 
-def _decided(param: str, bin: str | None, options: Options, required: bool) -> Decided | None:
+def _decided(files: Files, options: Options, required: bool) -> Decided | None:
     """The decisions of passes over linalg operations.
 
     If the network cannot be compiled, the reason is a warning; it is an error if the decisions are
@@ -219,11 +226,10 @@ def _decided(param: str, bin: str | None, options: Options, required: bool) -> D
     """
     from ncc.compiler.diagnostics import ModelError, Unsupported
     from ncc.compiler.explain_linalg import decided
-    from ncc.compiler.optimizer import NO_WEIGHTS
     from ncc.runtime.errors import InputError
 
     try:
-        return decided(param, None if bin == NO_WEIGHTS else bin, options)
+        return decided(*files, options)
     except (ModelError, InputError, Unsupported) as error:
         if required:
             raise
@@ -232,48 +238,32 @@ def _decided(param: str, bin: str | None, options: Options, required: bool) -> D
 
 
 def _explain_compilation(
-    param: str,
-    bin: str | None,
-    kernels: Sequence[str],
-    options: Mapping[str, Any],
-    as_json: bool,
+    files: Files, kernels: Sequence[str], options: Mapping[str, Any], as_json: bool
 ) -> None:
     """Print what is known of some kernels; if there are none, of sizes."""
     if kernels:
-        told = _of_kernels(param, bin, kernels, options)
+        told = _of_kernels(files, kernels, options)
         echo_json({"kernels": told}) if as_json else click.echo("\n".join(told))
         return
-    of_sizes = _of_sizes(param, bin, options)
+    of_sizes = _of_sizes(files, options)
     echo_json(asdict(of_sizes)) if as_json else click.echo("\n".join(of_sizes.lines()))
 
 
-def _of_sizes(param: str, bin: str | None, options: Mapping[str, Any]) -> SizesFate:
+def _of_sizes(files: Files, options: Mapping[str, Any]) -> SizesFate:
     """Whether one compilation is for every size."""
     from ncc.compiler.explain_sizes import fate_of_sizes
-    from ncc.compiler.optimizer import NO_WEIGHTS, SEED
     from ncc.compiler.options import Options
 
-    seed = SEED if bin == NO_WEIGHTS else None
-    with progress(f"compiling {param}"):
-        files = param, None if bin == NO_WEIGHTS else bin
-        return fate_of_sizes(*files, Options.of(random_weights=seed, **options))
+    with progress(f"compiling {files[0]}"):
+        return fate_of_sizes(*files, Options.of(**options))
 
 
-def _of_kernels(
-    param: str, bin: str | None, names: Sequence[str], options: Mapping[str, object]
-) -> list[str]:
+def _of_kernels(files: Files, names: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     """The explanation of kernels of a compilation."""
     from ncc.compiler.driver.tuned import schedules_for
     from ncc.compiler.loops.explain_kernel import explain_kernels
     from ncc.compiler.pipeline import kernels_of
 
-    random_weights = 0 if bin == "null" else None
-    with progress(f"compiling {param}"):
-        kernels = kernels_of(
-            param,
-            None if bin == "null" else bin,
-            schedules_for,
-            random_weights=random_weights,
-            **options,
-        )
+    with progress(f"compiling {files[0]}"):
+        kernels = kernels_of(*files, schedules_for, **options)
     return list(explain_kernels(kernels, names))

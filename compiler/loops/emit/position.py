@@ -64,10 +64,10 @@ class State:
 
 def kernel_reaches(kernel: Kernel) -> list[int]:
     """How many elements of its arguments a kernel reaches: up to the last that it accesses."""
-    return [largest(*sizes) for sizes in _reached(kernel)]
+    return [largest(*sizes) for sizes in reached(kernel)]
 
 
-def _reached(kernel: Kernel) -> list[list[int]]:
+def reached(kernel: Kernel) -> list[list[int]]:
     """For each argument, how many elements each of its accesses reaches, and one at least."""
     sizes = [[1] for _ in kernel.element_types]
     for access in kernel.accesses():
@@ -83,7 +83,7 @@ def _reached(kernel: Kernel) -> list[list[int]]:
 
 def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
     """The memrefs of a kernel's arguments, so far as it reaches."""
-    reaches = [DYNAMIC_INDEX if is_open(*sizes) else max(sizes) for sizes in _reached(kernel)]
+    reaches = [DYNAMIC_INDEX if is_open(*sizes) else max(sizes) for sizes in reached(kernel)]
     return [memory_type(t, n) for t, n in zip(kernel.element_types, reaches, strict=True)]
 
 

@@ -23,7 +23,7 @@ not shorter than SHORT: the hint may be a tiny image.
 """
 
 MANY = 8
-"""Tiles of more points have as many accumulators as units of arithmetic need, twice."""
+"""Half of a tile with more points has accumulators enough to keep the units of arithmetic busy."""
 
 
 def for_the_hint(kernel: Kernel) -> Kernel:

@@ -43,7 +43,7 @@ def network(tmp_path: Path, own_cache: Path) -> Path:
 @pytest.fixture
 def levels_are_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is in the process of a user; in that of the tests they are."""
-    monkeypatch.setattr(separate_process, "_LEVELS", "a package that nobody has")
+    monkeypatch.setattr(separate_process, "LEVELS", "a package that nobody has")
 
 
 def user(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:

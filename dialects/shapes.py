@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*(?![\w(=])")
 def with_short_extents(text: str) -> str:
     """A message that names, of each long expression of an extent, the extents of inputs in it.
 
-    [(max(0, data_h + 1) // (2)) + data_w]    ->    [of data_h, data_w]
+    [max(0, data_h + 1) // 2 + data_w]    ->    [of data_h, data_w]
     """
     return _LONG_EXPRESSION.sub(_of_names, text)
 

@@ -47,7 +47,8 @@ class Quotient:
 
     @cached_property
     def text(self) -> str:
-        return f"({self.dividend}) // ({self.divisor})"
+        sides = self.dividend.text, self.divisor.text
+        return " // ".join(f"({side})" if " " in side else side for side in sides)
 
     @cached_property
     def hint(self) -> int:
@@ -90,9 +91,11 @@ Monomial: TypeAlias = tuple[Atom, ...]
 
 
 def _text(monomial: Monomial) -> str:
-    return " * ".join(
-        a.text if isinstance(a, Symbol | Extremum) else f"({a.text})" for a in monomial
-    )
+    return " * ".join(map(_factor, monomial))
+
+
+def _factor(atom: Atom) -> str:
+    return f"({atom.text})" if isinstance(atom, Quotient) else atom.text
 
 
 @dataclass(frozen=True)
@@ -146,12 +149,11 @@ class Form:
         """The form as an expression of Python."""
         parts = []
         for monomial, factor in self.terms:
-            names = _text(monomial)
-            if not names:
-                parts.append(str(factor))
-            else:
-                parts.append(names if factor == 1 else f"{factor} * {names}")
-        return " + ".join(parts) or "0"
+            sign = "" if factor == 1 else "-" if factor == -1 else f"{factor} * "
+            is_alone = factor == 1 and len(monomial) == 1
+            names = monomial[0].text if is_alone else _text(monomial)
+            parts.append(sign + names if names else str(factor))
+        return " + ".join(parts).replace("+ -", "- ") or "0"
 
     def __str__(self) -> str:
         return self.text
@@ -224,8 +226,8 @@ class Form:
         parts = [] if others else [_term_over(term, first) for term in self.terms]
         whole = reduce(Form.plus, (part for part in parts if part is not None), ZERO)
         rest = self.plus(whole.times(divisor), -1)
-        is_positive = is_at_least(divisor, 1)
-        return whole.plus(rest._quotient(divisor) if is_positive else _fraction(rest, divisor))
+        quotient = Form.atom(Quotient(rest, divisor))
+        return whole.plus(rest._quotient(divisor) if is_at_least(divisor, 1) else quotient)
 
     def _quotient(self, divisor: Form) -> Form:
         """A quotient of a quotient is one: (x // a + b) // n is (x + a*b) // (a*n)."""
@@ -239,7 +241,7 @@ class Form:
                 if by is not None:
                     dividend = first.dividend.plus(Form.number(added * by))
                     return dividend.over(divisor.times(Form.number(by)))
-        return _fraction(self, divisor)
+        return Form.atom(Quotient(self, divisor))
 
     def _exactly_over(self, divisor: Form) -> Form | None:
         """The quotient, if the divisor is a factor: (2 * h * w + 2 * w) // (h + 1) is 2 * w."""
@@ -279,7 +281,7 @@ def _product(form: Form, other: Form) -> Form:
     terms: dict[Monomial, int] = {}
     for one, a in form.terms:
         for two, b in other.terms:
-            monomial = tuple(sorted((*one, *two), key=lambda atom: atom.text))
+            monomial = tuple(sorted((*one, *two), key=_factor))
             terms[monomial] = terms.get(monomial, 0) + a * b
     return Form.of(terms)
 
@@ -287,10 +289,6 @@ def _product(form: Form, other: Form) -> Form:
 @lru_cache(maxsize=1 << 16)
 def _quotient(form: Form, divisor: Form) -> Form:
     return form._over_form(divisor)
-
-
-def _fraction(dividend: Form, divisor: Form) -> Form:
-    return Form.atom(Quotient(dividend, divisor))
 
 
 def _term_over(term: tuple[Monomial, int], divisor: tuple[Monomial, int]) -> Form | None:
@@ -434,7 +432,7 @@ def _least(polynomial: Polynomial, below: Rational) -> Rational | None:
             more: Polynomial = {}
             for atoms, part in parts.items():
                 more[atoms] = more.get(atoms, 0) + part * low
-                grown = tuple(sorted((*atoms, atom), key=lambda a: a.text))
+                grown = tuple(sorted((*atoms, atom), key=_factor))
                 more[grown] = more.get(grown, 0) + part
             parts = more
         for atoms, part in parts.items():

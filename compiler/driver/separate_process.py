@@ -30,7 +30,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, TypeAlias
 
-from ncc.compiler.driver.workers import end_with
+from ncc.compiler.driver.end_with_parent import end_with
 from ncc.compiler.options import Options
 from ncc.runtime.errors import NccError
 from ncc.runtime.paths import PathLike
@@ -38,7 +38,7 @@ from ncc.runtime.paths import PathLike
 if TYPE_CHECKING:
     from ncc.compiler.driver.manifest import Manifest
 
-_LEVELS = "xdsl"
+LEVELS = "xdsl"
 """The package that is loaded where a process compiles, or has layers of its own."""
 
 _START = """
@@ -99,7 +99,7 @@ def pays() -> bool:
     within another program is none that can be started.
     """
     name = os.path.basename(sys.executable or "")
-    return _LEVELS not in sys.modules and name.startswith("python") and not hasattr(sys, "frozen")
+    return LEVELS not in sys.modules and name.startswith("python") and not hasattr(sys, "frozen")
 
 
 def ask(question: Question) -> Answer | None:

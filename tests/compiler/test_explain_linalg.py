@@ -10,8 +10,8 @@ from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.explain_linalg import Decided, decided, explained_passes
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.linalg.rewrite.decisions import ExplainedPass
-from ncc.compiler.options import OPT_LEVELS, Options
-from ncc.compiler.passes import linalg_passes
+from ncc.compiler.options import Options
+from ncc.compiler.passes import every_linalg_pass
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.target import AMX, AVX512
 from ncc.dialects.shapes import AskedShape
@@ -121,8 +121,7 @@ SILENT = {
 
 def test_every_other_pass_tells_its_decisions() -> None:
     """A pass that looks at computations one by one is a pattern, with reasons."""
-    every = linalg_passes(Options(opt_level=max(OPT_LEVELS), target=AMX))
-    silent = {one.name for one in every if not isinstance(one, ExplainedPass)}
+    silent = {one.name for one in every_linalg_pass() if not isinstance(one, ExplainedPass)}
     assert silent == SILENT.keys()
 
 

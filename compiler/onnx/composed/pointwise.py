@@ -21,7 +21,7 @@ from ncc.dialects.onnx.dialect import versions_of
 from ncc.dialects.onnx.operator import Operator
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM, MINIMUM, POWER = range(7)
-REVERSE_SUBTRACT, REVERSE_DIVIDE, REVERSE_POWER = 7, 8, 9
+REVERSE_SUBTRACT, REVERSE_POWER = 7, 9
 """Operations of BinaryOp."""
 
 REMAINDER = 12

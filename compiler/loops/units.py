@@ -8,7 +8,7 @@ unit      the code that a family shares, written when it is asked for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from xdsl.dialects import func
@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit.emitter import write
-from ncc.compiler.loops.emit.position import kernel_types, reached
+from ncc.compiler.loops.emit.position import is_reach_open, kernel_types, reach_of
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import owned
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
@@ -30,7 +30,6 @@ from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel
 from ncc.compiler.plan import Buffer
 from ncc.dialects.element import dtype_of
 from ncc.dialects.functions import module_of
-from ncc.dialects.size import is_open, largest
 
 
 @dataclass(frozen=True)
@@ -114,25 +113,27 @@ class Member:
 
     family: Family
     kernel: Kernel
+    reached: dict[int, int] = field(default_factory=dict)
+    """How many bytes of an argument it touches, where somebody has asked."""
 
     @property
     def unit(self) -> Unit:
         return self.family.unit
-
-    @cached_property
-    def reached(self) -> list[list[int]]:
-        """How many elements of each argument its accesses reach."""
-        return reached(self.kernel)
 
     def reaches(self, buffers: Sequence[Buffer]) -> Iterator[int]:
         """How many bytes of each argument it touches; 0 where the run tells it, and no other
         argument is in the same part of memory.
         """
         places = [(buffer.kind, buffer.part) for buffer in buffers]
-        types = map(dtype_of, self.kernel.element_types)
-        for place, sizes, dtype in zip(places, self.reached, types, strict=True):
-            is_alone = is_open(*sizes) and places.count(place) == 1
-            yield 0 if is_alone else largest(*sizes) * dtype.itemsize
+        for argument, place in enumerate(places):
+            is_alone = places.count(place) == 1
+            yield 0 if is_alone and is_reach_open(self.kernel, argument) else self._reach(argument)
+
+    def _reach(self, argument: int) -> int:
+        if argument not in self.reached:
+            size = dtype_of(self.kernel.element_types[argument]).itemsize
+            self.reached[argument] = size * reach_of(self.kernel, argument)
+        return self.reached[argument]
 
     @cached_property
     def chunks(self) -> int:

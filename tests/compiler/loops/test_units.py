@@ -8,7 +8,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
-from ncc.compiler.loops.emit.position import kernel_reaches
+from ncc.compiler.loops.emit.position import reach_of
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.open_extents import for_any_size, for_the_hint
 from ncc.compiler.loops.units import Family, Member
@@ -27,7 +27,7 @@ def test_what_an_open_kernel_touches_counts_beside_others(kernel: KernelOf) -> N
     schedule = for_any_size(opened, choose(for_the_hint(opened), AVX512), AVX512)
     member = Member(Family(opened, schedule, None), opened)
     stored, count = opened.store.argument, len(opened.element_types)
-    whole = 4 * kernel_reaches(closed)[stored]
+    whole = 4 * reach_of(closed, stored)
 
     def told(parts: Sequence[int]) -> int:
         value = Block(arg_types=[f32]).args[0]

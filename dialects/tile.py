@@ -1,11 +1,11 @@
 """The `tile` dialect: registers of 16 rows of 64 bytes, and products of bfloat16 on them.
 
-    tile.configure 14
+    tile.configure %rows
     tile.zero 0
-    tile.load 4 from %x[%i] by 128 : memref<4096xbf16>
-    tile.load 6 from %w[%j] by 64 : memref<8192xbf16>
+    tile.load 4 from %x[%i] by %far : memref<4096xbf16>
+    tile.load 6 from %w[%j] by %near : memref<8192xbf16>
     tile.multiply 0 with 4 and 6
-    tile.store 0 to %sums[%k] by 64 : memref<1024xf32>
+    tile.store 0 to %sums[%k] by %near : memref<1024xf32>
     tile.release
 
 Tiles have the numbers of the hardware, and their contents are no SSA values: operations on them
@@ -40,21 +40,19 @@ def _number(value: int) -> IntegerAttr:
 
 @irdl_op_definition
 class ConfigureOp(IRDLOperation):
-    """Set the shapes of all tiles, and clear them: sums and left operands have `rows` rows."""
+    """Set the shapes of all tiles, and clear them: sums and left operands have `rows` rows, 1 to
+    `ROWS`.
+    """
 
     name = "tile.configure"
 
-    rows = prop_def(I64Attr)
+    rows = operand_def(IndexType())
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$rows attr-dict"
 
-    def __init__(self, rows: int) -> None:
-        super().__init__(properties={"rows": _number(rows)})
-
-    def verify_(self) -> None:
-        if not 1 <= self.rows.value.data <= ROWS:
-            raise VerifyException(f"tile.configure: a tile has 1 to {ROWS} rows")
+    def __init__(self, rows: SSAValue) -> None:
+        super().__init__(operands=[rows])
 
 
 @irdl_op_definition
@@ -87,13 +85,12 @@ class _MoveOp(IRDLOperation):
     tile = prop_def(I64Attr)
     memref = operand_def(MemRefType)
     index = operand_def(IndexType())
-    distance = prop_def(I64Attr)
+    distance = operand_def(IndexType())
 
     irdl_options = (ParsePropInAttrDict(),)
 
-    def __init__(self, tile: int, memref: SSAValue, index: SSAValue, distance: int) -> None:
-        properties = {"tile": _number(tile), "distance": _number(distance)}
-        super().__init__(operands=[memref, index], properties=properties)
+    def __init__(self, tile: int, memref: SSAValue, index: SSAValue, distance: SSAValue) -> None:
+        super().__init__(operands=[memref, index, distance], properties={"tile": _number(tile)})
 
 
 @irdl_op_definition

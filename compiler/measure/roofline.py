@@ -244,14 +244,15 @@ def tile_products(
 
     def sums(_: SSAValue) -> Sequence[SSAValue]:
         made = b.scratch(memory_type(f32, len(tile.SUMS) * TILE_CELLS))
-        b.put(tile.ConfigureOp(tile.ROWS))
+        row = b.constant(tile.ROW_BYTES)
+        b.put(tile.ConfigureOp(b.constant(tile.ROWS)))
         for number in (*tile.LEFT, *tile.RIGHT):
-            b.put(tile.LoadOp(number, writer.source, b.constant(0), tile.ROW_BYTES))
+            b.put(tile.LoadOp(number, writer.source, b.constant(0), row))
         for number in tile.SUMS:
             b.put(tile.ZeroOp(number))
         b.loop(b.constant(0), b.constant(iterations), 1, [], step)
         for number in tile.SUMS:
-            b.put(tile.StoreOp(number, made, b.constant(number * TILE_CELLS), tile.ROW_BYTES))
+            b.put(tile.StoreOp(number, made, b.constant(number * TILE_CELLS), row))
         b.put(tile.ReleaseOp())
         rows = range(0, len(tile.SUMS) * TILE_CELLS, target.lanes)
         return [b.load(made, b.constant(at), target.lanes) for at in rows]

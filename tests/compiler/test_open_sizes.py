@@ -163,8 +163,8 @@ def test_passes_leave_out_no_size(network: Path) -> None:
     assert [str(one) for one in assumed] == [str(one) for one in by_layers]
 
 
-def test_sums_of_open_images_stay_in_float32(tmp_path: Path) -> None:
-    """Loops over matrix tiles need extents as numbers: -O3 gives no reason to refuse a size."""
+def test_sums_of_open_images_are_on_matrix_tiles(tmp_path: Path) -> None:
+    """At -O3, as those of images of one size are."""
     path, texts = tmp_path / "net.param", []
     path.write_text(PYRAMID)
     for shape in ((3, 64, 64), (3, None, None)):
@@ -172,7 +172,8 @@ def test_sums_of_open_images_stay_in_float32(tmp_path: Path) -> None:
         options = Options.of(opt_level=3, target="amx", random_weights=1, input_shapes=given)
         compilation = Compilation(path, None, options)
         texts.append(_text(compilation.structured(compilation.network())))
-    assert ["bf16" in text for text in texts] == [True, False]
+    counts = [text.count("bf16") for text in texts]
+    assert counts[0] > 0 and counts[1] > 0
 
 
 @pytest.mark.slow

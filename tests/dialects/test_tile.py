@@ -9,16 +9,16 @@ from xdsl.dialects.test import Test
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
-from ncc.dialects.tile import ROWS, TILE, ConfigureOp, MultiplyOp
+from ncc.dialects.tile import TILE, MultiplyOp
 
 TEXT = """builtin.module {
-  %x, %w, %sums, %i = "test.op"() : () -> (memref<4096xbf16>, memref<512xbf16>, memref<1024xf32>, index)
-  tile.configure 14
+  %x, %w, %sums, %i, %n = "test.op"() : () -> (memref<4096xbf16>, memref<512xbf16>, memref<1024xf32>, index, index)
+  tile.configure %n
   tile.zero 0
-  tile.load 4 from %x[%i] by 128 : memref<4096xbf16>
-  tile.load 6 from %w[%i] by 64 : memref<512xbf16>
+  tile.load 4 from %x[%i] by %n : memref<4096xbf16>
+  tile.load 6 from %w[%i] by %n : memref<512xbf16>
   tile.multiply 0 with 4 and 6
-  tile.store 0 to %sums[%i] by 64 : memref<1024xf32>
+  tile.store 0 to %sums[%i] by %n : memref<1024xf32>
   tile.release
 }"""  # noqa: E501
 
@@ -32,15 +32,6 @@ def test_printed_as_it_was_parsed() -> None:
     assert isinstance(module, ModuleOp)
     module.verify()
     assert str(module) == TEXT
-
-
-@pytest.mark.parametrize("rows", [0, ROWS + 1])
-def test_a_tile_has_some_rows(rows: int) -> None:
-    """At most as many as a register has."""
-    ConfigureOp(1).verify()
-    ConfigureOp(ROWS).verify()
-    with pytest.raises(VerifyException, match="a tile has 1 to 16 rows"):
-        ConfigureOp(rows).verify()
 
 
 @pytest.mark.parametrize("tiles", [(4, 4, 6), (0, 3, 6), (0, 6, 4), (0, 5, 8), (-1, 4, 6)])

@@ -15,6 +15,7 @@ from ncc.compiler.driver.specialise import LateModel
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.difference import difference
 from ncc.compiler.verification.oracle import Job, OracleError
+from ncc.runtime import cpu
 
 TOLERANCE = 1e-4
 """Of the largest value of an output."""
@@ -83,6 +84,44 @@ InnerProduct ip 1 1 l2 ip 0=11 1=1 2=110
 Softmax sm 1 1 ip out 0=1 1=1
 """
 """Reads the letters of a line, whatever its width."""
+
+BLOCKS = """7767517
+7 8
+Input data 0 1 data
+Convolution first 1 1 data first 0=64 1=7 3=2 4=3 5=1 6=9408 9=1
+Split s 1 2 first s0 s1
+Convolution a 1 1 s0 a 0=64 1=3 4=1 5=1 6=36864 9=1
+Convolution b 1 1 a b 0=64 1=3 4=1 5=1 6=36864
+BinaryOp sum 2 1 b s1 sum 0=0
+Convolution end 1 1 sum end 0=40 1=3 3=2 4=1 5=1 6=23040
+"""
+"""Sums over rows of a window, over blocks of channels, and at every other point."""
+
+
+@pytest.mark.skipif(not cpu.allow_tiles(), reason="this CPU has no matrix tiles")
+def test_images_of_many_sizes_on_matrix_tiles(tmp_path: Path) -> None:
+    """Of fewer points than a tile has rows, too: as without tiles, and equal on any threads."""
+    path, rng = tmp_path / "net.param", np.random.default_rng(0)
+    path.write_text(BLOCKS)
+    models = [
+        ncc.compile(
+            path,
+            random_weights=1,
+            opt_level=3,
+            target="amx",
+            input_shapes={"data": (3, None, None)},
+            num_threads=threads,
+        )
+        for threads in (1, 3)
+    ]
+    for size in ((70, 81), (1, 1), (5, 33), (140, 3)):
+        x = rng.uniform(-1, 1, (3, *size)).astype(np.float32)
+        plain = ncc.compile(path, random_weights=1, input_shapes={"data": x.shape})
+        one, three = (model(x) for model in models)
+        assert difference(one, plain(x)) <= TOLERANCE, size
+        assert one.tobytes() == three.tobytes()
+    assert all("1 version" in repr(model) for model in models)
+
 
 LARGEST_SIX = """7767517
 4 4

@@ -70,7 +70,7 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, convert
-from ncc.dialects.size import hint
+from ncc.dialects.size import hint, is_open
 from ncc.dialects.weights.derived import Bf16Pairs, Blocked, OfRows
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
@@ -223,6 +223,8 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
     channels, sums, inputs, group = summed
     if channels is Channels.WINDOW_ROWS:
         plain = OfRows(plain).weights
+    if is_open(*(linalg_op.extents[d] for d in linalg_op.reduced)):
+        return "the run tells how many products it sums"
     valid_extents = {d for outer, within, _ in linalg_op.valid_extents for d in (outer, within)}
     if not valid_extents <= set(sums):
         return "it clips a loop"

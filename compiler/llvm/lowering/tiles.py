@@ -1,6 +1,6 @@
 """The tile dialect in the llvm dialect: Intel's AMX instructions on numbered tiles.
 
-tile.configure 14        64 bytes on the stack with the shapes; ldtilecfg
+tile.configure %rows     64 bytes on the stack with the shapes; ldtilecfg
 tile.load 4 from %x[%i]  tileloadd
 tile.multiply 0, 4, 6    tdpbf16ps
 """
@@ -20,6 +20,8 @@ _PALETTE = 1
 _COLUMNS_AT, _ROWS_AT, _CONFIGURATION = 16, 48, 64
 """Offsets in the configuration of two bytes of columns and one of rows for each tile; its size."""
 
+_WORD = 8
+
 
 def configuration(rows: int) -> bytes:
     """The memory that ldtilecfg reads."""
@@ -35,17 +37,24 @@ def lower_configure(function: Function, op: tile.ConfigureOp) -> None:
     """Write the shapes on the stack, then load them into the processor."""
     builder = function.builder
     one = llvm.ConstantOp.create(result_types=[i64], properties={"value": IntegerAttr(1, i64)})
-    shapes = VectorType(i64, [_CONFIGURATION // 8])
+    shapes = VectorType(i64, [_CONFIGURATION // _WORD])
     taken = llvm.AllocaOp.create(
         operands=[one.results[0]],
         result_types=[POINTER],
         properties={"alignment": IntegerAttr(_CONFIGURATION, i64), "elem_type": shapes},
     )
     builder.emit_first([one, taken])
-    held = configuration(op.rows.value.data)
-    words = [int.from_bytes(held[at : at + 8], "little") for at in range(0, len(held), 8)]
-    store(builder, builder.vector_of(words, shapes), taken.results[0])
+    without, with_one = (_words(configuration(rows)) for rows in (0, 1))
+    a_row = [one - none for one, none in zip(with_one, without, strict=True)]
+    rows = builder.splat(function.value(op.rows), shapes)
+    words = builder.binary(llvm.MulOp, rows, builder.vector_of(a_row, shapes))
+    words = builder.binary(llvm.AddOp, words, builder.vector_of(without, shapes))
+    store(builder, words, taken.results[0])
     builder.run_intrinsic("llvm.x86.ldtilecfg", [taken.results[0]])
+
+
+def _words(held: bytes) -> list[int]:
+    return [int.from_bytes(held[at : at + _WORD], "little") for at in range(0, len(held), _WORD)]
 
 
 def lower_release(function: Function, op: tile.ReleaseOp) -> None:
@@ -61,7 +70,7 @@ def lower_zero(function: Function, op: tile.ZeroOp) -> None:
 def _moved(name: str) -> Handler:
     def handle(function: Function, op: tile.LoadOp | tile.StoreOp) -> None:
         pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
-        distance = function.builder.constant(op.distance.value.data, i64)
+        distance = function.value(op.distance)
         function.builder.run_intrinsic(name, [_tile(function, op.tile), pointer, distance])
 
     return handle

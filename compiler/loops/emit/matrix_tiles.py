@@ -9,6 +9,9 @@ product would be beyond the reorder buffer.
 Flat tiles go on from the end of a row of points to the next row, over the border of a padded plane
 between them. Sums of the border are not stored.
 
+Where the run tells how many points there are, it tells the rows of a tile, too: as many as divide
+the points evenly.
+
 The last tile of a row of points overlaps the one before it, and so do the last blocks of vectors.
 The last group of tiles is filled up with copies of its last tile. Results that are computed twice
 are stored once.
@@ -39,6 +42,7 @@ from ncc.compiler.loops.schedule.matrix_tiles import (
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.loops.schedule.tile_plan import TilePlan
 from ncc.dialects import tile
+from ncc.dialects.size import is_open, largest
 
 SUM_BYTES = 4
 TILE = tile.ROWS * VECTOR
@@ -76,12 +80,12 @@ class MatrixTiles(KernelEmitter):
         self.operands = self.plan.operands
         self.sums = self.builder.scratch(memory_type(f32, self.plan.p * self.plan.q * TILE))
         steps = prod(kernel.extents[d] for d in self.operands.steps)
-        self.rows_a_step = -(-self.plan.rows // steps)
+        self.rows_a_step = -(-self.plan.most_rows // steps)
         self.iteration: SSAValue = self.builder.constant(0)
 
     def write(self) -> None:
         first, last = self.entry.args[-2:]
-        self.builder.put(tile.ConfigureOp(self.plan.rows))
+        self.builder.put(tile.ConfigureOp(self.builder.constant(self.plan.rows)))
         carried = self._carried(self._nothing())
         left = self.builder.loop(first, last, 1, carried, self._sum_chunk)
         self._follow_all(self._uncarried(left))
@@ -180,8 +184,8 @@ class MatrixTiles(KernelEmitter):
             self.builder.put(tile.ZeroOp(number))
         self._steps(list(self.operands.steps), group, before)
         for number in range(self.plan.p * self.plan.q):
-            at = self.builder.constant(number * TILE)
-            self.builder.put(tile.StoreOp(number, self.sums, at, VECTOR * SUM_BYTES))
+            at, distance = map(self.builder.constant, (number * TILE, VECTOR * SUM_BYTES))
+            self.builder.put(tile.StoreOp(number, self.sums, at, distance))
 
     def _steps(self, loops: list[int], group: _Group, before: _Group) -> None:
         if not loops:
@@ -198,15 +202,29 @@ class MatrixTiles(KernelEmitter):
 
     def _prefetch_weights(self, group: _Group) -> None:
         """Prefetch the group's share of the weights of the next blocks: those of the same step."""
-        lines = 2 * tile.ROWS
+        groups, lines = largest(1, self.plan.point_groups), 2 * tile.ROWS
         self._begin(group, group.vectors)
-        share = -(-lines // self.plan.point_groups)
-        blocks = range(self.plan.q)
-        for access, block, line in product(self.schedule.prefetch_l2, blocks, range(share)):
+        share = (lines + groups - 1) // groups
+        for access, block in product(self.schedule.prefetch_l2, range(self.plan.q)):
             point = {} if self.operands.vectors is None else {self.operands.vectors: block}
             at = self.builder.local(self.reads.address(access, point))
-            further = self.builder.linear([(at, 1), (self.iteration, share * STEP)], line * STEP)
-            self.builder.prefetch(self.entry.args[access.argument], further)
+            terms = [(at, 1), (self.iteration, share * STEP)]
+            self._prefetch_lines(self.entry.args[access.argument], terms, share)
+
+    def _prefetch_lines(
+        self, memory: SSAValue, terms: list[tuple[SSAValue, int]], count: int
+    ) -> None:
+        """Prefetch so many lines, one behind the other."""
+
+        def prefetch(line: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.builder.prefetch(memory, self.builder.linear([*terms, (line, STEP)], 0))
+            return []
+
+        if is_open(count):
+            self.builder.loop(0, count, 1, [], prefetch)
+            return
+        for line in range(count):
+            self.builder.prefetch(memory, self.builder.linear(terms, line * STEP))
 
     # --- one step -----------------------------------------------------------------------------
 
@@ -230,14 +248,15 @@ class MatrixTiles(KernelEmitter):
         self.state.bases.update(held.bases)
         at = self.reads.address(access, {})
         self.state.bases = saved
-        distance = access.coefficients[self.plan.inner] * BF16_BYTES
+        distance = self.builder.constant(access.coefficients[self.plan.inner] * BF16_BYTES)
         return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
 
     def _load_vectors(self, number: int, access: Access, block: int) -> Operation:
         """A tile of weights for the block of outputs."""
         vectors = self.operands.vectors
         at = self.reads.address(access, {} if vectors is None else {vectors: block})
-        return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
+        distance = self.builder.constant(tile.ROW_BYTES)
+        return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
 
     def _begin(self, group: _Group, block: SSAValue | int) -> None:
         """Let addresses of weights and results begin at a block of vectors of a group."""

@@ -35,6 +35,7 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import FLAT, Target, tile_cycles, tile_rows
 from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import hint, is_never_below, is_open, largest
 
 MOST_ITERATIONS = 8
 """The most groups of points that share the prefetches of weights."""
@@ -107,7 +108,7 @@ def _match(kernel: Kernel) -> Bf16Contraction | Reason:
     points = [d for d in outer if not weights.coefficients[d]]
     if len(vectors) > 1 or not points or any(high.coefficients[d] for d in vectors):
         return "it has no loop over points, or several over blocks of outputs"
-    points.sort(key=lambda d: -high.coefficients[d])
+    points.sort(key=lambda d: -hint(high.coefficients[d]))
     steps = [d for d in kernel.reduced if d not in (pair, member)]
     steps.sort(key=lambda d: -weights.coefficients[d])
     return Bf16Contraction(
@@ -190,7 +191,7 @@ def matrix_tiles(kernel: Kernel, target: Target) -> Schedule | Reason:
 def _bytes_of(access: Access, kernel: Kernel, found: Bf16Contraction) -> int:
     """Bytes of an operand, of one component."""
     loops = [d for d, _ in access.moves if d not in found.components]
-    return BF16_BYTES * prod(kernel.extents[d] for d in loops)
+    return BF16_BYTES * hint(prod(kernel.extents[d] for d in loops))
 
 
 def _next_weights(
@@ -239,24 +240,38 @@ def pitch_of(found: Bf16Contraction) -> int:
 
 
 def _cut(kernel: Kernel, found: Bf16Contraction) -> tuple[bool, int, int]:
-    """Whether tiles are flat, their rows, and how many there are."""
+    """Whether tiles are flat, their rows, and how many there are. Where the run tells that, these
+    are the most rows, and the tiles for the hint.
+    """
     *outer, extent = (kernel.extents[d] for d in found.points)
-    rows = tile_rows(extent, tile.ROWS)
-    count = prod(outer) * -(-extent // rows)
+    flat, points = False, (prod(outer), extent)
     strides = [found.high.coefficients[d] for d in found.points[-2:]]
-    if len(strides) < 2 or strides[0] % strides[1] or pitch_of(found) < extent:
-        return False, rows, count
-    whole = pitch_of(found) * (outer[-1] - 1) + extent
-    flat_rows = tile_rows(whole, tile.ROWS)
-    flat_count = prod(outer[:-1]) * -(-whole // flat_rows)
-    if _pairs_cycles(flat_count, flat_rows) > FLAT * _pairs_cycles(count, rows):
-        return False, rows, count
-    return True, flat_rows, flat_count
+    in_rows = len(strides) == 2 and not strides[0] % strides[1]
+    if in_rows and is_never_below(pitch_of(found), extent):
+        whole = prod(outer[:-1]), pitch_of(found) * (outer[-1] - 1) + extent
+        if _pairs_cycles(*_tiles(*whole)) <= FLAT * _pairs_cycles(*_tiles(*points)):
+            flat, points = True, whole
+    rows, count = _tiles(*points)
+    return flat, tile.ROWS if is_open(points[-1]) else rows, count
 
 
-def _pairs_cycles(count: int, rows: int) -> float:
+def _tiles(times: int, extent: int) -> tuple[int, int]:
+    """The rows of the tiles of so many rows of points, for the hint, and how many there are."""
+    rows = tile_rows(max(1, hint(extent)), tile.ROWS)
+    return rows, max(1, hint(times) * -(-hint(extent) // rows))
+
+
+def _pairs_cycles(rows: int, count: int) -> float:
     """Cycles of a product with each tile, two by two."""
     return 2 * -(-count // 2) * tile_cycles(rows)
+
+
+def even_rows(extent: int) -> int:
+    """The rows of the fewest tiles that hold so many points. Code for any number of points computes
+    it: so no tile has a row beyond the last point, however few there are.
+    """
+    tiles = largest(1, -(-extent // tile.ROWS))
+    return largest(1, (extent + tiles - 1) // tiles)
 
 
 def _tall_or_square(

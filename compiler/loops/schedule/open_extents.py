@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.contraction import with_prefetches
+from ncc.compiler.loops.schedule.matrix_tiles import matrix_tiles
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, parts_of_tile
 from ncc.compiler.target import Target
 from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 
-CLOSED = (Strategy.FORMED_WEIGHTS, Strategy.MATRIX_TILES, Strategy.BF16_SPLIT)
+CLOSED = (Strategy.FORMED_WEIGHTS,)
 """Strategies whose emitters need numbers as extents."""
 
 LONG, SHORT = 61, 12
@@ -67,6 +68,8 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
             f"sizes that only the run knows, by the strategy {schedule.strategy.value!r}",
             nearest="one compilation for each size",
         )
+    if schedule.strategy is Strategy.MATRIX_TILES:
+        return _on_matrix_tiles(kernel, target)
     schedule = _smaller(kernel, replace(schedule, upright=_upright(kernel, schedule)))
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments:
@@ -75,6 +78,16 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
     strided = replace(kernel, extents=hinted.extents, about=hinted.about)
     with by_hint():
         return with_prefetches(strided, target, schedule)
+
+
+def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
+    """The schedule for sizes themselves: the run cuts points into tiles. Steps of the sum, between
+    which results are stored, need a number.
+    """
+    schedule = matrix_tiles(kernel, target)
+    if isinstance(schedule, str) or is_open(*(kernel.extents[d] for d in schedule.reduced)):
+        raise CompilerBug(f"matrix tiles at sizes that only the run knows: {schedule}")
+    return schedule
 
 
 def is_for_small_images(kernel: Kernel, schedule: Schedule) -> bool:

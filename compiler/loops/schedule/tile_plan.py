@@ -6,8 +6,9 @@ from math import prod
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of, pitch_of
+from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of, even_rows, pitch_of
 from ncc.compiler.loops.schedule.schedule import Schedule
+from ncc.dialects.size import is_open
 
 
 class TilePlan:
@@ -25,8 +26,9 @@ class TilePlan:
             self.wrapped = self.outer.pop()
             self.pitch = pitch_of(operands)
             self.extent += self.pitch * (kernel.extents[self.wrapped] - 1)
-        self.rows = schedule.points(self.inner)
-        self.in_row = -(-self.extent // self.rows)
+        self.most_rows = schedule.points(self.inner)
+        self.rows = even_rows(self.extent) if is_open(self.extent) else self.most_rows
+        self.in_row = (self.extent + self.rows - 1) // self.rows
         self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
         self.p = schedule.tiles
         self.point_groups = -(-self.count // self.p)

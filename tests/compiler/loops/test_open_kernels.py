@@ -26,6 +26,7 @@ from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count
+from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.loops.schedule.open_extents import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, with_lane_parted
 from ncc.compiler.ncnn.canonicalize import canonicalize
@@ -39,6 +40,7 @@ from ncc.compiler.target import Target
 from ncc.dialects.element import dtype_of
 from ncc.dialects.functions import module_of
 from ncc.dialects.size import Size, assuming, form_of
+from ncc.runtime import cpu
 from ncc.runtime.machine_code import MachineCode
 from tests.crossed import crossed
 from tests.runnable import NAMES
@@ -73,6 +75,33 @@ NETWORKS = {
         ShuffleChannel d 1 1 data d 0=3
     """,
 }
+MATRIX_TILES = {
+    "rows": """
+        Input data 0 1 data 0=0 1=0 2=64
+        Convolution a 1 1 data a 0=64 1=3 4=1 5=1 6=36864 9=1
+        Convolution b 1 1 a b 0=64 1=3 4=1 5=1 6=36864 9=1
+    """,
+    "groups": """
+        Input data 0 1 data 0=0 1=0 2=128
+        ConvolutionDepthWise a 1 1 data a 0=128 1=3 4=1 5=1 6=36864 7=4 9=1
+        Pooling b 1 1 a b 0=0 1=3 2=2 3=1 5=1
+        Convolution c 1 1 b c 0=80 1=1 5=1 6=10240
+    """,
+    "column": """
+        Input data 0 1 data 0=0 1=0 2=64
+        Convolution a 1 1 data a 0=64 1=3 4=1 5=1 6=36864 9=1
+        Crop b 1 1 a b 0=0 3=1 4=-233 5=-233
+        Convolution c 1 1 b c 0=64 1=1 5=1 6=4096
+    """,
+    "strides": """
+        Input data 0 1 data 0=0 1=0 2=3
+        Convolution a 1 1 data a 0=64 1=7 3=2 4=3 5=1 6=9408 9=1
+        Convolution b 1 1 a b 0=128 1=1 5=1 6=8192
+        Convolution c 1 1 b c 0=128 1=3 3=2 4=1 5=1 6=147456
+        Convolution d 1 1 c d 0=48 1=3 4=1 5=1 6=55296 9=1
+        Convolution e 1 1 d e 0=64 1=3 4=2 2=2 5=1 6=27648 9=1
+    """,
+}
 TARGETS = [name for name in NAMES if name in ("avx2", "avx512vnni")]
 SIZES = [(1, 1), (5, 2), (13, 13), (33, 57), (61, 1)]
 
@@ -85,12 +114,15 @@ def param(text: str) -> str:
     return "\n".join(["7767517", f"{len(rows)} {len(blobs)}", *(" ".join(row) for row in rows), ""])
 
 
-def calls_of_network(path: Path, options: Options) -> list[Call]:
+def calls_of_network(
+    path: Path, options: Options, hint: tuple[int, int] = (100, 120)
+) -> list[Call]:
     """The calls of an open network."""
     compilation = Compilation(path, None, options)
     module = compilation.source.clone()
     with assuming():
-        shape = (_channels(path), Size.symbol("h", 100), Size.symbol("w", 120))
+        sides = (Size.symbol(name, side) for name, side in zip("hw", hint, strict=True))
+        shape = (_channels(path), *sides)
         infer_shapes(module, {"data": shape})
         canonicalize(module, exact=False)
         optimize_module(module)
@@ -149,6 +181,23 @@ def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
         seen.add(kernel.signature_text)
         check(kernel, options.target, rng)
     assert seen
+
+
+@pytest.mark.skipif(not cpu.allow_tiles(), reason="it has no matrix tiles")
+@pytest.mark.parametrize("hint", [(100, 120), (18, 18)], ids=["long-rows", "short-rows"])
+@pytest.mark.parametrize("name", MATRIX_TILES)
+def test_matrix_tiles_have_as_many_rows_as_points(
+    name: str, hint: tuple[int, int], tmp_path: Path
+) -> None:
+    """Tiles of a row of points, of a column, and flat ones; the split numbers that they read."""
+    path = tmp_path / "net.param"
+    path.write_text(param(MATRIX_TILES[name]))
+    options = Options.of(target="amx", opt_level=3, num_threads=2, random_weights=1)
+    rng = np.random.default_rng(0)
+    kernels = [kernel_of(call, options.target) for call in calls_of_network(path, options, hint)]
+    for kernel in kernels:
+        check(kernel, options.target, rng)
+    assert any(bf16_pairs_of(kernel) for kernel in kernels)
 
 
 def test_a_transform_has_one_code_for_all_partial_tiles(tmp_path: Path) -> None:

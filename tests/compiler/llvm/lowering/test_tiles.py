@@ -16,12 +16,15 @@ from ncc.compiler.target import AMX
 TEXT = """
 func.func @f(%x: memref<4096xbf16>, %w: memref<8192xbf16>, %sums: memref<256xf32>) {
   %0 = arith.constant 0 : index
-  tile.configure 14
+  %14 = arith.constant 14 : index
+  %64 = arith.constant 64 : index
+  %128 = arith.constant 128 : index
+  tile.configure %14
   tile.zero 0
-  tile.load 4 from %x[%0] by 128 : memref<4096xbf16>
-  tile.load 6 from %w[%0] by 64 : memref<8192xbf16>
+  tile.load 4 from %x[%0] by %128 : memref<4096xbf16>
+  tile.load 6 from %w[%0] by %64 : memref<8192xbf16>
   tile.multiply 0 with 4 and 6
-  tile.store 0 to %sums[%0] by 64 : memref<256xf32>
+  tile.store 0 to %sums[%0] by %64 : memref<256xf32>
   tile.release
   func.return
 }
@@ -46,8 +49,7 @@ def test_configuration() -> None:
     assert list(held[48:56]) == [14] * 6 + [16] * 2
 
 
-@pytest.mark.parametrize("wrong", ["tile.configure 17", "tile.multiply 4 with 5 and 6"])
-def test_refused(parse: Callable[[str], ModuleOp], wrong: str) -> None:
-    """Tiles that there are not, or that hold something else."""
+def test_refused(parse: Callable[[str], ModuleOp]) -> None:
+    """Tiles that hold something else."""
     with pytest.raises(Exception, match="tile"):
-        parse(f"func.func @f() {{ {wrong}\n func.return }}").verify()
+        parse("func.func @f() { tile.multiply 4 with 5 and 6\n func.return }").verify()

@@ -11,6 +11,7 @@ from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count, stands_upright
+from ncc.compiler.loops.schedule.matrix_tiles import even_rows
 from ncc.compiler.loops.schedule.open_extents import (
     LONG,
     SHORT,
@@ -20,6 +21,7 @@ from ncc.compiler.loops.schedule.open_extents import (
 from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, form_of, hint
+from ncc.dialects.tile import ROWS
 from tests.compiler.linalg.computations import ones
 from tests.compiler.loops.emit.layers import KernelOf
 from tests.compiler.loops.emit.layers import convolution as of_planes
@@ -41,6 +43,15 @@ def opened(kernel: KernelOf) -> Callable[[int], Kernel]:
         return replace(found, extents=extents)
 
     return of
+
+
+def test_matrix_tiles_have_no_row_beyond_the_last_point() -> None:
+    """There are as few as hold all points; where there are none, no number divides by 0."""
+    for points in range(1, 100):
+        rows = even_rows(points)
+        assert rows <= min(points, ROWS)
+        assert -(-points // rows) == -(-points // ROWS)
+    assert even_rows(0) == 1
 
 
 def test_no_stride_looks_like_another_one(kernel: KernelOf) -> None:

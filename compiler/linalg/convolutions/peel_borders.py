@@ -52,7 +52,7 @@ from ncc.dialects.structured import pad_sides
 
 @dataclass(frozen=True)
 class PeelBorders(LinalgPattern["Peeling"]):
-    """Compute the borders of convolutions of inputs separately; see the head of this file.
+    """Compute the borders of convolutions of inputs separately.
 
     Inputs that fit the target's first-level cache are copied. Slices of larger inputs are not, even
     small ones: they come from memory.

@@ -32,7 +32,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import by_hint, is_never_below
 
 
-@dataclass(frozen=True)
 class FoldTransposes(LinalgPattern["_Folding"]):
     """Let a transpose, or other move, read the sources of the moves that it reads."""
 

@@ -64,7 +64,7 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
             f"sizes that only the run knows, by the strategy {schedule.strategy.value!r}",
             nearest="one compilation for each size",
         )
-    schedule = replace(schedule, upright=_upright(kernel, schedule))
+    schedule = replace(schedule, coalesced=_coalesced(kernel, schedule))
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments:
         return schedule
@@ -74,8 +74,8 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
         return with_prefetches(strided, target, schedule)
 
 
-def _upright(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:
-    """The loops over columns and rows of `Schedule.upright`, for a sum of products whose tile has
+def _coalesced(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:
+    """The loops over columns and rows of `Schedule.coalesced`, for a sum of products whose tile has
     points along one loop of the image.
     """
     if schedule.strategy not in (Strategy.CONTRACTION, Strategy.DOT):

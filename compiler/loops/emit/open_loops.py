@@ -184,11 +184,16 @@ class OpenLoops(Part):
 
     def _points(self, loop: int) -> Iterator[Tile]:
         """All points of a tile, two thirds, one third, and one point; of few points all, half of
-        them and one.
+        them and one. Of a row that has two tiles, all and half of them, and where tiles go on to
+        the next row, all but one: the last of these fit anywhere.
         """
-        whole = self.state.sizes[loop]
-        for points in parts_of_tile(whole, 2 if self.in_smaller_tile or whole <= FEW_POINTS else 3):
-            yield self.state.lanes, points
+        whole, coalesced = self.state.sizes[loop], self.schedule.coalesced
+        is_column = coalesced is not None and loop == coalesced[0]
+        is_long = is_column and not self.state.coalesced
+        few = self.in_smaller_tile or whole <= FEW_POINTS or is_long
+        for points in parts_of_tile(whole, 2 if few else 3):
+            if points > 1 or not is_column or not self.can_store_again:
+                yield self.state.lanes, points
 
     def _step(self, loop: int, tile: Tile) -> int:
         lanes, points = tile

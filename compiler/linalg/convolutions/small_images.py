@@ -17,6 +17,7 @@ of them are cheaper than its tiles of this form, by the model of costs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
@@ -66,6 +67,7 @@ def part_small_images(convolution: Convolution) -> GenericOp | None:
     return direct
 
 
+@cache
 def _few(tiling: Tiling, count: int) -> int:
     """So many rows, or columns, as a small image has; 0 for any other one. count: all of them."""
     height, width = tiling.height, tiling.width

@@ -14,7 +14,8 @@ for whole tiles. Within a smaller tile of one loop, which is rare, other loops h
 Tiles lie along columns. Where rows are short, tiles of a sum of products go on from the end of a
 row to the next one: the loops over rows and columns are one, and each point has an address of its
 own. So tiles of small images are full, and read weights once for all their points. Points of a tile
-that are behind the last one are the last one again. Both kinds of tiles have code of their own.
+that are behind the last one are the last one again. Both kinds of tiles have code of their own; a
+sum that only small images need has tiles of the second kind.
 
 A square that is transposed has one size along both of its loops: where an image is smaller than
 that, loops go point by point.
@@ -31,7 +32,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Position
-from ncc.compiler.loops.schedule.chunks import is_coalesced
+from ncc.compiler.loops.schedule.chunks import is_coalesced, is_for_small_images
 from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.dialects.size import is_open
 
@@ -72,8 +73,12 @@ class OpenLoops(Part):
         if self.schedule.coalesced is None:
             write()
             return
-        one = self.builder.constant(is_coalesced(self.kernel, self.schedule))
-        self.builder.branch(self.builder.equal(one, 1), partial(self._coalesced, write), write)
+        one = is_coalesced(self.kernel, self.schedule)
+        if not is_open(one):
+            self._coalesced(write)
+            return
+        condition = self.builder.equal(self.builder.constant(one), 1)
+        self.builder.branch(condition, partial(self._coalesced, write), write)
 
     def _coalesced(self, write: Callable[[], None]) -> None:
         self.state.coalesced = self.schedule.coalesced or ()
@@ -184,13 +189,13 @@ class OpenLoops(Part):
 
     def _points(self, loop: int) -> Iterator[Tile]:
         """All points of a tile, two thirds, one third, and one point; of few points all, half of
-        them and one. Of a row that has two tiles, all and half of them, and where tiles go on to
-        the next row, all but one: the last of these fit anywhere.
+        them and one. Where tiles go on to the next row, the smallest of others fits anywhere, and
+        so it does where a row has two tiles; of both kinds, there are all points and half of them.
         """
         whole, coalesced = self.state.sizes[loop], self.schedule.coalesced
         is_column = coalesced is not None and loop == coalesced[0]
-        is_long = is_column and not self.state.coalesced
-        few = self.in_smaller_tile or whole <= FEW_POINTS or is_long
+        in_halves = is_column and not is_for_small_images(self.kernel, self.schedule)
+        few = self.in_smaller_tile or whole <= FEW_POINTS or in_halves
         for points in parts_of_tile(whole, 2 if few else 3):
             if points > 1 or not is_column or not self.can_store_again:
                 yield self.state.lanes, points

@@ -104,8 +104,11 @@ def _is_cheaper(t: Tiling, height: int, width: int, taps: int) -> bool:
 
 
 def _is_pooled(value: SSAValue) -> bool:
+    """Whether a pool makes an image of it, not a vector."""
     reader = reader_of(value)
-    return reader is not None and bool(LinalgOp(reader).reduced) and not LinalgOp(reader).product
+    if reader is None or not is_open(*shape_of(reader.results[0])):
+        return False
+    return bool(LinalgOp(reader).reduced) and not LinalgOp(reader).product
 
 
 def _part(

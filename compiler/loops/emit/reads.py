@@ -35,7 +35,7 @@ class Reads(Part):
         terms: list[tuple[SSAValue, int]] = []
         constant = access.offset
         for loop, coefficient in access.moves:
-            base, further = self.state.bases.get(loop, 0), point.get(loop, 0)
+            base, further = self.position.index_of(loop, point)
             if isinstance(base, int):
                 further += base
             else:

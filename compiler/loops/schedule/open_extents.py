@@ -8,6 +8,7 @@ from functools import partial
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
+from ncc.compiler.loops.schedule.chunks import is_for_small_images
 from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, parts_of_tile
 from ncc.compiler.target import Target
@@ -67,7 +68,7 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
             f"sizes that only the run knows, by the strategy {schedule.strategy.value!r}",
             nearest="one compilation for each size",
         )
-    schedule = _smaller(kernel, replace(schedule, upright=_upright(kernel, schedule)))
+    schedule = _smaller(kernel, replace(schedule, coalesced=_coalesced(kernel, schedule)))
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments:
         return schedule
@@ -77,25 +78,20 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
         return with_prefetches(strided, target, schedule)
 
 
-def is_for_small_images(kernel: Kernel, schedule: Schedule) -> bool:
-    """Whether the image of the hint needs no such sum of products, or has one row of it."""
-    return schedule.upright is not None and hint(kernel.extents[schedule.upright[1]]) <= 1
-
-
 def _smaller(kernel: Kernel, schedule: Schedule) -> Schedule:
     """The schedule with two thirds of a large tile for small images: this is as fast there, and
     less code.
     """
-    if schedule.upright is None or not is_for_small_images(kernel, schedule):
+    if schedule.coalesced is None or not is_for_small_images(kernel, schedule):
         return schedule
-    column, _ = schedule.upright
+    column, _ = schedule.coalesced
     points = schedule.points(column)
     fewer = parts_of_tile(points)[1] if points > MANY else points
     return replace(schedule, tile=tuple((d, fewer if d == column else n) for d, n in schedule.tile))
 
 
-def _upright(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:
-    """The loops over columns and rows of `Schedule.upright`, for a sum of products whose tile has
+def _coalesced(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:
+    """The loops over columns and rows of `Schedule.coalesced`, for a sum of products whose tile has
     points along one loop of the image.
     """
     if schedule.strategy not in (Strategy.CONTRACTION, Strategy.DOT):

@@ -57,17 +57,21 @@ def part_small_images(convolution: Convolution) -> GenericOp | None:
         return None
     axis = ROWS if is_open(convolution.tiling.height) else COLUMNS
     count = shape_of(last)[axis]
-    few = _few(convolution.tiling, count)
+    few = _few(convolution.tiling, count, about=1)
     if few == 0 or hint(count) < 2:
         return None
     b = Builder(Block())
-    (direct, small), (_, others) = (_part(b, operations, axis, n) for n in (few, count - few))
-    replace_op(operations[-1], b, b.concat([small, others], axis))
+    few_of_hint = int(hint(_few(convolution.tiling, count)) > 0)
+    rest = count - _few(convolution.tiling, count, few_of_hint)
+    (direct, small), (_, others) = (_part(b, operations, axis, n) for n in (few, rest))
+    replace_op(operations[-1], b, b.concat([small, others], axis, count))
     return direct
 
 
-def _few(tiling: Tiling, count: int) -> int:
-    """So many rows, or columns, as a small image has; 0 for any other one. count: all of them."""
+def _few(tiling: Tiling, count: int, about: int | None = None) -> int:
+    """So many rows, or columns, as a small image has; 0 for any other one. count: all of them.
+    about: for how many decisions are taken, if not for those of the hint.
+    """
     height, width = tiling.height, tiling.width
     most, (rows, columns) = _most_elements(tiling), tiling.axes
     # Each is as large as all rows for a small image, and is not positive for any other one.
@@ -78,7 +82,7 @@ def _few(tiling: Tiling, count: int) -> int:
         small.append(BEYOND * (2 - height))
     if columns and is_open(width) and _is_cheaper(tiling, hint(height), 1, of_line):
         small.append(BEYOND * (2 - width))
-    few = largest(0, *small, about=1)
+    few = largest(0, *small, about=about)
     return smallest(count, few) if is_open(few) else 0
 
 

@@ -77,12 +77,13 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))
     most = PER_STREAM if len(runs) == 1 else LINE
-    streams = -(-piece // most)
+    is_told = any(d in dict(kernel.about) for d in inside)
+    streams = max(1, round(piece / most)) if is_told else -(-piece // most)
     if streams * len(runs) > MOST_STREAMS:
         return ()
     piece = -(-piece // streams)
-    if any(d in dict(kernel.about) for d in inside):
-        piece = min(2 * piece, most)  # a smaller image has its vectors prefetched, too
+    if is_told:  # a smaller image has more of its vectors prefetched, too
+        piece = min(2 * piece, most)
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:
         coefficients[d] = coefficients[d] // step * piece

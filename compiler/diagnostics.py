@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ncc.dialects.shapes import Shape, shown
+from ncc.dialects.shapes import Shape, shown, with_short_extents
 from ncc.runtime.errors import NccError, did_you_mean
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class Problem:
         places = [None if self.path is None else os.fspath(self.path)]
         if self.line is not None:
             places += [str(self.line), None if self.column is None else str(self.column)]
-        lines = [": ".join(filter(None, [":".join(filter(None, places)), "error", self.message]))]
+        message = with_short_extents(self.message)
+        lines = [": ".join(filter(None, [":".join(filter(None, places)), "error", message]))]
         if self.source_line is not None:
             lines += _quote(self.source_line, self.column, self.width)
         if self.expected is not None and self.found is not None:
@@ -81,7 +82,7 @@ class Problem:
         elif self.expected is not None:
             lines.append(f"  expected {self.expected}")
         elif self.found is not None:
-            lines.append(f"  found {self.found}")
+            lines.append(f"  found {with_short_extents(self.found)}")
         if self.suggestion is not None:
             lines.append(f"  did you mean {self.suggestion!r}?")
         if (how := self.how or self.misfed) is not None:
@@ -157,7 +158,8 @@ class Unsupported(NccError):
         where = "" if self.layer is None else f"layer {self.layer!r}"
         if self.line is not None:
             where += f"{' on ' if where else ''}line {self.line}"
-        lines = [f"{where}: not supported: {self.what}" if where else f"not supported: {self.what}"]
+        what = f"not supported: {with_short_extents(self.what)}"
+        lines = [f"{where}: {what}" if where else what]
         if self.nearest is not None:
             lines.append(f"  nearest supported: {self.nearest}")
         if self.how is not None:

@@ -26,11 +26,11 @@ from ncc.runtime.errors import InputError
 
 
 def passes() -> dict[str, str]:
-    """Every pass with the first line of its docstring."""
+    """Every pass with its docstring."""
     canonical = (pattern for of_type in PATTERNS.values() for pattern in of_type)
     patterns = (*canonical, *(pattern for _, pattern in OPTIMIZATIONS))
     documented = {p.name: p.__doc__ or "" for p in patterns if isinstance(p, LayerPattern)}
-    return {name: documented.get(name, "").strip().partition("\n")[0] for name in pattern_names()}
+    return {name: documented[name] for name in pattern_names()}
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,16 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import ModelWarning
 from ncc.compiler.linalg.rewrite.decisions import Decision, ExplainedPass
-from ncc.compiler.options import OPT_LEVELS, Options
-from ncc.compiler.passes import linalg_passes
+from ncc.compiler.options import Options
+from ncc.compiler.passes import every_linalg_pass, linalg_passes
 from ncc.compiler.pipeline import Compilation
-from ncc.compiler.target import AMX
 from ncc.runtime.paths import PathLike
 
 
 def explained_passes() -> dict[str, str]:
-    """Every pass that tells its decisions, with the first line of what it says of itself."""
-    every = Options(opt_level=max(OPT_LEVELS), target=AMX)
-    found = [one for one in linalg_passes(every) if isinstance(one, ExplainedPass)]
-    return {one.name: (one.__doc__ or "").strip().partition("\n")[0] for one in found}
+    """Every pass that tells its decisions, with its docstring."""
+    found = [one for one in every_linalg_pass() if isinstance(one, ExplainedPass)]
+    return {one.name: one.__doc__ or "" for one in found}
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.shapes import OpenShape, shown, with_open_extents
+from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.size import assuming, is_open
 from ncc.dialects.size_needs import needed
 from ncc.runtime.paths import PathLike
@@ -71,8 +71,7 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
                     module = compilation.structured(module)
                     compilation.loops(module, compilation.plan(module))
         except (ModelError, Unsupported) as error:
-            told = with_open_extents(str(error))
-            return SizesFate({name: shown(one) for name, one in asked.items()}, (told,), ())
+            return SizesFate({name: shown(one) for name, one in asked.items()}, (str(error),), ())
     conditions = () if found else tuple(map(str, needed(assumed)))
     return SizesFate(taken, tuple(map(str, found)), conditions)
 

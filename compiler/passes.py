@@ -56,7 +56,13 @@ from ncc.compiler.linalg.reductions.split_reduction_by_rows import SplitReductio
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import SplitReductionForCache
 from ncc.compiler.linalg.reductions.split_reduction_in_halves import SplitReductionInHalves
 from ncc.compiler.ncnn.convert_to_linalg import ConvertNcnnToLinalg
-from ncc.compiler.options import Options
+from ncc.compiler.options import OPT_LEVELS, Options
+from ncc.compiler.target import AMX
+
+
+def every_linalg_pass() -> list[ModulePass]:
+    """The passes of the highest level for the target with most instructions."""
+    return linalg_passes(Options(opt_level=max(OPT_LEVELS), target=AMX))
 
 
 def linalg_passes(options: Options) -> list[ModulePass]:

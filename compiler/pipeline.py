@@ -3,7 +3,8 @@
 read -> infer shapes -> canonicalize -> optimize -> convert to linalg -> passes of linalg
      -> plan memory -> loops -> llvm -> object
 
-`Compilation` has one method for each stage; `passes.py` lists the passes of linalg.
+`Compilation` has one method for each stage; `passes.py` lists the passes of linalg. Methods import
+what only an .onnx needs: other networks do not wait for it.
 """
 
 from __future__ import annotations
@@ -42,8 +43,6 @@ from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, with_equalit
 from ncc.compiler.ncnn.take_pixels import return_pixels, take_pixels
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import files_beside, read_network, weights_path
-from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
-from ncc.compiler.onnx.samples import are_apart, batch_of, with_samples
 from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
@@ -73,18 +72,18 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 def stages(
     param: FileLike,
     bin: FileLike | None = None,
-    look: Observer | None = None,
+    observe: Observer | None = None,
     schedules_for: Callable[[Options], Schedules] = lambda _: NO_SCHEDULES,
     **options: object,
 ) -> Iterator[tuple[str, Stage]]:
     """Every level of a compilation in order: (name, module, text or object code).
 
     The names are those of `--emit`. A later stage may change a module: print or clone
-    it before you ask for the next level. look: is called after each pass. schedules_for: returns
+    it before you ask for the next level. observe: is called after each pass. schedules_for: returns
     schedules of kernels. Options as for `compile`.
     """
     chosen = Options.of(**options)  # type: ignore[arg-type]
-    compilation = Compilation(param, bin, chosen, schedules=schedules_for(chosen), look=look)
+    compilation = Compilation(param, bin, chosen, schedules=schedules_for(chosen), observe=observe)
     yield "param", Path(compilation.param).read_bytes()
     yield from compilation.levels()
 
@@ -103,6 +102,8 @@ def kernels_of(
 
 def _are_apart(module: ModuleOp, shapes: Mapping[str, OpenShape], batch: int) -> bool:
     """Whether samples of a batch are computed apart. The module is changed."""
+    from ncc.compiler.onnx.samples import are_apart, with_samples
+
     with assuming(kept=False) as assumed:
         try:
             infer_shapes(module, with_samples(shapes))
@@ -115,7 +116,7 @@ class Compilation:
     """The compilation of one network. Each method is a stage and returns the input of the next one.
 
     schedules: of kernels; the cost model chooses for all others. one_by_one: whether each call is a
-    step of its own, also those of loops, so that it can be timed. look: is called after each pass.
+    step of its own, also those of loops, so that it can be timed. observe: called after each pass.
     """
 
     def __init__(
@@ -127,14 +128,14 @@ class Compilation:
         schedules: Schedules = NO_SCHEDULES,
         one_by_one: bool = False,
         stopwatch: Stopwatch | None = None,
-        look: Observer | None = None,
+        observe: Observer | None = None,
     ) -> None:
         self.param = file_of(param, "the .param")
         self.bin = None if bin is None else file_of(bin, "the .bin")
         self.options = options
         self.schedules, self.one_by_one = schedules, one_by_one
         self.stopwatch = stopwatch or Stopwatch()
-        self.look = look
+        self.observe = observe
         self.timing = self.stopwatch.timing
         self.context = Context()
         self._weights_path = os.path.abspath(self.bin or weights_path(self.param))
@@ -220,8 +221,8 @@ class Compilation:
             except NeedsNumbers as error:
                 what, nearest = f"open sizes in {name}: {error}", "one compilation for each size"
                 raise Unsupported(what, nearest=nearest) from error
-        if self.look is not None:
-            self.look(name, module)
+        if self.observe is not None:
+            self.observe(name, module)
 
     def network(self) -> ModuleOp:
         """The ncnn level with shapes; canonicalized from -O1 on, optimized from -O2 on.
@@ -230,8 +231,8 @@ class Compilation:
         """
         options = self.options
         module = self.source.clone()
-        if self.look is not None:
-            self.look("read", module)
+        if self.observe is not None:
+            self.observe("read", module)
         shapes = options.input_shapes if self.values else sized_shapes(module, options)
         shapes = self._of_one_sample(module, shapes)
         known: Mapping[str, OpenShape] | None = None
@@ -245,6 +246,8 @@ class Compilation:
                 self._infer(module, shapes)
         if options.opt_level >= 1:
             if is_onnx(self.param):
+                from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
+
                 with self.changing(module, "convert onnx to ncnn"):
                     convert_to_ncnn(module)
             with self.changing(module, "canonicalize"):
@@ -262,6 +265,8 @@ class Compilation:
         wanted = is_onnx(self.param) and options.by_sample and options.opt_level >= 1
         if not wanted or options.timestamps or options.inputs or self.values:
             return shapes
+        from ncc.compiler.onnx.samples import batch_of
+
         known = open_shapes(module, shapes)
         batch, given = batch_of(known), {name: shape for name, shape in known.items() if shape}
         if batch is None or not _are_apart(module.clone(), given, batch):

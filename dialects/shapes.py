@@ -24,9 +24,18 @@ def shown(shape: OpenShape) -> str:
     return "x".join("?" if n is None or int(n) < 0 else str(n) for n in shape) or "a scalar"
 
 
-_EXPRESSION = re.compile(r"\[[^\[\]]*\]")
+_LONG_EXPRESSION = re.compile(r"\[([\w ()*+/,=-]{20,})\]")
+_NAME = re.compile(r"[A-Za-z_]\w*(?![\w(=])")
 
 
-def with_open_extents(text: str) -> str:
-    """A message with ? for extents that only a call tells: their expressions may be long."""
-    return _EXPRESSION.sub("?", text)
+def with_short_extents(text: str) -> str:
+    """A message that names, of each long expression of an extent, the extents of inputs in it.
+
+    [max(0, data_h + 1) // 2 + data_w]    ->    [of data_h, data_w]
+    """
+    return _LONG_EXPRESSION.sub(_of_names, text)
+
+
+def _of_names(expression: re.Match[str]) -> str:
+    names = sorted(set(_NAME.findall(expression[1])))
+    return f"[of {', '.join(names)}]" if names else expression[0]

@@ -47,7 +47,8 @@ class Quotient:
 
     @cached_property
     def text(self) -> str:
-        return f"({self.dividend}) // ({self.divisor})"
+        sides = self.dividend.text, self.divisor.text
+        return " // ".join(f"({side})" if " " in side else side for side in sides)
 
     @cached_property
     def hint(self) -> int:
@@ -90,9 +91,11 @@ Monomial: TypeAlias = tuple[Atom, ...]
 
 
 def _text(monomial: Monomial) -> str:
-    return " * ".join(
-        a.text if isinstance(a, Symbol | Extremum) else f"({a.text})" for a in monomial
-    )
+    return " * ".join(map(_factor, monomial))
+
+
+def _factor(atom: Atom) -> str:
+    return f"({atom.text})" if isinstance(atom, Quotient) else atom.text
 
 
 @dataclass(frozen=True)
@@ -146,12 +149,11 @@ class Form:
         """The form as an expression of Python."""
         parts = []
         for monomial, factor in self.terms:
-            names = _text(monomial)
-            if not names:
-                parts.append(str(factor))
-            else:
-                parts.append(names if factor == 1 else f"{factor} * {names}")
-        return " + ".join(parts) or "0"
+            sign = "" if factor == 1 else "-" if factor == -1 else f"{factor} * "
+            is_alone = factor == 1 and len(monomial) == 1
+            names = monomial[0].text if is_alone else _text(monomial)
+            parts.append(sign + names if names else str(factor))
+        return " + ".join(parts).replace("+ -", "- ") or "0"
 
     def __str__(self) -> str:
         return self.text
@@ -224,8 +226,8 @@ class Form:
         parts = [] if others else [_term_over(term, first) for term in self.terms]
         whole = reduce(Form.plus, (part for part in parts if part is not None), ZERO)
         rest = self.plus(whole.times(divisor), -1)
-        is_positive = is_at_least(divisor, 1)
-        return whole.plus(rest._quotient(divisor) if is_positive else _fraction(rest, divisor))
+        quotient = Form.atom(Quotient(rest, divisor))
+        return whole.plus(rest._quotient(divisor) if is_at_least(divisor, 1) else quotient)
 
     def _quotient(self, divisor: Form) -> Form:
         """A quotient of a quotient is one: (x // a + b) // n is (x + a*b) // (a*n)."""
@@ -239,7 +241,7 @@ class Form:
                 if by is not None:
                     dividend = first.dividend.plus(Form.number(added * by))
                     return dividend.over(divisor.times(Form.number(by)))
-        return _fraction(self, divisor)
+        return Form.atom(Quotient(self, divisor))
 
     def _exactly_over(self, divisor: Form) -> Form | None:
         """The quotient, if the divisor is a factor: (2 * h * w + 2 * w) // (h + 1) is 2 * w."""
@@ -279,7 +281,7 @@ def _product(form: Form, other: Form) -> Form:
     terms: dict[Monomial, int] = {}
     for one, a in form.terms:
         for two, b in other.terms:
-            monomial = tuple(sorted((*one, *two), key=lambda atom: atom.text))
+            monomial = tuple(sorted((*one, *two), key=_factor))
             terms[monomial] = terms.get(monomial, 0) + a * b
     return Form.of(terms)
 
@@ -287,10 +289,6 @@ def _product(form: Form, other: Form) -> Form:
 @lru_cache(maxsize=1 << 16)
 def _quotient(form: Form, divisor: Form) -> Form:
     return form._over_form(divisor)
-
-
-def _fraction(dividend: Form, divisor: Form) -> Form:
-    return Form.atom(Quotient(dividend, divisor))
 
 
 def _term_over(term: tuple[Monomial, int], divisor: tuple[Monomial, int]) -> Form | None:
@@ -318,11 +316,12 @@ def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
             return Form.atom(Extremum(atom.name, forms, atom.about))
 
 
-Polynomial: TypeAlias = dict[tuple[Atom, ...], Fraction]
+Rational: TypeAlias = int | Fraction  # arithmetic of integers takes a twentieth of the time
+Polynomial: TypeAlias = dict[tuple[Atom, ...], Rational]
 
 
 @lru_cache(maxsize=1 << 16)
-def least(form: Form) -> Fraction | None:
+def least(form: Form) -> Rational | None:
     """A number that the form is never below, for all inputs in their ranges; None if none is found.
 
     Each atom is its own least value and something that is not negative: where no factor of the
@@ -332,7 +331,7 @@ def least(form: Form) -> Fraction | None:
     next one.
     """
     if form.constant is not None:
-        return Fraction(form.constant)
+        return form.constant
     rest, below = _without_pairs(form)
     tried = [(form, 0), (rest, below)] if rest is not form else [(form, 0)]
     found = [
@@ -345,7 +344,7 @@ def least(form: Form) -> Fraction | None:
     return max(found if one_of is None else [*found, one_of], default=None)
 
 
-def _least_of_choice(form: Form) -> Fraction | None:
+def _least_of_choice(form: Form) -> Rational | None:
     """The same by a term that is the largest or the least of some forms, if there are one or two:
     n - max(a, b) is the least of n - a and n - b.
     """
@@ -374,11 +373,11 @@ def is_at_least(form: Form, number: int) -> bool:
     return low is not None and low >= number
 
 
-def _raised(bound: Fraction, form: Form) -> Fraction:
+def _raised(bound: Rational, form: Form) -> int:
     """The least value of the form that is not below a bound: its terms have a common divisor."""
     constant = sum(factor for monomial, factor in form.terms if not monomial)
     step = gcd(*(factor for monomial, factor in form.terms if monomial))
-    return Fraction(constant + step * ceil((bound - constant) / step))
+    return constant - step * ((constant - bound) // step)
 
 
 def _without_pairs(form: Form) -> tuple[Form, int]:
@@ -394,7 +393,7 @@ def _without_pairs(form: Form) -> tuple[Form, int]:
             continue
         low = least(a.dividend.plus(b.dividend, -1))
         if divisor is None and low is not None:
-            low = Fraction(0) if low >= 0 and is_at_least(a.divisor, 1) else None
+            low = 0 if low >= 0 and is_at_least(a.divisor, 1) else None
         if low is not None:
             below += times * (ceil(low) // (divisor or 1))
             terms[more] -= times
@@ -402,10 +401,10 @@ def _without_pairs(form: Form) -> tuple[Form, int]:
     return (Form.of(terms), below) if terms != dict(form.terms) else (form, 0)
 
 
-def _parted(form: Form, fractions: bool) -> tuple[Polynomial, Fraction]:
+def _parted(form: Form, fractions: bool) -> tuple[Polynomial, Rational]:
     """The form as a polynomial of atoms, and a bound of what it leaves out."""
     polynomial: Polynomial = {}
-    below = Fraction(0)
+    below: Rational = 0
     for monomial, factor in form.terms:
         first = monomial[0] if len(monomial) == 1 else None
         divisor = first.divisor.constant if isinstance(first, Quotient) else None
@@ -413,14 +412,14 @@ def _parted(form: Form, fractions: bool) -> tuple[Polynomial, Fraction]:
             share = Fraction(abs(factor), divisor)
             inner, less = _parted(ZERO.plus(first.dividend, 1 if factor > 0 else -1), True)
             for atoms, part in inner.items():
-                polynomial[atoms] = polynomial.get(atoms, Fraction(0)) + part * share
+                polynomial[atoms] = polynomial.get(atoms, 0) + part * share
             below += less * share - (share * (divisor - 1) if factor > 0 else 0)
         else:
-            polynomial[monomial] = polynomial.get(monomial, Fraction(0)) + factor
+            polynomial[monomial] = polynomial.get(monomial, 0) + factor
     return polynomial, below
 
 
-def _least(polynomial: Polynomial, below: Fraction) -> Fraction | None:
+def _least(polynomial: Polynomial, below: Rational) -> Rational | None:
     shifted: Polynomial = {}
     for monomial, factor in polynomial.items():
         if not factor:
@@ -432,13 +431,13 @@ def _least(polynomial: Polynomial, below: Fraction) -> Fraction | None:
                 return None
             more: Polynomial = {}
             for atoms, part in parts.items():
-                more[atoms] = more.get(atoms, Fraction(0)) + part * low
-                grown = tuple(sorted((*atoms, atom), key=lambda a: a.text))
-                more[grown] = more.get(grown, Fraction(0)) + part
+                more[atoms] = more.get(atoms, 0) + part * low
+                grown = tuple(sorted((*atoms, atom), key=_factor))
+                more[grown] = more.get(grown, 0) + part
             parts = more
         for atoms, part in parts.items():
-            shifted[atoms] = shifted.get(atoms, Fraction(0)) + part
-    bound = shifted.pop((), Fraction(0)) + below
+            shifted[atoms] = shifted.get(atoms, 0) + part
+    bound = shifted.pop((), 0) + below
     for atoms, part in shifted.items():
         if part < 0:
             room = [_room_of(atom) for atom in atoms]
@@ -448,17 +447,17 @@ def _least(polynomial: Polynomial, below: Fraction) -> Fraction | None:
     return bound
 
 
-def _least_of(atom: Atom) -> Fraction | None:
+def _least_of(atom: Atom) -> Rational | None:
     match atom:
         case Symbol():
-            return Fraction(atom.least)
+            return atom.least
         case Quotient():
             low, divisor = least(atom.dividend), atom.divisor.constant
             if divisor is None:
                 if low is None or not is_at_least(atom.divisor, 1):
                     return None
-                return Fraction(min(0, floor(low)))
-            return None if low is None else Fraction(low.numerator // (low.denominator * divisor))
+                return min(0, floor(low))
+            return None if low is None else low // divisor
         case Extremum():
             lows = [least(form) for form in atom.forms]
             known = [low for low in lows if low is not None]
@@ -467,23 +466,23 @@ def _least_of(atom: Atom) -> Fraction | None:
             return min(known) if len(known) == len(lows) else None
 
 
-def _room_of(atom: Atom) -> Fraction | None:
+def _room_of(atom: Atom) -> Rational | None:
     """How far an atom can be above its least value; None if there is no limit."""
     low, high = _least_of(atom), _most_of(atom)
     return None if low is None or high is None else high - low
 
 
-def _most_of(atom: Atom) -> Fraction | None:
+def _most_of(atom: Atom) -> Rational | None:
     match atom:
         case Symbol():
-            return None if atom.most is None else Fraction(atom.most)
+            return atom.most
         case Quotient():
             high, divisor = _most(atom.dividend), atom.divisor.constant
             if high is None:
                 return None
             if divisor is None:
-                return Fraction(max(-1, floor(high))) if is_at_least(atom.divisor, 1) else None
-            return Fraction(high.numerator // (high.denominator * divisor))
+                return max(-1, floor(high)) if is_at_least(atom.divisor, 1) else None
+            return high // divisor
         case Extremum():
             highs = [_most(form) for form in atom.forms]
             known = [high for high in highs if high is not None]
@@ -492,7 +491,7 @@ def _most_of(atom: Atom) -> Fraction | None:
             return max(known) if len(known) == len(highs) else None
 
 
-def _most(form: Form) -> Fraction | None:
+def _most(form: Form) -> Rational | None:
     """A number that the form is never above; None if none is found."""
     below = least(ZERO.plus(form, -1))
     return None if below is None else -below

@@ -76,7 +76,7 @@ class YieldOp(IRDLOperation):
 
 @irdl_op_definition
 class TiledLoopOp(IRDLOperation):
-    """See the head of this file."""
+    """One body for each part of its results."""
 
     name = "tiled.loop"
 

@@ -73,7 +73,7 @@ def graph_of_imports() -> Graph:
 def with_shared_files(graph: Graph) -> Graph:
     """Joins the files of `compiler/` that import no folder of the compiler, into one node.
 
-    Files without any import to draw are left out: they name modules in texts, as `universe.py`.
+    Files without any import to draw are left out.
     """
     used = set().union(*graph.values())
     graph = {node: below for node, below in graph.items() if below or node in used}

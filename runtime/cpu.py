@@ -129,7 +129,7 @@ def is_x86_64() -> bool:
     return machine() == "x86_64"
 
 
-class _Processor:
+class Processor:
     """cpuid and xgetbv, from a page of machine code. x86-64 only."""
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ def features() -> frozenset[str]:
     """
     if not is_x86_64():
         return features_of(machine())
-    processor = _Processor()
+    processor = Processor()
     found = {
         name
         for (leaf, subleaf, register), names in _BITS.items()
@@ -182,7 +182,7 @@ def model() -> str:
     """What this processor calls itself, and its family, model and stepping in hexadecimal."""
     if not is_x86_64():
         return " ".join([os.uname().machine, *(f"{part:x}" for part in arm_parts())])
-    processor = _Processor()
+    processor = Processor()
     registers = [n for leaf in (2, 3, 4) for n in processor.leaf(_EXTENDED + leaf)]
     name = struct.pack("<12I", *registers).partition(b"\0")[0].decode(errors="replace")
     return " ".join([*name.split(), f"{processor.leaf(1)[_EAX]:x}"])
@@ -322,7 +322,7 @@ def _cache_bytes(level: int) -> int | None:
     """
     if not is_x86_64():
         return largest_cache(level)
-    processor = _Processor()
+    processor = Processor()
     for leaf in (4, _EXTENDED + 0x1D):
         for subleaf in range(8):
             eax, ebx, ecx, _ = processor.leaf(leaf, subleaf)
@@ -337,7 +337,7 @@ def _cache_bytes(level: int) -> int | None:
 @functools.cache
 def is_of_amd() -> bool:
     """Whether AMD made this processor."""
-    return is_x86_64() and _Processor().leaf(0)[_EBX] == _AUTHENTIC_AMD
+    return is_x86_64() and Processor().leaf(0)[_EBX] == _AUTHENTIC_AMD
 
 
 @functools.cache
@@ -349,7 +349,7 @@ def wide_multiply_adders() -> int:
     """
     if "avx512f" not in features():
         return 1
-    processor = _Processor()
+    processor = Processor()
     eax = processor.leaf(1)[_EAX]
     family = (eax >> 8 & 0xF) + (eax >> 20 & 0xFF)
     model = (eax >> 4 & 0xF) | (eax >> 12 & 0xF0)

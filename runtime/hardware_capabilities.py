@@ -24,7 +24,7 @@ _BITS: Mapping[str, Mapping[tuple[int, int], str]] = {
 def features_of(machine: str) -> frozenset[str]:
     """What this processor has, if it is of this kind; nothing for any other kind."""
     bits = _BITS.get(machine, {})
-    words = {number: _auxiliary(number) for number, _ in bits}
+    words = {number: auxiliary_word(number) for number, _ in bits}
     return frozenset(name for (number, bit), name in bits.items() if words[number] >> bit & 1)
 
 
@@ -40,7 +40,7 @@ def words_of(machine: str, features: Iterable[str]) -> dict[int, int]:
     return masks
 
 
-def _auxiliary(number: int) -> int:
+def auxiliary_word(number: int) -> int:
     """A word of the auxiliary vector; 0 if the system has none of that number."""
     ask = ctypes.CDLL(None).getauxval
     ask.restype, ask.argtypes = ctypes.c_ulong, (ctypes.c_ulong,)

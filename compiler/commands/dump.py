@@ -25,7 +25,7 @@ class Dump:
         self._text = ""
         self._number = 0
 
-    def look(self, name: str, module: object) -> None:
+    def observe(self, name: str, module: object) -> None:
         """Write the module after a pass."""
         from ncc.dialects.stage_text import text_of
 
@@ -51,7 +51,7 @@ def dumped(param: str, bin: str | None, folder: Path, options: Mapping[str, Any]
 
     folder.mkdir(parents=True, exist_ok=True)
     dump = Dump(folder)
-    stages = pipeline.stages(param, bin, dump.look, schedules_for, **options)
+    stages = pipeline.stages(param, bin, dump.observe, schedules_for, **options)
     for name, stage in stages:
         if name in BEHIND:
             dump.add(name, text_of(stage), BEHIND[name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,8 +23,8 @@ from ncc.compiler.commands.arguments import (
 from ncc.compiler.commands.optimize import print_passes
 
 if TYPE_CHECKING:
-    from ncc.compiler.explain import BlobFate
-    from ncc.compiler.explain_linalg import Decided
+    from ncc.compiler.explain import BlobFate, LayerFate, PassFate
+    from ncc.compiler.explain_linalg import CompiledPassFate, Decided
     from ncc.compiler.explain_sizes import SizesFate
     from ncc.compiler.options import Options
 
@@ -135,53 +135,80 @@ def explain_command(
             raise click.UsageError(f"{name} explains a compilation: leave out all other questions")
         _explain_compilation(param, bin, kernels, chosen, as_json)
         return
+    explained = _explained(param, bin, blobs, passes, chosen)
+    echo_json(explained.for_json()) if as_json else click.echo("\n".join(explained.lines()))
+
+
+@dataclass(frozen=True)
+class _Explained:
+    """The fates of layers, or of blobs and passes; compiled: the decisions of a compilation."""
+
+    layers: Sequence[LayerFate]
+    blobs: Sequence[BlobFate]
+    passes: Sequence[PassFate | CompiledPassFate]
+    compiled: Decided | None
+
+    def lines(self) -> Iterator[str]:
+        """The text for people: behind a blob, the decisions for the layer that makes it."""
+        for blob in self.blobs:
+            yield from blob.lines()
+            survivor = blob.maker.survivor
+            if self.compiled is not None and survivor is not None:
+                yield from self.compiled.lines_of(survivor)
+        for one in self.passes:
+            yield from one.lines()
+        yield from map(str, self.layers)
+
+    def for_json(self) -> dict[str, list[dict[str, Any]]]:
+        """The same for programs."""
+        survivors = {blob.maker.survivor for blob in self.blobs}
+        decisions = [] if self.compiled is None else self.compiled.of_layers(survivors)
+        return {
+            "layers": [asdict(fate) for fate in self.layers],
+            "blobs": [asdict(fate) for fate in self.blobs],
+            "passes": [asdict(fate) for fate in self.passes],
+            "decisions": [asdict(decision) for decision in decisions],
+        }
+
+
+def _explained(
+    param: str,
+    bin: str | None,
+    blobs: Sequence[str],
+    passes: Sequence[str],
+    chosen: Mapping[str, Any],
+) -> _Explained:
+    """What becomes of these blobs, by these passes; of all layers if none of either are named.
+
+    The network is optimized if a question is about layers, and compiled if one is about
+    computations.
+    """
     from ncc.compiler.explain import fate_of_blob, fates, why_not
     from ncc.compiler.ncnn.optimize import pattern_names
     from ncc.compiler.optimizer import NO_WEIGHTS, SEED, optimize_network
     from ncc.compiler.options import Options
 
-    names = [name for name in passes if name not in pattern_names()]
-    of_blobs, of_passes, of_layers = [], [], []
-    if blobs or len(names) < len(passes) or not passes:
+    of_layers: list[LayerFate] = []
+    of_blobs: list[BlobFate] = []
+    of_passes: list[PassFate | CompiledPassFate] = []
+    over_computations = [name for name in passes if name not in pattern_names()]
+    over_layers = [name for name in passes if name in pattern_names()]
+    if blobs or over_layers or not passes:
         with progress(f"optimizing {param}"):
-            done = optimize_network(param, bin, input_shapes=dict(shapes))
+            done = optimize_network(param, bin, input_shapes=chosen["input_shapes"])
         for warning in done.warnings:
             click.echo(warning, err=True)
         of_blobs = [fate_of_blob(done, blob) for blob in blobs]
-        of_passes = [why_not(done, name) for name in passes if name not in names]
-        of_layers = list(fates(done)) if not blobs and not passes else []
+        of_passes += [why_not(done, name) for name in over_layers]
+        of_layers = [] if blobs or passes else list(fates(done))
     compiled = None
-    if blobs or names:
+    if blobs or over_computations:
         options = Options.of(random_weights=SEED if bin == NO_WEIGHTS else None, **chosen)
         with progress(f"compiling {param}"):
-            compiled = _decided(param, bin, options, required=bool(names))
-    of_compilation = [compiled.of_pass(name) for name in names] if compiled is not None else []
-    if as_json:
-        survivors = {fate.maker.survivor for fate in of_blobs}
-        decisions = [] if compiled is None else compiled.of_layers(survivors)
-        echo_json(
-            {
-                "layers": [asdict(fate) for fate in of_layers],
-                "blobs": [asdict(fate) for fate in of_blobs],
-                "passes": [*map(asdict, of_passes), *map(asdict, of_compilation)],
-                "decisions": [asdict(decision) for decision in decisions],
-            }
-        )
-        return
-    for blob_fate in of_blobs:
-        click.echo("\n".join(_lines_of_blob(blob_fate, compiled)))
-    for lines in (*(one.lines() for one in of_passes), *(one.lines() for one in of_compilation)):
-        click.echo("\n".join(lines))
-    for layer_fate in of_layers:
-        click.echo(layer_fate)
-
-
-def _lines_of_blob(fate: BlobFate, compiled: Decided | None) -> Iterator[str]:
-    """The fate of a blob, and the decisions of a compilation for the layer that makes it."""
-    yield from fate.lines()
-    survivor = fate.maker.survivor
-    if compiled is not None and survivor is not None:
-        yield from compiled.lines_of(survivor)
+            compiled = _decided(param, bin, options, required=bool(over_computations))
+    if compiled is not None:
+        of_passes += [compiled.of_pass(name) for name in over_computations]
+    return _Explained(of_layers, of_blobs, of_passes, compiled)
 
 
 def _decided(param: str, bin: str | None, options: Options, required: bool) -> Decided | None:

@@ -51,8 +51,12 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
         print_passes(context, passes())
 
 
-def print_passes(context: click.Context, told: Mapping[str, str]) -> None:
-    """Print each name with its text, wrapped to the width of a terminal, and end."""
+def print_passes(context: click.Context, documented: Mapping[str, str]) -> None:
+    """Print each pass with the first paragraph of its docstring, and end.
+
+    For a terminal, lines are wrapped; elsewhere each pass has one line.
+    """
+    told = {name: " ".join(doc.partition("\n\n")[0].split()) for name, doc in documented.items()}
     if sys.stdout is not None and sys.stdout.isatty():
         formatter = context.make_formatter()
         formatter.write_dl(list(told.items()))

@@ -146,7 +146,7 @@ class Cache:
 
     def _evict(self) -> None:
         """Delete the oldest files. Two processes that do so at once delete the same ones."""
-        files = sorted(self._files(), key=lambda file: file[1])
+        files = sorted(self.files(), key=lambda file: file[1])
         total = sum(size for _, _, size in files)
         if total <= self.limit * (1 - _UNLISTED_SHARE):
             return
@@ -167,7 +167,7 @@ class Cache:
             if time.time() - used > _FRESH_SECONDS:
                 os.utime(path)
 
-    def _files(self) -> Iterator[tuple[str, float, int]]:
+    def files(self) -> Iterator[tuple[str, float, int]]:
         """Path, last use and size of every file, those that a killed process left included."""
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:

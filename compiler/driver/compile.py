@@ -159,14 +159,14 @@ class _Request:
 
     def model(self, apart: bool = False) -> Model:
         """A model to run. apart: whether another process compiles, if that pays."""
-        from ncc.runtime.session import Model
-
         with self.stopwatch.timing("load the model"):
             artifact = self.entry.artifact() if self.entry is not None else None
         if artifact is not None and artifact.sizes is not None and not self.options.ahead:
             artifact = None  # a file's code, which is not for the shape of the first call
         if artifact is None and apart:
             artifact = self._made_apart()
+        from ncc.runtime.session import Model  # takes numpy: another process begins before
+
         if artifact is not None:
             return Model(artifact)
         made = self.compiled()

@@ -2,7 +2,7 @@
 
     the user's process                          the separate process
       sends the question  ------------------>     imports xDSL and the levels
-                                                  compiles down to the loops
+      imports numpy                               compiles down to the loops
                                                   makes the code, with forks of itself
       packs weights     <-- the manifest ----     ends
 
@@ -26,16 +26,19 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import PurePath
-from typing import IO, TypeAlias
+from typing import IO, TYPE_CHECKING, TypeAlias
 
-from ncc.compiler.driver.manifest import Manifest
-from ncc.compiler.driver.workers import end_with
+from ncc.compiler.driver.end_with_parent import end_with
 from ncc.compiler.options import Options
 from ncc.runtime.errors import NccError
 from ncc.runtime.paths import PathLike
 
-_LEVELS = "xdsl"
+if TYPE_CHECKING:
+    from ncc.compiler.driver.manifest import Manifest
+
+LEVELS = "xdsl"
 """The package that is loaded where a process compiles, or has layers of its own."""
 
 _START = """
@@ -56,7 +59,10 @@ _LIKE_HERE = {
 }
 """Python's options for what an interpreter finds, and leaves, by their names in sys.flags."""
 
-Made: TypeAlias = tuple[Manifest, bool]
+_OF_AN_ANSWER = ("ncc.compiler.driver.manifest", "ncc.runtime.session")
+"""Modules that the user's process needs when an answer is there. They import numpy."""
+
+Made: TypeAlias = "tuple[Manifest, bool]"
 """A manifest with code, and whether the files alone decide it."""
 
 
@@ -93,7 +99,7 @@ def pays() -> bool:
     within another program is none that can be started.
     """
     name = os.path.basename(sys.executable or "")
-    return _LEVELS not in sys.modules and name.startswith("python") and not hasattr(sys, "frozen")
+    return LEVELS not in sys.modules and name.startswith("python") and not hasattr(sys, "frozen")
 
 
 def ask(question: Question) -> Answer | None:
@@ -122,6 +128,8 @@ def ask(question: Question) -> Answer | None:
             )
         with process:
             try:
+                for module in _OF_AN_ANSWER:  # on another core than that process
+                    import_module(module)
                 assert process.stdout is not None
                 return _answered(process.stdout)
             finally:

@@ -33,7 +33,7 @@ import numpy as np
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
 from ncc.compiler.options import shapes_by_name
-from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown, with_open_extents
+from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, as_bytes
 from ncc.runtime.errors import InputError, NccError
@@ -164,7 +164,7 @@ class LateModel(Model):
         # Where shapes do not fit the layers, the compilation for them says so.
         settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
         self._model(settled, {})
-        self.reason = with_open_extents(reason)
+        self.reason = reason
         return None
 
     def _open_artifact(self, shapes: Shapes) -> tuple[Artifact | None, str]:

@@ -12,7 +12,7 @@ from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 
-_GENERATORS = (
+GENERATORS = (
     "compiler/loops",
     "compiler/llvm",
     "compiler/driver/objects.py",
@@ -24,7 +24,7 @@ _GENERATORS = (
 )
 """The folders whose code turns a kernel into machine code."""
 
-_ROOMS = ("compiler", "dialects", "runtime")
+_FOLDERS = ("compiler", "dialects", "runtime")
 
 
 @cache
@@ -32,13 +32,13 @@ def generator_version() -> str:
     """Another text for other code, and for other versions of LLVM or xDSL: no kernel outlives an
     edit.
     """
-    return _version(_GENERATORS)
+    return _version(GENERATORS)
 
 
 @cache
 def compiler_version() -> str:
     """The same for all of ncc: no model outlives an edit of anything."""
-    return _version(_ROOMS)
+    return _version(_FOLDERS)
 
 
 def _version(names: Iterable[str]) -> str:
@@ -46,7 +46,7 @@ def _version(names: Iterable[str]) -> str:
     sources = sha256()
     for file in chain.from_iterable(_python_files(os.path.join(home, name)) for name in names):
         sources.update(f"{os.path.basename(file)}\0".encode() + _content(file) + b"\0")
-    versions = ", ".join(map(_installed, ("llvmlite", "xdsl", "numpy")))
+    versions = ", ".join(map(installed_version, ("llvmlite", "xdsl", "numpy")))
     return f"{versions}, ncc {sources.hexdigest()}"
 
 
@@ -72,7 +72,7 @@ def _python_files(place: str) -> Iterator[str]:
                 yield from _python_files(entry.path)
 
 
-def _installed(package: str) -> str:
+def installed_version(package: str) -> str:
     """A package and its version, by the name of the folder beside it that says so.
 
     To import it takes longer than to find a model in the cache.

@@ -7,7 +7,6 @@ interpreter's lock. While the workers make code, this process packs the weights.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +16,11 @@ from contextlib import suppress
 from multiprocessing import active_children, get_context
 from typing import Any, Generic, TypeVar
 
+from ncc.compiler.driver.end_with_parent import end_with
 from ncc.runtime import cpu
 
 MOST = 4
 """The most workers of a process: the start of more of them costs more than they save."""
-
-_PR_SET_PDEATHSIG = 1
-"""The option of prctl by which a process gets a signal when its parent ends."""
 
 Result = TypeVar("Result")
 
@@ -126,13 +123,3 @@ def _begin_work(work: Callable[[int], Any], parent: int) -> None:
 
 def _do(piece: int) -> Any:
     return _at_work(piece)
-
-
-def end_with(parent: int) -> None:
-    """Have this process end, with code 1 or by a signal, when the thread that made it does."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # The parent may have inherited a mask that blocks it.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
-        os._exit(1)  # the system would have told it, but the parent had ended already

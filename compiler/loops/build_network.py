@@ -8,24 +8,20 @@ Where threads have to wait for each other, `compiler/barriers.py` says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute, Block
+from xdsl.ir import Attribute
 
 from ncc.compiler.barriers import Phased, in_phases
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.analysis.linalg_op import factors
 from ncc.compiler.loops.emit import code
-from ncc.compiler.loops.emit.emitter import write
-from ncc.compiler.loops.emit.position import kernel_reaches, kernel_types
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.kernel.own_sizes import owned
-from ncc.compiler.loops.kernel.read_kernel import kernel_of
+from ncc.compiler.loops.kernel.read_kernel import kernel_of, text_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
 from ncc.compiler.loops.launch.entry import write_loops, write_run
 from ncc.compiler.loops.launch.fills import Fills
@@ -43,54 +39,19 @@ from ncc.compiler.loops.launch.script import (
     bytes_of,
     chunks_of,
     declarations,
-    promise_separate,
     separate_arguments,
     table_of,
 )
 from ncc.compiler.loops.schedule.choose import choose, named
-from ncc.compiler.loops.schedule.chunks import chunk_count, free_outermost
-from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
+from ncc.compiler.loops.schedule.chunks import free_outermost
 from ncc.compiler.loops.schedule.open_extents import for_any_size, for_the_hint
-from ncc.compiler.loops.schedule.schedule import Schedule, with_lane_parted
-from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel
+from ncc.compiler.loops.schedule.schedule import with_lane_parted
+from ncc.compiler.loops.units import Family, Member, Unit
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.compiler.target import Target
-from ncc.dialects.element import dtype_of, element_of
+from ncc.dialects.element import element_of
 from ncc.dialects.functions import module_of
 from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One kernel: `text` says all that its loops depend on, `make` writes them.
-
-    `separate` tells for each memref whether it never shares memory with another one.
-    """
-
-    name: str
-    text: str
-    types: tuple[MemRefType[Attribute], ...]
-    chunks: int
-    make: Callable[[], func.FuncOp]
-    separate: tuple[bool, ...] = ()
-    scheduled: ScheduledKernel | None = None
-    """What it is written from, unless it is written as code."""
-
-    def key(self) -> str:
-        """Equal for units whose modules are equal."""
-        return stable_text((self.name, self.text, self.separate))
-
-    def function(self) -> func.FuncOp:
-        """The kernel as a private function."""
-        function = self.make()
-        promise_separate(function, self.separate)
-        return function
-
-    def module(self) -> ModuleOp:
-        """The kernel alone, to be called from elsewhere."""
-        function = self.function()
-        function.sym_visibility = None
-        return module_of([function])
 
 
 @dataclass
@@ -193,77 +154,11 @@ def build(
     )
 
 
-@dataclass
-class _Family:
-    """Kernels that differ only in the extent of their outermost loop: one for all of them.
-
-    It is made for the largest extent; where there is less to do, fewer of its chunks are handed
-    out. Its chunks are as small as any of them wants.
-    """
-
-    kernel: Kernel
-    schedule: Schedule
-    outermost: int | None
-
-    def add(self, kernel: Kernel, schedule: Schedule) -> None:
-        """Take in one more kernel."""
-        chunks = max(self.schedule.chunks, schedule.chunks)
-        if self.outermost is not None:
-            if kernel.extents[self.outermost] > self.kernel.extents[self.outermost]:
-                self.kernel = kernel
-        self.schedule = replace(self.schedule, chunks=chunks)
-
-    @cached_property
-    def unit(self) -> Unit:
-        """The kernel for all of them, once all have been taken in."""
-        kernel, schedule, _ = owned(self.kernel, self.schedule)
-        text = f"{kernel.signature_text} {stable_text(schedule)}"
-        name = f"{_kind(kernel)}_{digest(text)[:12]}"
-
-        return Unit(
-            name,
-            text,
-            tuple(kernel_types(kernel)),
-            chunk_count(kernel, schedule),
-            lambda: write(kernel, schedule, name),
-            scheduled=ScheduledKernel(name, kernel, schedule),
-        )
-
-
-@dataclass(frozen=True)
-class _Member:
-    """Kernels of a family that are equal."""
-
-    family: _Family
-    kernel: Kernel
-
-    @property
-    def unit(self) -> Unit:
-        return self.family.unit
-
-    @cached_property
-    def reaches(self) -> list[int]:
-        """How many bytes of each argument it touches."""
-        elements = map(dtype_of, self.kernel.element_types)
-        reached = zip(kernel_reaches(self.kernel), elements, strict=True)
-        return [count * dtype.itemsize for count, dtype in reached]
-
-    @cached_property
-    def chunks(self) -> int:
-        """In how many chunks it is handed out, once the family has taken in all."""
-        return chunk_count(self.kernel, self.family.schedule)
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """The values of the own sizes of the code."""
-        return owned(self.kernel, self.family.schedule)[-1]
-
-
 @dataclass(frozen=True)
 class _Due:
     """A step of the plan; which unit it launches is known when all steps have been seen."""
 
-    made_by: Unit | _Member
+    made_by: Unit | Member
     subviews: tuple[Subview, ...]
     layers: tuple[str, ...]
     computations: tuple[Kernel, ...] = ()
@@ -303,8 +198,9 @@ class _NetworkWriter:
         self.target = target
         self.inputs = inputs
         self.codes: dict[str, Unit] = {}
-        self.families: dict[str, _Family] = {}
-        self.members: dict[tuple[str, int | None], _Member] = {}
+        self.families: dict[str, Family] = {}
+        self.members: dict[tuple[str, int | None], Member] = {}
+        self.kernels: dict[str, Kernel] = {}
         self.hinted: dict[str, Kernel] = {}
         self.fills: dict[object, Fills] = {}
         self.due: list[_Due | _DueLoop | Barrier] = []
@@ -346,7 +242,10 @@ class _NetworkWriter:
         if code.is_code(call.function):
             self._code(call)
         else:
-            self._kernel(kernel_of(call, self.target), [*call.operands, *call.results], call.layers)
+            text = text_of(call)
+            if text not in self.kernels:
+                self.kernels[text] = kernel_of(call, self.target)
+            self._kernel(self.kernels[text], [*call.operands, *call.results], call.layers)
 
     def _loop(self, loop: Loop, barriers: frozenset[int]) -> None:
         """All calls of the first iteration, and where the others find their memory."""
@@ -384,13 +283,13 @@ class _NetworkWriter:
         outermost = self.sharing.outermost(hinted, subviews) if self.sharing else None
         key = text, outermost
         if key not in self.members:
-            self.members[key] = _Member(self._family(kernel, hinted, outermost), kernel)
+            self.members[key] = Member(self._family(kernel, hinted, outermost), kernel)
         member = self.members[key]
         if self.sharing:
             self.sharing.note(hinted, subviews, member.family.schedule)
         self.due.append(_Due(member, tuple(subviews), layers, (kernel,)))
 
-    def _family(self, kernel: Kernel, hinted: Kernel, along: int | None) -> _Family:
+    def _family(self, kernel: Kernel, hinted: Kernel, along: int | None) -> Family:
         """hinted: the kernel for which a schedule is chosen."""
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
         schedule = named(hinted, self.target, text) if text is not None else None
@@ -404,7 +303,7 @@ class _NetworkWriter:
             extents[outermost] = 1
         alike = replace(kernel, extents=tuple(extents)).signature()
         text = stable_text((alike, replace(schedule, chunks=0)))
-        family = self.families.setdefault(text, _Family(kernel, schedule, outermost))
+        family = self.families.setdefault(text, Family(kernel, schedule, outermost))
         family.add(kernel, schedule)
         return family
 
@@ -436,16 +335,17 @@ class _NetworkWriter:
         return LoopLaunch(loop.count, tuple(body), name if loop.is_private else None), whole
 
     def _launch(self, due: _Due) -> tuple[Launch, Step]:
-        unit = due.made_by.unit if isinstance(due.made_by, _Member) else due.made_by
+        unit = due.made_by.unit if isinstance(due.made_by, Member) else due.made_by
         self.units[unit.name] = unit
         if len(unit.types) != len(due.subviews):
             raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
         reaches, numbers = list(map(bytes_of, unit.types)), tuple[int, ...]()
         chunks = unit.chunks if due.chunks is None else due.chunks
         sizes = due.sizes
-        if isinstance(due.made_by, _Member):
+        if isinstance(due.made_by, Member):
             member = due.made_by
-            reaches, chunks, sizes = member.reaches, member.chunks, member.sizes
+            reaches = list(member.reaches([subview.buffer for subview in due.subviews]))
+            chunks, sizes = member.chunks, member.sizes
         elif due.fills is not None:
             reaches, chunks, numbers = [due.fills.reach], due.fills.chunks, due.fills.numbers
         arguments = tuple(map(self._argument, due.subviews, unit.types, reaches))
@@ -482,17 +382,3 @@ class _NetworkWriter:
         self.due.append(
             _Due(self.codes[fills.text], (halo.subview,), ("frame",), fills.computations, fills)
         )
-
-
-def _kind(kernel: Kernel) -> str:
-    """A readable first half of a kernel's name."""
-    if kernel.matrices is not None:
-        return "contraction" if kernel.forms_weights else "transform"
-    if kernel.accumulates and kernel.reduced:
-        owner = kernel.anchor.yielded.owner
-        if isinstance(owner, Block):
-            raise CompilerBug("a reduction that only hands on")
-        product = factors(owner, kernel.anchor.body.args[-1])
-        by_halves = bf16_pairs_of(kernel) is not None
-        return "contraction" if product is not None or by_halves else "reduction"
-    return "pointwise" if kernel.anchor.inputs else "fill"

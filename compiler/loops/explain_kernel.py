@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ncc.compiler.loops.build_network import Step, Unit
+from ncc.compiler.loops.build_network import Step
 from ncc.compiler.loops.kernels_text import KernelsText
+from ncc.compiler.loops.units import Unit
 from ncc.compiler.loops.work import work_of
 from ncc.runtime.errors import InputError
 

@@ -22,8 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ncc.compiler.loops.build_network import NetworkLoops, Unit
+from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.schedule.decision import Decision
+from ncc.compiler.loops.units import Unit
 from ncc.compiler.loops.work import flops
 from ncc.compiler.target import Target
 

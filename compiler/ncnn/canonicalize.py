@@ -15,8 +15,6 @@ Needs: shapes, where a pattern asks for them; without them it does not apply.  B
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -28,7 +26,6 @@ from ncc.dialects.ncnn.layer import PATTERNS, Layer
 from ncc.dialects.ncnn.network import Network
 
 
-@dataclass(frozen=True)
 class CanonicalizeNcnn(ModulePass):
     """`canonicalize-ncnn`"""
 
@@ -45,18 +42,18 @@ def canonicalize(module: ModuleOp, *, exact: bool = False) -> list[Rewrite]:
     """
 
     def patterns(layer: Layer) -> list[LayerPattern]:
-        return [pattern for pattern in truths(layer) if pattern.exact or not exact]
+        return [pattern for pattern in canonicalizations(layer) if pattern.exact or not exact]
 
     return drive(Network.of(module), patterns, refuse_illegal)
 
 
-def truths(layer: Layer) -> list[LayerPattern]:
+def canonicalizations(layer: Layer) -> list[LayerPattern]:
     """The patterns that a layer canonicalizes by."""
     patterns = layer.get_canonicalization_patterns()
     return [pattern for pattern in patterns if isinstance(pattern, LayerPattern)]
 
 
-def pattern_names() -> list[str]:
+def canonicalization_names() -> list[str]:
     """The names of all patterns."""
     patterns = [pattern for of_type in PATTERNS.values() for pattern in of_type]
     return sorted({p.name for p in patterns if isinstance(p, LayerPattern)})

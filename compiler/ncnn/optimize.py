@@ -24,8 +24,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.ncnn.canonicalize import pattern_names as truth_names
-from ncc.compiler.ncnn.canonicalize import truths
+from ncc.compiler.ncnn.canonicalize import canonicalization_names, canonicalizations
 from ncc.compiler.ncnn.optimizations import fold_affine as fold_affine
 from ncc.compiler.ncnn.optimizations import fold_constants as fold_constants
 from ncc.compiler.ncnn.optimizations import fold_padding as fold_padding
@@ -93,7 +92,7 @@ def optimize_module(
 
 def pattern_names() -> list[str]:
     """The names of all canonicalizations and optimizations."""
-    return sorted({*truth_names(), *(pattern.name for _, pattern in OPTIMIZATIONS)})
+    return sorted({*canonicalization_names(), *(pattern.name for _, pattern in OPTIMIZATIONS)})
 
 
 def require_pattern(pattern: str) -> None:
@@ -122,16 +121,17 @@ def explain_all(module: ModuleOp) -> Iterator[tuple[str, Layer, str]]:
 
 
 def _patterns(layer: Layer) -> list[LayerPattern]:
-    return [*truths(layer), *_choices(type(layer))]
+    return [*canonicalizations(layer), *optimizations_of(type(layer))]
 
 
 @cache
-def _choices(kind: type[Layer]) -> tuple[LayerPattern, ...]:
+def optimizations_of(kind: type[Layer]) -> tuple[LayerPattern, ...]:
+    """The optimizations that are tried on layers of a class."""
     return tuple(pattern for root, pattern in OPTIMIZATIONS if issubclass(kind, root))
 
 
 def _refuse(pattern: LayerPattern, layers: Match) -> str | None:
-    if pattern in _choices(type(layers[-1])):
+    if pattern in optimizations_of(type(layers[-1])):
         for layer in layers:
             if layer.feature_mask:
                 return f"{layer.layer_name} has the feature mask {layer.feature_mask}"

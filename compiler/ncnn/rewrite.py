@@ -59,12 +59,12 @@ def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrit
     before = -1
     while before != len(rewrites):
         before = len(rewrites)
-        rewrites += _window_domain(network, patterns, refuse)
+        rewrites += _sweep(network, patterns, refuse)
     network.function.update_function_type()
     return rewrites
 
 
-def _window_domain(network: Network, patterns: PatternsOf, refuse: Refuse) -> Iterator[Rewrite]:
+def _sweep(network: Network, patterns: PatternsOf, refuse: Refuse) -> Iterator[Rewrite]:
     """Offer every layer, and after a rewrite the layer that makes the result."""
     twins = Twins()
     for layer in network.layers:
@@ -92,7 +92,7 @@ def _candidates(
 ) -> Iterator[tuple[LayerPattern, Match]]:
     """The patterns whose left side ends in a layer, with the layers that it names."""
     for pattern in patterns(layer):
-        if (layers := pattern.look_in_order(layer, twins)) is not None:
+        if (layers := pattern.match_in_order(layer, twins)) is not None:
             yield pattern, layers
 
 

@@ -59,7 +59,6 @@ MOST_SAMPLES = 1 << 12
 """Samples of a batch: each has layers of its own."""
 
 
-@dataclass(frozen=True)
 class UnrollBatches(ModulePass):
     """Replace every Reshape that moves a batch axis, and the layers between two of them."""
 

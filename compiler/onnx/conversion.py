@@ -30,7 +30,7 @@ from ncc.dialects.ncnn.layer import Array, Layer, ParamValue, Shape, WeightAttr
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
-from ncc.dialects.onnx.operator import OPERATORS, ConstantOp, Operator, constant_of
+from ncc.dialects.onnx.operator import ConstantOp, Operator, constant_of
 from ncc.dialects.onnx.plumbing import ViewOp
 from ncc.dialects.weights.weight import WeightAttr as Weights
 
@@ -71,11 +71,6 @@ def composes_instead(*kinds: type[Operator]) -> Callable[[ConvertT], ConvertT]:
     """The same of operators whose layer ncnn computes in another way than it says."""
     INEXACT.update(kinds)
     return composes(*kinds)
-
-
-def versions_of(*names: str) -> list[type[Operator]]:
-    """All versions of some operators of ONNX."""
-    return [cls for name in names for cls in OPERATORS["", name]]
 
 
 def _registering(

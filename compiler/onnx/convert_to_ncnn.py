@@ -22,7 +22,6 @@ Needs: shapes.  Breaks: nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr, f32, i1
@@ -58,7 +57,6 @@ from ncc.dialects.onnx.plumbing import IdentityOp, ViewOp
 from ncc.dialects.size import NeedsNumbers, is_open
 
 
-@dataclass(frozen=True)
 class ConvertOnnxToNcnn(ModulePass):
     """`convert-onnx-to-ncnn`"""
 

@@ -12,8 +12,8 @@ from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp
 from ncc.dialects.ncnn.layer import ParamValue
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.reduction.reduction import ReductionOp
+from ncc.dialects.onnx.dialect import versions_of
 from ncc.dialects.onnx.normalization import BatchNormalizationOp
-from ncc.dialects.onnx.operator import OPERATORS
 from ncc.dialects.onnx.reduction import Reduction
 
 KINDS: Mapping[str, int] = {
@@ -26,7 +26,7 @@ KINDS: Mapping[str, int] = {
 """Operations of ncnn's Reduction."""
 
 
-@converts(*(cls for name in KINDS for cls in OPERATORS["", name]))
+@converts(*versions_of(*KINDS))
 def reduction(op: Reduction, to: Conversion) -> SSAValue | None:
     """A fold of some axes of one sample, or of all."""
     x = op.operands[0]

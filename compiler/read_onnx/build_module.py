@@ -35,8 +35,9 @@ from ncc.compiler.read_onnx.tensors import BrokenTensor, element
 from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.onnx.control import IfOp
+from ncc.dialects.onnx.dialect import operator_class
 from ncc.dialects.onnx.loops import Repeated
-from ncc.dialects.onnx.operator import ConstantOp, Operator, operator_class
+from ncc.dialects.onnx.operator import ConstantOp, Operator
 from ncc.dialects.onnx.plumbing import OnnxInputOp
 from ncc.dialects.shapes import DYNAMIC
 

@@ -11,7 +11,7 @@ from typing import Any
 from ncc.compiler.diagnostics import ModelError, Problem, Unsupported
 from ncc.compiler.read_onnx.build_module import domain_of
 from ncc.compiler.read_onnx.protobuf import GRAPH, package, refusals
-from ncc.dialects.onnx.operator import operator_class
+from ncc.dialects.onnx.dialect import operator_class
 
 MOST_ROUNDS = 8
 """How deep standard functions are defined by each other, at most."""

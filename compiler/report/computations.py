@@ -9,10 +9,11 @@ from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import SSAValue
 
 from ncc.compiler.barriers import in_phases
-from ncc.compiler.loops.build_network import NetworkLoops, Unit
+from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.build_network import Step as LoopsStep
 from ncc.compiler.loops.kernels_text import KernelsText
 from ncc.compiler.loops.schedule.schedule_text import schedule_text
+from ncc.compiler.loops.units import Unit
 from ncc.compiler.loops.work import work_of
 from ncc.compiler.measure.bench import StepCost
 from ncc.compiler.plan import Buffer as PlannedBuffer

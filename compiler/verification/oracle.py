@@ -125,7 +125,7 @@ def run_all(jobs: Sequence[Job], *, timeout: float = 600) -> list[dict[str, Arra
         requests = [_request(job, place) for job, place in zip(jobs, places, strict=True)]
         errors: dict[Path, OracleError] = {}
         while waiting := [k for k, place in enumerate(places) if not _done(place, errors)]:
-            cause = _work(json.dumps([requests[k] for k in waiting]), timeout)
+            cause = work(json.dumps([requests[k] for k in waiting]), timeout)
             first = places[waiting[0]]
             if not _done(first, errors):
                 errors[first] = _error(cause or "ncnn ended without an answer", first)
@@ -166,7 +166,7 @@ def _error(cause: str, place: Path, *lines: str) -> OracleError:
     return OracleError("\n  ".join([cause, *last, *lines]))
 
 
-def _work(requests: str, timeout: float) -> str | None:
+def work(requests: str, timeout: float) -> str | None:
     """Run the worker to its end: what ended it before it had answered all requests, if anything."""
     # The worker finds ncc and ncnn where this process found them.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -25,7 +25,7 @@ def check_element(op: object, name: str, element: Attribute) -> None:
         raise LayerError(f"{name} is {value:g}, which no {name_of(element)} is", name)
 
 
-def check_optimization(op: object, name: str, choices: Sequence[int]) -> None:
+def check_choice(op: object, name: str, choices: Sequence[int]) -> None:
     """Raise `LayerError` where a param is none of these numbers, which follow one another."""
     value = getattr(op, name)
     if value in choices:

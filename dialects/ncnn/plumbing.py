@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ncc.dialects.element import element_of
-from ncc.dialects.ncnn.checks import check_optimization
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -110,7 +110,7 @@ class MemoryDataOp(Layer):
         return held
 
     def check(self) -> None:
-        check_optimization(self, "load_type", (0, 1))
+        check_choice(self, "load_type", (0, 1))
         if min(self.shape) <= 0:
             raise LayerError(f"a constant cannot have the shape {self.shape}")
 

@@ -17,7 +17,7 @@ from math import sqrt
 import numpy as np
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.ncnn.checks import check_optimization, check_positive
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -76,8 +76,8 @@ class FourierLayer(Layer):
             raise LayerError(f"winlen {self.winlen} is more than n_fft {self.n_fft}", "winlen")
         if self.n_fft > MOST_POINTS:
             raise LayerError(f"n_fft is {self.n_fft}, but at most {MOST_POINTS} here", "n_fft")
-        check_optimization(self, "window_type", range(3))
-        check_optimization(self, "center", (0, 1))
+        check_choice(self, "window_type", range(3))
+        check_choice(self, "center", (0, 1))
 
     @property
     def window(self) -> Array:
@@ -120,8 +120,8 @@ class SpectrogramOp(FourierLayer):
 
     def check(self) -> None:
         super().check()
-        check_optimization(self, "power", range(COMPLEX, POWER + 1))
-        check_optimization(self, "pad_type", (CONSTANT, REPLICATE, REFLECT))
+        check_choice(self, "power", range(COMPLEX, POWER + 1))
+        check_choice(self, "pad_type", (CONSTANT, REPLICATE, REFLECT))
 
     @property
     def border(self) -> int:
@@ -208,7 +208,7 @@ class InverseSpectrogramOp(FourierLayer):
 
     def check(self) -> None:
         super().check()
-        check_optimization(self, "returns", range(IMAGINARY + 1))
+        check_choice(self, "returns", range(IMAGINARY + 1))
 
     @property
     def border(self) -> int:

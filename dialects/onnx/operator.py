@@ -82,7 +82,6 @@ __all__ = [
     "known",
     "objects",
     "operator",
-    "operator_class",
     "sources_of",
 ]
 
@@ -328,7 +327,9 @@ def sources_of(value: SSAValue) -> Iterator[str]:
 
 
 OPERATORS: dict[tuple[str, str], list[type[Operator]]] = {}
-"""The classes of each operator, by domain and name; the newest first."""
+"""The classes of each operator, by domain and name; the newest first. `dialect` has those of all
+families.
+"""
 
 OperatorT = TypeVar("OperatorT", bound=Operator)
 
@@ -360,14 +361,6 @@ def operator(
         return cls
 
     return register
-
-
-def operator_class(domain: str, name: str, version: int) -> type[Operator] | None:
-    """The class of an operator in an op set; None where there is none."""
-    for cls in OPERATORS.get((domain, name), ()):
-        if cls.SINCE <= version:
-            return cls if cls.UNTIL is None or version <= cls.UNTIL else None
-    return None
 
 
 @operator("Constant", inputs=0)

@@ -18,7 +18,6 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array, Derived, Weights
 
 
-@dataclass(frozen=True)
 class Moved(Derived, ABC):
     """The values of another weight in another order, some of them twice, beside zeros."""
 
@@ -181,7 +180,6 @@ class Unstrided(Moved):
         return apart.transpose(0, 1, 3, 5, 2, 4).reshape(self.shape)
 
 
-@dataclass(frozen=True)
 class OfRows(Moved):
     """Another weight, of a convolution, by rows of its window: what multiplies one behind the other
     the elements of a row, all inputs of each. (64, 3, 7, 7) becomes (64, 7, 21).
@@ -331,7 +329,6 @@ def unpack_integers(packed: Array, bits: int, columns: int) -> Array:
     return np.asarray((fields ^ sign) - sign, np.int8)
 
 
-@dataclass(frozen=True)
 class Paired(Derived):
     """The int8 values of another weight, two in an int32, its last two axes transposed.
 
@@ -378,7 +375,6 @@ class Surplus(Derived):
         return np.asarray(self.of.array().sum(axis=summed, dtype=np.int32) * np.int32(-128))
 
 
-@dataclass(frozen=True)
 class Bits(Derived):
     """The float32 values of another weight taken for int32, bit by bit."""
 
@@ -394,7 +390,6 @@ class Bits(Derived):
         return np.ascontiguousarray(self.of.array()).view(np.int32)
 
 
-@dataclass(frozen=True)
 class Bf16Pairs(Derived):
     """Another weight as the sum of two bfloat16, of which the first is the nearest one.
 

@@ -29,7 +29,6 @@ _NARROWED_AT_ONCE = 1 << 16
 """Values that are looked at together: they stay in a cache."""
 
 
-@dataclass(frozen=True)
 class Narrow(Derived):
     """Another weight, from a file or a seed, whose every value is a float16, as such."""
 
@@ -76,7 +75,6 @@ class _Rows(Derived):
         return np.asarray(exponents.clip(LEAST_EXPONENT))
 
 
-@dataclass(frozen=True)
 class FixedPoint(_Rows):
     """Each value as a fraction of the power of two above its row, in 24 bits; (.., 3 bytes)."""
 
@@ -93,7 +91,6 @@ class FixedPoint(_Rows):
         return np.ascontiguousarray(lower).view("V3").reshape(self.shape)
 
 
-@dataclass(frozen=True)
 class ShortFixedPoint(_Rows):
     """The same in 20 bits, from 0 on; sixteen of the last axis as twenty words (.., 2 bytes).
 
@@ -121,7 +118,6 @@ class ShortFixedPoint(_Rows):
         return words.view("V2")
 
 
-@dataclass(frozen=True)
 class Scales(_Rows):
     """The power of two of each row."""
 

@@ -135,6 +135,20 @@ def test_passes_compute_the_same_at_other_sizes(network: Path, level: int, targe
     assert met >= 2
 
 
+@pytest.mark.parametrize(
+    "network",
+    ["classifier", *(pytest.param(one, marks=pytest.mark.slow) for one in ("pyramid", "same"))],
+    indirect=True,
+)
+def test_passes_leave_out_no_size(network: Path) -> None:
+    """Code is for all images that the layers take: also for those smaller than a window."""
+    _, assumed, _ = compiled(network, _open(224, 256), 2, "avx512")
+    module = Compilation(network, None, Options.of(random_weights=1)).source.clone()
+    with assuming() as by_layers:
+        infer_shapes(module, dict.fromkeys(Network.of(module).inputs, _open(224, 256)))
+    assert [str(one) for one in assumed] == [str(one) for one in by_layers]
+
+
 @pytest.mark.slow
 def test_sizes_are_lost_nowhere(network: Path) -> None:
     """Hints that lead to the same decisions, as those of as many of Winograd's tiles do, make the

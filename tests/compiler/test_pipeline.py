@@ -177,6 +177,19 @@ def test_stages_are_those_of_emit(small: Path) -> None:
     assert names == ["param", "ncnn", "linalg", "kernels", "loops", "llvm", "asm", "obj"]
 
 
+def test_a_param_does_without_the_operators_of_onnx(small: Path) -> None:
+    """Their import would take a twentieth of a cold compilation."""
+    program = """
+import sys
+from ncc.compiler.pipeline import stages
+print(len(list(stages(sys.argv[1], random_weights=7))))
+print([name for name in sys.modules if name.startswith(("onnx", "ncc.compiler.onnx"))])
+print("ncc.dialects.onnx.dialect" in sys.modules)
+"""
+    command = [sys.executable, "-c", program, str(small)]
+    assert subprocess.check_output(command, text=True) == "8\n[]\nFalse\n"
+
+
 def test_a_pass_that_needs_numbers_is_not_supported(small: Path) -> None:
     """A compilation of open sizes says so, and which pass it is."""
     compilation = Compilation(small, None, Options.of(random_weights=1))

@@ -12,7 +12,9 @@ from tests.dialects.sizes import EXTENTS, H, W, expressions
 
 def test_the_text_has_hints_and_ranges() -> None:
     """As much of them as there is."""
-    assert text_of_size(2 * H + (W + 1) // 2) == "((w@256 + 1) // (2)) + 2 * h@224"
+    assert text_of_size(2 * H + (W + 1) // 2) == "(w@256 + 1) // 2 + 2 * h@224"
+    assert text_of_size(-(H // 2) * W - 3) == "-(h@224 // 2) * w@256 - 3"
+    assert text_of_size(W - H // 2) == "-(h@224 // 2) + w@256"
     assert text_of_size(Size.symbol("h", 8, 4)) == "h@8:4"
     assert text_of_size(Size.symbol("h", 8, 1, 16)) == "h@8:1:16"
     assert text_of_size(7) == "7"
@@ -21,7 +23,7 @@ def test_the_text_has_hints_and_ranges() -> None:
 def test_the_text_has_what_decisions_are_taken_for() -> None:
     """Where that is not the value for the hint."""
     single = largest(0, 2 - H, about=1)
-    assert text_of_size(single) == "max(0, -1 * h@224 + 2, about=1)"
+    assert text_of_size(single) == "max(0, -h@224 + 2, about=1)"
     read = size_of_text(text_of_size(single))
     assert (read, hint(read)) == (single, 1)
 

@@ -130,6 +130,6 @@ def test_what_asks_for_caches_has_its_turn(random_blocks: Grow, tmp_path: Path) 
                 changed.add(name)
 
         [target, *_] = targets(CORES["tiny"])
-        _ = Compilation(param, bin, Options(target=target), look=look).planned
+        _ = Compilation(param, bin, Options(target=target), observe=look).planned
     told = {"choose-convolution", "peel-borders", "separate-groups", "split-reduction-for-cache"}
     assert told | {"trim-windows"} <= changed

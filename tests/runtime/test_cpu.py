@@ -61,11 +61,11 @@ def test_wide_registers_count_only_when_the_system_saves_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With XCR0 saying SSE only, nothing of AVX, FMA, AVX-512 or AMX remains."""
-    monkeypatch.setattr(cpu._Processor, "saved_state", lambda self: 0b11)
+    monkeypatch.setattr(cpu.Processor, "saved_state", lambda self: 0b11)
     seen = cpu.features.__wrapped__()
     assert "sse2" in seen
     assert not {name for name in seen if name.startswith(("avx", "amx")) or name == "fma"}
-    monkeypatch.setattr(cpu._Processor, "saved_state", lambda self: 0b111)
+    monkeypatch.setattr(cpu.Processor, "saved_state", lambda self: 0b111)
     seen = cpu.features.__wrapped__()
     assert not {name for name in seen if name.startswith(("avx512", "amx"))}
     assert "avx2" in seen or "avx2" not in cpuinfo_flags()
@@ -226,7 +226,7 @@ def test_wide_multiply_adders(
     """As the makers' tables say of the processors with these signatures."""
     name = int.from_bytes(vendor[:4], "little")
     leaves = {0: (0, name, 0, 0), 1: (signature, 0, 0, 0)}
-    monkeypatch.setattr(cpu._Processor, "leaf", lambda self, leaf: leaves[leaf])
+    monkeypatch.setattr(cpu.Processor, "leaf", lambda self, leaf: leaves[leaf])
     monkeypatch.setattr(cpu, "features", lambda: frozenset(features.split()))
     of_amd = cpu.is_of_amd.__wrapped__()
     monkeypatch.setattr(cpu, "is_of_amd", lambda: of_amd)

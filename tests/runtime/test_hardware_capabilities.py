@@ -23,7 +23,7 @@ def test_bits_are_features(
     machine: str, words: dict[int, int], target: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They lead to the widest target of the machine."""
-    monkeypatch.setattr(hardware_capabilities, "_auxiliary", words.__getitem__)
+    monkeypatch.setattr(hardware_capabilities, "auxiliary_word", words.__getitem__)
     found = hardware_capabilities.features_of(machine)
     monkeypatch.setattr(cpu, "features", lambda: found)
     assert cpu.widest_target() == target
@@ -38,5 +38,9 @@ def test_features_are_words_and_bits() -> None:
 
 def test_the_vector_can_be_asked_here() -> None:
     """AT_PAGESZ is 6; no system has word 4000."""
-    assert hardware_capabilities._auxiliary(6) % 4096 == 0 < hardware_capabilities._auxiliary(6)
-    assert hardware_capabilities._auxiliary(4000) == 0
+    assert (
+        hardware_capabilities.auxiliary_word(6) % 4096
+        == 0
+        < hardware_capabilities.auxiliary_word(6)
+    )
+    assert hardware_capabilities.auxiliary_word(4000) == 0

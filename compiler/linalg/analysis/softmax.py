@@ -27,7 +27,7 @@ EQUAL = 1
 
 
 @dataclass(frozen=True)
-class Shares:
+class Softmax:
     """A softmax. powers: the exponentials.
 
     kept: the axes of the exponentials that their sums have. zeros: whether the divisor is 1 where a
@@ -42,7 +42,7 @@ class Shares:
     zeros: bool = False
 
     @staticmethod
-    def of(op: GenericOp) -> Shares | None:
+    def of(op: GenericOp) -> Softmax | None:
         """The softmax whose quotient is op; None for any other operation."""
         over = _yielded(op)
         if not isinstance(over, arith.DivfOp):
@@ -66,7 +66,7 @@ class Shares:
         exponent = exponent_of(powers.value)
         if exponent is None or exponent[2] != kept:
             return None
-        return Shares(*exponent[:2], powers.value, sums.value, kept, divided is not None)
+        return Softmax(*exponent[:2], powers.value, sums.value, kept, divided is not None)
 
     @property
     def least(self) -> float:

@@ -41,9 +41,8 @@ from ncc.dialects.operation import ops_of
 from ncc.dialects.structured import offsets_of, pad_sides
 
 
-@dataclass(frozen=True)
 class BubbleUpSlices(LinalgChoice["_Sliced"]):
-    """Slice the operands of convolutions; see the head of this file."""
+    """Slice the operands of convolutions instead of their results."""
 
     name = "bubble-up-slices"
 

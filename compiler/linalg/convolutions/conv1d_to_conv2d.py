@@ -44,7 +44,7 @@ from ncc.dialects.structured import PARALLEL
 
 @dataclass(frozen=True)
 class Conv1dToConv2d(LinalgChoice[tuple[TensorAccess, ...]]):
-    """Rewrite convolutions of sequences for images; see the head of this file."""
+    """Rewrite convolutions of sequences for images."""
 
     name = "conv1d-to-conv2d"
 

@@ -55,7 +55,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class JoinPhases(LinalgPattern["_Joining"]):
-    """Rewrite transposed convolutions as convolutions; see the head of this file."""
+    """Rewrite transposed convolutions as convolutions."""
 
     name = "join-phases"
 

@@ -6,7 +6,8 @@
                                    %y = concat rows (%t, concat columns (%l, %i))
 
 A kernel can write its result into memory that has room for the border. But the caller owns the
-input: to pad it means to copy it, and only the few elements near the border need that.
+input: to pad it means to copy it, and only the few elements near the border need that. An image
+whose size is open is copied: it may be smaller than the window.
 
 Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums
 where a part gets another layout or schedule than the whole would have.
@@ -45,13 +46,13 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import hint, is_open, most_of
+from ncc.dialects.size import is_open
 from ncc.dialects.structured import pad_sides
 
 
 @dataclass(frozen=True)
 class PeelBorders(LinalgPattern["Peeling"]):
-    """Compute the borders of convolutions of inputs separately; see the head of this file.
+    """Compute the borders of convolutions of inputs separately.
 
     Inputs that fit the target's first-level cache are copied. Slices of larger inputs are not, even
     small ones: they come from memory.
@@ -144,10 +145,12 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
     given, size = _input_of(pad.source), prod(shape_of(pad.source))
     if given is None:
         return None
-    if 4 * hint(prod(shape_of(given))) <= target.core.l1_bytes:
+    if is_open(*shape_of(given), *shape_of(op.results[0])):
+        return "its image is open, and a small one has no inside"
+    if 4 * prod(shape_of(given)) <= target.core.l1_bytes:
         return "its input fits the first-level cache, so that it is copied"
     most = target.costs.most_peeled_work
-    if hint(prod(linalg_op.extents)) > most * hint(size):
+    if prod(linalg_op.extents) > most * size:
         return f"it has more than {most} multiply-adds an element, so that a copy costs less"
     if not leaves_whole(pad, 0):
         return "its channels are padded, too"
@@ -163,16 +166,12 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
     ):
         return "bf16x3 copies rows of its windows, with their border"
     rows, columns = (_inside(data, linalg_op, pad, axis) for axis in (ROWS, COLUMNS))
-    if rows is None or columns is None:
-        return "its inputs decide how many rows, or columns, read the border"
     inside, whole = (rows, columns), shape_of(op.results[0])[1:]
     shares = ((last - first, n) for (first, last), n in zip(inside, whole, strict=True))
-    if any(2 * hint(own) < hint(n) for own, n in shares):
+    if any(2 * own < n for own, n in shares):
         return "less than half of a row or a column reads no border"
     if not all(no_window_is_border(data, linalg_op, axis) for axis in (ROWS, COLUMNS)):
         return "some of its windows see the border alone"
-    if any(last <= first for first, last in inside):  # for other sizes than the hint
-        return "all of a row or a column may read the border"
     if all(last - first == n for (first, last), n in zip(inside, whole, strict=True)):
         return "none of its windows reads the border"
     return Peeling([op, *following(op)], pad, inside)
@@ -186,17 +185,10 @@ def _input_of(value: SSAValue) -> BlockArgument | None:
     return value if isinstance(value, BlockArgument) else None
 
 
-def _inside(data: TensorAccess, linalg_op: LinalgOp, pad: tensor.PadOp, axis: int) -> Span | None:
-    """The elements of the result along an axis that read no border: with sizes, those that never
-    do, as long as a number of others is behind them.
-    """
+def _inside(data: TensorAccess, linalg_op: LinalgOp, pad: tensor.PadOp, axis: int) -> Span:
+    """The elements of the result along an axis that read no border."""
     extent = shape_of(linalg_op.op.results[0])[axis]
     low, own = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
     step = span(data, linalg_op, axis, 1, 2)[0]
     reach = span(data, linalg_op, axis, 0, 1)[1]
-    first = -(-low // step)
-    last = (low + own - reach) // step + 1
-    if is_open(extent, first, last):
-        before, behind = most_of(first), most_of(extent - last)
-        return None if before is None or behind is None else (before, extent - max(behind, 0))
-    return min(first, extent), max(0, min(last, extent))
+    return min(-(-low // step), extent), max(0, min((low + own - reach) // step + 1, extent))

@@ -50,7 +50,7 @@ _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
 
 @dataclass(frozen=True)
 class SeparateWindows(LinalgPattern["_Separating"]):
-    """Reduce windows along one axis after the other; see the head of this file."""
+    """Reduce windows along one axis after the other."""
 
     name = "separate-windows"
 

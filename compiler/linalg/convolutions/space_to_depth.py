@@ -43,7 +43,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class SpaceToDepth(LinalgPattern["_Strided"]):
-    """Make phases of the image channels; see the head of this file."""
+    """Make phases of the image channels."""
 
     name = "space-to-depth"
 

@@ -30,9 +30,8 @@ from ncc.dialects.size import is_open
 from ncc.dialects.structured import pad_sides
 
 
-@dataclass(frozen=True)
 class SumOverImages(LinalgPattern["_Windows"]):
-    """Sum over the image if windows are larger; see the head of this file."""
+    """Sum over the image if windows are larger."""
 
     name = "sum-over-images"
 

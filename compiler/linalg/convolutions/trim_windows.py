@@ -67,7 +67,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class TrimWindows(LinalgPattern["_Trimming"]):
-    """Leave out products with zeros of the border, if they are many; see the head of this file."""
+    """Leave out products with zeros of the border, if they are many."""
 
     name = "trim-windows"
 

@@ -31,7 +31,6 @@ from ncc.dialects.operation import copied
 from ncc.dialects.structured import generic
 
 
-@dataclass(frozen=True)
 class FuseProducers(LinalgPattern["_Fusing"]):
     """Compute pointwise operands of an epilogue where it reads them."""
 

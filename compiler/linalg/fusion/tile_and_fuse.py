@@ -17,7 +17,6 @@ Breaks: nothing. Results are equal bit by bit if kernels sum in the same order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -53,9 +52,8 @@ WindowOf: TypeAlias = Callable[[Window], SSAValue]
 """Gives an iteration the part of a value that the loop does not compute."""
 
 
-@dataclass(frozen=True)
 class TileAndFuse(ModulePass):
-    """Make the loops that computations ask for; see the head of this file."""
+    """Make the loops that computations ask for."""
 
     name = "tile-and-fuse"
 

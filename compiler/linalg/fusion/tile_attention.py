@@ -13,7 +13,6 @@ Breaks: nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.linalg.ops import GenericOp
@@ -29,7 +28,6 @@ from ncc.dialects.ncnn.attention.scaled_dot_product import MOST_SCORES
 from ncc.dialects.size import by_hint, hint
 
 
-@dataclass(frozen=True)
 class TileAttention(LinalgPattern[GenericOp]):
     """Tile the scores of attention, of which there are more than a cache holds."""
 
@@ -41,10 +39,9 @@ class TileAttention(LinalgPattern[GenericOp]):
         found = next(filter(None, map(exponent_of, map(unshaped, reads))), None)
         return None if found is None else _sum_behind(found[0])
 
-    @by_hint()
     def check(self, found: GenericOp) -> str | None:
-        shape = shape_of(found.results[0])
-        return f"all {prod(shape)} scores stay in a cache" if prod(shape) <= MOST_SCORES else None
+        scores = hint(prod(shape_of(found.results[0])))
+        return f"all {scores} scores stay in a cache" if scores <= MOST_SCORES else None
 
     @by_hint()
     def rewrite(self, found: GenericOp) -> None:

@@ -35,7 +35,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class JoinGroups(LinalgPattern[GroupedConvolution]):
-    """Join groups if that is cheaper; see the head of this file."""
+    """Join groups if that is cheaper."""
 
     name = "join-groups"
 

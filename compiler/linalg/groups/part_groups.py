@@ -10,8 +10,6 @@ Needs: the linalg level, before `pack`.  Breaks: nothing; sums keep their order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
@@ -28,9 +26,8 @@ from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.index_notation import Builder, Tensor
 
 
-@dataclass(frozen=True)
 class PartGroups(LinalgChoice[GroupedSum]):
-    """Split the channels into groups and channels of a group; see the head of this file."""
+    """Split the channels into groups and channels of a group."""
 
     name = "part-groups"
 

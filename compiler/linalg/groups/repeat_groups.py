@@ -38,7 +38,7 @@ from ncc.dialects.index_notation import Builder
 
 @dataclass(frozen=True)
 class RepeatGroups(LinalgPattern["_Repeating"]):
-    """Repeat the channel of each group; see the head of this file."""
+    """Repeat the channel of each group."""
 
     name = "repeat-groups"
 

@@ -38,7 +38,7 @@ from ncc.dialects.weights.weight import WeightAttr
 
 @dataclass(frozen=True)
 class SeparateGroups(LinalgPattern[GroupedConvolution]):
-    """Compute groups one after the other; see the head of this file."""
+    """Compute groups one after the other."""
 
     name = "separate-groups"
 

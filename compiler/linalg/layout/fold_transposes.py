@@ -31,7 +31,6 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.index_notation import Builder, Tensor
 
 
-@dataclass(frozen=True)
 class FoldTransposes(LinalgPattern["_Folding"]):
     """Let a transpose, or other move, read the sources of the moves that it reads."""
 

@@ -39,7 +39,6 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import PARALLEL, generic
 
 
-@dataclass(frozen=True)
 class HoistElementwise(LinalgPattern["_Hoisting"]):
     """Move pointwise operations in front of the reshapes, concats and transposes that they read."""
 

@@ -34,7 +34,6 @@ from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
 
-@dataclass(frozen=True)
 class HoistGathers(LinalgPattern["_Gather"]):
     """Gather channels where the gather is part of another one, or of constants."""
 

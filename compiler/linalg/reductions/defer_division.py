@@ -19,14 +19,13 @@ from math import prod
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
-from ncc.compiler.linalg.analysis.softmax import Shares
+from ncc.compiler.linalg.analysis.softmax import Softmax
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, move_after, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.size import hint
 
 
-@dataclass(frozen=True)
 class DeferDivision(LinalgPattern["_Dividing"]):
     """Divide a sum of softmax quotients instead of its terms."""
 
@@ -48,7 +47,7 @@ class _Dividing:
 
     contraction: GenericOp
     position: int
-    found: Shares
+    found: Softmax
     axes: tuple[int, ...]
 
     @staticmethod
@@ -56,18 +55,18 @@ class _Dividing:
         """The contraction that alone reads the quotients which op makes, or why it may not be
         divided. None where op makes no such quotients.
         """
-        found, user = Shares.of(op), reader_of(op.results[0])
+        found, user = Softmax.of(op), reader_of(op.results[0])
         if found is None:
             return None
         if user is None:
             return "its quotients are read by no contraction, or not by one alone"
-        linalg_op, shares = LinalgOp(user), op.results[0]
+        linalg_op, quotients = LinalgOp(user), op.results[0]
         pair = linalg_op.product
         if pair is None or not linalg_op.reduced or filled_with(outs_of(user)) != 0.0:
             return "the reader of its quotients does not sum products of them from zero"
-        if hint(prod(shape_of(user.results[0]))) > hint(prod(shape_of(shares))):
+        if hint(prod(shape_of(user.results[0]))) > hint(prod(shape_of(quotients))):
             return "the sums are more than the quotients"
-        position = next((p for p in pair if linalg_op.reads[p].value is shares), None)
+        position = next((p for p in pair if linalg_op.reads[p].value is quotients), None)
         if position is None:
             return "its quotients are no factor of the sums"
         loops = [linalg_op.reads[position].index[axis].bare for axis in found.kept]

@@ -25,12 +25,12 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
-from ncc.compiler.linalg.analysis.softmax import Shares
+from ncc.compiler.linalg.analysis.softmax import Softmax
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
-from ncc.dialects.size import by_hint, hint, is_open
+from ncc.dialects.size import hint, is_open
 from ncc.dialects.statements import Code
 
 ELEMENTS, MOST_ROWS = 1024, 8
@@ -46,41 +46,40 @@ ALIGNED = 16
 
 
 @dataclass(frozen=True)
-class FuseSoftmax(LinalgPattern["_Softmax"]):
+class FuseSoftmax(LinalgPattern["_Fused"]):
     """Compute softmax in one pass over its operand."""
 
     name = "fuse-softmax"
 
     costs: CostModel = CostModel()
 
-    def match(self, op: GenericOp) -> _Softmax | str | None:
+    def match(self, op: GenericOp) -> _Fused | str | None:
         return _match(op)
 
-    @by_hint()
-    def check(self, found: _Softmax) -> str | None:
-        _, extent, behind = found.extents
+    def check(self, found: _Fused) -> str | None:
+        _, extent, behind = map(hint, found.extents)
         if behind == 1:
             few = extent < self.costs.fewest_softmax_row
             return f"rows of {extent} elements do not fill vectors well" if few else None
         few = behind < self.costs.fewest_softmax_columns
         return f"{behind} columns do not fill vectors well" if few else None
 
-    def rewrite(self, found: _Softmax) -> None:
-        _rewrite(found.op, found.shares, found.extents)
+    def rewrite(self, found: _Fused) -> None:
+        _rewrite(found.op, found.softmax, found.extents)
 
 
 @dataclass(frozen=True)
-class _Softmax:
+class _Fused:
     """The quotients of a softmax, and the extents before, along and behind the summed axes."""
 
     op: GenericOp
-    shares: Shares
+    softmax: Softmax
     extents: tuple[int, int, int]
 
 
-def _match(op: GenericOp) -> _Softmax | str | None:
+def _match(op: GenericOp) -> _Fused | str | None:
     """The softmax whose quotients op makes, or why it stays. None where op makes none."""
-    found = Shares.of(op)
+    found = Softmax.of(op)
     if found is None:
         return None
     if element_of(found.x) != f32:
@@ -97,7 +96,7 @@ def _match(op: GenericOp) -> _Softmax | str | None:
         return "its maxima or sums have other axes, or start elsewhere"
     first, last = along[0], along[-1] + 1
     extents = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
-    return _Softmax(op, found, extents)
+    return _Fused(op, found, extents)
 
 
 def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
@@ -114,7 +113,7 @@ def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
     return ordered and filled_with(outs_of(fold)) == start
 
 
-def _rewrite(op: GenericOp, found: Shares, folded: tuple[int, int, int]) -> None:
+def _rewrite(op: GenericOp, found: Softmax, folded: tuple[int, int, int]) -> None:
     b, x = builder_for(op), tensor_of(found.x)
     before, extent, behind = folded
     if behind == 1:
@@ -125,7 +124,7 @@ def _rewrite(op: GenericOp, found: Shares, folded: tuple[int, int, int]) -> None
     replace_op(op, b, b.reshape(y, x.shape))
 
 
-def _rows(x: Tensor, found: Shares) -> Code:
+def _rows(x: Tensor, found: Softmax) -> Code:
     """Softmax of each row, several rows in an iteration."""
     rows, extent = x.shape
     together = min(max(1, ELEMENTS // hint(extent)), MOST_ROWS)
@@ -134,27 +133,27 @@ def _rows(x: Tensor, found: Shares) -> Code:
     code = Code([x], [(x.shape, f32)], iterations=-(-rows // together))
     first = code.iteration * together
     count = together if rows % together == 0 else code.minimum(rows - first, together)
-    source, shares = code.inputs[0], code.results[0]
+    source, quotients = code.inputs[0], code.results[0]
     largest, factor = code.scratch((together,)), code.scratch((together,))
     with code.range(count) as row:
         elements = source.part(first + row)
         largest[row] = code.largest(extent, lambda k: elements[k], found.least)
     with code.range(count) as row:
-        elements, powers, most = source.part(first + row), shares.part(first + row), largest[row]
+        elements, powers, most = source.part(first + row), quotients.part(first + row), largest[row]
         with code.lanes(extent) as k:
             powers[k] = code.exp(elements[k] - most)
     with code.range(count) as row:
-        powers = shares.part(first + row)
+        powers = quotients.part(first + row)
         total = code.sum(extent, lambda k: powers[k])
         factor[row] = 1.0 / (code.divisor(total) if found.zeros else total)
     with code.range(count) as row:
-        powers, scale = shares.part(first + row), factor[row]
+        powers, scale = quotients.part(first + row), factor[row]
         with code.lanes(extent) as k:
             powers[k] = powers[k] * scale
     return code
 
 
-def _columns(x: Tensor, found: Shares) -> Code:
+def _columns(x: Tensor, found: Softmax) -> Code:
     """Softmax of each column, many columns in an iteration."""
     outer, extent, columns = x.shape
     wide = COLUMNS
@@ -166,7 +165,9 @@ def _columns(x: Tensor, found: Shares) -> Code:
     start = code.iteration % pieces * wide
     ends = columns % wide != 0
     count = code.minimum(columns - start, wide) if ends else code.whole(wide)
-    source, shares = (held.part(code.iteration // pieces) for held in (*code.inputs, *code.results))
+    source, quotients = (
+        held.part(code.iteration // pieces) for held in (*code.inputs, *code.results)
+    )
     largest, factor = code.scratch((wide,)), code.scratch((wide,))
     with code.lanes(count) as k:
         first = source[0, start + k]
@@ -176,10 +177,10 @@ def _columns(x: Tensor, found: Shares) -> Code:
         largest[k] = code.maximum(largest[k], source[row, start + k])
     with code.range(extent) as row, code.lanes(count) as k:
         power = code.exp(source[row, start + k] - largest[k])
-        shares[row, start + k] = power
+        quotients[row, start + k] = power
         factor[k] = factor[k] + power
     with code.lanes(count) as k:
         factor[k] = 1.0 / (code.divisor(factor[k]) if found.zeros else factor[k])
     with code.range(extent) as row, code.lanes(count) as k:
-        shares[row, start + k] = shares[row, start + k] * factor[k]
+        quotients[row, start + k] = quotients[row, start + k] * factor[k]
     return code

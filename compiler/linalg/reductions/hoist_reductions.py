@@ -15,8 +15,6 @@ Needs: the linalg level before groups.  Breaks: nothing; only the order changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation
@@ -26,7 +24,6 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 
 
-@dataclass(frozen=True)
 class HoistReductions(LinalgPattern[GenericOp]):
     """Move sums of several values directly behind the last of these."""
 

@@ -44,7 +44,7 @@ class _Taps:
 
 @dataclass(frozen=True)
 class SkipBorderTaps(LinalgPattern[_Taps]):
-    """Let the run tell which taps see the image; see the head of this file."""
+    """Let the run tell which taps see the image."""
 
     name = "skip-border-taps"
 

@@ -43,7 +43,6 @@ class Decision:
 Decisions: TypeAlias = "list[Decision]"
 
 
-@dataclass(frozen=True)
 class ExplainedPass(ModulePass):
     """A pass over a network that can tell its decisions."""
 

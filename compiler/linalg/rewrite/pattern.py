@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
@@ -36,7 +35,6 @@ Reason: TypeAlias = str
 """Why a pattern leaves an operation as it is."""
 
 
-@dataclass(frozen=True)
 class Choice(ExplainedPass, Generic[Op, Found]):
     """Matches operations one by one, and rewrites what it found in a way of its own (`run`)."""
 
@@ -73,7 +71,6 @@ class Choice(ExplainedPass, Generic[Op, Found]):
         return None if reason is not None or isinstance(found, str) else found
 
 
-@dataclass(frozen=True)
 class Pattern(Choice[Op, Found]):
     """One rewrite, offered each operation once, but not those that take the place of others.
 
@@ -96,12 +93,10 @@ class Pattern(Choice[Op, Found]):
         erase_dead(block)
 
 
-@dataclass(frozen=True)
 class LinalgChoice(Choice[GenericOp, Found]):
     """A choice for each computation."""
 
 
-@dataclass(frozen=True)
 class LinalgPattern(Pattern[GenericOp, Found]):
     """A rewrite of computations."""
 
@@ -109,7 +104,6 @@ class LinalgPattern(Pattern[GenericOp, Found]):
         return generics_of(block)
 
 
-@dataclass(frozen=True)
 class WeightPattern(Pattern[ConstantOp, Found]):
     """A rewrite of constants, for all that read them."""
 

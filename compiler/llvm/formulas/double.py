@@ -18,7 +18,6 @@ from ncc.compiler.llvm.formulas.real import Lanes, power_of_two
 LN2_HIGH = float.fromhex("0x1.62e42fefa2000p-1")
 LN2_LOW = float.fromhex("0x1.9ef35793c7673p-41")
 LOG2_E = float.fromhex("0x1.71547652b82fep+0")
-LN10 = float.fromhex("0x1.26bb1bbb55516p+1")
 
 _SPLITTER = 2.0**27 + 1.0
 _ROOT = sqrt(2.0)

@@ -13,7 +13,7 @@ for whole tiles. Within a smaller tile of one loop, which is rare, other loops h
 
 Tiles lie along columns, whose elements are neighbours. Where there are few columns and more rows,
 tiles of a sum of products stand along the rows: so an image of one column is not computed point by
-point. Both have code of their own.
+point. Both have code of their own. Narrow and small images are rare: their tiles have fewer sizes.
 
 A square that is transposed has one size along both of its loops: where an image is smaller than
 that, loops go point by point.
@@ -31,6 +31,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Position
 from ncc.compiler.loops.schedule.chunks import stands_upright
+from ncc.compiler.loops.schedule.open_extents import is_for_small_images
 from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.dialects.size import is_open
 
@@ -186,9 +187,14 @@ class OpenLoops(Part):
         """All points of a tile, two thirds, one third, and one point; of few points all, half of
         them and one.
         """
-        whole = self.state.sizes[loop]
-        for points in parts_of_tile(whole, 2 if self.in_smaller_tile or whole <= FEW_POINTS else 3):
+        whole, rare = self.state.sizes[loop], self.in_smaller_tile or self.is_rare
+        for points in parts_of_tile(whole, 2 if rare or whole <= FEW_POINTS else 3):
             yield self.state.lanes, points
+
+    @property
+    def is_rare(self) -> bool:
+        """Whether the tiles are those of narrow, or of small images."""
+        return self.state.upright or is_for_small_images(self.kernel, self.schedule)
 
     def _step(self, loop: int, tile: Tile) -> int:
         lanes, points = tile

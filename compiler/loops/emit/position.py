@@ -62,32 +62,42 @@ class State:
         return found
 
 
-def kernel_reaches(kernel: Kernel) -> list[int]:
-    """How many elements of its arguments a kernel reaches: up to the last that it accesses."""
-    return [largest(*sizes) for sizes in _reached(kernel)]
+def reach_of(kernel: Kernel, argument: int) -> int:
+    """How many elements of an argument a kernel reaches: up to the last that it accesses, and one
+    at least.
+    """
+    return largest(1, *(_reach(kernel, a) for a in kernel.accesses() if a.argument == argument))
 
 
-def _reached(kernel: Kernel) -> list[list[int]]:
-    """For each argument, how many elements each of its accesses reaches, and one at least."""
-    sizes = [[1] for _ in kernel.element_types]
-    for access in kernel.accesses():
-        reach = zip(access.coefficients, kernel.extents, strict=True)
-        size = 1 + access.offset + access.table_reach
-        size += sum(c * (n - 1) for c, n in reach if is_open(c) or c > 0)
-        if access.gap is not None:
-            rows = (kernel.extents[access.gap.loop] - 1) // access.gap.length
-            size += access.gap.elements * rows
-        held = kernel.bf16_split
-        if held is not None and access is held.store:
-            size += held.distance + (-held.back if kernel.unpaired is None else held.to_odd)
-        sizes[access.argument].append(size)
-    return sizes
+def _reach(kernel: Kernel, access: Access) -> int:
+    reach = zip(access.coefficients, kernel.extents, strict=True)
+    size = 1 + access.offset + access.table_reach
+    size += sum(c * (n - 1) for c, n in reach if is_open(c) or c > 0)
+    if access.gap is not None:
+        rows = (kernel.extents[access.gap.loop] - 1) // access.gap.length
+        size += access.gap.elements * rows
+    held = kernel.bf16_split
+    if held is not None and access is held.store:
+        size += held.distance + (-held.back if kernel.unpaired is None else held.to_odd)
+    return size
+
+
+def is_reach_open(kernel: Kernel, argument: int) -> bool:
+    """Whether the run tells how many elements of an argument a kernel reaches."""
+    accesses = [a for a in kernel.accesses() if a.argument == argument]
+    moving = (n for a in accesses for c, n in zip(a.coefficients, kernel.extents, strict=True) if c)
+    held = kernel.bf16_split
+    distances = () if held is None or held.store not in accesses else (held.distance, held.back)
+    fixed = (n for a in accesses for n in (a.offset, a.table_reach, *a.coefficients))
+    return is_open(*moving, *fixed, *distances)
 
 
 def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
     """The memrefs of a kernel's arguments, so far as it reaches."""
-    reaches = [DYNAMIC_INDEX if is_open(*sizes) else max(sizes) for sizes in _reached(kernel)]
-    return [memory_type(t, n) for t, n in zip(kernel.element_types, reaches, strict=True)]
+    return [
+        memory_type(t, DYNAMIC_INDEX if is_reach_open(kernel, n) else reach_of(kernel, n))
+        for n, t in enumerate(kernel.element_types)
+    ]
 
 
 class Position:

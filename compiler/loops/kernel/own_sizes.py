@@ -27,17 +27,18 @@ class OwnSizes:
     """The sizes of one kernel, numbered in the order in which it names them."""
 
     values: list[Size] = field(default_factory=list)
-    numbered: dict[Size, int] = field(default_factory=dict)
+    own: dict[Size, int] = field(default_factory=dict)
 
     def of(self, value: T) -> T:
         """The same kernel or schedule, or any part of it, with the kernel's own sizes."""
         return changed(value, self._own)
 
     def _own(self, size: Size) -> int:
-        if size not in self.numbered:
+        found = self.own.get(size)
+        if found is None:
+            found = self.own[size] = Size.symbol(f"n{len(self.values)}", hint(size), least=0)
             self.values.append(size)
-        number = self.numbered.setdefault(size, len(self.values) - 1)
-        return Size.symbol(f"n{number}", hint(size), least=0)
+        return found
 
 
 def changed(value: T, change: Callable[[Size], int]) -> T:

@@ -32,13 +32,15 @@ from ncc.compiler.loops.kernel.kernel import (
     size_ops,
 )
 from ncc.compiler.loops.kernel.normal_form import normalised
-from ncc.compiler.loops.kernel.padding_lanes import padding_lanes
+from ncc.compiler.loops.kernel.padding_lanes import padding_lanes, source_at
 from ncc.compiler.loops.kernel.products import product_of
+from ncc.compiler.loops.kernel.stable_text import region_text, stable_text
 from ncc.compiler.plan import Call, Subview
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import i24, number
 from ncc.dialects.operation import ops_of
+from ncc.dialects.weights.derived import Blocked, Folded
 
 MOST_BLOCKS = 16
 """The most blocks whose last one has its own code if half of it is padding."""
@@ -60,6 +62,24 @@ def kernel_of(call: Call, target: Target | None = None) -> Kernel:
         )
     is_known = kernel.matrices is not None or kernel.lanes is not None
     return kernel if is_known else normalised(kernel)
+
+
+def text_of(call: Call) -> str:
+    """All that a kernel depends on but the target: calls of one text have one kernel."""
+    held = [(subview.strides, _blocks_at(subview)) for subview in call.subviews]
+    return f"{stable_text(held)}\n{region_text(call.function.body)}"
+
+
+def _blocks_at(subview: Subview) -> tuple[object, ...]:
+    """What a kernel asks of its weights: whether blocks have padding, or split k."""
+    match source_at(subview):
+        case Folded() as source:
+            return source.outputs, source.times
+        case Blocked() as source:
+            whole = shape_of(subview.buffer.value)
+            return source.axes, source.block, source.of.shape, subview.offset, whole
+        case _:
+            return ()
 
 
 class _Reader:

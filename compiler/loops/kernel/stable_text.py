@@ -84,7 +84,7 @@ def _attribute_text(attribute: Attribute) -> str:
 
 
 def region_text(region: Region) -> str:
-    """The text of nested operations: equal for equal regions.
+    """The text of nested operations: equal for equal regions, whatever layers they are of.
 
     It is made much faster than the text that xDSL prints, and is only a key.
     """
@@ -102,7 +102,8 @@ def region_text(region: Region) -> str:
             parts.append(add(block.args))
             for op in ops_of(block):
                 operands = _sequence_text([numbers[value] for value in operands_of(op)])
-                said = [_mapping_text(held) for held in (op.properties, op.attributes) if held]
+                held = [_without_layer(one) for one in (op.properties, op.attributes) if one]
+                said = map(_mapping_text, held)
                 for inner in op.regions:
                     walk(inner)
                 parts.append(f"{op.name}{operands}{''.join(said)}{add(op.results)}")
@@ -110,6 +111,10 @@ def region_text(region: Region) -> str:
 
     walk(region)
     return "\n".join(parts)
+
+
+def _without_layer(held: Mapping[str, Attribute]) -> Mapping[str, Attribute]:
+    return {name: value for name, value in held.items() if name != "doc"} if "doc" in held else held
 
 
 def digest(text: str) -> str:

@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
-from ncc.compiler.loops.emit.position import kernel_reaches
+from ncc.compiler.loops.emit.position import reach_of
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.kernel.read_kernel import constant_kernel
 from ncc.compiler.loops.kernel.stable_text import stable_text
@@ -144,7 +144,7 @@ class Fills:
     @cached_property
     def reach(self) -> int:
         """How many bytes of it are touched here."""
-        cells = largest(*(kernel_reaches(kernel)[0] for kernel in self.computations))
+        cells = largest(*(reach_of(kernel, 0) for kernel in self.computations))
         return cells * self.element.compile_time_size
 
     def write(self, name: str, lanes: int) -> func.FuncOp:

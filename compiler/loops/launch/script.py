@@ -31,9 +31,10 @@ _NOTHING = DictionaryAttr({})
 class Argument:
     """Memory of a kernel: a memref that starts `offset` bytes into one of the run's buffers.
 
-    `reach` is how many bytes of it the kernel touches. by_iteration, by_thread: how many bytes
-    further it starts in the next iteration of a loop, or in the next thread. part: the part of the
-    arena that the offset counts from, where the run lays out the arena.
+    `reach` is how many bytes of it the kernel touches; it may be 0 where nobody asks, since no
+    other argument of the launch is in this part. by_iteration, by_thread: how many bytes further it
+    starts in the next iteration of a loop, or in the next thread. part: the part of the arena that
+    the offset counts from, where the run lays out the arena.
     """
 
     buffer: int

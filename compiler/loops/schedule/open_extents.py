@@ -9,7 +9,7 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.contraction import with_prefetches
-from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, parts_of_tile
 from ncc.compiler.target import Target
 from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 
@@ -20,6 +20,9 @@ LONG = 61
 """How long a loop is taken to be at least whose extent the run tells: no divisor of it, and no
 short loop, makes a schedule that fits one size only.
 """
+
+MANY = 8
+"""Two thirds of a tile with more points have accumulators enough for the units of arithmetic."""
 
 
 def for_the_hint(kernel: Kernel) -> Kernel:
@@ -65,7 +68,7 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
             f"sizes that only the run knows, by the strategy {schedule.strategy.value!r}",
             nearest="one compilation for each size",
         )
-    schedule = replace(schedule, upright=_upright(kernel, schedule))
+    schedule = _smaller(kernel, replace(schedule, upright=_upright(kernel, schedule)))
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments:
         return schedule
@@ -73,6 +76,23 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
     strided = replace(kernel, extents=hinted.extents, about=hinted.about)
     with by_hint():
         return with_prefetches(strided, target, schedule)
+
+
+def is_for_small_images(kernel: Kernel, schedule: Schedule) -> bool:
+    """Whether the image of the hint needs no such sum of products, or has one row of it."""
+    return schedule.upright is not None and hint(kernel.extents[schedule.upright[1]]) <= 1
+
+
+def _smaller(kernel: Kernel, schedule: Schedule) -> Schedule:
+    """The schedule with two thirds of a large tile for small images: this is as fast there, and
+    less code.
+    """
+    if schedule.upright is None or not is_for_small_images(kernel, schedule):
+        return schedule
+    column, _ = schedule.upright
+    points = schedule.points(column)
+    fewer = parts_of_tile(points)[1] if points > MANY else points
+    return replace(schedule, tile=tuple((d, fewer if d == column else n) for d, n in schedule.tile))
 
 
 def _upright(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:

@@ -155,8 +155,8 @@ def parts_of_tile(points: int, parts: int = 3) -> list[int]:
     """The sizes of tiles at the end of a loop whose extent the run tells: all points of a whole
     tile, two thirds, one third, and one point.
     """
-    sizes = {max(1, round(points * part / parts)) for part in range(1, parts + 1)}
-    return sorted({*sizes, 1}, reverse=True)
+    sizes = {(2 * points * part + parts) // (2 * parts) for part in range(1, parts + 1)}
+    return sorted({*sizes - {0}, 1}, reverse=True)
 
 
 def in_store_order(kernel: Kernel, loops: Sequence[int]) -> tuple[int, ...]:

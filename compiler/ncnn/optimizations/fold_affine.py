@@ -27,7 +27,7 @@ from ncc.compiler.ncnn.optimizations.affine import (
     constant_operand,
 )
 from ncc.compiler.ncnn.optimizations.affine_hosts import Host, affine_hosts
-from ncc.compiler.ncnn.optimizations.optimization import offer
+from ncc.compiler.ncnn.optimizations.optimization import register
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, absorb, is_private
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp, BiasOp, ScaleOp
@@ -101,7 +101,7 @@ class FoldAffine(LayerPattern):
 
 FOLDS = [FoldAffine(host, consumer) for host in affine_hosts() for consumer in CONSUMERS]
 for _fold in FOLDS:
-    offer(_fold, _fold.root)
+    register(_fold, _fold.root)
 
 
 def is_taken_up(op: Layer) -> bool:

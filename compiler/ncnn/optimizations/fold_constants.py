@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.optimizations.optimization import optimization
 from ncc.compiler.ncnn.sizes import largest_step
 from ncc.dialects.element import name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
@@ -30,7 +30,7 @@ MOST_STEPS = 1 << 22
 """Elements of a step that any machine has room for."""
 
 
-@choice(Layer)
+@optimization(Layer)
 class FoldConstants(LayerPattern):
     """f(constants) = the constants that f makes of them, unless they are many more."""
 

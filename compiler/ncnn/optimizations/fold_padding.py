@@ -16,7 +16,7 @@ from typing import Any
 
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.optimizations.optimization import optimization
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
     Match,
@@ -76,7 +76,7 @@ class FoldPadding(LayerPattern):
         raise NotImplementedError(self.name)
 
 
-@choice(ConvolutionLayer)
+@optimization(ConvolutionLayer)
 class FusePaddingConvolution(FoldPadding):
     """Convolution(Padding(x, v)) = Convolution(x, more pads of v)."""
 
@@ -101,7 +101,7 @@ class FusePaddingConvolution(FoldPadding):
         return {**_padded(op, op.AXES, pads), "pad_value": padding.value}
 
 
-@choice(PoolingOp)
+@optimization(PoolingOp)
 class FusePaddingPooling(FoldPadding):
     """Pooling(Padding(x, v)) = Pooling(x, pads).
 

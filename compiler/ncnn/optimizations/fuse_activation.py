@@ -32,7 +32,7 @@ from math import inf
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.ncnn.optimizations.optimization import choice, offer
+from ncc.compiler.ncnn.optimizations.optimization import optimization, register
 from ncc.dialects.ncnn import dialect as dialect
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
@@ -173,7 +173,7 @@ def _together(host: Activated, op: Layer) -> Activation | None:
     return None if second is None else compose(first, second)
 
 
-@choice(ReLUOp, ClipOp)
+@optimization(ReLUOp, ClipOp)
 class FuseActivations(LayerPattern):
     """act2(act1(x)) = act(x) where both are layers: ReLU, leaky or not, and Clip."""
 
@@ -213,4 +213,4 @@ class FuseActivations(LayerPattern):
 
 for _host in LAYERS.values():
     if issubclass(_host, Activated):
-        offer(FuseActivation(_host), *ACTIVATIONS)
+        register(FuseActivation(_host), *ACTIVATIONS)

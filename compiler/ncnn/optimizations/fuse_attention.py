@@ -20,7 +20,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.optimizations.affine import ADD, DIV, MUL
-from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.optimizations.optimization import optimization
 from ncc.dialects.ncnn.attention.attention import SDPAOp
 from ncc.dialects.ncnn.attention.scaled_dot_product import MOST_SCORES
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of, is_private
@@ -84,7 +84,7 @@ def _found_in(op: Layer) -> Scores:
     return found
 
 
-@choice(MatMulOp)
+@optimization(MatMulOp)
 class FuseAttention(LayerPattern):
     """softmax(s * q k^T + m) v = SDPA(q, k, v, m)."""
 

@@ -16,7 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.ncnn.optimizations.affine import ADD, MUL, constant_operand
 from ncc.compiler.ncnn.optimizations.fold_affine import is_taken_up
-from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.optimizations.optimization import optimization
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of, is_private
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
 from ncc.dialects.ncnn.elementwise.arithmetic import SUM, BinaryOpOp, EltwiseOp
@@ -31,7 +31,7 @@ SWAPPED: Mapping[int, int] = {
 """f(a, b) = swapped(b, a), by op_type of BinaryOp; each function has its reverse."""
 
 
-@choice(BinaryOpOp)
+@optimization(BinaryOpOp)
 class FuseMemoryDataBinaryOp(LayerPattern):
     """f(x, [v]) = f(x, v), and f([v], x) by the reverse of f.
 
@@ -67,7 +67,7 @@ class FuseMemoryDataBinaryOp(LayerPattern):
         return next(operand for operand in op.operands if operand is not constant.results[0])
 
 
-@choice(BinaryOpOp)
+@optimization(BinaryOpOp)
 class FuseBinaryOpEltwise(LayerPattern):
     """a * s + b * t = Eltwise(a, b; s, t); one of the factors may be missing, and is 1."""
 

@@ -22,7 +22,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.optimizations.affine import ADD, Affine, Double, affine_of, double
 from ncc.compiler.ncnn.optimizations.affine_hosts import NO_ACTIVATION, refuse_special
-from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.optimizations.optimization import optimization
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, absorb, is_private
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer
 from ncc.dialects.ncnn.convolution.filtering import Grouped
@@ -32,7 +32,7 @@ from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.window import Window
 
 
-@choice(BinaryOpOp)
+@optimization(BinaryOpOp)
 class FuseConvolutionBranches(LayerPattern):
     """(W x + b) + (V x + c) = (W + V) x + (b + c), where V may be s and t of each channel."""
 

@@ -23,7 +23,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.optimizations.elementwise_terms import Reading, Terms, is_tanh, same_terms
-from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.optimizations.optimization import optimization
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
 from ncc.dialects.ncnn.elementwise.activation_layers import (
     ClipOp,
@@ -134,7 +134,7 @@ class FuseWritten(LayerPattern):
         return WrittenActivation(x, terms, function, argument, layers)
 
 
-@choice(BinaryOpOp, EltwiseOp)
+@optimization(BinaryOpOp, EltwiseOp)
 class FuseSwish(FuseWritten):
     """x sigmoid(x) = Swish(x)."""
 
@@ -148,7 +148,7 @@ class FuseSwish(FuseWritten):
         return (SwishOp, {}) if matches and same_terms(written.argument, {(1, 0): 1.0}) else None
 
 
-@choice(BinaryOpOp, EltwiseOp)
+@optimization(BinaryOpOp, EltwiseOp)
 class FuseHardSwish(FuseWritten):
     """x HardSigmoid(x; alpha, beta) = HardSwish(x; alpha, beta).
 
@@ -179,7 +179,7 @@ class FuseHardSwish(FuseWritten):
         return HardSwishOp, {"alpha": slope * k, "beta": offset * k}
 
 
-@choice(BinaryOpOp, EltwiseOp)
+@optimization(BinaryOpOp, EltwiseOp)
 class FuseGELU(FuseWritten):
     """x / 2 + x f(x) / 2 = GELU(x), f by erf or by tanh."""
 

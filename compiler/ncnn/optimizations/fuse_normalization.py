@@ -32,7 +32,7 @@ from ncc.compiler.ncnn.optimizations.affine import (
     constant_operand,
     double,
 )
-from ncc.compiler.ncnn.optimizations.optimization import choice, offer
+from ncc.compiler.ncnn.optimizations.optimization import optimization, register
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
     Match,
@@ -227,7 +227,7 @@ class FuseNorm(LayerPattern):
         raise NotImplementedError(self.name)
 
 
-@choice(BinaryOpOp)
+@optimization(BinaryOpOp)
 class FuseLayerNorm(FuseNorm):
     """d / sqrt(mean(d^2) + eps) = LayerNorm(x; eps) where d = x - mean(x)."""
 
@@ -242,7 +242,7 @@ class FuseLayerNorm(FuseNorm):
         return None if centred is None else (centred[0], (*centred[1], *normalized.layers))
 
 
-@choice(BinaryOpOp)
+@optimization(BinaryOpOp)
 class FuseRMSNorm(FuseNorm):
     """x / sqrt(mean(x^2) + eps) = RMSNorm(x; eps)."""
 
@@ -318,6 +318,6 @@ class FuseGain(LayerPattern):
         return (inner, wanted) if set(outer) <= {1} and fits else None
 
 
-offer(FuseGain(LayerNormOp, MUL, "fuse_layernorm_mul"), BinaryOpOp)
-offer(FuseGain(LayerNormOp, ADD, "fuse_layernorm_add"), BinaryOpOp)
-offer(FuseGain(RMSNormOp, MUL, "fuse_rmsnorm_mul"), BinaryOpOp)
+register(FuseGain(LayerNormOp, MUL, "fuse_layernorm_mul"), BinaryOpOp)
+register(FuseGain(LayerNormOp, ADD, "fuse_layernorm_add"), BinaryOpOp)
+register(FuseGain(RMSNormOp, MUL, "fuse_rmsnorm_mul"), BinaryOpOp)

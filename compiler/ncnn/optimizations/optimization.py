@@ -1,9 +1,9 @@
 """The registry of optimizations: rewrites that pay, and that a user can switch off.
 
-@choice(BinaryOpOp)
+@optimization(BinaryOpOp)
 class FuseConstant(LayerPattern): ...
 
-offer(FoldAffine(ConvolutionOp, "batchnorm"), BatchNormOp)
+register(FoldAffine(ConvolutionOp, "batchnorm"), BatchNormOp)
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ OPTIMIZATIONS: list[tuple[type[Layer], LayerPattern]] = []
 P = TypeVar("P", bound=type[LayerPattern])
 
 
-def choice(*roots: type[Layer]) -> Callable[[P], P]:
+def optimization(*roots: type[Layer]) -> Callable[[P], P]:
     """Make a pattern one that is tried on layers of these classes, and of those derived."""
 
-    def register(pattern: P) -> P:
-        offer(pattern(), *roots)
+    def decorate(pattern: P) -> P:
+        register(pattern(), *roots)
         return pattern
 
-    return register
+    return decorate
 
 
-def offer(pattern: LayerPattern, *roots: type[Layer]) -> None:
+def register(pattern: LayerPattern, *roots: type[Layer]) -> None:
     """Make an instance of a pattern one that is tried on layers of these classes."""
     OPTIMIZATIONS.extend((root, pattern) for root in roots)

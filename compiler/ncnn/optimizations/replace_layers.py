@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.ncnn.optimizations.affine_hosts import refuse_special
-from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.optimizations.optimization import optimization
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
 from ncc.dialects.ncnn.canonicalize.ranks import KEEP_RANK, rank_of
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
@@ -27,7 +27,7 @@ from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.weights.sources import Weights
 
 
-@choice(PReLUOp)
+@optimization(PReLUOp)
 class ReplacePReLUWithLeakyReLU(LayerPattern):
     """PReLU(x; s, s, ..., s) = ReLU(x; s). With s = 0 a ReLU makes 0 of minus infinity, not NaN."""
 
@@ -108,7 +108,7 @@ def as_inner_product(
     return params, weights
 
 
-@choice(ConvolutionOp)
+@optimization(ConvolutionOp)
 class ReplaceConvolutionAfterGlobalPooling(ReplaceConvolution):
     """Convolution(v, 1x1) = InnerProduct(v) where v is of a global Pooling."""
 
@@ -120,7 +120,7 @@ class ReplaceConvolutionAfterGlobalPooling(ReplaceConvolution):
         return (pooling, op) if isinstance(pooling, PoolingOp) and pooling.global_pooling else None
 
 
-@choice(ConvolutionOp)
+@optimization(ConvolutionOp)
 class ReplaceConvolutionAfterInnerProduct(ReplaceConvolution):
     """Convolution(v, 1x1) = InnerProduct(v) where v is of an InnerProduct."""
 
@@ -128,7 +128,7 @@ class ReplaceConvolutionAfterInnerProduct(ReplaceConvolution):
     makers = (InnerProductOp,)
 
 
-@choice(ConvolutionOp)
+@optimization(ConvolutionOp)
 class ReplaceConvolutionOfVector(ReplaceConvolution):
     """Convolution(v, 1x1) = InnerProduct(v) where another layer makes v, known to be a vector."""
 

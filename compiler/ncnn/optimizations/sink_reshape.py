@@ -22,7 +22,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.ncnn.optimizations.affine import constant_operand
 from ncc.compiler.ncnn.optimizations.affine_hosts import refuse_special
-from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.optimizations.optimization import optimization
 from ncc.compiler.ncnn.optimizations.replace_layers import as_inner_product
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
@@ -80,7 +80,7 @@ class SinkReshape(LayerPattern):
         rewriter.erase(view)
 
 
-@choice(Unary, DropoutOp, BatchNormOp, ScaleOp, PReLUOp)
+@optimization(Unary, DropoutOp, BatchNormOp, ScaleOp, PReLUOp)
 class SinkReshapeBelowActivation(SinkReshape):
     """f(view(v)) = view(f(v)) where f treats the elements of a vector as channels.
 
@@ -90,7 +90,7 @@ class SinkReshapeBelowActivation(SinkReshape):
     name = "sink_reshape_below_activation"
 
 
-@choice(ConvolutionOp)
+@optimization(ConvolutionOp)
 class SinkReshapeBelowConvolution(SinkReshape):
     """Convolution(view(v), 1x1) = view(InnerProduct(v)) where the result has one pixel, too."""
 
@@ -116,7 +116,7 @@ class SinkReshapeBelowConvolution(SinkReshape):
         )
 
 
-@choice(BinaryOpOp)
+@optimization(BinaryOpOp)
 class SinkReshapeBelowConstant(LayerPattern):
     """f(v, [C, 1, 1]) = view(f(v, [C])) of a vector v of C elements: the constant may then go into
     the weights before it.
@@ -155,7 +155,7 @@ class SinkReshapeBelowConstant(LayerPattern):
             rewriter.erase(constant)
 
 
-@choice(BinaryOpOp)
+@optimization(BinaryOpOp)
 class SinkReshapeBelowBinaryOp(LayerPattern):
     """f(v, view(u)) = view(f(v, u)) where both are vectors of C elements, and the view makes planes
     of one pixel: a vector is aligned with the channels, as they are.

@@ -7,13 +7,14 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, composes, runs_of, versions_of
+from ncc.compiler.onnx.conversion import Conversion, composes, runs_of
 from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.layer import ParamValue
 from ncc.dialects.ncnn.linear.linear import MatMulOp as MatMulLayer
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.reduction.reduction import ReductionOp
 from ncc.dialects.ncnn.reduction.reduction import SoftmaxOp as SoftmaxLayer
+from ncc.dialects.onnx.dialect import versions_of
 from ncc.dialects.onnx.linear import MatMulOp
 from ncc.dialects.onnx.reduction import Reduction
 from ncc.dialects.onnx.softmax import SoftmaxOp, SoftmaxV1Op

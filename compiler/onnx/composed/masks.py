@@ -24,13 +24,14 @@ from ncc.compiler.onnx.composed.pointwise import (
     SUBTRACT,
     binary,
 )
-from ncc.compiler.onnx.conversion import Conversion, composes, number_of, versions_of
+from ncc.compiler.onnx.conversion import Conversion, composes, number_of
 from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.elementwise.activation_layers import ThresholdOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.unary import ExpOp, LogOp, PowerOp, Unary, UnaryOpOp
 from ncc.dialects.ncnn.layer import Array
+from ncc.dialects.onnx.dialect import versions_of
 from ncc.dialects.onnx.operator import ConstantOp, Operator, constant_of
 from ncc.dialects.onnx.plumbing import ViewOp
 

@@ -8,7 +8,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx import elementwise
-from ncc.compiler.onnx.conversion import Conversion, composes, number_of, versions_of
+from ncc.compiler.onnx.conversion import Conversion, composes, number_of
 from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.elementwise.activation_layers import MishOp, SoftplusOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
@@ -17,10 +17,11 @@ from ncc.dialects.ncnn.layer import Layer, Shape
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.onnx.binary import ModOp, PowOp
 from ncc.dialects.onnx.broadcast import broadcast
+from ncc.dialects.onnx.dialect import versions_of
 from ncc.dialects.onnx.operator import Operator
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM, MINIMUM, POWER = range(7)
-REVERSE_SUBTRACT, REVERSE_DIVIDE, REVERSE_POWER = 7, 8, 9
+REVERSE_SUBTRACT, REVERSE_POWER = 7, 9
 """Operations of BinaryOp."""
 
 REMAINDER = 12

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.conversion import Conversion, composes, versions_of
+from ncc.compiler.onnx.conversion import Conversion, composes
 from ncc.compiler.onnx.shapes import shape
+from ncc.dialects.onnx.dialect import versions_of
 from ncc.dialects.onnx.operator import constant_of
 from ncc.dialects.onnx.recurrent import Recurrent
 

@@ -1,4 +1,4 @@
-"""The interface of rewrite patterns of layers: look, legal, become.
+"""The interface of rewrite patterns of layers: match, check, rewrite.
 
     @canonical(DropoutOp)
     class EliminateDropout(LayerPattern):
@@ -6,9 +6,9 @@
 
         name = "eliminate_dropout"
 
-        def look(self, op): ...                     # the layers that take part, or None
-        def legal(self, dropout): ...               # None, or the reason why it must not fire
-        def become(self, rewriter, dropout): ...    # the right side of the equation
+        def match(self, op): ...                    # the layers that take part, or None
+        def check(self, dropout): ...               # None, or the reason why it must not fire
+        def rewrite(self, rewriter, dropout): ...   # the right side of the equation
 
 The names are those of the passes of ncnnoptimize. Users read a reason in a report.
 
@@ -56,7 +56,7 @@ class LayerPattern(RewritePattern):
     def match(self, op: Layer) -> Match | None:
         """The layers that the left side of the equation names, where `op` is the last of them."""
 
-    def look_in_order(self, op: Layer, twins: Twins) -> Match | None:
+    def match_in_order(self, op: Layer, twins: Twins) -> Match | None:
         """The same for a driver that looks at one layer after the other.
 
         twins: of the layers that it has looked at.

@@ -56,9 +56,9 @@ class EliminateCommonLayer(LayerPattern):
     name = "eliminate_common_layer"
 
     def match(self, op: Layer) -> Match | None:
-        return self.look_in_order(op, Twins.before(op))
+        return self.match_in_order(op, Twins.before(op))
 
-    def look_in_order(self, op: Layer, twins: Twins) -> Match | None:
+    def match_in_order(self, op: Layer, twins: Twins) -> Match | None:
         twin = twins.twin_of(op)
         return None if twin is None else (twin, op)
 

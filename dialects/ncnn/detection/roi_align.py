@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ncc.dialects.ncnn.checks import check_optimization
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.detection.regions import RegionPooling
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -50,7 +50,7 @@ class ROIAlignOp(RegionPooling):
 
     def check(self) -> None:
         super().check()
-        check_optimization(self, "version", (0, 1))
+        check_choice(self, "version", (0, 1))
 
     # --- in numpy ---------------------------------------------------------------------------
 

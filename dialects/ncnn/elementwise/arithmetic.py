@@ -11,7 +11,7 @@ from xdsl.dialects import math as math_dialect
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.axes import only_axis
-from ncc.dialects.ncnn.checks import check_optimization
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -218,7 +218,7 @@ class BinaryOpOp(Layer):
     b = real(2)
 
     def check(self) -> None:
-        check_optimization(self, "op_type", range(len(BINARY_FUNCTIONS)))
+        check_choice(self, "op_type", range(len(BINARY_FUNCTIONS)))
         wanted = 1 if self.with_scalar else 2
         if len(self.operands) != wanted:
             raise LayerError(
@@ -260,7 +260,7 @@ class EltwiseOp(Layer):
     coeffs = reals(1)
 
     def check(self) -> None:
-        check_optimization(self, "op_type", (PRODUCT, SUM, MAX))
+        check_choice(self, "op_type", (PRODUCT, SUM, MAX))
         if self.coeffs and len(self.coeffs) != len(self.operands):
             raise LayerError(f"{len(self.coeffs)} coeffs for {len(self.operands)} inputs", "coeffs")
 

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects import math as math_dialect
 from xdsl.ir import Operation
 
-from ncc.dialects.ncnn.checks import check_optimization
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -205,7 +205,7 @@ class UnaryOpOp(Unary):
     op_type = integer(0)
 
     def check(self) -> None:
-        check_optimization(self, "op_type", range(len(UNARY_FUNCTIONS)))
+        check_choice(self, "op_type", range(len(UNARY_FUNCTIONS)))
 
     def array(self, x: Array) -> Array:
         return UNARY_FUNCTIONS[self.op_type][0](x)

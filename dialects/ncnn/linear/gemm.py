@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.index_notation import Index
-from ncc.dialects.ncnn.checks import check_optimization, check_positive
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -160,7 +160,7 @@ class GemmOp(Quantizable):
         check_quantize_term(self.quantize_term)
         if self.blocks:
             self._check_blocks()
-        check_optimization(self, "constant_broadcast_type_C", range(NO_C, ROW + 1))
+        check_choice(self, "constant_broadcast_type_C", range(NO_C, ROW + 1))
         kind = self.constant_broadcast_type_C
         needed = "MK" * bool(self.constantA) + "NK" * bool(self.constantB)
         if self.constantC:

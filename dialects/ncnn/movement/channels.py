@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncc.dialects.ncnn.checks import check_optimization, check_positive
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -80,7 +80,7 @@ class PixelShuffleOp(BlockLayer):
 
     def check(self) -> None:
         check_positive(self, ["upscale_factor"])
-        check_optimization(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
+        check_choice(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
 
     def infer(self, x: Shape) -> Shape:
         channels, height, width = self._image(x)
@@ -121,7 +121,7 @@ class ReorgOp(BlockLayer):
 
     def check(self) -> None:
         check_positive(self, ["stride"])
-        check_optimization(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
+        check_choice(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
 
     def infer(self, x: Shape) -> Shape:
         channels, height, width = self._image(x)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ncc.dialects.ncnn.axes import EXTENT_NAMES, resolve_axes, resolve_axis
-from ncc.dialects.ncnn.checks import check_optimization, check_positive
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -139,7 +139,7 @@ class PermuteOp(MovingLayer):
     order_type = integer(0)
 
     def check(self) -> None:
-        check_optimization(self, "order_type", range(24))
+        check_choice(self, "order_type", range(24))
 
     def order(self, rank: int) -> tuple[int, ...]:
         """The input's axis that becomes each axis of the result, in numpy order."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from xdsl.ir import Attribute
 
 from ncc.dialects.ncnn.axes import along_axis
-from ncc.dialects.ncnn.checks import check_element, check_optimization
+from ncc.dialects.ncnn.checks import check_choice, check_element
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -59,7 +59,7 @@ class PaddingOp(MovingLayer):
     )
 
     def check(self) -> None:
-        check_optimization(self, "type", (CONSTANT, REPLICATE, REFLECT))
+        check_choice(self, "type", (CONSTANT, REPLICATE, REFLECT))
         if self.per_channel_pad_data_size < 0:
             raise LayerError(
                 f"per_channel_pad_data_size is {self.per_channel_pad_data_size}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ncc.dialects.ncnn.checks import check_optimization, check_positive
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -38,7 +38,7 @@ class LRNOp(Layer):
     bias = real(4, 1.0)
 
     def check(self) -> None:
-        check_optimization(self, "region_type", (ACROSS_CHANNELS, WITHIN_CHANNEL))
+        check_choice(self, "region_type", (ACROSS_CHANNELS, WITHIN_CHANNEL))
         check_positive(self, ["local_size"])
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ncc.dialects.ncnn.axes import along_axis
-from ncc.dialects.ncnn.checks import check_optimization, check_positive
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -43,7 +43,7 @@ class NormalizeOp(Layer):
 
     def check(self) -> None:
         check_positive(self, ["scale_data_size"])
-        check_optimization(self, "eps_mode", range(3))
+        check_choice(self, "eps_mode", range(3))
 
     @property
     def identity(self) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import f32, i32
 
-from ncc.dialects.ncnn.checks import check_optimization, check_positive
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import Array, Builder, Layer, LayerError, Shape, Tensor, integer, layer
 from ncc.dialects.ncnn.pooling.pool import (
     LOWEST,
@@ -83,7 +83,7 @@ class PoolingLayer(Layer):
             check_positive(self, [name for name in self._outs if not self.keeps(name)])
             return
         check_positive(self, [f"{what}_{a}" for what in ("kernel", "stride") for a in self._axes])
-        check_optimization(self, "pad_mode", (FULL, VALID, PAD_SAME_UPPER, PAD_SAME_LOWER))
+        check_choice(self, "pad_mode", (FULL, VALID, PAD_SAME_UPPER, PAD_SAME_LOWER))
         pads = [name for axis in self._axes for name in PAD_NAMES[axis]]
         for name in pads if self.pad_mode in (FULL, VALID) else ():
             if getattr(self, name) < 0:

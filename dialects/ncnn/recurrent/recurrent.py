@@ -19,7 +19,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Attribute
 
-from ncc.dialects.ncnn.checks import check_optimization, check_positive
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -133,7 +133,7 @@ class Recurrent(Layer):
 
     def check(self) -> None:
         check_positive(self, ["num_output", "weight_data_size"])
-        check_optimization(self, "direction", range(FORWARD, BOTH + 1))
+        check_choice(self, "direction", range(FORWARD, BOTH + 1))
         if self.weight_data_size % self.gate_rows:
             raise LayerError(
                 f"weight_data_size is {self.weight_data_size}, not a multiple of {self.gate_rows}, "

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.index_notation import Indices
 from ncc.dialects.ncnn.axes import only_axis
-from ncc.dialects.ncnn.checks import check_optimization
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -59,7 +59,7 @@ class ReductionOp(Layer):
     fixbug0 = integer(5)
 
     def check(self) -> None:
-        check_optimization(self, "operation", range(SUM, LOG_SUM_EXP + 1))
+        check_choice(self, "operation", range(SUM, LOG_SUM_EXP + 1))
         if self.axes and not self.fixbug0:
             raise LayerError("axes without 5=1: the file is too old, convert it again", "axes")
         for axis in self.axes:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.ncnn.checks import check_optimization
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -58,8 +58,8 @@ class GridSampleOp(Layer):
     permute_fusion = integer(3)
 
     def check(self) -> None:
-        check_optimization(self, "sample_type", (BILINEAR, NEAREST, BICUBIC))
-        check_optimization(self, "padding_mode", (ZEROS, BORDER, REFLECTION))
+        check_choice(self, "sample_type", (BILINEAR, NEAREST, BICUBIC))
+        check_choice(self, "padding_mode", (ZEROS, BORDER, REFLECTION))
 
     def infer(self, x: Shape, grid: Shape) -> Shape:
         space = len(x) - 1

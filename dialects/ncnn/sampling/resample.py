@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.axes import extents, scaled_extent
-from ncc.dialects.ncnn.checks import check_optimization
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -180,7 +180,7 @@ class InterpOp(Layer):
         return not (self.size_expr or self.dynamic_target_size or stated)
 
     def check(self) -> None:
-        check_optimization(self, "resize_type", (NONE, NEAREST, BILINEAR, BICUBIC))
+        check_choice(self, "resize_type", (NONE, NEAREST, BILINEAR, BICUBIC))
         for name in ("output_width", "output_height"):
             if getattr(self, name) < 0:
                 raise LayerError(f"{name} is {getattr(self, name)}", name)

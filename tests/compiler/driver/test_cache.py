@@ -148,13 +148,13 @@ def test_folder_is_listed_when_enough_was_added(
 ) -> None:
     """By whatever processes: a sixteenth of the limit, and at first, since all may be there."""
     listed = list[Path]()
-    files = Cache._files
+    files = Cache.files
 
     def noted(cache: Cache) -> Iterator[tuple[str, float, int]]:
         listed.append(cache.folder)
         return files(cache)
 
-    monkeypatch.setattr(Cache, "_files", noted)
+    monkeypatch.setattr(Cache, "files", noted)
     lists = []
     for key in keys(40):
         cache = Cache(tmp_path, limit=16 * 5000)
@@ -176,7 +176,7 @@ def test_what_is_not_listed_stays_below_the_limit(tmp_path: Path) -> None:
         cache = Cache(tmp_path, limit=limit)
         cache.put(f"{number:064x}", bytes(1000))
         cache.trim()
-        assert sum(size for _, _, size in cache._files()) <= limit
+        assert sum(size for _, _, size in cache.files()) <= limit
     assert len(entries(cache)) > 40
 
 

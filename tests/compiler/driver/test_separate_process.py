@@ -43,7 +43,7 @@ def network(tmp_path: Path, own_cache: Path) -> Path:
 @pytest.fixture
 def levels_are_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is in the process of a user; in that of the tests they are."""
-    monkeypatch.setattr(separate_process, "_LEVELS", "a package that nobody has")
+    monkeypatch.setattr(separate_process, "LEVELS", "a package that nobody has")
 
 
 def user(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -85,6 +85,22 @@ def test_a_users_process_loads_no_compiler(network: Path, tmp_path: Path) -> Non
     made = model.stat().st_ino
     assert said(COMPILED, network) == f"False {SHAPES}"
     assert model.stat().st_ino == made
+
+
+def test_another_process_begins_before_numpy_is_imported(network: Path) -> None:
+    """Both import at once, each on a core; a pool of workers is for the other one alone."""
+    program = """
+import subprocess, sys
+import ncc
+class Noted(subprocess.Popen):
+    def __init__(self, *args, **kwargs):
+        print([name for name in ("numpy", "multiprocessing") if name in sys.modules])
+        super().__init__(*args, **kwargs)
+subprocess.Popen = Noted
+print("numpy" in sys.modules, ncc.compile(sys.argv[1]).inputs[0].name)
+"""
+    command = [sys.executable, "-c", program, str(network)]
+    assert subprocess.check_output(command, text=True) == "[]\nFalse data\n"
 
 
 @pytest.mark.usefixtures("levels_are_not_here")

@@ -21,7 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / room).mkdir(parents=True)
     for room in ("dialects", "runtime"):
         (tmp_path / room).mkdir()
-    for name in ("compiler/loops/nest.py", *versions._GENERATORS):
+    for name in ("compiler/loops/nest.py", *versions.GENERATORS):
         if name.endswith(".py"):
             (tmp_path / name).write_text("before")
     monkeypatch.setattr(versions, "__file__", str(tmp_path / "compiler/driver/versions.py"))
@@ -45,7 +45,7 @@ def test_key_changes_with_the_generator(home: Path, monkeypatch: pytest.MonkeyPa
 
 def test_generator_version_sees_all_that_makes_code() -> None:
     """Every place that is named exists, and the two folders are not empty."""
-    for name in versions._GENERATORS:
+    for name in versions.GENERATORS:
         assert (ROOT / name).exists()
     assert list((ROOT / "compiler/loops").glob("*.py"))
     assert list((ROOT / "compiler/llvm").glob("*.py"))
@@ -60,10 +60,12 @@ def test_an_edit_of_ncc_leaves_no_model(home: Path, monkeypatch: pytest.MonkeyPa
         found.add(version())
     os.rename(home / "dialects/rt.py", home / "dialects/st.py")
     found.add(version())
-    installed = versions._installed
+    installed = versions.installed_version
     for library in ("llvmlite", "xdsl", "numpy"):
         with monkeypatch.context() as patch:
-            others = {library: "another"}
-            patch.setattr(versions, "_installed", lambda n, o=others: o.get(n) or installed(n))
+            other = {library: "another"}
+            patch.setattr(
+                versions, "installed_version", lambda n, o=other: o.get(n) or installed(n)
+            )
             found.add(version())
     assert len(found) == 8

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
-from ncc.compiler.ncnn.canonicalize import canonicalize, pattern_names
+from ncc.compiler.ncnn.canonicalize import canonicalization_names, canonicalize
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import explain
 from ncc.compiler.ncnn.rewrite import Rewrite
@@ -81,7 +81,7 @@ def test_numbers_stay(path: Path) -> None:
         np.testing.assert_allclose(after[name], array, rtol=1e-6, atol=1e-7)
     assert not canonicalize(module)
     if "_not_" not in path.stem:
-        pattern = max(filter(path.stem.startswith, pattern_names()), key=len)
+        pattern = max(filter(path.stem.startswith, canonicalization_names()), key=len)
         assert pattern in [rewrite.pattern for rewrite in rewrites]
     elif "unranked" not in path.stem:  # those fire here, where shapes are known
         assert not rewrites
@@ -99,7 +99,7 @@ ALWAYS_LEGAL = {
 }
 
 
-@pytest.mark.parametrize("pattern", pattern_names())
+@pytest.mark.parametrize("pattern", canonicalization_names())
 def test_every_pattern_has_golden_text(pattern: str) -> None:
     """Each pattern fires in some file and, if it can be refused, is refused in another."""
     names = [path.stem for path in CASES if path.stem.startswith(pattern)]
@@ -111,7 +111,7 @@ def test_every_pattern_has_golden_text(pattern: str) -> None:
 
 def test_the_patterns_are_those_of_ncnnoptimize() -> None:
     """All eliminations of the mission and one replacement are there, by ncnnoptimize's names."""
-    assert set(CORE) < set(pattern_names())
+    assert set(CORE) < set(canonicalization_names())
 
 
 def test_rewrites_are_recorded_with_their_places() -> None:

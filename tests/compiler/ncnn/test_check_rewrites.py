@@ -86,7 +86,7 @@ def test_values_of_any_type_are_tried() -> None:
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.mlir")), ids=lambda path: path.stem)
 def test_canonicalization_is_right(path: Path) -> None:
-    """Every truth that is legal in the golden files passes, with shapes and without."""
+    """Every rewrite of the golden files passes, with shapes and without."""
     for with_shapes in (False, True):
         module = parse(path.read_text().partition("// -- becomes --")[0])
         if with_shapes:

@@ -1,4 +1,4 @@
-"""Truths and choices are driven to one end, whatever the order; names, blobs and switches hold."""
+"""Patterns are driven to one end, whatever their order; names, blobs and switches hold."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.ncnn import optimize as optimize_room
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimizations.optimization import OPTIMIZATIONS
-from ncc.compiler.ncnn.optimize import explain, optimize_module, pattern_names
+from ncc.compiler.ncnn.optimize import (
+    explain,
+    optimizations_of,
+    optimize_module,
+    pattern_names,
+)
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.layer import PATTERNS
@@ -184,7 +188,7 @@ def test_what_a_noop_collects_is_an_output(net: Any, optimized: Any) -> None:
     assert types(module) == ["Input", "AbsVal", "ReLU"]
 
 
-def test_reasons_are_told_for_truths_and_choices(net: Any) -> None:
+def test_reasons_are_told_for_canonicalizations_and_optimizations(net: Any) -> None:
     """`explain` knows both kinds, and no other name."""
     module = net(CHAIN.replace("r y", "r y 0=0.5"), VARIANCE)
     assert explain(module, "eliminate_dropout") == [("drop", "its scale is 0.5, not 1")]
@@ -231,20 +235,21 @@ MANY = """
 @pytest.fixture
 def shuffled() -> Iterator[Any]:
     """shuffled(seed): offer patterns in another order, for one test."""
-    choices, truths = list(OPTIMIZATIONS), {type: list(held) for type, held in PATTERNS.items()}
+    optimizations = list(OPTIMIZATIONS)
+    canonicalizations = {type: list(held) for type, held in PATTERNS.items()}
 
     def shuffle(seed: int) -> None:
         generator = random.Random(seed)
         generator.shuffle(OPTIMIZATIONS)
         for held in PATTERNS.values():
             generator.shuffle(held)
-        optimize_room._choices.cache_clear()
+        optimizations_of.cache_clear()
 
     yield shuffle
-    OPTIMIZATIONS[:] = choices
-    for type, held in truths.items():
+    OPTIMIZATIONS[:] = optimizations
+    for type, held in canonicalizations.items():
         PATTERNS[type][:] = held
-    optimize_room._choices.cache_clear()
+    optimizations_of.cache_clear()
 
 
 def test_the_order_of_patterns_does_not_matter(net: Any, optimized: Any, shuffled: Any) -> None:

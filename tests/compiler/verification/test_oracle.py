@@ -33,7 +33,7 @@ def test_who_crashes_first_in_a_process_has_failed(
         return "ncnn crashed"
 
     monkeypatch.setattr(oracle, "available", lambda: True)
-    monkeypatch.setattr(oracle, "_work", work)
+    monkeypatch.setattr(oracle, "work", work)
     jobs = [oracle.Job("n.param", "n.bin", {}) for _ in range(3)]
     answers = oracle.run_all(jobs)
     assert [k for k, answer in enumerate(answers) if isinstance(answer, oracle.OracleError)] == (
@@ -44,6 +44,6 @@ def test_who_crashes_first_in_a_process_has_failed(
 def test_an_end_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the system does not say how a process ended: nobody asks again for ever."""
     monkeypatch.setattr(oracle, "available", lambda: True)
-    monkeypatch.setattr(oracle, "_work", lambda requests, timeout: None)
+    monkeypatch.setattr(oracle, "work", lambda requests, timeout: None)
     (answer,) = oracle.run_all([oracle.Job("n.param", "n.bin", {})])
     assert isinstance(answer, oracle.OracleError) and "without an answer" in str(answer)

@@ -7,7 +7,7 @@ import pytest
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
-from ncc.compiler.linalg.analysis.softmax import Shares
+from ncc.compiler.linalg.analysis.softmax import Softmax
 from ncc.compiler.linalg.rewrite.insert import generic_of, tensor_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, divisor, equal, exp, select
@@ -68,29 +68,29 @@ def argument(*shape: int) -> tuple[Tensor, Builder]:
 def test_what_a_quotient_was_made_of() -> None:
     """By values, and the axes that sums still have."""
     x, b = argument(6, 6)
-    largest, powers, sums, shares = softmax(x, b)
-    expected = Shares(x.value, largest.value, powers.value, sums.value, kept=(0,))
-    assert Shares.of(generic_of(shares)) == expected
+    largest, powers, sums, quotients = softmax(x, b)
+    expected = Softmax(x.value, largest.value, powers.value, sums.value, kept=(0,))
+    assert Softmax.of(generic_of(quotients)) == expected
     assert expected.least == -np.inf
 
 
 def test_rows_that_are_zeros_under_a_mask() -> None:
     """1 divides where a sum is 0, and the largest is a number."""
     x, b = argument(6, 6)
-    largest, powers, sums, shares = softmax(x, b, "zeros")
-    expected = Shares(x.value, largest.value, powers.value, sums.value, kept=(0,), zeros=True)
-    assert Shares.of(generic_of(shares)) == expected
+    largest, powers, sums, quotients = softmax(x, b, "zeros")
+    expected = Softmax(x.value, largest.value, powers.value, sums.value, kept=(0,), zeros=True)
+    assert Softmax.of(generic_of(quotients)) == expected
     assert expected.least == np.finfo(np.float32).min
 
 
 @pytest.mark.parametrize("odd", ODD)
 def test_what_is_no_softmax(odd: str) -> None:
     """Each is so in one respect; what would be divided later were another number."""
-    *_, shares = softmax(*argument(6, 6), odd)
-    assert Shares.of(generic_of(shares)) is None
+    *_, quotients = softmax(*argument(6, 6), odd)
+    assert Softmax.of(generic_of(quotients)) is None
 
 
 def test_a_step_of_it_is_no_softmax() -> None:
     """Powers and sums are none by themselves."""
     for made in softmax(*argument(6, 6))[:3]:
-        assert Shares.of(generic_of(made)) is None
+        assert Softmax.of(generic_of(made)) is None

@@ -133,7 +133,7 @@ def test_transposed_convolutions_sum_in_blocks(tmp_path: Path) -> None:
         sums = [op for op in generics_of(network_of(module).body.block) if LinalgOp(op).reduced]
         seen[name] = [shape_of(op.results[0]) for op in sums]
 
-    for name, _ in stages(param, random_weights=1, look=look):
+    for name, _ in stages(param, random_weights=1, observe=look):
         if name == "linalg":
             break
     assert seen["convert-ncnn-to-linalg"] == [(32, 19)] * 2 + [(16, 58)] * 3

@@ -141,6 +141,6 @@ def test_open_images(tmp_path: Path, params: str) -> None:
 
     for side in (9, None):
         options = Options.of(random_weights=1, input_shapes={"data": (6, side, side)})
-        compilation = Compilation(path, None, options, look=count)
+        compilation = Compilation(path, None, options, observe=count)
         compilation.structured(compilation.network())
     assert left[0] == left[1]

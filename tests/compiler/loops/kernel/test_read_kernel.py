@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
-from xdsl.dialects.builtin import f32
+from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+
+from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
+from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.loops.kernel.kernel import Access, Captured, Stage
-from ncc.compiler.loops.kernel.read_kernel import constant_kernel
+from ncc.compiler.loops.kernel.read_kernel import constant_kernel, kernel_of, text_of
+from ncc.compiler.plan import Call
+from ncc.compiler.target import AVX512, ONE_UNIT
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum, to_index
+from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import row_sums, work
 from tests.compiler.loops.conftest import Kernels
@@ -109,3 +118,26 @@ def test_a_box_of_one_number() -> None:
     kernel = constant_kernel((2, 3, 4), 0.5, Access(0, 0, (24, 4, 1)), (f32,))
     assert kernel.extents == (2, 12) and kernel.store == Access(0, 0, (24, 1))
     assert not kernel.anchor.inputs and not kernel.accumulates
+
+
+def test_calls_of_one_text_have_one_kernel(make_network: Callable[..., ModuleOp]) -> None:
+    """Whatever layers they are of, but not where the padding of their weights differs."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        def layer(doc: str, channels: int, seed: int) -> Tensor:
+            draw = np.random.default_rng(seed).normal(0, 1, (channels, 5)).astype(np.float32)
+            w = b.weight(WeightAttr(Blocked(WeightAttr.of(draw).data, (0,), 16).weights))
+            b.doc = doc
+            o, p, i, n = b.loops("o:2 p:6 i:5 n:16")
+            return b.sum((o, p, n), (i,), x[i, p] * w[o, i, n])
+
+        return b.concat([layer("one", 24, 0), layer("two", 24, 1), layer("three", 32, 2)], 0)
+
+    module = make_network([(5, 6)], write)
+    FormFusionGroups().apply(Context(), module)
+    calls = [step for step in plan(module).steps if isinstance(step, Call)]
+    assert [call.layers for call in calls] == [("one",), ("two",), ("three",)]
+    target = replace(AVX512, core=ONE_UNIT)
+    for key in (text_of, lambda call: kernel_of(call, target).signature_text):
+        one, two, three = map(key, calls)
+        assert one == two != three

@@ -114,3 +114,20 @@ def test_tiles_stand_upright_in_narrow_images(kernel: KernelOf) -> None:
         assert stands.value({"h": height, "w": width}) == wanted
     of_a_point = chunks.value({"h": 1, "w": 1})
     assert chunks.value({"h": 112, "w": 1}) == -(-112 // points) * of_a_point
+
+
+def test_tiles_for_small_images_have_fewer_points(kernel: KernelOf) -> None:
+    """The hint has one of their rows; so a kernel that runs on others only is less code."""
+    closed = kernel(of_planes, (3, 114, 114))
+    target = replace(AVX512, core=TWO_UNITS)
+    row, column = (d for d, n in enumerate(closed.extents) if n == 112)
+
+    def points(rows: int, along: int) -> int:
+        sizes = {row: Size.symbol("h", rows), column: Size.symbol("w", 112)}
+        extents = tuple(sizes.get(d, n) for d, n in enumerate(closed.extents))
+        opened = replace(closed, extents=extents)
+        wide = replace(choose(for_the_hint(opened), target), tile=((column, along),))
+        return for_any_size(opened, wide, target).points(column)
+
+    assert [points(1, n) for n in (14, 9, 8)] == [9, 6, 8]
+    assert [points(112, n) for n in (14, 9, 8)] == [14, 9, 8]

@@ -1,6 +1,6 @@
-"""What the passes over computations decide when a network is compiled, and why.
+"""What the passes over linalg operations decide when a network is compiled, and why.
 
-    compiled for avx512 at -O2 on 1 thread, the computations of layer 'conv1':
+    compiled for avx512 at -O2 on 1 thread, the operations of layer 'conv1':
       choose-convolution: not, it has fewer than 16 channels
       peel-borders: fired
 
@@ -31,7 +31,7 @@ def explained_passes() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class CompiledPassFate:
-    """Where a pass over computations fired, and why it did not elsewhere."""
+    """Where a pass over linalg operations fired, and why it did not elsewhere."""
 
     name: str
     runs: bool
@@ -43,7 +43,7 @@ class CompiledPassFate:
         if not self.runs:
             yield f"{self.name}: no pass of a compilation at this level for this target"
         elif not self.decisions:
-            yield f"{self.name}: no computation of this network looks like it"
+            yield f"{self.name}: no operation of this network looks like it"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Decided:
         return CompiledPassFate(name, name in self.names, decisions)
 
     def of_layers(self, layers: Collection[str | None]) -> tuple[Decision, ...]:
-        """Those about computations of some layers."""
+        """Those about operations of some layers."""
         return tuple(one for one in self.decisions if one.layers in layers)
 
     def lines_of(self, layer: str) -> Iterator[str]:
@@ -69,15 +69,15 @@ class Decided:
         threads = f"{options.num_threads} thread" + "s" * (options.num_threads > 1)
         compiled = f"compiled for {options.target.name} at -O{options.opt_level} on {threads}"
         if not decisions:
-            yield f"{compiled}, no pass over computations looks at layer {layer!r}"
+            yield f"{compiled}, no pass over linalg looks at layer {layer!r}"
             return
-        yield f"{compiled}, the computations of layer {layer!r}:"
+        yield f"{compiled}, the operations of layer {layer!r}:"
         for decision in decisions:
             yield f"  {decision.pass_name}: {decision.outcome}"
 
 
 def decided(param: PathLike, bin: PathLike | None, options: Options) -> Decided:
-    """Run all passes over the computations of a network; what those that tell it have decided.
+    """Run all passes over linalg operations of a network; what those that tell it have decided.
 
     Raises what a compilation raises, as where a shape is open. Warns of nothing.
     """

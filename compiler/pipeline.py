@@ -43,7 +43,7 @@ from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, with_equalit
 from ncc.compiler.ncnn.take_pixels import return_pixels, take_pixels
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import files_beside, read_network, weights_path
-from ncc.compiler.options import Options
+from ncc.compiler.options import TILES_LEVEL, Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
 from ncc.compiler.read.plausible import StoredNumbers
@@ -299,8 +299,14 @@ class Compilation:
         infer_shapes(module, shapes, self.options.input_types)
 
     def structured(self, module: ModuleOp) -> ModuleOp:
-        """The linalg level: linalg.generic on tensors, outlined into groups."""
-        for one in linalg_passes(self.options):
+        """The linalg level: linalg.generic on tensors, outlined into groups.
+
+        Where sizes are open, sums stay in float32: loops over matrix tiles need extents as numbers.
+        """
+        options = self.options
+        if self.opened and options.tiles:
+            options = replace(options, opt_level=TILES_LEVEL - 1)
+        for one in linalg_passes(options):
             with self.changing(module, one.name):
                 one.apply(self.context, module)
         return module

@@ -151,6 +151,8 @@ def compile_command(
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {artifact.target}")
     if chosen.opt_level >= TILES_LEVEL and not chosen.tiles:
         click.echo(f"  -O3 is -O2 here: {artifact.target} has no matrix tiles")
+    elif chosen.opt_level >= TILES_LEVEL and artifact.sizes is not None:
+        click.echo("  -O3 is -O2 here: matrix tiles need sizes that are not open")
     for binding in artifact.inputs:
         click.echo(f"  input   {signature(binding)}")
     for binding in artifact.outputs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from ncc.compiler.explain_sizes import SizesFate
     from ncc.compiler.options import Options
 
+Files: TypeAlias = tuple[str, str | None]
+"""The .param, and the .bin if it is not the one beside it."""
+
 
 def pass_names() -> Iterable[str]:
-    """The passes over layers, then those over computations."""
+    """The passes over layers, then those over linalg operations."""
     from ncc.compiler.explain_linalg import explained_passes
     from ncc.compiler.ncnn.optimize import pattern_names
 
@@ -76,7 +79,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     multiple=True,
     metavar="NAME",
     shell_complete=completed(pass_names),
-    help="Say where this pass applies, of `ncc optimize` or over computations, and where not.",
+    help="Say where this pass applies, of `ncc optimize` or `ncc compile`, and where not.",
 )
 @click.option(
     "--list-passes",
@@ -116,7 +119,7 @@ def explain_command(
 ) -> None:
     """Say what `ncc optimize` does to PARAM: to every layer, or to one blob, or by one pass.
 
-    For a blob, and for a pass over computations, say also what `ncc compile` decides, and why, with
+    For a blob, and for a pass of `ncc compile`, say also what a compilation decides, and why, with
     the given -O, --threads and --target.
 
     With --kernel, say which layers a kernel of `ncc compile` computes, why it has its schedule, and
@@ -127,13 +130,17 @@ def explain_command(
 
     BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
     """
+    from ncc.compiler.optimizer import NO_WEIGHTS, SEED
+
     chosen: dict[str, Any] = {"opt_level": opt_level, "num_threads": num_threads}
     chosen |= {"target": target, "input_shapes": dict(shapes)}
+    chosen["random_weights"] = SEED if bin == NO_WEIGHTS else None
     if kernels or sizes:
         if blobs or passes or (kernels and sizes):
             name = "--kernel" if kernels else "--sizes"
             raise click.UsageError(f"{name} explains a compilation: leave out all other questions")
-        _explain_compilation(param, bin, kernels, chosen, as_json)
+        files = param, None if bin == NO_WEIGHTS else bin
+        _explain_compilation(files, kernels, chosen, as_json)
         return
     explained = _explained(param, bin, blobs, passes, chosen)
     echo_json(explained.for_json()) if as_json else click.echo("\n".join(explained.lines()))
@@ -180,18 +187,18 @@ def _explained(
 ) -> _Explained:
     """What becomes of these blobs, by these passes; of all layers if none of either are named.
 
-    The network is optimized if a question is about layers, and compiled if one is about
-    computations.
+    The network is optimized if a question is about layers, and compiled if one is about linalg
+    operations.
     """
     from ncc.compiler.explain import fate_of_blob, fates, why_not
     from ncc.compiler.ncnn.optimize import pattern_names
-    from ncc.compiler.optimizer import NO_WEIGHTS, SEED, optimize_network
+    from ncc.compiler.optimizer import NO_WEIGHTS, optimize_network
     from ncc.compiler.options import Options
 
     of_layers: list[LayerFate] = []
     of_blobs: list[BlobFate] = []
     of_passes: list[PassFate | CompiledPassFate] = []
-    over_computations = [name for name in passes if name not in pattern_names()]
+    over_linalg = [name for name in passes if name not in pattern_names()]
     over_layers = [name for name in passes if name in pattern_names()]
     if blobs or over_layers or not passes:
         with progress(f"optimizing {param}"):
@@ -202,28 +209,27 @@ def _explained(
         of_passes += [why_not(done, name) for name in over_layers]
         of_layers = [] if blobs or passes else list(fates(done))
     compiled = None
-    if blobs or over_computations:
-        options = Options.of(random_weights=SEED if bin == NO_WEIGHTS else None, **chosen)
+    if blobs or over_linalg:
+        files = param, None if bin == NO_WEIGHTS else bin
         with progress(f"compiling {param}"):
-            compiled = _decided(param, bin, options, required=bool(over_computations))
+            compiled = _decided(files, Options.of(**chosen), required=bool(over_linalg))
     if compiled is not None:
-        of_passes += [compiled.of_pass(name) for name in over_computations]
+        of_passes += [compiled.of_pass(name) for name in over_linalg]
     return _Explained(of_layers, of_blobs, of_passes, compiled)
 
 
-def _decided(param: str, bin: str | None, options: Options, required: bool) -> Decided | None:
-    """The decisions of passes over computations.
+def _decided(files: Files, options: Options, required: bool) -> Decided | None:
+    """The decisions of passes over linalg operations.
 
     If the network cannot be compiled, the reason is a warning; it is an error if the decisions are
     required.
     """
     from ncc.compiler.diagnostics import ModelError, Unsupported
     from ncc.compiler.explain_linalg import decided
-    from ncc.compiler.optimizer import NO_WEIGHTS
     from ncc.runtime.errors import InputError
 
     try:
-        return decided(param, None if bin == NO_WEIGHTS else bin, options)
+        return decided(*files, options)
     except (ModelError, InputError, Unsupported) as error:
         if required:
             raise
@@ -232,48 +238,32 @@ def _decided(param: str, bin: str | None, options: Options, required: bool) -> D
 
 
 def _explain_compilation(
-    param: str,
-    bin: str | None,
-    kernels: Sequence[str],
-    options: Mapping[str, Any],
-    as_json: bool,
+    files: Files, kernels: Sequence[str], options: Mapping[str, Any], as_json: bool
 ) -> None:
     """Print what is known of some kernels; if there are none, of sizes."""
     if kernels:
-        told = _of_kernels(param, bin, kernels, options)
+        told = _of_kernels(files, kernels, options)
         echo_json({"kernels": told}) if as_json else click.echo("\n".join(told))
         return
-    of_sizes = _of_sizes(param, bin, options)
+    of_sizes = _of_sizes(files, options)
     echo_json(asdict(of_sizes)) if as_json else click.echo("\n".join(of_sizes.lines()))
 
 
-def _of_sizes(param: str, bin: str | None, options: Mapping[str, Any]) -> SizesFate:
+def _of_sizes(files: Files, options: Mapping[str, Any]) -> SizesFate:
     """Whether one compilation is for every size."""
     from ncc.compiler.explain_sizes import fate_of_sizes
-    from ncc.compiler.optimizer import NO_WEIGHTS, SEED
     from ncc.compiler.options import Options
 
-    seed = SEED if bin == NO_WEIGHTS else None
-    with progress(f"compiling {param}"):
-        files = param, None if bin == NO_WEIGHTS else bin
-        return fate_of_sizes(*files, Options.of(random_weights=seed, **options))
+    with progress(f"compiling {files[0]}"):
+        return fate_of_sizes(*files, Options.of(**options))
 
 
-def _of_kernels(
-    param: str, bin: str | None, names: Sequence[str], options: Mapping[str, object]
-) -> list[str]:
+def _of_kernels(files: Files, names: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     """The explanation of kernels of a compilation."""
     from ncc.compiler.driver.tuned import schedules_for
     from ncc.compiler.loops.explain_kernel import explain_kernels
     from ncc.compiler.pipeline import kernels_of
 
-    random_weights = 0 if bin == "null" else None
-    with progress(f"compiling {param}"):
-        kernels = kernels_of(
-            param,
-            None if bin == "null" else bin,
-            schedules_for,
-            random_weights=random_weights,
-            **options,
-        )
+    with progress(f"compiling {files[0]}"):
+        kernels = kernels_of(*files, schedules_for, **options)
     return list(explain_kernels(kernels, names))

@@ -66,33 +66,35 @@ def _fitting(asked: Asked, infer: Infer) -> tuple[Asked, Iterable[Assumption]]:
 
 def _moved(shapes: Asked, assumed: Iterable[Assumption]) -> Iterator[Asked]:
     """The shapes with other hints, for which sizes are equal that were taken for different: two
-    sizes first, then a size and a number.
+    sizes first, then a size and a number. Last come extents of 1, since these broadcast: layers may
+    take any.
     """
     forms = [one.form for one in assumed if one.relation == "!="]
-    for form in sorted(forms, key=lambda form: len(form.symbols) < 2):
-        hints = _hints_for(form)
-        if hints:
-            yield _with_symbols(shapes, partial(_hinted, hints))
+    for least in (2, 1):
+        for form in sorted(forms, key=lambda form: len(form.symbols) < 2):
+            hints = _hints_for(form, least)
+            if hints:
+                yield _with_symbols(shapes, partial(_hinted, hints))
 
 
 def _hinted(hints: Mapping[str, int], symbol: Symbol) -> Symbol:
     return replace(symbol, hint=hints.get(symbol.name, symbol.hint))
 
 
-def _hints_for(form: Form) -> dict[str, int]:
+def _hints_for(form: Form, least: int) -> dict[str, int]:
     """Other hints of one extent, or of two that are to be equal, for which a form is 0; none where
-    ranges do not let it. An extent of 1 is none: it would broadcast.
+    ranges do not let it, or below the least one.
     """
     factors = {m[0]: f for m, f in form.terms if len(m) == 1 and isinstance(m[0], Symbol)}
     for symbol, factor in reversed(factors.items()):
         to, rest = divmod(symbol.hint * factor - form.hint, factor)
-        if not rest and to > 1 and is_within(to, (symbol.least, symbol.most)):
+        if not rest and to >= least and is_within(to, (symbol.least, symbol.most)):
             return {symbol.name: to}
     for (one, f), (other, g) in combinations(factors.items(), 2):
         if f == -g and len(form.terms) == 2:
-            least = max(one.least, other.least)
-            most = min(one.most or least, other.most or least)
-            if 1 < least <= most:
+            low = max(one.least, other.least)
+            most = min(one.most or low, other.most or low)
+            if 1 < low <= most:
                 return {one.name: most, other.name: most}
     return {}
 

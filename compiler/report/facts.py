@@ -43,7 +43,7 @@ class Layer:
     layers whose blobs it reads. weights: how many numbers it holds. became: of a layer of the file,
     the layer of the optimized network that stands for it, if any. made_of: the other way round.
     rewrites: those that took it. hindered: passes over layers that look at it and must not change
-    it. decided: what passes over computations decided. steps: those of a run that compute it.
+    it. decided: what passes over linalg decided. steps: those of a run that compute it.
     """
 
     type: str

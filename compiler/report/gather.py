@@ -251,7 +251,7 @@ def _fit(source: ModuleOp, shapes: Mapping[str, OpenShape]) -> bool:
 
 
 def _by_layer(decided: Decided) -> dict[str, list[Reason]]:
-    """The decisions about the computations of each layer."""
+    """The decisions about the linalg operations of each layer."""
     found: dict[str, list[Reason]] = {}
     for one in decided.decisions:
         found.setdefault(one.layers, []).append(Reason(one.pass_name, one.outcome))

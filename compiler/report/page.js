@@ -100,7 +100,7 @@
     }
     const steps = layer.steps.length || !now ? layer.steps : now.steps;
     entry(list, "how it runs", listed(steps.map(stepLine)));
-    if (now) entry(list, "passes over its computations", listed(now.decided.map(reason)));
+    if (now) entry(list, "passes over its linalg operations", listed(now.decided.map(reason)));
     const kernels = new Set(steps.map((step) => data.steps[step].kernel));
     for (const kernel of data.kernels.filter((one) => kernels.has(one.name))) {
       entry(list, `schedule of ${kernel.name}`, make("pre", kernel.schedule || "written as code"));

@@ -1,4 +1,4 @@
-"""What passes over computations decide about a network, in words."""
+"""What passes over linalg decide about a network, in words."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def test_the_decisions_about_a_layer(param: Path) -> None:
     """In the order of passes, below what the network is compiled for."""
     found = explained(param, Options(target=AVX512, num_threads=2, random_weights=0))
     head, *lines = found.lines_of("first")
-    assert head == "compiled for avx512 at -O2 on 2 threads, the computations of layer 'first':"
+    assert head == "compiled for avx512 at -O2 on 2 threads, the operations of layer 'first':"
     assert "  choose-convolution: not, it has fewer than 16 channels" in lines
     order = list(dict.fromkeys(line.split(":")[0].strip() for line in lines))
     assert order == [name for name in found.names if name in order]
     [none] = found.lines_of("data")
-    assert none.endswith("no pass over computations looks at layer 'data'")
+    assert none.endswith("no pass over linalg looks at layer 'data'")
 
 
 def test_a_pass_that_does_not_run(param: Path) -> None:
@@ -120,7 +120,7 @@ SILENT = {
 
 
 def test_every_other_pass_tells_its_decisions() -> None:
-    """A pass that looks at computations one by one is a pattern, with reasons."""
+    """A pass that looks at operations one by one is a pattern, with reasons."""
     silent = {one.name for one in every_linalg_pass() if not isinstance(one, ExplainedPass)}
     assert silent == SILENT.keys()
 

@@ -64,7 +64,18 @@ Pooling c 1 1 b c 0=1 1=2 2=2
 Convolution d 1 1 c d 0=8 1=1 4=1 5=1 6=256 9=1
 """
 
-NETWORKS = {"classifier": CLASSIFIER, "pyramid": PYRAMID, "same": SAME}
+PATCHES = """7767517
+7 7
+Input data 0 1 data
+Convolution a 1 1 data a 0=8 1=4 3=4 5=1 6=384
+Reshape b 1 1 a b 0=-1 1=8
+Permute c 1 1 b c 0=1
+InnerProduct d 1 1 c d 0=12 1=1 2=96
+Permute e 1 1 d e 0=1
+Reduction f 1 1 e f 0=3 1=0 -23303=1,1 5=1
+"""
+
+NETWORKS = {"classifier": CLASSIFIER, "pyramid": PYRAMID, "same": SAME, "patches": PATCHES}
 
 
 def compiled(
@@ -137,16 +148,31 @@ def test_passes_compute_the_same_at_other_sizes(network: Path, level: int, targe
 
 @pytest.mark.parametrize(
     "network",
-    ["classifier", *(pytest.param(one, marks=pytest.mark.slow) for one in ("pyramid", "same"))],
+    [
+        "patches",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in NETWORKS if one != "patches"),
+    ],
     indirect=True,
 )
 def test_passes_leave_out_no_size(network: Path) -> None:
-    """Code is for all images that the layers take: also for those smaller than a window."""
+    """Code is for all images that the layers take: also for one row of patches."""
     _, assumed, _ = compiled(network, _open(224, 256), 2, "avx512")
     module = Compilation(network, None, Options.of(random_weights=1)).source.clone()
     with assuming() as by_layers:
         infer_shapes(module, dict.fromkeys(Network.of(module).inputs, _open(224, 256)))
     assert [str(one) for one in assumed] == [str(one) for one in by_layers]
+
+
+def test_sums_of_open_images_stay_in_float32(tmp_path: Path) -> None:
+    """Loops over matrix tiles need extents as numbers: -O3 gives no reason to refuse a size."""
+    path, texts = tmp_path / "net.param", []
+    path.write_text(PYRAMID)
+    for shape in ((3, 64, 64), (3, None, None)):
+        given = {"data": shape}
+        options = Options.of(opt_level=3, target="amx", random_weights=1, input_shapes=given)
+        compilation = Compilation(path, None, options)
+        texts.append(_text(compilation.structured(compilation.network())))
+    assert ["bf16" in text for text in texts] == [True, False]
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import by_hint, is_never_below
 
 
 class FoldTransposes(LinalgPattern["_Folding"]):
@@ -203,9 +204,10 @@ def _through_concat(b: Builder, move: Move, op: tensor.ConcatOp) -> Tensor | Non
 
 
 def _is_below(form: AffineForm, limit: int, shape: Sequence[int]) -> bool:
-    """Whether a form stays between 0 and a limit."""
+    """Whether a form stays between 0 and a limit, for images of every size."""
     most = form.constant + sum(c * (shape[d] - 1) for d, c in form.terms)
-    return form.constant >= 0 and all(c > 0 for _, c in form.terms) and most < limit
+    is_positive = form.constant >= 0 and all(c > 0 for _, c in form.terms)
+    return is_positive and is_never_below(limit, most + 1)
 
 
 def _through_collapse(b: Builder, move: Move, op: tensor.CollapseShapeOp) -> Tensor | None:
@@ -238,7 +240,10 @@ def _split(b: Builder, move: Move, low: AffineForm, inner: int) -> Tensor | None
     """The same move with a loop in two where it passes the end of an inner axis."""
     for loop, factor in low.terms:
         size, extent = inner // factor if factor > 0 else 0, move.shape[loop]
-        if size <= 0 or inner % factor or extent <= size or extent % size:
+        with by_hint():
+            if size <= 0 or extent <= size:
+                continue
+        if inner % factor or extent % size:
             continue
         at = [d if d <= loop else d + 1 for d in range(len(move.shape))]
         index = tuple(

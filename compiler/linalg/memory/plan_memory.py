@@ -120,7 +120,7 @@ class _Steps:
 
     def of(self, network: func.FuncOp) -> Iterator[AnyStep]:
         """All of them in order; the halo of a value comes in front of what writes it first."""
-        halos = halos_of(_frames(network, self.placement))
+        halos = halos_of(_halos(network, self.placement))
         for op in ops_of(network.body.block):
             step: Call | Loop
             if isinstance(op, func.CallOp):
@@ -128,7 +128,7 @@ class _Steps:
             elif isinstance(op, TiledLoopOp):
                 calls = [self._call(c) for c in ops_of(op.body.block) if isinstance(c, func.CallOp)]
                 step = loop_of(calls, op.times, self.threads, self.cache)
-                halos |= halos_of(_frames_in(op, step, self.placement))
+                halos |= halos_of(_halos_in(op, step, self.placement))
             else:
                 continue
             for buffer in touched(step)[1]:
@@ -169,7 +169,7 @@ def _layers(call: func.CallOp) -> tuple[str, ...]:
     return tuple(name.data for name in names if isinstance(name, StringAttr))
 
 
-def _frames(network: func.FuncOp, placement: Placement) -> Iterator[Halo]:
+def _halos(network: func.FuncOp, placement: Placement) -> Iterator[Halo]:
     """The halos of all padded values; each is filled before the first value of its buffer."""
     for op in network.body.block.ops:
         if isinstance(op, tensor.PadOp):
@@ -177,7 +177,7 @@ def _frames(network: func.FuncOp, placement: Placement) -> Iterator[Halo]:
             yield Halo(placement.subviews[op.result], shape_of(op.result), low, high, pad_value(op))
 
 
-def _frames_in(op: TiledLoopOp, loop: Loop, placement: Placement) -> Iterator[Halo]:
+def _halos_in(op: TiledLoopOp, loop: Loop, placement: Placement) -> Iterator[Halo]:
     """The halos of padded values in the body of a loop, in the memory of all iterations."""
     for inner in ops_of(op.body.block):
         if isinstance(inner, tensor.PadOp):

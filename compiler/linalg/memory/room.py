@@ -65,7 +65,7 @@ class _Lives:
     def __init__(self, block: Block) -> None:
         self._homes = _homes(block)
         self._given: set[SSAValue] = set(block.args)
-        self._framed: dict[SSAValue, int] = {}
+        self._padded: dict[SSAValue, int] = {}
         self._life: dict[SSAValue, tuple[int, int]] = {}
         self._time: dict[Operation, int] = {}
         joined = [0] * len(block.ops)
@@ -80,7 +80,7 @@ class _Lives:
                 joined[time] = _bytes(op.results[0])
             elif isinstance(op, tensor.PadOp):
                 buffer, size = self._root(op.source), _bytes(op.result)
-                self._framed[buffer] = max(size, self._framed.get(buffer, 0))
+                self._padded[buffer] = max(size, self._padded.get(buffer, 0))
         everything = self._alive({buffer: _bytes(buffer) for buffer in self._life})
         self._kept = self._alive({r: self._size(r) for r in self._life if r not in self._given})
         self._most = max(map(sum, zip(everything, joined, strict=True)), default=0)
@@ -110,7 +110,7 @@ class _Lives:
 
     def _size(self, buffer: SSAValue) -> int:
         """Bytes of memory, with the widest halo."""
-        return max(_bytes(buffer), self._framed.get(buffer, 0))
+        return max(_bytes(buffer), self._padded.get(buffer, 0))
 
     def _alive(self, sizes: Mapping[SSAValue, int]) -> list[int]:
         """Bytes that are alive at each operation, of memory of these sizes."""

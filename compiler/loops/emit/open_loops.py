@@ -51,7 +51,6 @@ class OpenLoops(Part):
 
     def __init__(self, position: Position) -> None:
         super().__init__(position)
-        self.point_by_point = False
         self.in_smaller_tile = False
 
     @cached_property
@@ -106,9 +105,7 @@ class OpenLoops(Part):
     def _in_points(self, write: Callable[[], None]) -> None:
         saved, self.state.lanes = dict(self.state.sizes), 1
         self.state.sizes |= {d: 1 for d in self.kernel.parallel if is_open(self.kernel.extents[d])}
-        self.point_by_point = True
         write()
-        self.point_by_point = False
         self.state.sizes, self.state.lanes = saved, self.schedule.vector
 
     def chunk(self, loop: int, number: SSAValue, body: Callable[[], None]) -> None:

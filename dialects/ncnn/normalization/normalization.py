@@ -189,7 +189,7 @@ class InstanceNormOp(Layer):
             check_positive(self, ["channels"])
 
     def infer(self, x: Shape) -> Shape:
-        if len(x) < 3 or (self.affine and x[0] != self.channels):
+        if len(x) < 3 or (self.affine and not is_equal(x[0], self.channels)):
             wanted = f"{self.channels} channels" if self.affine else "channels"
             raise LayerError(f"takes {wanted} and axes of space, not {x}")
         return x

@@ -22,6 +22,7 @@ from ncc.dialects.ncnn.normalization.statistics import Rest, fold
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.window import planes
 from ncc.dialects.scalar import at_least, sqrt
+from ncc.dialects.size import is_equal
 
 
 @layer("Normalize")
@@ -57,7 +58,7 @@ class NormalizeOp(Layer):
 
     def infer(self, x: Shape) -> Shape:
         channels = planes(x, 3)[0]
-        if not self.channel_shared and self.scale_data_size != channels:
+        if not self.channel_shared and not is_equal(channels, self.scale_data_size):
             raise LayerError(
                 f"scale_data_size is {self.scale_data_size}, but input {x} has {channels} channels",
                 "scale_data_size",

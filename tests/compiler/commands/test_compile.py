@@ -110,6 +110,24 @@ def test_an_extent_of_one_value_may_be_left_open(
         ncc.load(path)(np.zeros((4, 60, 90), np.float32))
 
 
+CHANNELS = [
+    "Convolution a 1 1 data y 0=8 1=3 5=1 6=72",
+    "InstanceNorm a 1 1 data y 0=1",
+    "Normalize a 1 1 data y 3=1",
+]
+
+
+@pytest.mark.parametrize("layer", CHANNELS)
+def test_one_channel_may_be_left_open(layer: str, tmp_path: Path, capfd: Captured) -> None:
+    """Though an extent of 1 broadcasts: layers tell that they take no other."""
+    path = tmp_path / "net.param"
+    path.write_text(f"7767517\n2 2\nInput data 0 1 data\n{layer}\n")
+    options = ("--random-weights", "1", "--shape", "data=?x?x?", "-O3", "--target", "amx")
+    assert cli.run(["compile", str(path), *options]) == exit_codes.OK
+    said = capfd.readouterr().out
+    assert "float32 1x?x?" in said and "-O3 is -O2 here: matrix tiles need sizes" in said
+
+
 def test_a_network_that_cannot_be_open_is_refused(tmp_path: Path, capfd: Captured) -> None:
     """With the reason, and how to go on."""
     path = tmp_path / "net.param"

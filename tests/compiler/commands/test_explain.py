@@ -1,4 +1,4 @@
-"""`ncc explain`: what it prints of layers, and of passes over computations."""
+"""`ncc explain`: what it prints of layers, and of passes over linalg."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def test_why_a_convolution_is_in_tiles(ncc: Run) -> None:
     code, lines, _ = ncc("--blob", "conv", "--target", "avx512")
     assert code == exit_codes.OK
     assert "layer 'conv' makes 'out'" in lines[2]
-    assert lines[3] == "compiled for avx512 at -O2 on 1 thread, the computations of layer 'conv':"
+    assert lines[3] == "compiled for avx512 at -O2 on 1 thread, the operations of layer 'conv':"
     [choice] = [line for line in lines[4:] if line.startswith("  choose-convolution: ")]
     assert choice.startswith("  choose-convolution: fired, by Winograd F(4) of 3x3; ")
     assert "estimated cycles: direct " in choice
 
 
-def test_a_pass_over_computations(ncc: Run) -> None:
+def test_a_pass_over_linalg(ncc: Run) -> None:
     """It may be asked for beside one over layers; for programs as one object."""
     code, lines, _ = ncc("--pass", "fuse_convolution_activation", "--pass", "choose-convolution")
     assert code == exit_codes.OK
@@ -63,7 +63,7 @@ def test_a_pass_over_computations(ncc: Run) -> None:
     assert fate["decisions"][0] in told["decisions"]
 
 
-def test_a_pass_over_computations_of_open_shapes(ncc: Run) -> None:
+def test_a_pass_over_linalg_of_open_shapes(ncc: Run) -> None:
     """Costs are compared for a hint, and nobody warns of shapes that are not known."""
     pass_ = ("--pass", "choose-convolution")
     code, lines, errors = ncc(*pass_, "--shape", "data=64x?x?")
@@ -72,7 +72,7 @@ def test_a_pass_over_computations_of_open_shapes(ncc: Run) -> None:
 
 
 def test_a_network_that_cannot_be_compiled(ncc: Run) -> None:
-    """The way of a blob is told without decisions; a pass over computations needs all shapes."""
+    """The way of a blob is told without decisions; a pass over linalg needs all shapes."""
     network = TEXT.replace(" 0=28 1=28 2=64", "")
     code, lines, errors = ncc("--blob", "conv", network=network)
     assert code == exit_codes.OK and len(lines) == 3

@@ -61,8 +61,8 @@ class OpenLoops(Part):
         """
         kernel = self.kernel
         goes_on = kernel.accumulates and kernel.initial is None
-        stored = [access.coefficients for access in kernel.stores()]
-        reads = [access.coefficients for stage in kernel.stages for access in stage.reads]
+        stored = [(access.coefficients, access.gap) for access in kernel.stores()]
+        reads = [(a.coefficients, a.gap) for stage in kernel.stages for a in stage.reads]
         return not goes_on and not any(read in stored for read in reads)
 
     def coalesced_or_not(self, write: Callable[[], None]) -> None:

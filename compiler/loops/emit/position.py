@@ -76,6 +76,9 @@ def _reach(kernel: Kernel, access: Access) -> int:
     reach = zip(access.coefficients, kernel.extents, strict=True)
     size = 1 + access.offset + access.table_reach
     size += sum(c * (n - 1) for c, n in reach if is_open(c) or c > 0)
+    if access.gap is not None:
+        rows = (kernel.extents[access.gap.loop] - 1) // access.gap.length
+        size += access.gap.elements * rows
     held = kernel.bf16_split
     if held is not None and access is held.store:
         size += held.distance + (-held.back if kernel.unpaired is None else held.to_odd)

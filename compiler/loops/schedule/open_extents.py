@@ -17,10 +17,9 @@ from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 CLOSED = (Strategy.FORMED_WEIGHTS, Strategy.MATRIX_TILES, Strategy.BF16_SPLIT)
 """Strategies whose emitters need numbers as extents."""
 
-LONG, SHORT = 61, 12
+LONG = 61
 """How long a loop is taken to be at least whose extent the run tells: no divisor of it, and no
-short loop, makes a schedule that fits one size only. For costs it is as long as the hint says, but
-not shorter than SHORT: the hint may be a tiny image.
+short loop, makes a schedule that fits one size only.
 """
 
 MANY = 8
@@ -33,7 +32,9 @@ def for_the_hint(kernel: Kernel) -> Kernel:
         return kernel
     opened = [(d, hint(n)) for d, n in enumerate(kernel.extents) if is_open(n)]
     extents = tuple(max(hint(n), _long(n)) if is_open(n) else n for n in kernel.extents)
-    about = tuple((d, max(n, SHORT)) for d, n in opened if d not in kernel.reduced)
+    told = [(d, n) for d, n in opened if d not in kernel.reduced]
+    is_used = all(n > 1 for _, n in told)  # else it may be a part for images that the hint is not
+    about = tuple((d, n * is_used) for d, n in told)
     return replace(changed(kernel, partial(_stride, kernel)), extents=extents, about=about)
 
 

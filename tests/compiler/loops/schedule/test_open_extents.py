@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import SHORT, Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count, is_coalesced
 from ncc.compiler.loops.schedule.open_extents import (
     LONG,
-    SHORT,
     for_any_size,
     for_the_hint,
 )

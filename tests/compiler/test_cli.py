@@ -595,22 +595,3 @@ def test_what_is_interrupted_does_not_wait_for_its_threads() -> None:
     """Weights of a large network are packed for seconds; here a thread never ends."""
     done = subprocess.run([sys.executable, "-c", WAITING], timeout=600)
     assert done.returncode == exit_codes.INTERRUPTED
-
-
-IMPORTING = """
-import sys
-from ncc.__main__ import main
-
-class Interrupted:
-    def find_spec(self, name, path=None, target=None):
-        if name == "ncc.compiler.cli":
-            raise KeyboardInterrupt
-
-sys.meta_path.insert(0, Interrupted())
-main()
-"""
-
-
-def test_what_is_interrupted_while_it_imports_ends_quietly() -> None:
-    done = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, timeout=600)
-    assert (done.returncode, done.stderr) == (exit_codes.INTERRUPTED, b"")

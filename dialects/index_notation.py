@@ -400,11 +400,11 @@ class Builder:
         offsets[axis], sizes[axis] = begin, end - begin
         return self.slice(x, offsets, sizes)
 
-    def concat(self, xs: Sequence[Tensor], axis: int) -> Tensor:
-        """The concatenation of tensors along an axis."""
+    def concat(self, xs: Sequence[Tensor], axis: int, extent: int | None = None) -> Tensor:
+        """The concatenation of tensors along an axis. extent: of the result, if not the sum."""
         if len(xs) == 1:
             return xs[0]
-        return self._add(structured.concat([x.value for x in xs], axis))
+        return self._add(structured.concat([x.value for x in xs], axis, extent))
 
     def _add(self, op: Operation) -> Tensor:
         self.block.add_op(op)

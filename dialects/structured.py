@@ -195,10 +195,12 @@ def extract_slice(x: SSAValue, begin: Sequence[int], size: Sequence[int]) -> ten
     )
 
 
-def concat(xs: Sequence[SSAValue], axis: int) -> tensor.ConcatOp:
-    """The concatenation of tensors along an axis."""
+def concat(xs: Sequence[SSAValue], axis: int, extent: int | None = None) -> tensor.ConcatOp:
+    """The concatenation of tensors along an axis. extent: of the result, where a sum of expressions
+    would not show that it is that.
+    """
     shape = list(shape_of_tensor(xs[0]))
-    shape[axis] = sum(shape_of_tensor(x)[axis] for x in xs)
+    shape[axis] = sum(shape_of_tensor(x)[axis] for x in xs) if extent is None else extent
     return make(
         tensor.ConcatOp,
         operands=xs,

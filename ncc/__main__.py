@@ -18,6 +18,8 @@ def main() -> None:
             from ncc.compiler import cli
     except NccError as error:
         sys.exit(f"ncc: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)  # as the command ends where it is interrupted later
     cli.main()
 
 

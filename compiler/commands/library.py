@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,7 @@ def emit_library(
     if not there.is_dir():
         raise click.UsageError(f"{there} is a file: -o names the folder of the library")
     place_of(there / f"{called}.h")  # reports an error before the compilation
-    with TemporaryDirectory(prefix=".ncc-", dir=there) as beside:
+    with TemporaryDirectory(prefix=".ncc-", dir=there) as beside, _told_of(folder, beside):
         artifact = compiled(param, bin, Path(beside, "model.ncc"), options, stopwatch)
         embedded = weights != IN_A_FILE
         written = write_library(artifact, folder, called, version("ncnn-compiler"), embedded)
@@ -77,6 +78,17 @@ def emit_library(
         click.echo(f"  input   {signature(binding)}")
     for binding in artifact.outputs:
         click.echo(f"  output  {signature(binding)}")
+
+
+@contextmanager
+def _told_of(folder: Path, beside: str) -> Iterator[None]:
+    """Let errors about files beside the folder name the folder: the user knows no others."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None and Path(error.filename).is_relative_to(beside):
+            error.filename = str(folder)
+        raise
 
 
 def compiled(

@@ -72,7 +72,7 @@ Reshape b 1 1 a b 0=-1 1=8
 Permute c 1 1 b c 0=1
 InnerProduct d 1 1 c d 0=12 1=1 2=96
 Permute e 1 1 d e 0=1
-Softmax f 1 1 e f 0=1 1=1
+Reduction f 1 1 e f 0=3 1=0 -23303=1,1 5=1
 """
 
 NETWORKS = {"classifier": CLASSIFIER, "pyramid": PYRAMID, "same": SAME, "patches": PATCHES}

@@ -56,12 +56,7 @@ def _fill_in(op: Operation, extents: Mapping[str, int]) -> None:
 def _shape(value: SSAValue, extents: Mapping[str, int]) -> list[int]:
     if not isinstance(value.type, TensorType):
         raise TypeError(f"{value.type} is no tensor")
-    return [_extent(n, extents) for n in extents_of(value.type)]
-
-
-def _extent(size: int, extents: Mapping[str, int]) -> int:
-    """Of a part that an image does not have, and of which no run computes anything, 0."""
-    return max(0, _number(size, extents))
+    return [_number(n, extents) for n in extents_of(value.type)]
 
 
 def _number(value: int, extents: Mapping[str, int]) -> int:
@@ -74,7 +69,7 @@ def given(attribute: Attribute, extents: Mapping[str, int]) -> Attribute:
         case SizeAttr():
             return IntegerAttr(_number(attribute.data, extents), i64)
         case TensorType():
-            shape = [_extent(n, extents) for n in extents_of(attribute)]
+            shape = [_number(n, extents) for n in extents_of(attribute)]
             return tensor_type(attribute.element_type, shape)
         case FunctionType():
             inputs, outputs = (

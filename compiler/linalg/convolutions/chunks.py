@@ -14,7 +14,7 @@ from math import isqrt
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, CALLS, Tiling
 from ncc.compiler.linalg.memory.loops import FEWEST_ITERATIONS, share_of, stays
 from ncc.compiler.linalg.memory.room import Room
-from ncc.dialects.size import hint, is_open, largest, smallest
+from ncc.dialects.size import is_open, largest, smallest
 
 ALIKE = 1.005
 """Costs that differ by less count as equal: the model is no finer."""
@@ -99,7 +99,7 @@ def rows_for(tiling: Tiling, size: int, threads: int) -> int:
     """
     if tiling.along == ACROSS or not is_open(tiling.columns):
         return size
-    rows = smallest(tiling.rows, size * hint(tiling.columns) // tiling.columns)
+    rows = smallest(tiling.rows, size * tiling.by_hint().columns // tiling.columns)
     if threads > 1 and _shares(tiling.by_hint(), [size], threads):
         rows = smallest(rows, tiling.rows // (FEWEST_ITERATIONS * threads))
     return largest(1, rows)

@@ -31,12 +31,12 @@ from ncc.compiler.linalg.convolutions.choose_tiles import (
     tiling_of,
 )
 from ncc.compiler.linalg.convolutions.forms import BOTH
-from ncc.compiler.linalg.convolutions.tiling import Tiling
+from ncc.compiler.linalg.convolutions.tiling import Tiling, extent_of_hint
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.bf16_values import STEP
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
-from ncc.dialects.size import hint, is_open
+from ncc.dialects.size import is_open
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     if init is None:
         return "its sums start from other values than a bias"
     *_, height, width = shape_of(op.results[0])
-    extents = hint(height), hint(width)
+    extents = extent_of_hint(height), extent_of_hint(width)
     count = prod(groups)
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
     halved = halves and inputs >= STEP and prod(extents) >= target.costs.fewest_bf16_points

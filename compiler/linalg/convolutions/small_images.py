@@ -58,21 +58,31 @@ def part_small_images(convolution: Convolution) -> GenericOp | None:
         return None
     axis = ROWS if is_open(convolution.tiling.height) else COLUMNS
     count = shape_of(last)[axis]
-    few = _few(convolution.tiling, count)
+    few = _few(convolution.tiling, count, about=1)
     if few == 0 or hint(count) < 2:
         return None
     b = Builder(Block())
-    (direct, small), (_, others) = (_part(b, operations, axis, n) for n in (few, count - few))
-    replace_op(operations[-1], b, b.concat([small, others], axis))
+    # All rows of the hint are in tiles, but for one if it is small itself.
+    few_for_hint = int(hint(_few(convolution.tiling, count)) > 0)
+    rest = count - _few(convolution.tiling, count, about=few_for_hint)
+    (direct, small), (_, others) = (_part(b, operations, axis, n) for n in (few, rest))
+    replace_op(operations[-1], b, b.concat([small, others], axis, count))
     return direct
 
 
+def _few(tiling: Tiling, count: int, about: int | None = None) -> int:
+    """So many rows, or columns, as a small image has; 0 for any other one. count: all of them.
+    about: for how many decisions are taken, if not for those of the hint.
+    """
+    few = largest(0, *_small(tiling), about=about)
+    return smallest(count, few) if is_open(few) else 0
+
+
 @cache
-def _few(tiling: Tiling, count: int) -> int:
-    """So many rows, or columns, as a small image has; 0 for any other one. count: all of them."""
+def _small(tiling: Tiling) -> tuple[int, ...]:
+    """Sizes, one of which is as large as all rows of a small image; for others none is positive."""
     height, width = tiling.height, tiling.width
     most, (rows, columns) = _most_elements(tiling), tiling.axes
-    # Each is as large as all rows for a small image, and is not positive for any other one.
     small = [MOST_ELEMENTS * (most + 1 - height * width)] if most else []
     # A single row, or column, sees the image through one row, or column, of taps.
     of_line = tiling.form.taps ** (sum(tiling.axes) - 1)
@@ -80,8 +90,7 @@ def _few(tiling: Tiling, count: int) -> int:
         small.append(BEYOND * (2 - height))
     if columns and is_open(width) and _is_cheaper(tiling, hint(height), 1, of_line):
         small.append(BEYOND * (2 - width))
-    few = largest(0, *small, about=1)
-    return smallest(count, few) if is_open(few) else 0
+    return tuple(small)
 
 
 def _most_elements(tiling: Tiling) -> int:
@@ -104,8 +113,11 @@ def _is_cheaper(t: Tiling, height: int, width: int, taps: int) -> bool:
 
 
 def _is_pooled(value: SSAValue) -> bool:
+    """Whether a pool makes an image of it, not a vector."""
     reader = reader_of(value)
-    return reader is not None and bool(LinalgOp(reader).reduced) and not LinalgOp(reader).product
+    if reader is None or not is_open(*shape_of(reader.results[0])):
+        return False
+    return bool(LinalgOp(reader).reduced) and not LinalgOp(reader).product
 
 
 def _part(

@@ -28,7 +28,7 @@ from ncc.compiler.linalg.data_types.product_cycles import (
     points_on_tiles,
 )
 from ncc.compiler.target import Core, Target
-from ncc.dialects.size import hint, is_open
+from ncc.dialects.size import hint, is_open, value_for_hint
 
 DOWN, ACROSS = range(2)
 """How chunks of tiles lie: one below the other, or side by side."""
@@ -51,6 +51,13 @@ AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
 
 CALLS = 19_000
 """Cycles for the three launches of a chunk and their barriers, with a preference for few chunks."""
+
+
+def extent_of_hint(extent: int) -> int:
+    """The extent that costs are compared for. For decisions, a part for small images has a row of
+    the hint (`small_images.py`); the part in tiles has all rows none the less.
+    """
+    return max(hint(extent), value_for_hint(extent))
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class Tiling:
         """The tiles of the image that decisions are taken for."""
         if not is_open(self.height, self.width):
             return self
-        return replace(self, height=hint(self.height), width=hint(self.width))
+        return replace(self, height=extent_of_hint(self.height), width=extent_of_hint(self.width))
 
     @cached_property
     def plane(self) -> Plane:

@@ -80,10 +80,11 @@ class SkipBorderTaps(LinalgPattern[_Taps]):
             window = found.dims.windows[axis]
             if window is None or window.axis is None:
                 continue
-            first[window.axis], taps[window.axis] = one, end - one
+            # Of a part that an image does not have, no element sees a tap.
+            first[window.axis], taps[window.axis] = one, largest(0, end - one)
             begin[axis] = window.dilation * one
             steps = window.stride * (found.linalg_op.extents[window.image] - 1)
-            size[axis] = steps + window.dilation * (end - one - 1) + 1
+            size[axis] = largest(0, steps + window.dilation * (end - one - 1) + 1)
         for access, offsets, shape in ((data, begin, size), (weights, first, taps)):
             _read_part(found.linalg_op.op, access, offsets, shape)
 

@@ -11,9 +11,11 @@ the end take one tile of about their number. A size that is larger than the exte
 A kernel that adds to its result, or reads what it stores, must not store twice: there each size is
 for whole tiles. Within a smaller tile of one loop, which is rare, other loops have fewer sizes.
 
-Tiles lie along columns, whose elements are neighbours. Where there are few columns and more rows,
-tiles of a sum of products stand along the rows: so an image of one column is not computed point by
-point. Both have code of their own. Narrow and small images are rare: their tiles have fewer sizes.
+Tiles lie along columns. Where rows are short, tiles of a sum of products go on from the end of a
+row to the next one: the loops over rows and columns are one, and each point has an address of its
+own. So tiles of small images are full, and read weights once for all their points. Points of a tile
+that are behind the last one are the last one again. Both kinds of tiles have code of their own; a
+sum that only small images need has tiles of the second kind.
 
 A square that is transposed has one size along both of its loops: where an image is smaller than
 that, loops go point by point.
@@ -30,8 +32,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Position
-from ncc.compiler.loops.schedule.chunks import stands_upright
-from ncc.compiler.loops.schedule.open_extents import is_for_small_images
+from ncc.compiler.loops.schedule.chunks import is_coalesced, is_for_small_images
 from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.dialects.size import is_open
 
@@ -60,26 +61,28 @@ class OpenLoops(Part):
         """
         kernel = self.kernel
         goes_on = kernel.accumulates and kernel.initial is None
-        stored = [access.coefficients for access in kernel.stores()]
-        reads = [access.coefficients for stage in kernel.stages for access in stage.reads]
+        stored = [(access.coefficients, access.gap) for access in kernel.stores()]
+        reads = [(a.coefficients, a.gap) for stage in kernel.stages for a in stage.reads]
         return not goes_on and not any(read in stored for read in reads)
 
-    def upright_or_not(self, write: Callable[[], None]) -> None:
-        """The code for tiles that stand along rows, and for those that lie along columns; for
-        kernels without such tiles once.
+    def coalesced_or_not(self, write: Callable[[], None]) -> None:
+        """The code for tiles that go on to the next row, and for those of one row; for kernels
+        without such tiles once.
         """
-        if self.schedule.upright is None:
+        if self.schedule.coalesced is None:
             write()
             return
-        stands = self.builder.constant(stands_upright(self.kernel, self.schedule))
-        self.builder.branch(self.builder.equal(stands, 1), partial(self._upright, write), write)
+        one = is_coalesced(self.kernel, self.schedule)
+        if not is_open(one):
+            self._coalesced(write)
+            return
+        condition = self.builder.equal(self.builder.constant(one), 1)
+        self.builder.branch(condition, partial(self._coalesced, write), write)
 
-    def _upright(self, write: Callable[[], None]) -> None:
-        saved = dict(self.state.sizes)
-        self.state.upright = True
-        self.state.sizes |= {d: self.position.points_of_chunk(d) for d in self.kernel.parallel}
+    def _coalesced(self, write: Callable[[], None]) -> None:
+        self.state.coalesced = self.schedule.coalesced or ()
         write()
-        self.state.sizes, self.state.upright = saved, False
+        self.state.coalesced = ()
 
     def squares_or_points(self, write: Callable[[], None]) -> None:
         """The code for squares, and point by point where they do not fit. Kernels without squares
@@ -110,7 +113,7 @@ class OpenLoops(Part):
 
     def chunk(self, loop: int, number: SSAValue, body: Callable[[], None]) -> None:
         """The tile of a loop that a chunk has, by its number."""
-        size, extent = self.position.points_of_chunk(loop), self.kernel.extents[loop]
+        size, extent = self.schedule.points(loop), self.position.extent(loop)
         first = self.builder.local(self.builder.linear([(number, size)], 0))
         if size == 1:
             self.position.with_loop(loop, first, 1, body)
@@ -131,15 +134,16 @@ class OpenLoops(Part):
         self, loop: int, first: Index, end: Index, tile: Tile, least: int, body: Callable[[], None]
     ) -> SSAValue:
         """The tiles of one size, as long as at least so many points are left; where they end."""
-        step, extent = self._step(loop, tile), self.kernel.extents[loop]
+        step, extent = self._step(loop, tile), self.position.extent(loop)
         begin = self.builder.as_value(first)
         stop = self._before(end, least - 1)
-        if least < step:
+        moves_back = least < step and loop not in self.state.coalesced
+        if moves_back:
             fits = self.builder.less(self.builder.constant(step - 1), extent)
             stop = self.builder.add(arith.SelectOp, [fits, stop, begin], index)
 
         def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            base = self.builder.limited(i, extent - step) if least < step else i
+            base = self.builder.limited(i, extent - step) if moves_back else i
             self.position.with_loop(loop, base, tile[1], body)
             return [self.builder.linear([(i, 1)], step)]
 
@@ -182,16 +186,16 @@ class OpenLoops(Part):
 
     def _points(self, loop: int) -> Iterator[Tile]:
         """All points of a tile, two thirds, one third, and one point; of few points all, half of
-        them and one.
+        them and one. Where tiles go on to the next row, the smallest of others fits anywhere, and
+        so it does where a row has two tiles; of both kinds, there are all points and half of them.
         """
-        whole, rare = self.state.sizes[loop], self.in_smaller_tile or self.is_rare
-        for points in parts_of_tile(whole, 2 if rare or whole <= FEW_POINTS else 3):
-            yield self.state.lanes, points
-
-    @property
-    def is_rare(self) -> bool:
-        """Whether the tiles are those of narrow, or of small images."""
-        return self.state.upright or is_for_small_images(self.kernel, self.schedule)
+        whole, coalesced = self.state.sizes[loop], self.schedule.coalesced
+        is_column = coalesced is not None and loop == coalesced[0]
+        in_halves = is_column and not is_for_small_images(self.kernel, self.schedule)
+        few = self.in_smaller_tile or whole <= FEW_POINTS or in_halves
+        for points in parts_of_tile(whole, 2 if few else 3):
+            if points > 1 or not is_column or not self.can_store_again:
+                yield self.state.lanes, points
 
     def _step(self, loop: int, tile: Tile) -> int:
         lanes, points = tile

@@ -34,7 +34,7 @@ class ParallelLoops(Part):
         def write() -> None:
             self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk, body))
 
-        self.open.upright_or_not(lambda: self.open.squares_or_points(write))
+        self.open.coalesced_or_not(lambda: self.open.squares_or_points(write))
 
     def _chunk(self, chunk: SSAValue, body: Callable[[], None]) -> Sequence[SSAValue]:
         if self.schedule.span:
@@ -50,8 +50,7 @@ class ParallelLoops(Part):
             body()
             return
         loop = loops.pop()
-        size = self.position.points_of_chunk(loop)
-        extent = self.kernel.extents[loop]
+        size, extent = self.schedule.points(loop), self.position.extent(loop)
         trips = -(-extent // size)
         number = self.builder.remainder(rest, trips) if loops else self.builder.local(rest)
         rest = self.builder.quotient(rest, trips) if loops else rest
@@ -92,7 +91,7 @@ class ParallelLoops(Part):
             else:
                 self._lane_from(loop, body, 0)
             return
-        size, extent, whole = self.state.sizes[loop], self.kernel.extents[loop], self._alike(loop)
+        size, extent, whole = self.state.sizes[loop], self.position.extent(loop), self._alike(loop)
         if is_open(extent):
             self.open.along(loop, 0, extent, body)
             return
@@ -135,7 +134,7 @@ class ParallelLoops(Part):
         """
         short, k_split = self.schedule.short, self.kernel.k_split
         ends = loop in (short and short[0], k_split and k_split.outputs)
-        return (self.kernel.extents[loop] - ends) // self.state.sizes[loop]
+        return (self.position.extent(loop) - ends) // self.state.sizes[loop]
 
     def _last(self, loop: int) -> list[tuple[int, int]]:
         """Begin and size of the last tile along a loop, or of the last two.

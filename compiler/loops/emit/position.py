@@ -17,6 +17,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, KSplit
 from ncc.compiler.loops.kernel.own_sizes import own_sizes
+from ncc.compiler.loops.schedule.chunks import coalesced_extents
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects.size import is_open, largest
 
@@ -40,16 +41,18 @@ class UnrolledSteps:
 @dataclass
 class State:
     """The first index of the tile along every loop, the sizes of the tile, how many of its points
-    along a loop are stored, if not all are, the length of vectors, whether tiles stand upright
-    (`Schedule.upright`), the steps that are unrolled, if any are, the part of the lane that the
-    chunk has, if it has not all of it, and the values that were read here.
+    along a loop are stored, if not all are, the length of vectors, the two loops that are one
+    (`Schedule.coalesced`), if they are, with their indices at each point of the tile, the steps
+    that are unrolled, if any are, the part of the lane that the chunk has, if it has not all of it,
+    and the values that were read here.
     """
 
     bases: dict[int, SSAValue | int] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     limits: dict[int, SSAValue] = field(default_factory=dict)
     lanes: int = 1
-    upright: bool = False
+    coalesced: tuple[int, ...] = ()
+    indices: Sequence[Mapping[int, SSAValue]] = ()
     unrolled: UnrolledSteps | None = None
     part: SSAValue | None = None
     cache: dict[object, SSAValue] = field(default_factory=dict)
@@ -73,6 +76,9 @@ def _reach(kernel: Kernel, access: Access) -> int:
     reach = zip(access.coefficients, kernel.extents, strict=True)
     size = 1 + access.offset + access.table_reach
     size += sum(c * (n - 1) for c, n in reach if is_open(c) or c > 0)
+    if access.gap is not None:
+        rows = (kernel.extents[access.gap.loop] - 1) // access.gap.length
+        size += access.gap.elements * rows
     held = kernel.bf16_split
     if held is not None and access is held.store:
         size += held.distance + (-held.back if kernel.unpaired is None else held.to_odd)
@@ -190,24 +196,49 @@ class Position:
     ) -> None:
         """Run `body` with another base and tile of one loop."""
         old_base, old_size = self.state.bases.get(loop), self.state.sizes[loop]
+        indices = self.state.indices
         self.state.bases[loop], self.state.sizes[loop] = base, size
+        self.state.indices = self._coalesced_indices(loop, base, size) or indices
         body()
+        self.state.indices = indices
         self.state.sizes[loop] = old_size
         if old_base is not None:
             self.state.bases[loop] = old_base
 
-    def points_of_chunk(self, loop: int) -> int:
-        """The points along a loop that a tile of a chunk has."""
-        return self.schedule.points(loop, self.state.upright)
+    def _coalesced_indices(
+        self, loop: int, base: SSAValue | int, size: int
+    ) -> list[Mapping[int, SSAValue]]:
+        """Row and column of each point of a tile, if its loop goes over all points of an image.
+        Points behind the last one are the last one again.
+        """
+        if loop not in self.state.coalesced[:1]:
+            return []
+        column, row = self.state.coalesced
+        first, last = self.builder.as_value(base), self.extent(column) - 1
+        columns, found = self.kernel.extents[column], list[Mapping[int, SSAValue]]()
+        for number in range(size):
+            at = self.builder.limited(self.builder.linear([(first, 1)], number), last)
+            of_row, in_row = self.builder.quotient(at, columns), self.builder.remainder(at, columns)
+            found.append({row: of_row, column: in_row})
+        return found
+
+    def extent(self, loop: int) -> int:
+        """How far a loop goes."""
+        if self.state.coalesced:
+            return coalesced_extents(self.kernel, self.schedule)[loop]
+        return self.kernel.extents[loop]
+
+    def index_of(self, loop: int, point: Point) -> tuple[SSAValue | int, int]:
+        """The index of a loop at a point: a base, and how far behind it the point is."""
+        if self.state.indices and loop in self.state.coalesced:
+            column, _ = self.state.coalesced
+            return self.state.indices[point.get(column, 0)][loop], 0
+        return self.state.bases.get(loop, 0), point.get(loop, 0)
 
     @property
     def tile_loops(self) -> list[int]:
         """The parallel loops along which a tile has points, outermost first."""
-        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
-        if not self.state.upright or self.schedule.upright is None:
-            return loops
-        column, row = self.schedule.upright
-        return [row if d == column else d for d in loops]
+        return [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
 
     def points(self) -> list[Point]:
         """The points of a tile, without those in the padding of a block."""

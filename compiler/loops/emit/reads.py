@@ -9,6 +9,7 @@ splits k, several elements share the lanes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -17,10 +18,10 @@ from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.emit.loop_builder import LinearForm, vector_type
+from ncc.compiler.loops.emit.loop_builder import LinearForm, index, vector_type
 from ncc.compiler.loops.emit.position import Part, Point, UnrolledSteps
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
-from ncc.compiler.loops.kernel.kernel import LINE, Access, KSplit
+from ncc.compiler.loops.kernel.kernel import LINE, Access, Gap, KSplit
 from ncc.compiler.loops.kernel.vectors_over import vectors_over
 
 
@@ -35,7 +36,7 @@ class Reads(Part):
         terms: list[tuple[SSAValue, int]] = []
         constant = access.offset
         for loop, coefficient in access.moves:
-            base, further = self.state.bases.get(loop, 0), point.get(loop, 0)
+            base, further = self.position.index_of(loop, point)
             if isinstance(base, int):
                 further += base
             else:
@@ -47,7 +48,37 @@ class Reads(Part):
         if access.table is not None:
             number = self.read(access.table.at, point, False)
             terms.append((self.builder.local(number), 1))
+        if access.gap is not None:
+            row, _ = self._row_and_column(access.gap, point.get(access.gap.loop, 0))
+            terms.append((row, access.gap.elements))
         return tuple(terms), constant
+
+    def _row_and_column(self, gap: Gap, further: int) -> tuple[SSAValue, SSAValue]:
+        """Where a point is, so many steps behind the first of the tile. Only the first is divided:
+        the others count on from the one before.
+        """
+        builder, first = self.builder, self.state.bases.get(gap.loop, 0)
+        once = partial(self._once_in_tile, first, gap.loop, further)
+        if further == 0:
+            at = builder.as_value(first)
+            row = once("row", lambda: builder.quotient(at, gap.length))
+            return row, once("column", lambda: builder.remainder(at, gap.length))
+        row, column = self._row_and_column(gap, further - 1)
+
+        def next_row() -> SSAValue:
+            return builder.add(arith.SelectOp, [ends, builder.linear([(row, 1)], 1), row], index)
+
+        def next_column() -> SSAValue:
+            return builder.add(arith.SelectOp, [ends, builder.constant(0), behind], index)
+
+        behind = once("behind", lambda: builder.linear([(column, 1)], 1))
+        ends = once("ends", lambda: builder.equal(behind, gap.length))
+        return once("row", next_row), once("column", next_column)
+
+    def _once_in_tile(
+        self, first: SSAValue | int, loop: int, further: int, key: str, make: Callable[[], SSAValue]
+    ) -> SSAValue:
+        return self.state.once((key, first, loop, further), lambda: self.builder.local(make()))
 
     def read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
         """The element or vector of an access at a point, loaded once in a step of a tile."""

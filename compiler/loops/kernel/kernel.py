@@ -28,18 +28,33 @@ from ncc.dialects.size import is_open
 LINE = 16
 """Elements of a cache line."""
 
+SHORT = 12
+"""For costs, a loop whose extent the run tells is as long as the hint says, but not shorter than
+this: the hint may be a tiny image.
+"""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The rows of a loop lie apart: behind every `length` steps of it are `elements` more."""
+
+    loop: int
+    length: int
+    elements: int
+
 
 @dataclass(frozen=True)
 class Access:
     """`argument[offset + sum(coefficients[d] * loop d) + n]`, counted in elements.
 
-    n is a number of a table, if there is one, else 0.
+    n is a number of a table, if there is one, and what the gaps between rows add.
     """
 
     argument: int
     offset: int
     coefficients: tuple[int, ...]
     table: GatherTable | None = None
+    gap: Gap | None = None
 
     @cached_property
     def moves(self) -> tuple[tuple[int, int], ...]:
@@ -58,10 +73,13 @@ class Access:
 
     def with_loops(self, change: Callable[[Sequence[int]], Sequence[int]]) -> Access:
         """The same access over other loops; `change` converts the coefficients."""
-        table = self.table
+        table, gap = self.table, self.gap
         if table is not None:
             table = replace(table, at=table.at.with_loops(change))
-        return Access(self.argument, self.offset, tuple(change(self.coefficients)), table)
+        if gap is not None:
+            alone = [int(loop == gap.loop) for loop in range(len(self.coefficients))]
+            gap = replace(gap, loop=list(change(alone)).index(1))
+        return Access(self.argument, self.offset, tuple(change(self.coefficients)), table, gap)
 
 
 Reason: TypeAlias = str
@@ -165,7 +183,7 @@ class Kernel:
     `lanes` makes it a gather of channels among those of the blocks that it captures.
     `valid_extents` are (outer, inner, elements): elements of both loops beyond these are padding.
     `body_sizes` are the numbers that the `rt.size` of its bodies name, in order. `about` has loops
-    whose extents the run tells, and how long they may be, while a schedule is chosen.
+    whose extents the run tells, and their hints, while a schedule is chosen.
     """
 
     extents: tuple[int, ...]
@@ -223,7 +241,7 @@ class Kernel:
     def likely(self) -> tuple[int, ...]:
         """The extents that costs are compared for."""
         about = dict(self.about)
-        return tuple(about.get(d, n) for d, n in enumerate(self.extents))
+        return tuple(max(about.get(d, n), SHORT * (d in about)) for d, n in enumerate(self.extents))
 
     @property
     def parallel(self) -> list[int]:

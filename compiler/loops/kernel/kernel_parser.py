@@ -13,6 +13,7 @@ from ncc.compiler.loops.kernel.kernel import (
     Access,
     Bf16Split,
     Captured,
+    Gap,
     GatherTable,
     Kernel,
     KSplit,
@@ -179,12 +180,15 @@ class KernelParser:
         parser = self.parser
         offset, coefficients = 0, [0] * self.rank
         table: GatherTable | None = None
+        gap: Gap | None = None
         parser.parse_punctuation("[")
         sign = -1 if parser.parse_optional_punctuation("-") is not None else 1
         while True:
             factor = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
             if factor is not None and parser.parse_optional_punctuation("*") is None:
                 offset += sign * factor
+            elif factor is not None and parser.parse_optional_punctuation("(") is not None:
+                gap = self._gap(sign * factor)
             else:
                 letters, number = self._name()
                 if letters == "arg":
@@ -194,10 +198,18 @@ class KernelParser:
                 else:
                     coefficients[self._known(number)] += sign * (1 if factor is None else factor)
             if parser.parse_optional_punctuation("]") is not None:
-                return Access(argument, offset, tuple(coefficients), table)
+                return Access(argument, offset, tuple(coefficients), table, gap)
             sign = 1 if parser.parse_optional_punctuation("+") is not None else -1
             if sign == -1:
                 parser.parse_punctuation("-")
+
+    def _gap(self, elements: int) -> Gap:
+        """The rest of a gap of so many elements."""
+        loop = self.loop()
+        self.parser.parse_punctuation("/")
+        length = self.parser.parse_integer()
+        self.parser.parse_punctuation(")")
+        return Gap(loop, length, elements)
 
     def _stage(self, is_open: bool = False) -> Stage:
         """A body and its arguments. is_open: the parenthesis has been read."""

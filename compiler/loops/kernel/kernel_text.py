@@ -13,7 +13,8 @@
 
 An argument of a body without `=` is the value so far, or unused. `out` is the accumulator, or
 unused if nothing accumulates. An access that adds a number of a table to its address is written
-`arg0[d1 + arg4[d0] to 63]`, where 63 is the largest of these numbers. A tensor that a body reads at
+`arg0[d1 + arg4[d0] to 63]`, where 63 is the largest of these numbers. One that skips 32 elements
+behind every 14 steps is written `arg3[16 * d1 + 32 * (d1 / 14)]`. A tensor that a body reads at
 computed coordinates is one more argument: `%t: tensor<..> = arg1 strides [64, 1]`.
 """
 
@@ -98,6 +99,10 @@ def access_text(access: Access) -> str:
     if access.table is not None:
         said.append(f"{access_text(access.table.at)} to {access.table.most}")
         signs.append(False)
+    if access.gap is not None:
+        loop, length, elements = access.gap.loop, access.gap.length, access.gap.elements
+        said.append(f"{abs(elements)} * (d{loop} / {length})")
+        signs.append(elements < 0)
     if access.offset or not said:
         said.append(str(abs(access.offset)))
         signs.append(access.offset < 0)

@@ -7,6 +7,13 @@ Loops of extent 1 are dropped, and perfectly nested loops that walk every access
 collapsed. So kernels that differ only in these become equal. If one long loop is left, it is split,
 so that threads can share it. A loop over a single block stays if the block has padding, because the
 schedule names it to say which vectors are short.
+
+Where the run tells how long a row is, a tile of products goes on from the end of a row to the next,
+also if the rows of the result lie apart. So rows leave no remainders, and an image of few columns
+has whole tiles:
+
+    for r in h:  for c in w:  y[(w + 2) * r + c] += x[w * r + c] * ..
+                                            ->      for d in h * w:  y[d + 2 * (d / w)] += x[d] * ..
 """
 
 from __future__ import annotations
@@ -16,8 +23,9 @@ from dataclasses import replace
 from itertools import permutations
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, Stage
-from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
+from ncc.compiler.loops.kernel.kernel import LINE, Access, Gap, Kernel, Stage
+from ncc.compiler.loops.kernel.products import product_of, quads_of
+from ncc.compiler.loops.kernel.vector_loops import can_be_lane, interleaved_loops
 from ncc.dialects.size import is_open
 
 LONG = 4096
@@ -46,7 +54,7 @@ def normalised(kernel: Kernel) -> Kernel:
         outer, inner = pair
         kept = [d for d in range(len(kernel.extents)) if d != outer]
         kernel = _select(kernel, kept, {inner: kernel.extents[outer] * kernel.extents[inner]})
-    return _shared_out(kernel)
+    return _shared_out(_with_rows_in_line(kernel))
 
 
 def _shared_out(kernel: Kernel) -> Kernel:
@@ -93,6 +101,56 @@ def _joinable(kernel: Kernel) -> tuple[int, int] | None:
         extent = kernel.extents[inner]
         if all(a.coefficients[outer] == extent * a.coefficients[inner] for a in accesses):
             return outer, inner
+    return None
+
+
+def _with_rows_in_line(kernel: Kernel) -> Kernel:
+    """Rows and columns as one loop for a sum of products that reads them like one."""
+    found = _rows(kernel)
+    if found is None:
+        return kernel
+    row, column = found
+    rows, length = kernel.extents[row], kernel.extents[column]
+
+    def access(a: Access | None) -> Access | None:
+        if a is None or a.coefficients[row] == length * a.coefficients[column]:
+            return a
+        apart = a.coefficients[row] - length * a.coefficients[column]
+        return replace(a, gap=Gap(column, length, apart))
+
+    kept = [d for d in range(len(kernel.extents)) if d != row]
+    return _select(_with_accesses(kernel, access), kept, {column: rows * length})
+
+
+def _rows(kernel: Kernel) -> tuple[int, int] | None:
+    """Loops over rows and columns of an image whose width the run tells: one factor walks them like
+    one loop, the other does not move, and vectors lie along another loop.
+    """
+    operands = _factors(kernel)
+    special = (kernel.matrices, kernel.lanes, kernel.bf16_split)
+    by_table = any(a.table is not None for a in kernel.accesses())
+    if operands is None or by_table or any(form is not None for form in special):
+        return None
+    broadcast, stream = operands
+    fixed = kernel.indexed | kernel.clipped
+    loops = [d for d in kernel.parallel if d not in fixed and not stream.coefficients[d]]
+    for row, column in permutations(loops, 2):
+        length, step = kernel.extents[column], broadcast.coefficients[column]
+        in_line = broadcast.coefficients[row] == length * step
+        if is_open(length) and step and in_line and kernel.store.coefficients[column] != 1:
+            return row, column
+    return None
+
+
+def _factors(kernel: Kernel) -> tuple[Access, Access] | None:
+    """The factor that is broadcast to the lanes of a vector, and the one that has these lanes."""
+    pair, quads = product_of(kernel), quads_of(kernel)
+    if quads is not None:
+        return quads[2:]
+    for broadcast, stream in () if pair is None else (pair, pair[::-1]):
+        lanes = [d for d in kernel.parallel if stream.coefficients[d] == 1]
+        if any(broadcast.coefficients[d] != 1 and can_be_lane(kernel, d) for d in lanes):
+            return broadcast, stream
     return None
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, parts_of_lane
 from ncc.compiler.loops.schedule.tile_plan import TilePlan
-from ncc.dialects.size import largest, smallest
+from ncc.dialects.size import hint, largest, smallest
 
 
 def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
@@ -17,29 +18,43 @@ def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
     if schedule.strategy is Strategy.MATRIX_TILES:
         plan = TilePlan(kernel, schedule)
         return plan.components * plan.point_groups * plan.vector_groups
-    chunks = _tiles(kernel, schedule)
-    if schedule.upright is not None:
-        stands = stands_upright(kernel, schedule)
-        chunks = (1 - stands) * chunks + stands * _tiles(kernel, schedule, upright=True)
+    chunks = _tiles(kernel.extents, schedule)
+    if schedule.coalesced is not None:
+        one = is_coalesced(kernel, schedule)
+        chunks = (1 - one) * chunks + one * _tiles(coalesced_extents(kernel, schedule), schedule)
     return chunks * parts_of_lane(kernel, schedule)
 
 
-def _tiles(kernel: Kernel, schedule: Schedule, upright: bool = False) -> int:
+def _tiles(extents: Sequence[int], schedule: Schedule) -> int:
     """The tiles of the outermost loops."""
     loops = schedule.order[: schedule.chunks]
-    return prod(-(-kernel.extents[d] // schedule.points(d, upright)) for d in loops)
+    return prod(-(-extents[d] // schedule.points(d)) for d in loops)
 
 
-def stands_upright(kernel: Kernel, schedule: Schedule) -> int:
-    """1 where tiles lie along the rows: half a tile has all columns, and there are twice as many
-    rows; else 0.
+def is_for_small_images(kernel: Kernel, schedule: Schedule) -> bool:
+    """Whether the image of the hint needs no such sum of products, or has one row of it."""
+    return schedule.coalesced is not None and hint(kernel.extents[schedule.coalesced[1]]) <= 1
+
+
+def is_coalesced(kernel: Kernel, schedule: Schedule) -> int:
+    """1 where the loops over columns and rows are one, since a row has fewer columns than two
+    tiles, or since the kernel is for small images; else 0.
     """
-    if schedule.upright is None:
+    if schedule.coalesced is None:
         return 0
-    columns, rows = (kernel.extents[loop] for loop in schedule.upright)
-    some = largest(1, columns)
-    few = smallest(1, schedule.points(schedule.upright[0]) // 2 // some)
-    return few * smallest(1, rows // (2 * some))
+    if is_for_small_images(kernel, schedule):
+        return 1
+    column, _ = schedule.coalesced
+    return smallest(1, (2 * schedule.points(column) - 1) // largest(1, kernel.extents[column]))
+
+
+def coalesced_extents(kernel: Kernel, schedule: Schedule) -> tuple[int, ...]:
+    """The extents of all loops where that over columns goes over all points of the image."""
+    extents = list(kernel.extents)
+    if schedule.coalesced is not None:
+        column, row = schedule.coalesced
+        extents[column], extents[row] = extents[column] * extents[row], 1
+    return tuple(extents)
 
 
 def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:

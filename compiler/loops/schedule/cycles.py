@@ -172,12 +172,18 @@ class TileCost:
         return [(whole, size, False)] * (whole > 0) + [(1, rest, ends)] * (rest > 0)
 
     def _about_so_many(self, loop: int, size: int) -> Sequence[Share]:
-        """The same for extents around the likely one, of which any rest is left, on average."""
+        """The same for an extent that the run tells: half of it for the hint, and half for extents
+        around the likely one, of which any rest is left.
+        """
         sizes = parts_of_tile(size)
-        whole = max(0, self._extents[loop] - (size - 1) / 2) / size
-        rests = [(size - 1 - sizes[1]) / size] if len(sizes) > 1 else []
-        rests += [(n - smaller) / size for n, smaller in pairwise([*sizes[1:], 0])]
-        return [(whole, size, False), *((n, m, False) for n, m in zip(rests, sizes, strict=False))]
+        whole, rest = divmod(self._about[loop], size)
+        hinted = [(whole, size), (int(rest > 0), min(n for n in sizes if n >= rest))]
+        around = [(max(0, self._extents[loop] - (size - 1) / 2) / size, size)]
+        if len(sizes) > 1:
+            around.append(((size - 1 - sizes[1]) / size, size))
+        ends = pairwise([*sizes[1:], 0])
+        around += [((n - smaller) / size, n) for n, smaller in ends]
+        return [(count / 2, n, False) for count, n in (*hinted, *around) if count]
 
 
 def _conflicts(operands: ContractionOperands, p: int) -> bool:

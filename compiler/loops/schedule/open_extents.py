@@ -8,6 +8,7 @@ from functools import partial
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
+from ncc.compiler.loops.schedule.chunks import is_for_small_images
 from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.matrix_tiles import matrix_tiles
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, parts_of_tile
@@ -17,10 +18,9 @@ from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 CLOSED = (Strategy.FORMED_WEIGHTS,)
 """Strategies whose emitters need numbers as extents."""
 
-LONG, SHORT = 61, 12
+LONG = 61
 """How long a loop is taken to be at least whose extent the run tells: no divisor of it, and no
-short loop, makes a schedule that fits one size only. For costs it is as long as the hint says, but
-not shorter than SHORT: the hint may be a tiny image.
+short loop, makes a schedule that fits one size only.
 """
 
 MANY = 8
@@ -33,7 +33,9 @@ def for_the_hint(kernel: Kernel) -> Kernel:
         return kernel
     opened = [(d, hint(n)) for d, n in enumerate(kernel.extents) if is_open(n)]
     extents = tuple(max(hint(n), _long(n)) if is_open(n) else n for n in kernel.extents)
-    about = tuple((d, max(n, SHORT)) for d, n in opened if d not in kernel.reduced)
+    told = [(d, n) for d, n in opened if d not in kernel.reduced]
+    is_used = all(n > 1 for _, n in told)  # else it may be a part for images that the hint is not
+    about = tuple((d, n * is_used) for d, n in told)
     return replace(changed(kernel, partial(_stride, kernel)), extents=extents, about=about)
 
 
@@ -70,7 +72,7 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
         )
     if schedule.strategy is Strategy.MATRIX_TILES:
         return _on_matrix_tiles(kernel, target)
-    schedule = _smaller(kernel, replace(schedule, upright=_upright(kernel, schedule)))
+    schedule = _smaller(kernel, replace(schedule, coalesced=_coalesced(kernel, schedule)))
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments:
         return schedule
@@ -90,25 +92,20 @@ def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
     return schedule
 
 
-def is_for_small_images(kernel: Kernel, schedule: Schedule) -> bool:
-    """Whether the image of the hint needs no such sum of products, or has one row of it."""
-    return schedule.upright is not None and hint(kernel.extents[schedule.upright[1]]) <= 1
-
-
 def _smaller(kernel: Kernel, schedule: Schedule) -> Schedule:
     """The schedule with two thirds of a large tile for small images: this is as fast there, and
     less code.
     """
-    if schedule.upright is None or not is_for_small_images(kernel, schedule):
+    if schedule.coalesced is None or not is_for_small_images(kernel, schedule):
         return schedule
-    column, _ = schedule.upright
+    column, _ = schedule.coalesced
     points = schedule.points(column)
     fewer = parts_of_tile(points)[1] if points > MANY else points
     return replace(schedule, tile=tuple((d, fewer if d == column else n) for d, n in schedule.tile))
 
 
-def _upright(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:
-    """The loops over columns and rows of `Schedule.upright`, for a sum of products whose tile has
+def _coalesced(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:
+    """The loops over columns and rows of `Schedule.coalesced`, for a sum of products whose tile has
     points along one loop of the image.
     """
     if schedule.strategy not in (Strategy.CONTRACTION, Strategy.DOT):

@@ -73,15 +73,17 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
         return ()
     trips = {d: -(-kernel.likely[d] // sizes.get(d, 1)) for d in inside}
-    if told := [d for d in inside if d in dict(kernel.about)]:
-        trips[told[0]] = -(-trips[told[0]] // 2)  # a smaller image has its vectors prefetched, too
     length = operands.steps * step
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))
-    streams = -(-piece // (PER_STREAM if len(runs) == 1 else LINE))
+    most = PER_STREAM if len(runs) == 1 else LINE
+    is_told = any(d in dict(kernel.about) for d in inside)
+    streams = max(1, round(piece / most)) if is_told else -(-piece // most)
     if streams * len(runs) > MOST_STREAMS:
         return ()
     piece = -(-piece // streams)
+    if is_told:  # a smaller image has more of its vectors prefetched, too
+        piece = min(2 * piece, most)
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:
         coefficients[d] = coefficients[d] // step * piece

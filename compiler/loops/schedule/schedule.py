@@ -72,8 +72,9 @@ class Schedule:
     at_once  (reduced loop, steps): so many steps of the innermost reduced loop are unrolled. They
              load one vector of neighbours along it, and each multiplies by one element
     joined   vectors side by side along the lane that are stored together
-    upright  (column, row): two loops over points whose extents the run tells. Where it finds few
-             columns, tiles have no points along them, but as many along the rows
+    coalesced
+             (column, row): two loops over points whose extents the run tells. Where it finds few
+             columns, they are one loop, whose tiles go on from the end of a row to the next row
     in_line  the most accumulators that do not spill before a function of the epilogue: more of them
              are spilled, and a loop over them has the code of the function once
     """
@@ -99,14 +100,11 @@ class Schedule:
     span: int = 0
     at_once: tuple[int, int] | None = None
     joined: int = 1
-    upright: tuple[int, int] | None = None
+    coalesced: tuple[int, int] | None = None
     in_line: int = 16
 
-    def points(self, loop: int, upright: bool = False) -> int:
-        """The points of a tile along a loop, or of one that stands upright."""
-        if upright and self.upright is not None and loop in self.upright:
-            column, _ = self.upright
-            return 1 if loop == column else self.points(column)
+    def points(self, loop: int) -> int:
+        """The points of a tile along a loop."""
         return dict(self.tile).get(loop, 1)
 
 

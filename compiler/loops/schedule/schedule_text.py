@@ -73,7 +73,7 @@ FORMS: Mapping[str, _Form] = {
     "span": NUMBER,
     "at_once": LOOP_BY,
     "joined": NUMBER,
-    "upright": LOOPS,
+    "coalesced": LOOPS,
     "in_line": NUMBER,
 }
 """The fields of a schedule in the order in which they are written."""

@@ -11,7 +11,10 @@ from onnx import helper
 import ncc
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
+from ncc.compiler.driver import compile
 from ncc.compiler.library.layout import HEAD_BYTES
+from ncc.compiler.options import Options
+from ncc.compiler.stopwatch import Stopwatch
 from tests.c_programs import Loaded
 from tests.onnx.models import model, written
 
@@ -60,6 +63,21 @@ def test_a_name_that_is_no_text(param: Path) -> None:
     command = ["compile", str(odd), "--random-weights", "1"]
     assert cli.run([*command, "--emit=lib", "-o", "net", "--name", "net"]) == exit_codes.OK
     assert "odd?.param" in Path("net/net.h").read_text()
+
+
+def test_a_disk_that_is_full(
+    param: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error names the folder of the library, not the compiled model that goes before it."""
+
+    def full(param: str, bin: str | None, options: Options, out: Path, watch: Stopwatch) -> None:
+        raise OSError(28, "No space left on device", str(out))
+
+    monkeypatch.setattr(compile, "compile_file", full)
+    command = ["compile", param.name, "--random-weights", "1", "--emit=lib"]
+    assert cli.run(command) == exit_codes.WRONG
+    assert capsys.readouterr().err == "ncc: my-net: No space left on device\n"
+    assert files(".") == {"my-net.param"}
 
 
 def test_a_library_of_a_compiled_model(param: Path) -> None:

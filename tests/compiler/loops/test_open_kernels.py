@@ -61,6 +61,19 @@ NETWORKS = {
         HardSwish e 1 1 d e 0=0.2 1=0.5
         Deconvolution f 1 1 e f 0=7 1=4 3=2 4=1 5=1 6=4480
     """,
+    "framed": """
+        Input data 0 1 data 0=0 1=0 2=20
+        Convolution a 1 1 data a 0=24 1=1 5=1 6=480 9=1
+        ConvolutionDepthWise b 1 1 a b 0=24 1=3 4=1 5=1 6=216 7=24
+        HardSwish c 1 1 b c 0=0.2 1=0.5
+        Convolution d 1 1 c d 0=40 1=1 4=1 5=1 6=960
+    """,
+    "bytes": """
+        Input data 0 1 data 0=0 1=0 2=16
+        Convolution a 1 1 data a 0=32 1=1 5=1 6=512 8=102 9=1
+        Convolution b 1 1 a b 0=16 1=3 4=1 5=1 6=4608 8=102 9=1
+        Convolution c 1 1 b c 0=32 1=1 4=1 5=1 6=512 8=2
+    """,
     "rows": """
         Input data 0 1 data 0=0 1=0 2=5
         Softmax a 1 1 data a 0=2 1=1

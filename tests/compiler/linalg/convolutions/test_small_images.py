@@ -18,7 +18,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import Size, assuming
+from ncc.dialects.size import Size, assuming, hint
 from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.convolutions.layers import block, convolution
 from tests.structured.evaluate import evaluate
@@ -94,6 +94,16 @@ def test_which_are_small(make_network: MakeNetwork) -> None:
     for height, width in ((2, 200), (9, 9), (224, 256)):
         (one,) = direct(with_extents(module, {"h": height, "w": width}))
         assert one.extents[1:3] == (0, width)
+
+
+def test_decisions_are_taken_for_the_image_of_the_hint(make_network: MakeNetwork) -> None:
+    """All of its rows are in tiles, and one row counts for small images."""
+    with assuming():
+        module = make_network([(64, HEIGHT, WIDTH)], lambda b, x: convolution(b, x, 64))
+        ChooseConvolution(AVX512).apply(Context(), module)
+    (after,) = (op for op in network_of(module).body.block.ops if op.name == "tensor.concat")
+    small, others = (shape_of(part)[1] for part in after.operands)
+    assert (hint(small), hint(others)) == (1, hint(HEIGHT))
 
 
 def test_a_residual_is_added_on_the_tiles(make_network: MakeNetwork) -> None:

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.reductions.skip_border_taps import SkipBorderTaps
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import Size, assuming
+from ncc.dialects.size import Size, assuming, largest
 from tests.compiler.linalg.computations import whole_numbers
 from tests.structured.evaluate import evaluate
 from tests.structured.given_sizes import with_extents
@@ -89,6 +89,25 @@ def test_taps(make_network: MakeNetwork) -> None:
     for height, width, taps in ((1, 7, (1, 3)), (7, 1, (3, 1)), (1, 1, (1, 1)), (2, 2, (3, 3))):
         at = {"h": 16 * height, "w": 16 * width}
         assert taps_of(with_extents(module, at)) == [taps]
+
+
+def test_parts_that_an_image_does_not_have(make_network: MakeNetwork) -> None:
+    """No extent of them is negative."""
+    few = largest(0, Size.symbol("n", 4) - 2)
+
+    def of_few_rows(b: Builder, x: Tensor) -> Tensor:
+        x, w = b.pad(x, [0, 1, 1], [0, 1, 1]), whole_numbers(b, 4, 3, 3, 3)
+        x = b.slice(x, [0, 0, 0], [3, few + 2, WIDTH + 2])
+        o, p, q, i, k, m = b.loops("o p q i k m", p=few, q=WIDTH)
+        return b.sum((o, p, q), (i, k, m), x[i, p + k, q + m] * w[o, i, k, m])
+
+    with assuming():
+        module = make_network([(3, HEIGHT, WIDTH)], of_few_rows)
+        SkipBorderTaps().apply(Context(), module)
+    for height, width in ((1, 1), (1, 7), (6, 1)):
+        made = with_extents(module, {"n": 1, "h": 16 * height, "w": 16 * width})
+        kinds = [result.type for op in made.walk() for result in op.results]
+        assert all(n >= 0 for one in kinds if isinstance(one, TensorType) for n in one.get_shape())
 
 
 def of_each_channel(b: Builder, x: Tensor) -> Tensor:

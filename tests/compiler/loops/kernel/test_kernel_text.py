@@ -8,7 +8,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.parser import Parser
 
-from ncc.compiler.loops.kernel.kernel import Access, GatherTable
+from ncc.compiler.loops.kernel.kernel import Access, Gap, GatherTable
 from ncc.compiler.loops.kernel.kernel_parser import KernelParser
 from ncc.compiler.loops.kernel.kernel_text import access_text, number_text
 
@@ -31,6 +31,8 @@ def parser(text: str) -> KernelParser:
         (Access(0, -7, (0, 0, 0)), "arg0[-7]"),
         (Access(0, 1, (3, 0, 0), TABLE), "arg0[3 * d0 + arg4[d2 + 2] to 63 + 1]"),
         (Access(0, 0, (0, 0, 0), TABLE), "arg0[arg4[d2 + 2] to 63]"),
+        (Access(0, 5, (0, 16, 1), gap=Gap(1, 14, 32)), "arg0[16 * d1 + d2 + 32 * (d1 / 14) + 5]"),
+        (Access(0, 0, (1, 0, 0), gap=Gap(0, 7, -2)), "arg0[d0 - 2 * (d0 / 7)]"),
     ],
 )
 def test_accesses(access: Access, text: str) -> None:

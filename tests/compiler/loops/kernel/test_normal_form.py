@@ -6,12 +6,24 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
+from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block
 
-from ncc.compiler.loops.kernel.kernel import Access, Bf16Split, GatherTable, Kernel, KSplit, Stage
+from ncc.compiler.loops.kernel.kernel import (
+    Access,
+    Bf16Split,
+    Gap,
+    GatherTable,
+    Kernel,
+    KSplit,
+    Stage,
+)
 from ncc.compiler.loops.kernel.normal_form import FEWEST_STEPS, LONG, normalised
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import Size
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import row_sums, work
 from tests.compiler.loops.conftest import Kernels
@@ -100,6 +112,68 @@ def kernel(
         index_of={},
     )
     return replace(whole, **other)
+
+
+H, W = Size.symbol("h", 9), Size.symbol("w", 5)
+
+
+def products(rows: int, columns: int, pitch: int, frame: int = 2, lanes: bool = True) -> Kernel:
+    """Sums of products at each point of an image, by how far its rows lie apart; rows of results
+    lie in a frame.
+
+    lanes: whether results of a point lie side by side, or those of a row.
+    """
+    sums = Block(arg_types=[f32] * 3)
+    data, weight, so_far = sums.args
+    product = arith.MulfOp(data, weight)
+    total = arith.AddfOp(so_far, product)
+    sums.add_ops([product, total, YieldOp(total)])
+    side, point = (1, 16) if lanes else (999, 1)
+    return Kernel(
+        extents=(rows, columns, 16, 8),
+        reduced=frozenset({3}),
+        valid_extents=(),
+        anchor=Stage(sums, (Access(0, 0, (8 * pitch, 8, 0, 1)), Access(1, 0, (0, 0, 1, 16)))),
+        accumulates=True,
+        initial=0.0,
+        epilogue=(),
+        store=Access(2, 0, (point * (columns + frame), point, side, 0)),
+        element_types=(f32,) * 3,
+        captured={},
+        index_of={},
+    )
+
+
+def test_open_rows_of_products_are_one_loop() -> None:
+    """They are read like one; where they are stored, the frame lies between them."""
+    found = normalised(products(H, W, W))
+    assert found.extents == (H * W, 16, 8) and found.reduced == {2}
+    assert found.store == Access(2, 0, (16, 1, 0), gap=Gap(0, W, 32))
+    assert [one.gap for one in found.anchor.reads] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        products(9, 5, 5),
+        products(H, 5, 5),
+        products(H, W, W + 2),
+        products(H, W, W, lanes=False),
+        replace(products(H, W, W), index_of={0: 1}),
+        replace(products(H, W, W), valid_extents=((1, 2, 70),)),
+    ],
+    ids=["known", "known width", "read apart", "a vector of a row", "numbered", "a tail"],
+)
+def test_other_rows_stay_loops(kernel: Kernel) -> None:
+    """Tiles of a known width fit it; and what is not read like one loop, or has more to say."""
+    found = normalised(kernel)
+    assert found.extents == kernel.extents and found.store.gap is None
+
+
+def test_rows_without_a_frame_are_one_loop_without_gaps() -> None:
+    """So they are for any computation."""
+    found = normalised(products(H, W, W, frame=0))
+    assert found.extents == (H * W, 16, 8) and found.store == Access(2, 0, (16, 1, 0))
 
 
 def test_loops_that_one_access_walks_apart_stay() -> None:

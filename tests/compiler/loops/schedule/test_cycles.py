@@ -60,6 +60,14 @@ def test_any_rest_is_expected_of_a_loop_whose_extent_the_run_tells(
     assert expected == pytest.approx(sum(around) / size, rel=0.05)
 
 
+def test_a_tile_that_fits_the_hint_costs_less(operands: ContractionOperands) -> None:
+    """14 points are one tile of 14, and two of 13; for extents around, both cost about the same."""
+    loop, (blocks, *_) = operands.points[0], operands.vectors
+    cost = TileCost(replace(operands, kernel=replace(operands.kernel, about=((loop, 14),))))
+    fitting, other = (cost.of(((loop, n), (blocks, 2))) for n in (14, 13))
+    assert fitting < other
+
+
 def test_a_second_unit_is_worth_what_is_not_read(operands: ContractionOperands) -> None:
     """A tile of many points takes half the time or little more; one of one waits for vectors."""
     (points, *_), (blocks, *_) = operands.points, operands.vectors

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import SHORT, Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.choose import choose
-from ncc.compiler.loops.schedule.chunks import chunk_count, stands_upright
+from ncc.compiler.loops.schedule.chunks import chunk_count, is_coalesced
 from ncc.compiler.loops.schedule.matrix_tiles import even_rows
 from ncc.compiler.loops.schedule.open_extents import (
     LONG,
-    SHORT,
     for_any_size,
     for_the_hint,
 )
@@ -102,30 +101,32 @@ def test_prefetches_have_strides_that_the_run_tells(kernel: KernelOf) -> None:
     assert changed(schedule, hint) == hinted
 
 
-def test_tiles_stand_upright_in_narrow_images(kernel: KernelOf) -> None:
-    """Where half a tile has all columns, and rows are twice as many: chunks have a tile of rows."""
+def test_tiles_go_on_to_the_next_row_in_narrow_images(kernel: KernelOf) -> None:
+    """Where a row has fewer columns than two tiles: chunks have a tile of points of the image."""
     closed, names = kernel(of_planes, (3, 114, 114)), iter("hw")
     extents = tuple(Size.symbol(next(names), n) if n == 112 else n for n in closed.extents)
     opened = replace(closed, extents=extents)
     schedule = for_any_size(opened, choose(for_the_hint(opened), AVX512), AVX512)
-    assert schedule.upright is not None
-    column, row = schedule.upright
+    assert schedule.coalesced is not None
+    column, row = schedule.coalesced
     assert (str(opened.extents[row]), str(opened.extents[column])) == ("[h]", "[w]")
     points, chunks = schedule.points(column), form_of(chunk_count(opened, schedule))
-    stands = form_of(stands_upright(opened, schedule))
+    one = form_of(is_coalesced(opened, schedule))
     assert points > 2 and row in schedule.order[: schedule.chunks]
+    of_a_point = chunks.value({"h": 1, "w": 1})
     for height, width, wanted in (
         (112, 112, 0),
         (112, 1, 1),
-        (2, 1, 1),
-        (1, 1, 0),
-        (112, points // 2, 1),
-        (112, points // 2 + 1, 0),
-        (3, 2, 0),
+        (1, 1, 1),
+        (112, 2 * points - 1, 1),
+        (112, 2 * points, 0),
+        (3, 2, 1),
     ):
-        assert stands.value({"h": height, "w": width}) == wanted
-    of_a_point = chunks.value({"h": 1, "w": 1})
-    assert chunks.value({"h": 112, "w": 1}) == -(-112 // points) * of_a_point
+        assert one.value({"h": height, "w": width}) == wanted
+        if wanted and column in schedule.order[: schedule.chunks]:
+            tiles = -(-height * width // points)
+            assert chunks.value({"h": height, "w": width}) == tiles * of_a_point
+    assert chunks.value({"h": 112, "w": 112}) % 112 == 0
 
 
 def test_tiles_for_small_images_have_fewer_points(kernel: KernelOf) -> None:

@@ -444,7 +444,7 @@ Range: TypeAlias = tuple[int, int | None]
 
 def declare(cls: type[L], name: str, inputs: Range, outputs: Range) -> type[L]:
     """Make a class with params and weights the operation `ncnn.name`."""
-    declaring = [c for c in reversed(cls.__mro__) if c not in Layer.__mro__]
+    declaring = [c for c in reversed(cls.__mro__) if c is Layer or c not in Layer.__mro__]
     members = {key: member for c in declaring for key, member in vars(c).items()}
     params = {key: m for key, m in members.items() if isinstance(m, Param)}
     weights = {key: m for key, m in members.items() if isinstance(m, Weight)}

@@ -116,6 +116,7 @@ MATRIX_TILES = {
     """,
 }
 TARGETS = [name for name in NAMES if name in ("avx2", "avx512vnni")]
+LONG_ROWS, SHORT_ROWS = (100, 120), (18, 18)
 SIZES = [(1, 1), (5, 2), (13, 13), (33, 57), (61, 1)]
 
 
@@ -197,8 +198,7 @@ def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
 
 
 @pytest.mark.skipif(not cpu.allow_tiles(), reason="it has no matrix tiles")
-@pytest.mark.parametrize("hint", [(100, 120), (18, 18)], ids=["long-rows", "short-rows"])
-@pytest.mark.parametrize("name", MATRIX_TILES)
+@pytest.mark.parametrize(("name", "hint"), crossed(list(MATRIX_TILES), [LONG_ROWS, SHORT_ROWS]))
 def test_matrix_tiles_have_as_many_rows_as_points(
     name: str, hint: tuple[int, int], tmp_path: Path
 ) -> None:

@@ -19,7 +19,9 @@ def main() -> None:
     except NccError as error:
         sys.exit(f"ncc: {error}")
     except KeyboardInterrupt:
-        sys.exit(130)  # as the command ends where it is interrupted later
+        from ncc.compiler.commands.exit_codes import INTERRUPTED
+
+        sys.exit(INTERRUPTED)
     cli.main()
 
 

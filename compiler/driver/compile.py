@@ -165,7 +165,8 @@ class _Request:
             artifact = None  # a file's code, which is not for the shape of the first call
         if artifact is None and apart:
             artifact = self._made_apart()
-        from ncc.runtime.session import Model  # takes numpy: another process begins before
+        # This imports numpy, which the other process need not wait for.
+        from ncc.runtime.session import Model
 
         if artifact is not None:
             return Model(artifact)

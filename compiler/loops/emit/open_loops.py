@@ -186,8 +186,11 @@ class OpenLoops(Part):
 
     def _points(self, loop: int) -> Iterator[Tile]:
         """All points of a tile, two thirds, one third, and one point; of few points all, half of
-        them and one. Where tiles go on to the next row, the smallest of others fits anywhere, and
-        so it does where a row has two tiles; of both kinds, there are all points and half of them.
+        them and one.
+
+        Columns that can be coalesced with rows have no tile of one point, if points can be stored
+        twice: a short row goes on to the next one, and a longer row has room for any tile. They
+        have thirds in a kernel for small images, and halves in all others.
         """
         whole, coalesced = self.state.sizes[loop], self.schedule.coalesced
         is_column = coalesced is not None and loop == coalesced[0]

@@ -211,7 +211,7 @@ class Position:
         """Row and column of each point of a tile, if its loop goes over all points of an image.
         Points behind the last one are the last one again.
         """
-        if loop not in self.state.coalesced[:1]:
+        if not self.state.coalesced or loop != self.state.coalesced[0]:
             return []
         column, row = self.state.coalesced
         first, last = self.builder.as_value(base), self.extent(column) - 1

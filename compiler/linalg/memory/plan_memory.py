@@ -37,7 +37,7 @@ from ncc.compiler.linalg.memory.add_in_place import Shared, add_in_place
 from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
-from ncc.compiler.linalg.memory.loops import loop_of, private_copies
+from ncc.compiler.linalg.memory.loops import loop_of
 from ncc.compiler.linalg.memory.parts import parts_of, put_into_parts
 from ncc.compiler.linalg.memory.standing_halos import (
     BordersOf,
@@ -59,7 +59,15 @@ from ncc.compiler.plan import (
 from ncc.compiler.target import AVX512
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import ops_of
-from ncc.dialects.size import hint, is_open, largest, smallest
+from ncc.dialects.size import (
+    hint,
+    in_all_tiles,
+    in_full_tile,
+    is_of_tile,
+    is_open,
+    largest,
+    smallest,
+)
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.tiled import TiledLoopOp
 from ncc.runtime.artifact import ALIGNMENT
@@ -182,10 +190,16 @@ def _halos_in(op: TiledLoopOp, loop: Loop, placement: Placement) -> Iterator[Hal
     for inner in ops_of(op.body.block):
         if isinstance(inner, tensor.PadOp):
             (low, high), subview = pad_sides(inner), placement.subviews[inner.result]
-            count = loop.count if subview.further else private_copies(loop.count, loop.threads)
+            shape = shape_of(inner.result)
+            if subview.further and is_of_tile(*shape):
+                # Tiles lie one behind the other, as one value, and the last one may be smaller.
+                shape = [in_all_tiles(n, loop.count) if is_of_tile(n) else n for n in shape]
+                yield Halo(replace(subview, further=0), shape, low, high, pad_value(inner))
+                continue
+            count = loop.count if subview.further else loop.threads
             apart = subview.further or subview.buffer.elements // loop.threads
             all_of_them = replace(subview, strides=(apart, *subview.strides), further=0)
-            shape = count, *shape_of(inner.result)
+            shape = count, *map(in_full_tile, shape)
             yield Halo(all_of_them, shape, (0, *low), (0, *high), pad_value(inner))
 
 

@@ -189,12 +189,12 @@ def _halos_in(op: TiledLoopOp, loop: Loop, placement: Placement) -> Iterator[Hal
     """The halos of padded values in the body of a loop, in the memory of all iterations."""
     for inner in ops_of(op.body.block):
         if isinstance(inner, tensor.PadOp):
-            (low, high), subview = pad_sides(inner), placement.subviews[inner.result]
+            (low, high), subview = map(tuple, pad_sides(inner)), placement.subviews[inner.result]
             shape = shape_of(inner.result)
             if subview.further and is_of_tile(*shape):
                 # Tiles lie one behind the other, as one value, and the last one may be smaller.
-                shape = [in_all_tiles(n, loop.count) if is_of_tile(n) else n for n in shape]
-                yield Halo(replace(subview, further=0), shape, low, high, pad_value(inner))
+                whole = tuple(in_all_tiles(n, loop.count) if is_of_tile(n) else n for n in shape)
+                yield Halo(replace(subview, further=0), whole, low, high, pad_value(inner))
                 continue
             count = loop.count if subview.further else loop.threads
             apart = subview.further or subview.buffer.elements // loop.threads
@@ -251,7 +251,7 @@ def _lay_out(
 
 def _takes(buffer: Buffer) -> int:
     """The bytes that a buffer takes of the arena; for the hint, if they depend on the inputs."""
-    return hint(_rounded(buffer.bytes))
+    return _rounded(hint(buffer.elements) * buffer.element_bytes)
 
 
 def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:

@@ -27,16 +27,8 @@ from functools import lru_cache
 from math import ceil, floor, isinf
 from typing import NoReturn, Self
 
-from ncc.dialects.size_form import (
-    ZERO,
-    Extremum,
-    Form,
-    Symbol,
-    TileSize,
-    is_at_least,
-    least,
-    of_tile,
-)
+from ncc.dialects.size_atoms import Extremum, Symbol, TileSize
+from ncc.dialects.size_form import ZERO, Form, is_at_least, least, of_tile
 
 
 class Size(int):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from ncc.dialects.size import Size, form_of, largest, smallest, tile_size
-from ncc.dialects.size_form import Symbol
+from ncc.dialects.size_atoms import Symbol
 
 _SYMBOL = re.compile(r"([A-Za-z_]\w*)@(\d+)(?::(\d+))?(?::(\d+))?")
 

@@ -19,7 +19,8 @@ from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.layer import Shape
 from ncc.dialects.onnx.plumbing import OnnxInputOp
 from ncc.dialects.size import NeedsNumbers, form_of, is_open
-from ncc.dialects.size_form import Atom, Extremum, Form, Quotient, Symbol, TileSize, least
+from ncc.dialects.size_atoms import Atom, Extremum, Quotient, Symbol, TileSize
+from ncc.dialects.size_form import Form, least
 
 MOST_OPERANDS = 10
 """Operands that an expression can name: by one digit."""

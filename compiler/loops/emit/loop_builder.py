@@ -18,7 +18,8 @@ from ncc.dialects.functions import private_function
 from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
 from ncc.dialects.size import Size
-from ncc.dialects.size_form import Atom, Extremum, Form, Quotient, Symbol, TileSize
+from ncc.dialects.size_atoms import Atom, Extremum, Quotient, Symbol, TileSize
+from ncc.dialects.size_form import Form
 
 index = IndexType()
 

@@ -9,7 +9,7 @@ import pytest
 from ncc.compiler.artifact.size_program import ProgramWriter, needed, symbol_in, symbols_of
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects.size import Assumption, Size, form_of, hint, largest, smallest
-from ncc.dialects.size_form import Symbol
+from ncc.dialects.size_atoms import Symbol
 
 H, W = Size.symbol("data_h", 224), Size.symbol("data_w", 256, 2, 640)
 SHAPE = (3, H, W)

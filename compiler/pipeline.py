@@ -335,7 +335,7 @@ class Compilation:
                 threads,
                 options.trace,
             )
-            return statically_scheduled(loops, threads)
+            return statically_scheduled(loops, threads, options.target.costs.threads)
 
     def levels(self) -> Iterator[tuple[str, Stage]]:
         """Every level as one module; the cache is not used."""

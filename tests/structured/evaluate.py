@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.dialects import sized
 from ncc.dialects.element import element_of, i20, i24
 from ncc.dialects.shapes import Shape
 from ncc.dialects.size import in_full_tile, in_last_tile, is_of_tile
@@ -307,9 +308,12 @@ _RULES: Mapping[type[Operation], Callable[[Evaluator, Operation], Array]] = cast
         ConstantOp: Evaluator.weight,
         tensor.EmptyOp: Evaluator.empty,
         tensor.PadOp: Evaluator.pad,
+        sized.PadOp: Evaluator.pad,
         tensor.CollapseShapeOp: Evaluator.reshape,
         tensor.ExpandShapeOp: Evaluator.reshape,
+        sized.ExpandShapeOp: Evaluator.reshape,
         tensor.ExtractSliceOp: Evaluator.extract_slice,
+        sized.ExtractSliceOp: Evaluator.extract_slice,
         tensor.ConcatOp: Evaluator.concat,
     },
 )

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ncc.dialects.attributes import SizeAttr, extents_of, integer, integers, tensor_type
+from ncc.dialects.attributes import SizeAttr, extents_of, integer, integers, tensor_type, values_of
 from ncc.dialects.rt import SizeOp
 from ncc.dialects.scalar import index
 from ncc.dialects.size import Size, form_of, in_full_tile, in_last_tile, tile_size
-from ncc.dialects.structured import SIZES, offsets_of, pad_sides
 
 OperationT = TypeVar("OperationT", bound=Operation)
 Change: TypeAlias = Callable[[Size], int]
@@ -49,29 +48,12 @@ def _retype(value: SSAValue, number: Change) -> None:
 
 def _fill_in(op: Operation, number: Change) -> None:
     """Write numbers in place of the sizes of an operation."""
-    match op:
-        case tensor.PadOp():
-            low, high = ([_number(n, number) for n in side] for side in pad_sides(op))
-            op.properties |= {"static_low": integers(low), "static_high": integers(high)}
-        case tensor.ExtractSliceOp():
-            begin = [_number(n, number) for n in offsets_of(op)]
-            op.properties["static_offsets"] = integers(begin)
-            op.properties["static_sizes"] = integers(_shape(op.result, number))
-        case tensor.ExpandShapeOp():
-            op.properties["static_output_shape"] = integers(_shape(op.result, number))
-        case SizeOp():
-            value = IntegerAttr(_number(op.size.data, number), index)
-            Rewriter.replace_op(op, arith.ConstantOp(value))
-            return
-    op.attributes.pop(SIZES, None)
+    if isinstance(op, SizeOp):
+        value = IntegerAttr(_number(op.size.data, number), index)
+        Rewriter.replace_op(op, arith.ConstantOp(value))
+        return
     for held in (op.properties, op.attributes):
         held.update({name: given(value, number) for name, value in held.items()})
-
-
-def _shape(value: SSAValue, number: Change) -> list[int]:
-    if not isinstance(value.type, TensorType):
-        raise TypeError(f"{value.type} is no tensor")
-    return [_number(n, number) for n in extents_of(value.type)]
 
 
 def _number(value: int, number: Change) -> int:
@@ -92,6 +74,8 @@ def given(attribute: Attribute, number: Change) -> Attribute:
                 for kinds in (attribute.inputs, attribute.outputs)
             )
             return FunctionType.from_lists(inputs, outputs)
+        case ArrayAttr() if any(isinstance(one, SizeAttr) for one in attribute):
+            return integers([_number(one, number) for one in values_of(attribute)])
         case ArrayAttr():
             return ArrayAttr([given(one, number) for one in attribute])
     return attribute

@@ -44,7 +44,7 @@ class Winograd(NamedTuple):
     row_worth: float = 0.85
     """Tiles for windows of one row, or one column, take at most this share of the cycles of the
     direct convolution, because their input needs a larger border."""
-    halves_worth: float = 0.97
+    bf16x3_worth: float = 0.97
     """Tiles with bf16x3 take at most this share of the cycles of the direct convolution with
     bf16x3: the model is not more precise, and V and M take memory."""
     forming_weight: float = 2.6

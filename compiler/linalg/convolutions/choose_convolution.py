@@ -55,21 +55,21 @@ class ChooseConvolution(LinalgChoice[Convolution]):
     """Rewrite the convolutions that are cheaper in tiles.
 
     threads: the threads that share a chunk: more threads allow larger chunks.
-    halves: whether `SplitBf16` follows. Then the sums of tiles get a type for their products:
-    float32 for forms that would round too coarsely with halves of bfloat16.
+    bf16x3: whether `SplitBf16` follows. Then the sums of tiles get a type for their products:
+    float32 for forms that would round too coarsely in bf16x3.
     """
 
     name = "choose-convolution"
 
     target: Target = AVX512
     threads: int = 1
-    halves: bool = False
+    bf16x3: bool = False
 
     def match(self, op: GenericOp) -> Convolution | str | None:
         linalg_op = LinalgOp(op)
         if linalg_op.product is None or not linalg_op.reduced:
             return None
-        return match(op, self.target, self.halves)
+        return match(op, self.target, self.bf16x3)
 
     def describe(self, found: Convolution) -> str:
         return f"by {name_of(found.tiling)}; {found.costs}"
@@ -103,13 +103,13 @@ class ChooseConvolution(LinalgChoice[Convolution]):
             return
         for op in generics_of(block):
             found = self.decide(op) if is_open(*shape_of(op.results[0])) else None
-            direct = None if found is None or found.halves else part_small_images(found)
+            direct = None if found is None or found.bf16x3 else part_small_images(found)
             if direct is not None:
                 yield direct
 
     def _rewriting(self, convolution: Convolution) -> _Rewrite:
-        by_halves = bf16 if convolution.tiling.halves else f32
-        return _Rewrite(convolution, self.threads, by_halves if self.halves else None)
+        products = bf16 if convolution.tiling.bf16x3 else f32
+        return _Rewrite(convolution, self.threads, products if self.bf16x3 else None)
 
 
 class _Rewrite:

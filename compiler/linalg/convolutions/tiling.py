@@ -49,7 +49,7 @@ class Tiling:
 
     Of several groups, `outputs` are those of all, and `inputs` those of one.
     formed: whether the run transforms the weights.
-    halves: whether V and weights are halves of bfloat16, for matrix tiles.
+    bf16x3: whether V and weights are pairs of bfloat16, for matrix tiles.
     depth: of the result and the image, if they are volumes. Tiles of all phases of a dilation are a
     row of tiles, and a column.
     axes: whether windows have several taps along rows, and along columns; where they have one tap,
@@ -67,7 +67,7 @@ class Tiling:
     dilation: int = 1
     axes: tuple[bool, bool] = BOTH
     formed: bool = False
-    halves: bool = False
+    bf16x3: bool = False
 
     def by_hint(self) -> Tiling:
         """The tiles of the image that decisions are taken for."""
@@ -109,10 +109,10 @@ class Tiling:
 
     def _points(self, size: int) -> float:
         """Components of all tiles, of one channel, in chunks of so many rows of tiles, or columns:
-        what takes as long in full matrix tiles by halves, where each component has points apart.
+        what takes as long in full matrix tiles, where each component has points apart.
         """
         across = self._places(self.columns) // self.components * self.depth.slices
-        if not self.halves:
+        if not self.bf16x3:
             return self.components * across * self.rows
         across = across * self.rows // self.length
         chunks, last = divmod(self.length, size)
@@ -131,7 +131,7 @@ class Tiling:
     def _pairs(self) -> int:
         """Of channels, and taps along the depth; on matrix tiles, of those that these compute."""
         outputs, inputs = self.outputs, self.inputs
-        if self.halves:
+        if self.bf16x3:
             outputs, inputs = on_tiles(outputs // self.groups, inputs)
             outputs *= self.groups
         return outputs * inputs * self.depth.taps * self.plane.parts
@@ -158,11 +158,11 @@ class Tiling:
         last = self.length - (chunks - 1) * size
         between = (chunks - 1) * sum(self.between(size)) + sum(self.between(last))
         shared = hypot(
-            work / multiply_adds(self.target, self.halves),
+            work / multiply_adds(self.target, self.bf16x3),
             weights / LINE * stream,
         )
         held = _held(between / chunks / threads, self.target)
-        held += costs.data_types.split_line if self.halves else 0.0
+        held += costs.data_types.split_line if self.bf16x3 else 0.0
         shared += between / LINE * held
         return shared / threads + chunks * calls
 
@@ -171,7 +171,7 @@ class Tiling:
         where one row of places, by what is multiplied there and what comes of it, stays in L1.
         """
         plain = self.groups == 1 and self.depth == IMAGE and self.form.stride == 1
-        plain = plain and self.axes == BOTH and not self.halves
+        plain = plain and self.axes == BOTH and not self.bf16x3
         blocks = self.inputs % BLOCK == 0 and self.outputs % (BLOCKS * BLOCK) == 0
         tiles = self.places * self.rows // self.form.window
         row = 4 * BLOCK * ((BLOCKS + 1) * tiles + BLOCKS * BLOCK * self.form.window)

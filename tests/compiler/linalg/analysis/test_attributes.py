@@ -21,7 +21,7 @@ ALL: list[tuple[TypedAttribute[Any], Any]] = [
     (attributes.LANES, (16, 0)),
     (attributes.SEPARABLE, (((1.0, 0.5), (0.0, -1.0)), ((1.0,),))),
     (attributes.FACTORS, f32),
-    (attributes.HALVES, True),
+    (attributes.BF16_SPLIT, True),
 ]
 
 

@@ -151,7 +151,7 @@ def test_alike_costs() -> None:
 def test_sizes_of_chunks(length: int) -> None:
     """Each number of chunks makes them so large; found without a look at all numbers."""
     wanted = {-(-length // chunks) for chunks in range(1, length + 1)}
-    assert _sizes(length) == sorted(wanted)
+    assert _sizes(length, COSTS.chunks.longest) == sorted(wanted)
 
 
 H, W = Size.symbol("h", 224), Size.symbol("w", 256)

@@ -190,13 +190,13 @@ def test_what_stays_whole(make_network: MakeNetwork, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("window", "peeled"), [(3, True), (5, False)])
-def test_cells_of_halves_are_copied(make_network: MakeNetwork, window: int, peeled: bool) -> None:
+def test_bf16x3_reads_copies(make_network: MakeNetwork, window: int, peeled: bool) -> None:
     """With their border, so that there is nothing to be peeled."""
     border = window // 2
     write = convolution(window, 2, (border, border, border, border))
     module = make_network([(3, 96, 96)], write)
     text = str(module)
-    PeelBorders(SMALL, halves=True).apply(Context(), module)
+    PeelBorders(SMALL, bf16x3=True).apply(Context(), module)
     assert (str(module) != text) == peeled
 
 

@@ -64,7 +64,9 @@ def check_any_size(
     block = Block(arg_types=[tensor_type(x.element_type, _resized(x, symbols)) for x in read])
     values: dict[SSAValue, SSAValue] = {}
     values.update((x.value, y) for x, y in zip(read, block.args, strict=True))
-    resized = [Tensor(values[x.value], _resized(x, symbols)) for x in operands]
+    # As in `operands`, what is read twice is one tensor.
+    tensors = {x.value: Tensor(values[x.value], _resized(x, symbols)) for x in read}
+    resized = [tensors[x.value] for x in operands]
     with assuming(kept=False):
         builder = Builder(block, layer.layer_name or layer.type_name, None, threads)
         other = _layer_with_hints(layer, symbols) if held else layer

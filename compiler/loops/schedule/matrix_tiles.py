@@ -266,7 +266,7 @@ def even_rows(extent: int) -> int:
     it: so no tile has a row beyond the last point, however few there are.
     """
     tiles = largest(1, -(-extent // tile.ROWS))
-    return largest(1, (extent + tiles - 1) // tiles)
+    return largest(1, -(-extent // tiles))
 
 
 def _tall_or_square(

@@ -1,9 +1,9 @@
 """Whether what a layer makes is right for every size of its inputs.
 
 Python's own functions and numpy see the number for the hint in a size (`dialects/size.py`): a table
-of the cells of an axis, or a loop of code up to an extent, is made for that size alone. What holds
-for every size is the same for another hint. So a layer with open inputs is expanded for two hints,
-and refused where they make something else.
+of the elements of an axis, or a loop of code up to an extent, is made for that size alone. What
+holds for every size is the same for another hint. So a layer with open inputs is expanded for two
+hints, and refused where they make something else.
 """
 
 from __future__ import annotations

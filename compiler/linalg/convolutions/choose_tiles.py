@@ -33,8 +33,8 @@ from functools import cache
 from math import inf, prod
 
 from ncc.compiler.linalg.analysis.block_size import lanes_in
-from ncc.compiler.linalg.convolutions.chunks import chunk_size
 from ncc.compiler.linalg.convolutions.forms import BOTH, F2, F4_5, forms_of
+from ncc.compiler.linalg.convolutions.strips import strip_size
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.product_cycles import cycles_on_tiles, sum_cycles
@@ -206,4 +206,4 @@ def _best(tilings: Sequence[Tiling]) -> Tiling:
 
 
 def _cost(tiling: Tiling) -> float:
-    return tiling.cycles(chunk_size(tiling))
+    return tiling.cycles(strip_size(tiling))

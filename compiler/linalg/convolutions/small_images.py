@@ -47,7 +47,7 @@ BEYOND = 1 << 32
 
 def part_small_images(convolution: Convolution) -> GenericOp | None:
     """Compute small images by operations of their own; the sum of these. None where no image is
-    small, or where a pool reads chunks of the result.
+    small, or where a pool reads strips of the result.
     """
     op, operations = convolution.op, [convolution.op, *following(convolution.op)]
     last = operations[-1].results[0]

@@ -130,7 +130,7 @@ class _Reader:
         return {value: self.subviews[n] for value, n in self.argument_of.items()}
 
     def _epilogue(self, axes: Sequence[int | None]) -> Iterator[Stage]:
-        """The computations after the anchor, without the split into bf16 numbers."""
+        """The operations after the anchor, without the split into bf16 numbers."""
         value: SSAValue = self.anchor.op.results[0]
         for after in self.views[self.views.index(self.anchor) + 1 :]:
             if not after.bf16_split:
@@ -186,7 +186,7 @@ class _Reader:
 
     @cached_property
     def anchor(self) -> LinalgOp:
-        """The reduction of the group, or its first pointwise computation."""
+        """The reduction of the group, or its first pointwise operation."""
         return next((linalg_op for linalg_op in self.views if linalg_op.reads_outs), self.views[0])
 
     def _bf16_split(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> Bf16Split:
@@ -244,7 +244,7 @@ class _Reader:
     def _stage(
         self, linalg_op: LinalgOp, loops: Mapping[int, int], flight: SSAValue | None
     ) -> Stage:
-        """A computation with its reads; `flight` is the value so far."""
+        """An operation with its reads; `flight` is the value so far."""
         inputs: list[Access | None] = []
         for position, access in enumerate(linalg_op.reads):
             if access.value is flight or position not in linalg_op.live:

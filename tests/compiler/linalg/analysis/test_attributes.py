@@ -13,7 +13,7 @@ from ncc.compiler.linalg.analysis import attributes
 from ncc.compiler.linalg.analysis.attributes import TypedAttribute
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 
 ALL: list[tuple[TypedAttribute[Any], Any]] = [
     (attributes.VALID_EXTENTS, ((0, 1, 17), (2, 3, 5))),

@@ -21,8 +21,8 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert, maximum
 from ncc.dialects.size import Size
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights
+from tests.compiler.linalg.operations import relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 

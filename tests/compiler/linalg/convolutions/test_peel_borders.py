@@ -29,8 +29,8 @@ from ncc.dialects.scalar import maximum
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg import computations
-from tests.compiler.linalg.computations import (
+from tests.compiler.linalg import operations
+from tests.compiler.linalg.operations import (
     ELSEWHERE,
     add_from_elsewhere,
     every_other,
@@ -205,7 +205,7 @@ def unpadded(b: Builder, x: Tensor) -> Tensor:
 
 
 def depthwise(b: Builder, x: Tensor) -> Tensor:
-    return computations.depthwise(b, b.pad(x, [0, 1, 1], [0, 1, 1]))
+    return operations.depthwise(b, b.pad(x, [0, 1, 1], [0, 1, 1]))
 
 
 def largest(b: Builder, x: Tensor) -> Tensor:

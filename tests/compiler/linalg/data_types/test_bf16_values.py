@@ -16,7 +16,7 @@ from ncc.dialects.bfloat16 import bf16_pairs, from_bfloat16
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 from tests.structured.evaluate import evaluate_value
 
 BLOCKS, ROWS, PLANES = Channels.BLOCKS, Channels.ROWS, Channels.PLANES

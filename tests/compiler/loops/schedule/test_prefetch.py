@@ -14,7 +14,7 @@ from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.prefetch import PER_STREAM
 from ncc.compiler.target import AVX512, ONE_UNIT
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones
+from tests.compiler.linalg.operations import ones
 from tests.compiler.loops.emit.layers import (
     KernelOf,
     convolution,

@@ -55,22 +55,22 @@ class Quotient:
 class Extremum:
     """The least or the largest of some forms. name: `min` or `max`.
 
-    about: the number that decisions are taken for, where that is not its value for the hints.
+    own_hint: its hint, where that is not its value for the hints of the inputs.
     """
 
     name: str
     forms: tuple[Form, ...]
-    about: int | None = None
+    own_hint: int | None = None
 
     @cached_property
     def text(self) -> str:
-        about = [] if self.about is None else [f"about={self.about}"]
-        return f"{self.name}({', '.join([*map(str, self.forms), *about])})"
+        own = [] if self.own_hint is None else [f"hint={self.own_hint}"]
+        return f"{self.name}({', '.join([*map(str, self.forms), *own])})"
 
     @cached_property
     def hint(self) -> int:
-        if self.about is not None:
-            return self.about
+        if self.own_hint is not None:
+            return self.own_hint
         return EXTREMA[self.name](form.hint for form in self.forms)
 
     def value(self, of: Mapping[str, int]) -> int:

@@ -2,9 +2,10 @@
 
     3 * ((h + 1) // 2) * w + 4
 
-is a polynomial of atoms: extents of inputs, quotients rounded down, least and largest values. Two
-forms that are equal as text have one value for all inputs. `least` proves that a form is never
-below a number.
+is a polynomial of atoms: extents of inputs, quotients rounded down, least and largest values. In
+MLIR, these are symbols, `floordiv`, `affine.min` and `affine.max` of affine expressions, which have
+no products of symbols. Two forms that are equal as text have one value for all inputs. `least`
+proves that a form is never below a number.
 """
 
 from __future__ import annotations
@@ -157,8 +158,6 @@ class Form:
         rest = Form.of({m: f if m else f % number for m, f in self.terms if f % number})
         if rest.constant is not None:
             return Form.of(whole)
-        if rest._begins_negative:
-            return Form.of(whole).plus(rest._raised(Form.number(number))._over(number), -1)
         return Form.of(whole).plus(rest._quotient(Form.number(number)))
 
     def _over_size(self, divisor: Form) -> Form:
@@ -167,33 +166,26 @@ class Form:
         parts = [] if others else [_term_over(term, first) for term in self.terms]
         whole = reduce(Form.plus, (part for part in parts if part is not None), ZERO)
         rest = self.plus(whole.times(divisor), -1)
-        if not is_at_least(divisor, 1):
-            return whole.plus(Form.atom(Quotient(rest, divisor)))
-        raised = rest._raised(divisor)
-        if rest._begins_negative and not raised._begins_negative:
-            return whole.plus(raised.over(divisor), -1)
-        return whole.plus(rest._quotient(divisor))
+        quotient = Form.atom(Quotient(rest, divisor))
+        return whole.plus(rest._quotient(divisor) if is_at_least(divisor, 1) else quotient)
 
     @property
     def _begins_negative(self) -> bool:
         return any(factor < 0 for monomial, factor in self.terms[:1] if monomial)
 
-    def _raised(self, divisor: Form) -> Form:
-        """n - 1 - self: floor(-x / n) is -floor((n - 1 + x) / n). So each quotient has one form."""
-        return divisor.plus(Form.number(-1)).plus(self, -1)
-
     def _quotient(self, divisor: Form) -> Form:
-        """A quotient of a quotient is one: (x // a + b) // n is (x + a*b) // (a*n)."""
+        """Each quotient has one form: -x // n is -((x + n - 1) // n), and (x // a + b) // n is
+        (x + a*b) // (a*n).
+        """
+        raised = divisor.plus(self, -1).plus(Form.number(-1))
+        if self._begins_negative and not raised._begins_negative:
+            return ZERO.plus(raised.over(divisor), -1)
         inner = dict(self.terms)
         added = inner.pop((), 0)
-        if len(inner) == 1:
-            ((monomial, factor),) = inner.items()
-            first = monomial[0]
-            if factor == 1 and len(monomial) == 1 and isinstance(first, Quotient):
-                by = first.divisor.constant
-                if by is not None:
-                    dividend = first.dividend.plus(Form.number(added * by))
-                    return dividend.over(divisor.times(Form.number(by)))
+        match [*inner.items()]:
+            case [((Quotient() as first,), 1)] if (by := first.divisor.constant) is not None:
+                dividend = first.dividend.plus(Form.number(added * by))
+                return dividend.over(divisor.times(Form.number(by)))
         return Form.atom(Quotient(self, divisor))
 
     def _exactly_over(self, divisor: Form) -> Form | None:
@@ -266,7 +258,7 @@ def _with(atom: Atom, changed: Callable[[Atom], Form | None]) -> Form:
             return atom.dividend._with(changed).over(atom.divisor._with(changed))
         case Extremum():
             forms = tuple(form._with(changed) for form in atom.forms)
-            return Form.atom(Extremum(atom.name, forms, atom.about))
+            return Form.atom(Extremum(atom.name, forms, atom.own_hint))
         case TileSize():
             return Form.atom(TileSize(atom.full._with(changed), atom.last._with(changed)))
 

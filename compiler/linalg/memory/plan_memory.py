@@ -10,7 +10,7 @@ Successive buffers with the same size and the same halos share an offset, if the
 grow: each thread writes where it wrote before, and a halo that is still there is not written again.
 
 If sizes depend on the inputs, each run lays out the arena. The plan says what shares an
-offset, a part of the arena, and in which phases each part is in use.
+offset, a part of the arena, and in which epochs each part is in use.
 
 Needs: an outlined network (`form-fusion-groups`).
 """

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from ncc.compiler.background import background
 from ncc.compiler.diagnostics import CacheWarning
 from ncc.compiler.driver.cache import cache_of
 from ncc.compiler.driver.models import LARGE, Entry
@@ -223,12 +224,10 @@ class _Request:
     @contextmanager
     def _llvm_loaded(self) -> Iterator[None]:
         """Have LLVM ready when a block ends: forks of this process need not see to it then."""
-        from concurrent.futures import ThreadPoolExecutor
-
         from ncc.compiler.driver.threads_object import make_ready
 
         # No thread is at work where the process is forked: the block waits for it.
-        with ThreadPoolExecutor(1) as thread:
+        with background() as thread:
             ready = thread.submit(make_ready, self.options.target, self.cache)
             yield
         ready.result()

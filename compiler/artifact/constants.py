@@ -1,6 +1,6 @@
 """All constants of a model in one blob, and how to pack them.
 
-This file needs no IR, so that ncc can pack a model from its files and a manifest.
+This file needs no IR, so that ncc can pack a model from its files and a thin model.
 """
 
 from __future__ import annotations

@@ -126,7 +126,11 @@ class FoldOp(PatchLayer):
         return output_sizes(self.windows, self.inside, "kernel")
 
     def infer(self, x: Shape) -> Shape:
-        if len(x) != 2 or x[0] % self.cells or not is_equal(x[1], prod(self.patches)):
+        if (
+            len(x) != 2
+            or not is_equal(x[0] % self.cells, 0)
+            or not is_equal(x[1], prod(self.patches))
+        ):
             raise LayerError(
                 f"{x} are not {prod(self.patches)} patches of {self.cells} cells a channel"
             )

@@ -12,8 +12,8 @@ and loading takes the same time for any size. The same artifact always gives the
 
 Loading compares the checksums of all parts that could make code access wrong memory: the manifest,
 the code, and the tables in the weights, which hold indices. These parts are small, and loading
-reads only their pages. It does not check other weights: if they are damaged, a run ends with wrong
-numbers.
+reads only their pages. It does not check other weights, unless it is told to: if they are damaged,
+a run ends with wrong numbers.
 """
 
 from __future__ import annotations

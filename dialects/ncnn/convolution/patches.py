@@ -126,10 +126,9 @@ class FoldOp(PatchLayer):
         return output_sizes(self.windows, self.inside, "kernel")
 
     def infer(self, x: Shape) -> Shape:
-        if len(x) != 2 or x[0] % self.elements or not is_equal(x[1], prod(self.patches)):
-            raise LayerError(
-                f"{x} are not {prod(self.patches)} patches of {self.elements} elements a channel"
-            )
+        wanted = prod(self.patches)
+        if len(x) != 2 or not is_equal(x[0] % self.elements, 0) or not is_equal(x[1], wanted):
+            raise LayerError(f"{x} are not {wanted} patches of {self.elements} elements a channel")
         return (x[0] // self.elements, *self.size)
 
     def reference(self, x: Array) -> Array:

@@ -15,7 +15,7 @@ not. A body may also read whole values that are defined before the loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
@@ -42,8 +42,7 @@ from ncc.dialects.structured import shape_of_tensor
 I64Attr = IntegerAttr.constr(type=i64)
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """The part of a tensor that iteration i reads: `size` elements along an axis, from step * i."""
 
     value: SSAValue

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -25,8 +25,7 @@ from ncc.compiler.target import Target
 from ncc.dialects.size import assuming
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """One object to make: its key in the cache, its text for LLVM, and the effort."""
 
     key: str

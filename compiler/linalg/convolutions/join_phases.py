@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
@@ -84,8 +85,7 @@ class JoinPhases(LinalgPattern["_Joining"]):
         _rewrite(found.layer, found.way)
 
 
-@dataclass(frozen=True)
-class _Way:
+class _Way(NamedTuple):
     """One convolution for all phases, or one for each phase in order.
 
     axes: the axes of each convolution. extents: those of its result. strides: from element to
@@ -142,8 +142,7 @@ class _Way:
         )
 
 
-@dataclass(frozen=True)
-class _Joining:
+class _Joining(NamedTuple):
     """A transposed convolution, and its replacement."""
 
     layer: TransposedConvolution

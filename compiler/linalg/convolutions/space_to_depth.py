@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
@@ -69,8 +70,7 @@ def _shown(phases: float, plain: float) -> str:
     return f"estimated cycles: as it is {shown(plain)}, of phases {shown(phases)}"
 
 
-@dataclass(frozen=True)
-class _Strided:
+class _Strided(NamedTuple):
     """A convolution of an image x by square windows, at a stride along both axes."""
 
     op: GenericOp

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
@@ -235,8 +236,7 @@ def _are_large(axes: Sequence[_Axis], costs: CostModel) -> bool:
     return least >= costs.fewest_trimmed_elements
 
 
-@dataclass(frozen=True)
-class _Trimming:
+class _Trimming(NamedTuple):
     """A convolution of a padded image, with its followers and its windows along each axis."""
 
     operations: tuple[GenericOp, ...]

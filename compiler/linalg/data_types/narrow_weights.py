@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects import arith, math, memref, tensor
@@ -77,8 +78,7 @@ class NarrowWeights(WeightPattern["_Narrow"]):
         Rewriter.replace_op(constant, narrow)
 
 
-@dataclass(frozen=True)
-class _Narrow:
+class _Narrow(NamedTuple):
     """A constant, its weights in float16, and all that read it."""
 
     constant: ConstantOp

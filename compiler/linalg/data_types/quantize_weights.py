@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -84,8 +85,7 @@ class QuantizeWeights(WeightPattern["_Quantized"]):
             one.rewrite(found.source, found.short)
 
 
-@dataclass(frozen=True)
-class _Quantized:
+class _Quantized(NamedTuple):
     """Weights, all sums that read them, and whether 20 bits are enough."""
 
     source: Weights

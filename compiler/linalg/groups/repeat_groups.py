@@ -11,6 +11,7 @@ Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
@@ -51,8 +52,7 @@ class RepeatGroups(LinalgPattern["_Repeating"]):
         found.rewrite()
 
 
-@dataclass(frozen=True)
-class _Repeating:
+class _Repeating(NamedTuple):
     """A grouped convolution. output: the loop over the channels that a group makes. start: the
     initial value of the sums.
     """

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects import tensor
@@ -78,8 +79,7 @@ class GatherChannels(Choice[tensor.CollapseShapeOp, "_Gather"]):
         erase_dead(block)
 
 
-@dataclass(frozen=True)
-class _Gather:
+class _Gather(NamedTuple):
     """Channels of a concat, in the order of the result."""
 
     source: SSAValue

@@ -17,7 +17,7 @@ Chunks of tiles are as large as this room allows. Smaller ones are taken where r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import TensorType
@@ -40,8 +40,7 @@ LITTLE_MORE = 1.08
 """What the network may take, as a part of what it needs."""
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(NamedTuple):
     """Bytes at an operation.
 
     free: what the network needs anyway, elsewhere, beyond what is alive here.

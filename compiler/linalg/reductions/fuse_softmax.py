@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
@@ -68,8 +69,7 @@ class FuseSoftmax(LinalgPattern["_Fused"]):
         _rewrite(found.op, found.softmax, found.extents)
 
 
-@dataclass(frozen=True)
-class _Fused:
+class _Fused(NamedTuple):
     """The quotients of a softmax, and the extents before, along and behind the summed axes."""
 
     op: GenericOp

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
@@ -33,8 +34,7 @@ from ncc.dialects.size import hint, hint_of_inputs, is_open, largest, smallest
 from ncc.dialects.structured import offsets_of, pad_sides
 
 
-@dataclass(frozen=True)
-class _Taps:
+class _Taps(NamedTuple):
     """A convolution, and the taps that see its image, by the axis of the image."""
 
     linalg_op: LinalgOp

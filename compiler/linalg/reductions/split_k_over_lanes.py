@@ -18,6 +18,7 @@ Needs: constants in blocks, and that no other pass moves them.  Breaks: the orde
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import f16, f32
 from xdsl.dialects.linalg.ops import GenericOp
@@ -70,8 +71,7 @@ class SplitKOverLanes(WeightPattern["_Fold"]):
         Rewriter.replace_op(found.constant, ConstantOp.of(WeightAttr(folded)))
 
 
-@dataclass(frozen=True)
-class _Fold:
+class _Fold(NamedTuple):
     """Weights, and how many inputs share a vector."""
 
     constant: ConstantOp

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
@@ -51,8 +52,7 @@ class SplitReductionByRows(LinalgPattern["_ImageSum"]):
         found.rewrite()
 
 
-@dataclass(frozen=True)
-class _ImageSum:
+class _ImageSum(NamedTuple):
     """A sum over some axes of one value, rows first; `rows`, `columns`: axes."""
 
     op: GenericOp

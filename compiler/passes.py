@@ -71,7 +71,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         return [ConvertNcnnToLinalg(), FormFusionGroups(epilogues=False)]
     target, threads = options.target, options.num_threads
     costs = target.costs
-    few = costs.few_outputs_on_tiles if options.tiles else None
+    few = costs.reductions.few_outputs_on_tiles if options.tiles else None
     tiles = [SplitBf16(target)] if options.tiles else []
     fixed = [QuantizeWeights(target)] if options.tiles else []
     return [

@@ -214,10 +214,8 @@ class Form:
         rest = Form.of({m: f if m else f % number for m, f in self.terms if f % number})
         if rest.constant is not None:
             return Form.of(whole)
-        if next(factor for monomial, factor in rest.terms if monomial) < 0:
-            # floor(-x / n) is -floor((x + n - 1) / n): so each quotient has one form.
-            raised = ZERO.plus(rest, -1).plus(Form.number(number - 1))
-            return Form.of(whole).plus(raised._over(number), -1)
+        if rest._begins_negative:
+            return Form.of(whole).plus(rest._raised(Form.number(number))._over(number), -1)
         return Form.of(whole).plus(rest._quotient(Form.number(number)))
 
     def _over_size(self, divisor: Form) -> Form:
@@ -226,8 +224,20 @@ class Form:
         parts = [] if others else [_term_over(term, first) for term in self.terms]
         whole = reduce(Form.plus, (part for part in parts if part is not None), ZERO)
         rest = self.plus(whole.times(divisor), -1)
-        quotient = Form.atom(Quotient(rest, divisor))
-        return whole.plus(rest._quotient(divisor) if is_at_least(divisor, 1) else quotient)
+        if not is_at_least(divisor, 1):
+            return whole.plus(Form.atom(Quotient(rest, divisor)))
+        raised = rest._raised(divisor)
+        if rest._begins_negative and not raised._begins_negative:
+            return whole.plus(raised.over(divisor), -1)
+        return whole.plus(rest._quotient(divisor))
+
+    @property
+    def _begins_negative(self) -> bool:
+        return any(factor < 0 for monomial, factor in self.terms[:1] if monomial)
+
+    def _raised(self, divisor: Form) -> Form:
+        """n - 1 - self: floor(-x / n) is -floor((n - 1 + x) / n). So each quotient has one form."""
+        return divisor.plus(Form.number(-1)).plus(self, -1)
 
     def _quotient(self, divisor: Form) -> Form:
         """A quotient of a quotient is one: (x // a + b) // n is (x + a*b) // (a*n)."""

@@ -277,7 +277,7 @@ class _NetworkWriter:
     def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
         text = kernel.signature_text
         if text not in self.hinted:
-            self.hinted[text] = for_the_hint(kernel)
+            self.hinted[text] = for_the_hint(kernel, self.target.costs.schedules)
         hinted = self.hinted[text]
         outermost = self.sharing.outermost(hinted, subviews) if self.sharing else None
         key = text, outermost
@@ -292,9 +292,11 @@ class _NetworkWriter:
         """hinted: the kernel for which a schedule is chosen."""
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
         schedule = named(hinted, self.target, text) if text is not None else None
-        schedule = handed_out_along(hinted, schedule or choose(hinted, self.target), along)
+        threads = self.target.costs.threads
+        schedule = schedule or choose(hinted, self.target)
+        schedule = handed_out_along(hinted, schedule, along, threads)
         if self.sharing:
-            schedule = with_lane_parted(hinted, schedule)
+            schedule = with_lane_parted(hinted, schedule, threads)
         schedule = for_any_size(kernel, schedule, self.target)
         outermost = None if kernel.is_open else free_outermost(kernel, schedule)
         extents = list(kernel.extents)
@@ -371,7 +373,8 @@ class _NetworkWriter:
         place, value = halo.subview, halo.value
         key = halo.shape, halo.low, halo.high, place.strides, repr(value), element
         if key not in self.fills:
-            self.fills[key] = Fills.of(tuple(boxes(halo)), place, value, element)
+            costs = self.target.costs.threads
+            self.fills[key] = Fills.of(tuple(boxes(halo)), place, value, element, costs)
         fills = self.fills[key]
         if fills.text not in self.codes:
             name, lanes = f"fill_{digest(fills.text)[:12]}", self.target.lanes

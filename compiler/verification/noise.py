@@ -142,7 +142,9 @@ def _may_be_in_tiles(
     if filters.channels.depthwise or prod(filters.kernel) == 1:
         return False
     phases = prod(window.stride for window in filters.windows)
-    return min(filters.num_output, filters.num_input) * phases >= costs.fewest_tiled_channels
+    return (
+        min(filters.num_output, filters.num_input) * phases >= costs.winograd.fewest_tiled_channels
+    )
 
 
 def _terms(op: Layer, shapes: Sequence[tuple[int, ...]]) -> float:

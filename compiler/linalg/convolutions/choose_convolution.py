@@ -81,7 +81,7 @@ class ChooseConvolution(LinalgChoice[Convolution]):
         done: set[Operation] = set(self._small_images(block))
         if done:
             erase_dead(block)  # what these were parts of
-        free = rooms(block)
+        free = rooms(block, self.target.costs.memory)
         for inner in generics_of(block):
             convolution = None if inner in done else self.decide(inner)
             if convolution is not None:
@@ -99,7 +99,7 @@ class ChooseConvolution(LinalgChoice[Convolution]):
 
     def _small_images(self, block: Block) -> Iterator[GenericOp]:
         """The convolutions of small images, which get parts of their own."""
-        if self.target.costs.given_tiles is not None:
+        if self.target.costs.winograd.given_tiles is not None:
             return
         for op in generics_of(block):
             found = self.decide(op) if is_open(*shape_of(op.results[0])) else None
@@ -186,7 +186,7 @@ class _Rewrite:
         """Rows of tiles in a chunk, or columns, for so many output channels. Rows are a size if the
         run tells how wide the image is.
         """
-        given = self.tiling.target.costs.given_tiles
+        given = self.tiling.target.costs.winograd.given_tiles
         if given is None or given.rows is None:
             size = chunk_size(replace(self.tiling, outputs=outputs), self.threads, room)
             return rows_for(self.tiling, size, self.threads)

@@ -117,7 +117,7 @@ def costs_of(
     halves: whether sums over channels, in tiles or not, may use bf16x3. may_form: whether the run
     may transform weights: the kernel that does has to know how large the image is.
     """
-    worth = 1.0 if axes == BOTH else target.costs.row_worth
+    worth = 1.0 if axes == BOTH else target.costs.winograd.row_worth
     window, points = taps ** sum(axes) * depth.taps, height * width
     plain = sum_cycles(window * outputs * inputs, points * depth.slices, target)
     direct = None
@@ -125,12 +125,12 @@ def costs_of(
         read = groups * inputs * depth.reach * points * stride ** sum(axes)
         rows = depth.slices * height, width, (stride - 1) * width + (taps - 1) * dilation
         direct = cycles_on_tiles(outputs // groups, inputs, window, rows, target, groups, read)
-    fine = axes != BOTH or inputs * depth.taps <= target.costs.few_summed
+    fine = axes != BOTH or inputs * depth.taps <= target.costs.winograd.few_summed
     forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
     if not forms:
         return Costs(plain, direct, (), worth)
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
-    given = target.costs.given_tiles
+    given = target.costs.winograd.given_tiles
     if given is not None:
         form = min(forms, key=lambda one: one.tile != given.tile)
         tiling = Tiling(form, *sizes, formed=given.formed, halves=halves)
@@ -138,12 +138,12 @@ def costs_of(
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
     formed = [replace(one, formed=True) for one in tilings if may_form and _may_be_formed(one)]
-    if formed and _cost(least := _best(formed)) * target.costs.fewer_bytes < _cost(best):
+    if formed and _cost(least := _best(formed)) * target.costs.winograd.fewer_bytes < _cost(best):
         best = least
     halved: list[Tiling] = []
     if direct is not None:
         halved = [Tiling(form, *sizes, halves=True) for form in forms if form is F2]
-        most = target.costs.halves_worth * direct
+        most = target.costs.winograd.halves_worth * direct
         best = _best([best, *(one for one in halved if _cost(one) < most)])
     others = [one for one in (*tilings, *formed, *halved) if one != best]
     ordered = [best, *sorted(others, key=_cost)]
@@ -179,7 +179,7 @@ def cycles_of(
     """
     plain = plain_cycles(outputs, inputs, extents, window, target)
     taps, axes = max(window), (window[0] > 1, window[1] > 1)
-    few = min(outputs // groups, inputs) < target.costs.fewest_tiled_channels
+    few = min(outputs // groups, inputs) < target.costs.winograd.fewest_tiled_channels
     if few or min(window) not in (1, taps) or taps == 1:
         return plain
     rows, columns = extents
@@ -197,7 +197,7 @@ def plain_cycles(
 def _may_be_formed(tiling: Tiling) -> bool:
     """Whether weights are large, and the run can transform them."""
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
-    return weights >= tiling.target.costs.many_weights and tiling.can_form()
+    return weights >= tiling.target.costs.winograd.many_weights and tiling.can_form()
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:

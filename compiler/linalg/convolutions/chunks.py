@@ -11,36 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isqrt
 
-from ncc.compiler.linalg.convolutions.tiling import ACROSS, CALLS, Tiling
-from ncc.compiler.linalg.memory.loops import FEWEST_ITERATIONS, share_of, stays
+from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
+from ncc.compiler.linalg.memory.loops import share_of, stays
 from ncc.compiler.linalg.memory.room import Room
 from ncc.dialects.size import is_open, largest, smallest
-
-ALIKE = 1.005
-"""Costs that differ by less count as equal: the model is no finer."""
-
-LAUNCHES = 1_500
-"""Cycles for the launches and barriers alone."""
-
-ITERATION = 4_000
-"""Cycles for the calls of an iteration of one thread."""
-
-FEWEST_TILES = 12
-"""Tiles of a chunk of one thread: so many points a tile of registers has."""
-
-BESIDE = 1 << 14
-"""Bytes of constants beside the weights, at the most."""
-
-MOST_SHARES = 4
-"""Threads for which a chunk that they share grows: more have enough barriers to share the rest."""
-
-LONG = 1 << 16
-"""Tiles of a length beyond which chunks are no larger: there are only more of them."""
-
-HARDLY_NOTICED = 0.8
-"""Smaller chunks, for which memory has room, leave at least this part of the cycles to larger ones:
-what is counted for weights that come again is some three times what runs take.
-"""
 
 
 def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> int:
@@ -55,19 +29,20 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> in
     along, tiling = tiling.along, tiling.by_hint()
     if tiling.along != along:
         return 1  # one row of tiles for the hint, and several for other sizes
-    sizes = _sizes(tiling.length)
+    costs = tiling.target.costs.chunks
+    sizes = _sizes(tiling.length, costs.longest)
     whole = _shares(tiling, sizes, threads) if threads > 1 else {}
-    shares = min(threads, MOST_SHARES)
+    shares = min(threads, costs.most_threads)
 
-    def cycles(size: int, calls: int = CALLS) -> float:
+    def cycles(size: int, calls: int = costs.calls) -> float:
         if whole:
             rest = calls if tiling.length % size else 0
-            return tiling.cycles(size, 1, ITERATION) * whole[size] / threads + rest
+            return tiling.cycles(size, 1, costs.iteration) * whole[size] / threads + rest
         return tiling.cycles(size, shares, calls)
 
     sizes = list(whole) or sizes
-    costs = {size: cycles(size) for size in sizes}
-    cheapest = _first(tiling, costs)
+    by_size = {size: cycles(size) for size in sizes}
+    cheapest = _first(tiling, by_size)
     if room is None:
         return cheapest
     beyond = {
@@ -76,15 +51,15 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> in
     }
     if beyond[cheapest] <= room.free:
         return cheapest
-    runs = {size: cycles(size, LAUNCHES) for size in sizes}
-    alike = [size for size in sizes if runs[size] * HARDLY_NOTICED <= runs[cheapest]]
-    fitting = {size: costs[size] for size in alike if beyond[size] <= room.free}
+    runs = {size: cycles(size, costs.launches) for size in sizes}
+    alike = [size for size in sizes if runs[size] * costs.hardly_noticed <= runs[cheapest]]
+    fitting = {size: by_size[size] for size in alike if beyond[size] <= room.free}
     return _first(tiling, fitting) if fitting else min(alike, key=beyond.__getitem__)
 
 
-def _sizes(length: int) -> list[int]:
+def _sizes(length: int, longest: int) -> list[int]:
     """How many tiles all chunks but the last have, for each number of chunks."""
-    length = min(length, LONG)
+    length = min(length, longest)
     few = isqrt(length)
     sizes = {-(-length // chunks) for chunks in range(1, few + 1)}
     # From there on, one chunk more makes them by one tile smaller at most.
@@ -101,7 +76,8 @@ def rows_for(tiling: Tiling, size: int, threads: int) -> int:
         return size
     rows = smallest(tiling.rows, size * tiling.by_hint().columns // tiling.columns)
     if threads > 1 and _shares(tiling.by_hint(), [size], threads):
-        rows = smallest(rows, tiling.rows // (FEWEST_ITERATIONS * threads))
+        fewest = tiling.target.costs.threads.fewest_iterations
+        rows = smallest(rows, tiling.rows // (fewest * threads))
     return largest(1, rows)
 
 
@@ -109,13 +85,14 @@ def _shares(tiling: Tiling, sizes: Sequence[int], threads: int) -> dict[int, flo
     """The sizes of chunks of which so many threads can do whole ones, with the share of each."""
     if tiling.formed:
         return {}
-    constants, cache = tiling.weights + BESIDE, tiling.target.core.l2_bytes
+    target, costs = tiling.target, tiling.target.costs
+    constants = tiling.weights + costs.chunks.constants_beside
     tiles = tiling.rows * tiling.columns // tiling.length
     found: dict[int, float] = {}
     for size in sizes:
-        share = share_of(tiling.length // size, threads)
-        stay = stays(constants, sum(tiling.between(size)), cache)
-        if share is not None and stay and size * tiles >= FEWEST_TILES:
+        share = share_of(tiling.length // size, threads, costs.threads)
+        stay = stays(constants, sum(tiling.between(size)), target.core.l2_bytes, costs.threads)
+        if share is not None and stay and size * tiles >= costs.chunks.fewest_tiles:
             found[size] = share
     return found
 
@@ -126,14 +103,15 @@ def _first(tiling: Tiling, costs: Mapping[int, float]) -> int:
     All chunks are equal, for they share kernels, unless others cost much less, or no more and
     stay in a cache which equal ones leave: then the last has fewer.
     """
-    found = _cheapest(costs)
+    alike = tiling.target.costs.chunks.alike
+    found = _cheapest(costs, alike)
     even = {n: cost for n, cost in costs.items() if tiling.length % n == 0}
     if not even:
         return found
-    equal = _cheapest(even)
+    equal = _cheapest(even, alike)
     small, large = (sum(tiling.between(size)) for size in (found, equal))
     stays = small <= tiling.target.core.l2_bytes < large
-    worth = 1 if stays else tiling.target.costs.uneven_chunks
+    worth = 1 if stays else tiling.target.costs.chunks.uneven_worth
     return found if costs[found] < worth * costs[equal] else equal
 
 
@@ -149,7 +127,7 @@ def _beyond(tiling: Tiling, size: int, room: Room) -> int:
     return max(v - room.made, v + m - room.read - room.made, m - room.read)
 
 
-def _cheapest(costs: Mapping[int, float]) -> int:
+def _cheapest(costs: Mapping[int, float], alike: float) -> int:
     """The first that costs least, or nearly."""
     least = min(costs.values())
-    return next(n for n, cost in costs.items() if cost <= ALIKE * least)
+    return next(n for n, cost in costs.items() if cost <= alike * least)

@@ -108,7 +108,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     if [rows.steps, columns.steps] != steps or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
     depth = next((Depth(linalg_op.extents[z.image], z.taps, *z.steps) for z in slices), IMAGE)
-    fewest = target.costs.fewest_tiled_channels
+    fewest = target.costs.winograd.fewest_tiled_channels
     if min(outputs, inputs) < fewest:
         return f"it has fewer than {fewest} channels"
     if groups and (outputs % BLOCK or inputs % BLOCK):
@@ -120,7 +120,8 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     extents = extent_of_hint(height), extent_of_hint(width)
     count = prod(groups)
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
-    halved = halves and inputs >= STEP and prod(extents) >= target.costs.fewest_bf16_points
+    fewest_points = target.costs.data_types.fewest_bf16_points
+    halved = halves and inputs >= STEP and prod(extents) >= fewest_points
     may_form = not is_open(height, width)
     tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved, may_form=may_form)
     if tiling is None:

@@ -149,7 +149,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
         return "its image is open, and a small one has no inside"
     if 4 * prod(shape_of(given)) <= target.core.l1_bytes:
         return "its input fits the first-level cache, so that it is copied"
-    most = target.costs.most_peeled_work
+    most = target.costs.convolutions.most_peeled_work
     if prod(linalg_op.extents) > most * size:
         return f"it has more than {most} multiply-adds an element, so that a copy costs less"
     if not leaves_whole(pad, 0):

@@ -41,9 +41,6 @@ from ncc.compiler.linalg.rewrite.parts import (
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import hint, is_open, largest, smallest
 
-MOST_ELEMENTS = 64
-"""Images of more elements are not compared."""
-
 BEYOND = 1 << 32
 """More rows than an image has."""
 
@@ -83,7 +80,8 @@ def _small(tiling: Tiling) -> tuple[int, ...]:
     """Sizes, one of which is as large as all rows of a small image; for others none is positive."""
     height, width = tiling.height, tiling.width
     most, (rows, columns) = _most_elements(tiling), tiling.axes
-    small = [MOST_ELEMENTS * (most + 1 - height * width)] if most else []
+    compared = tiling.target.costs.convolutions.most_small_elements
+    small = [compared * (most + 1 - height * width)] if most else []
     # A single row, or column, sees the image through one row, or column, of taps.
     of_line = tiling.form.taps ** (sum(tiling.axes) - 1)
     if rows and is_open(height) and _is_cheaper(tiling, 1, hint(width), of_line):
@@ -96,9 +94,10 @@ def _small(tiling: Tiling) -> tuple[int, ...]:
 def _most_elements(tiling: Tiling) -> int:
     """The elements of the largest image, a square if it may be one, that is cheaper directly."""
     taps = tiling.form.taps ** sum(tiling.axes)
-    for side in range(MOST_ELEMENTS, 0, -1):
+    compared = tiling.target.costs.convolutions.most_small_elements
+    for side in range(compared, 0, -1):
         height, width = (side if is_open(n) else n for n in (tiling.height, tiling.width))
-        if height * width <= MOST_ELEMENTS and _is_cheaper(tiling, height, width, taps):
+        if height * width <= compared and _is_cheaper(tiling, height, width, taps):
             return height * width
     return 0
 

@@ -21,13 +21,12 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.convolutions.forms import BOTH, ONE, Form, Plane
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.product_cycles import (
-    HALVING,
     LINE,
     multiply_adds,
     on_tiles,
     points_on_tiles,
 )
-from ncc.compiler.target import Core, Target
+from ncc.compiler.target import Target
 from ncc.dialects.size import hint, is_open, value_for_hint
 
 DOWN, ACROSS = range(2)
@@ -35,22 +34,6 @@ DOWN, ACROSS = range(2)
 
 BLOCKS = 2
 """Blocks of outputs whose weights the run transforms at a time."""
-
-FULL_BETWEEN = 0.94
-"""The part of `FULL` that is left where sums go to memory after each block of inputs."""
-
-NEAR, FAR = 1.2, 1.45
-"""Writing and reading a line of V or M takes so many times as long as a line from L2, or L3."""
-
-HELD_NEAR, HELD_FAR = 2.0, 16 << 20
-"""The larger V and M of a chunk, the more of them comes from L3: all, where they are so many times
-L2. Where they are more than so many bytes, from memory."""
-
-AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
-"""Weights come from L2 for the next chunk up to this part of it, from L3 up to so many bytes."""
-
-CALLS = 19_000
-"""Cycles for the three launches of a chunk and their barriers, with a preference for few chunks."""
 
 
 def extent_of_hint(extent: int) -> int:
@@ -158,24 +141,28 @@ class Tiling:
         """Their bytes, as they are kept."""
         return 4 * (self.form.taps**2 if self.formed else self.components) * self._pairs
 
-    def cycles(self, size: int, threads: int = 1, calls: int = CALLS) -> float:
+    def cycles(self, size: int, threads: int = 1, calls: int | None = None) -> float:
         """The cost in chunks of so many rows of tiles, or columns, for each of some threads that
-        share them. calls: what comes on top for each chunk.
+        share them. calls: cycles on top for each chunk; None: those of its launches.
         """
-        core, chunks = self.target.core, -(-self.length // size)
+        costs = self.target.costs
+        chunks = -(-self.length // size)
+        calls = costs.chunks.calls if calls is None else calls
         points = self._points(size)
         work, weights = float(points * self._pairs), self.weights
         if self.formed:
-            forming = chunks * self.target.costs.forming_weight
-            work = work / FULL_BETWEEN + forming * self.components * self._pairs
-        stream = core.memory_line + (chunks - 1) * _again(weights, core)
+            forming = chunks * costs.winograd.forming_weight
+            work = work / costs.winograd.full_between + forming * self.components * self._pairs
+        again = _again(weights, self.target)
+        stream = self.target.core.memory_line + (chunks - 1) * again
         last = self.length - (chunks - 1) * size
         between = (chunks - 1) * sum(self.between(size)) + sum(self.between(last))
         shared = hypot(
             work / multiply_adds(self.target, self.halves),
             weights / LINE * stream,
         )
-        held = _held(between / chunks / threads, core) + (HALVING if self.halves else 0.0)
+        held = _held(between / chunks / threads, self.target)
+        held += costs.data_types.split_line if self.halves else 0.0
         shared += between / LINE * held
         return shared / threads + chunks * calls
 
@@ -199,15 +186,17 @@ class Tiling:
         return 4 * self._places(across) * down * v, 4 * self._places(columns) * rows * m
 
 
-def _again(weights: int, core: Core) -> float:
+def _again(weights: int, target: Target) -> float:
     """Cycles of a line of so many bytes of weights that are read once more."""
-    if weights <= AGAIN_NEAR * core.l2_bytes:
+    core, costs = target.core, target.costs.winograd
+    if weights <= costs.again_near * core.l2_bytes:
         return 0.0
-    return core.l3_line if weights <= AGAIN_FAR else core.memory_line
+    return core.l3_line if weights <= costs.again_far else core.memory_line
 
 
-def _held(bytes: float, core: Core) -> float:
+def _held(bytes: float, target: Target) -> float:
     """Cycles of a line of what lies between the steps, if it is so many bytes."""
-    far = min(1.0, bytes / (HELD_NEAR * core.l2_bytes))
-    behind = core.l3_line if bytes <= HELD_FAR else core.memory_line
-    return (1 - far) * NEAR * core.l2_line + far * FAR * behind
+    core, costs = target.core, target.costs.winograd
+    far = min(1.0, bytes / (costs.held_near * core.l2_bytes))
+    behind = core.l3_line if bytes <= costs.held_far else core.memory_line
+    return (1 - far) * costs.near_line * core.l2_line + far * costs.far_line * behind

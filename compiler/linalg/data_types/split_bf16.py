@@ -234,10 +234,10 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
         return f"it sums fewer than {STEP} channels"
     groups = 1 if group is None else linalg_op.extents[group]
     products = prod(plain.shape) // groups // plain.shape[inputs]
-    if group is not None and products < costs.fewest_bf16_products:
+    if group is not None and products < costs.data_types.fewest_bf16_products:
         return f"numbers of a group are in {products} products only"
-    if points_of(data, linalg_op) < costs.fewest_bf16_points * groups:
-        return f"it has fewer than {costs.fewest_bf16_points} points"
+    if points_of(data, linalg_op) < costs.data_types.fewest_bf16_points * groups:
+        return f"it has fewer than {costs.data_types.fewest_bf16_points} points"
     components = prod(
         linalg_op.extents[d] for d in linalg_op.parallel if d in axes and data.uses(d)
     )
@@ -249,7 +249,7 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
 
 def fills_a_step(numbers: int, costs: CostModel) -> bool:
     """Whether the numbers of a row of a window, channels included, are worth a step."""
-    return numbers >= costs.filled_step * STEP
+    return numbers >= costs.data_types.filled_step * STEP
 
 
 def _channels(
@@ -330,7 +330,7 @@ class _Rewrite:
         if whole or min(data, weights) <= room:
             return [(x, w)]
         traffic = -(-w.shape[found.outputs] // 2) * data
-        steps, worth = x.shape[0], self.target.costs.bf16_parts_worth
+        steps, worth = x.shape[0], self.target.costs.data_types.bf16_parts_worth
         parts = min(steps, parts_of(data, traffic, sums, room, worth))
         ends = pairwise(round(steps * k / parts) for k in range(parts + 1))
         return [(b.cut(x, 0, *part), b.cut(w, found.inputs, *part)) for part in ends]

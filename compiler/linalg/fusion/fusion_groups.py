@@ -9,7 +9,7 @@ blocks is odd, it stores zeros for the missing one: the pad that says so stands 
 An operation may join an epilogue if it alone reads the result of the group, at the index that it
 writes itself.
 
-A kernel ends after `CostModel.most_in_epilogue` operations behind its sum: the time of LLVM grows
+A kernel ends after `Fusion.most_in_epilogue` operations behind its sum: the time of LLVM grows
 faster than the length of a kernel.
 """
 
@@ -21,7 +21,6 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_value
@@ -78,7 +77,7 @@ class Group:
         return [*([] if alone else values), *self.halves.results]
 
 
-def find_groups(block: Block, most: int = CostModel.most_in_epilogue) -> list[Group]:
+def find_groups(block: Block, most: int) -> list[Group]:
     """The groups of a block, in the order of their anchors. most: operations of an epilogue."""
     groups: list[Group] = []
     result_of: dict[SSAValue, Group] = {}

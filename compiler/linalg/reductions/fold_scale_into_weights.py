@@ -46,7 +46,7 @@ class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
     costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Scaled | str | None:
-        return _Scaled.of(op, self.costs.times_scaled_image)
+        return _Scaled.of(op, self.costs.reductions.times_scaled_image)
 
     def check(self, found: _Scaled) -> str | None:
         if self.most_outputs is None or found.outputs <= self.most_outputs:

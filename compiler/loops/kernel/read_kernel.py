@@ -36,14 +36,11 @@ from ncc.compiler.loops.kernel.padding_lanes import padding_lanes, source_at
 from ncc.compiler.loops.kernel.products import product_of
 from ncc.compiler.loops.kernel.stable_text import region_text, stable_text
 from ncc.compiler.plan import Call, Subview
-from ncc.compiler.target import Target
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import i24, number
 from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.derived import Blocked, Folded
-
-MOST_BLOCKS = 16
-"""The most blocks whose last one has its own code if half of it is padding."""
 
 
 def kernel_of(call: Call, target: Target | None = None) -> Kernel:
@@ -60,8 +57,9 @@ def kernel_of(call: Call, target: Target | None = None) -> Kernel:
         kernel = replace(
             kernel, valid_extents=(*kernel.valid_extents, *reader.padding_lanes(kernel, target))
         )
-    is_known = kernel.matrices is not None or kernel.lanes is not None
-    return kernel if is_known else normalised(kernel)
+    if kernel.matrices is not None or kernel.lanes is not None:
+        return kernel
+    return normalised(kernel, (target or AVX512).costs.threads)
 
 
 def text_of(call: Call) -> str:
@@ -173,7 +171,7 @@ class _Reader:
             (outer, inner, true)
             for outer, inner, true in found
             if -true % kernel.extents[inner] >= shortest(inner)
-            and kernel.extents[outer] <= MOST_BLOCKS
+            and kernel.extents[outer] <= target.costs.schedules.most_short_blocks
         )
 
     @cached_property
@@ -326,14 +324,14 @@ class _Reader:
 def constant_kernel(
     extents: Sequence[int], value: float, store: Access, element_types: tuple[Attribute, ...]
 ) -> Kernel:
-    """out[...] = value over a box of `extents`."""
+    """out[...] = value over a box of `extents`, with all loops."""
     body = Block()
     element = element_types[store.argument]
     constant = arith.ConstantOp.create(
         properties={"value": number(value, element)}, result_types=[element]
     )
     body.add_ops([constant, YieldOp.create(operands=[constant.results[0]])])
-    kernel = Kernel(
+    return Kernel(
         extents=tuple(extents),
         reduced=frozenset(),
         valid_extents=(),
@@ -346,7 +344,6 @@ def constant_kernel(
         captured={},
         index_of={},
     )
-    return normalised(kernel)
 
 
 def _place_of(value: SSAValue) -> SSAValue:

@@ -26,10 +26,12 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, PackableType
 from xdsl.ir import Attribute, Block, SSAValue
 
+from ncc.compiler.cost_model import Threads
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
 from ncc.compiler.loops.emit.position import reach_of
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.normal_form import normalised
 from ncc.compiler.loops.kernel.read_kernel import constant_kernel
 from ncc.compiler.loops.kernel.stable_text import stable_text
 from ncc.compiler.loops.launch.halos import Box
@@ -90,14 +92,21 @@ class Fills:
     element: PackableType[Any]
 
     @staticmethod
-    def of(boxes: Sequence[Box], subview: Subview, value: float, element: Attribute) -> Fills:
+    def of(
+        boxes: Sequence[Box],
+        subview: Subview,
+        value: float,
+        element: Attribute,
+        costs: Threads,
+    ) -> Fills:
         """place: where the offsets of the boxes are counted from."""
         if not isinstance(element, PackableType):
             raise CompilerBug(f"a border of {element}")
         kernels = []
         for box in boxes:
             store = Access(0, box.subview.offset - subview.offset, box.subview.strides)
-            kernels.append(constant_kernel(box.extents, value, store, (element,)))
+            kernel = constant_kernel(box.extents, value, store, (element,))
+            kernels.append(normalised(kernel, costs))
         return Fills(tuple(kernels), value, element)
 
     @cached_property

@@ -21,6 +21,7 @@ from ncc.compiler.driver.specialise import LateModel
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.verification.verify import verify
 from ncc.runtime.artifact import Artifact
+from tests.functions_entered import functions_entered
 
 BRANCHES = """7767517
 6 7
@@ -148,6 +149,40 @@ def test_a_shape_that_no_version_is_for_gets_another_one(
         np.testing.assert_array_equal(model.run(feeds)["out"], feeds["data"] + feeds["more"])
     assert len(model._versions.models) == 2 and model.reason is None
     assert made == [(3, 8, 8), *[(3, 4, 5)] * 3]  # two are refused: extents of 1
+
+
+@pytest.mark.parametrize("reason", [None, "a test wants it so"])
+def test_a_call_of_a_shape_again_costs_little(model: LateModel, reason: str | None) -> None:
+    """No more than that of a model for this shape alone, but for two looks at what is known."""
+    model.reason = reason
+    x = image(3, 8, 8)
+    alone = model.compiled({"data": x.shape})
+    alone(x)
+    model(x)
+    more = functions_entered(lambda: model(x)) - functions_entered(lambda: alone(x))
+    assert more <= 6
+
+
+def test_shapes_that_were_called_apart_are_not_known_together(branches: Path) -> None:
+    """The version of the last call has seen both, each with another."""
+    branches.write_text(TWO)
+    model = ncc.compile(branches, random_weights=1)
+    for height, other in ((8, 8), (5, 5), (8, 5), (5, 5)):
+        feeds = {"data": image(3, height, 4), "more": image(3, other, 4)}
+        if height != other:
+            with pytest.raises(ncc.ModelError):
+                model.run(feeds)
+        else:
+            np.testing.assert_array_equal(model.run(feeds)["out"], feeds["data"] + feeds["more"])
+
+
+def test_an_array_of_a_known_shape_is_checked(model: LateModel) -> None:
+    """Its type and its strides may be others than those of the last call."""
+    x = image(3, 8, 8)
+    wanted = model(x)
+    np.testing.assert_array_equal(model(np.asfortranarray(x)), wanted)
+    with pytest.raises(ncc.InputError, match="float32"):
+        model(x.astype(np.float64))
 
 
 def test_the_version_that_is_used_least_recently_goes_first(

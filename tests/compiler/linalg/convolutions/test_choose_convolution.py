@@ -12,13 +12,14 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.attributes import TILE
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions import choose_convolution as convolve
 from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
-from ncc.compiler.linalg.memory.room import LITTLE_MORE, Room
+from ncc.compiler.linalg.memory.room import Room
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from tests.compiler.linalg.computations import add, relu
@@ -454,7 +455,7 @@ def test_room_for_chunks(
         in_tiles(always_tiled, rows=None),
     )
     front, image = 4 * 96 * (14 * 14 + 7 * 7), 4 * 96 * 9 * 9
-    room = Room(int(LITTLE_MORE * front) - image, read=image, made=0)
+    room = Room(int(CostModel().memory.little_more * front) - image, read=image, made=0)
     chunk.assert_called_with(ANY, 1, room)
 
 

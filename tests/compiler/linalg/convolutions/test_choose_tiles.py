@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ncc.compiler.cost_model import CostModel, GivenTiles
+from ncc.compiler.cost_model import CostModel, GivenTiles, Winograd
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, tiling_of
 from ncc.compiler.linalg.convolutions.forms import (
     F2,
@@ -204,7 +204,9 @@ def test_the_cheaper_way_is_counted() -> None:
 @pytest.mark.parametrize(("tile", "formed"), [(2, False), (4, True)])
 def test_given_tiles(tile: int, formed: bool) -> None:
     """They are taken whatever they cost, where the window has a form."""
-    target = replace(AVX512, costs=CostModel(given_tiles=GivenTiles(tile, formed=formed)))
+    target = replace(
+        AVX512, costs=CostModel(winograd=Winograd(given_tiles=GivenTiles(tile, formed=formed)))
+    )
     for taps in (3, 5):
         tiling = tiling_of(3, 4, 5, 6, target, taps=taps)
         assert tiling is not None and (tiling.form.tile, tiling.formed) == (tile, formed)

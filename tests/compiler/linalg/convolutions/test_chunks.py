@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.convolutions.chunks import (
-    FEWEST_TILES,
-    HARDLY_NOTICED,
-    LAUNCHES,
     _sizes,
     chunk_size,
     rows_for,
 )
 from ncc.compiler.linalg.convolutions.forms import F2_5, F4, F4_5
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
-from ncc.compiler.linalg.memory.loops import STAYS, share_of
+from ncc.compiler.linalg.memory.loops import share_of
 from ncc.compiler.linalg.memory.room import Room
 from ncc.compiler.target import Target
 from ncc.dialects.size import Size, form_of, hint
 from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
+
+COSTS = CostModel()
 
 
 @ON_ALL
@@ -56,7 +56,7 @@ def test_large_weights_are_read_once(target: Target) -> None:
 
 def test_lengths_that_no_memory_holds() -> None:
     """There are no more chunks to choose from than for a long image."""
-    assert len(_sizes(10**11)) < 1000
+    assert len(_sizes(10**11, COSTS.chunks.longest)) < 1000
     assert chunk_size(Tiling(F4, 32, 32, 10**11, 8, TARGETS[1])) < 10**5
 
 
@@ -69,7 +69,7 @@ def test_uneven_chunks() -> None:
 def test_uneven_chunks_that_stay_near() -> None:
     """13 rows leave the cache that 5, 5 and 3 rows stay in, for hardly more cycles."""
     tiling = Tiling(F4, 64, 160, 52, 52, TARGETS[1])
-    uneven = tiling.target.costs.uneven_chunks
+    uneven = tiling.target.costs.chunks.uneven_worth
     assert tiling.cycles(5, threads=2) > uneven * tiling.cycles(13, threads=2)
     assert chunk_size(tiling, threads=2) == 5
 
@@ -88,8 +88,10 @@ def test_chunks_that_memory_has_room_for() -> None:
     assert sizes == [chunk_size(tiling, threads=2), 2, 1, 1]
     uneven = Tiling(F4_5, 128, 48, 27, 27, TARGETS[2])
     assert [chunk_size(uneven, threads=2, room=beside(room)) for room in (3e6, 2e6, 0)] == [7, 4, 2]
-    dear = uneven.cycles(1, threads=2, calls=LAUNCHES)
-    assert dear * HARDLY_NOTICED > uneven.cycles(7, threads=2, calls=LAUNCHES)
+    dear = uneven.cycles(1, threads=2, calls=COSTS.chunks.launches)
+    assert dear * COSTS.chunks.hardly_noticed > uneven.cycles(
+        7, threads=2, calls=COSTS.chunks.launches
+    )
 
 
 def test_one_chunk_takes_the_place_of_what_it_reads() -> None:
@@ -114,11 +116,11 @@ def test_threads_share_chunks(target: Target) -> None:
 def test_threads_share_rounds(target: Target) -> None:
     """Where one row of tiles stays in a cache beside the weights, and there are rows enough."""
     tiling = Tiling(F4, 32, 32, 104, 104, target)
-    assert tiling.weights + sum(tiling.between(1)) < STAYS * target.core.l2_bytes
+    assert tiling.weights + sum(tiling.between(1)) < COSTS.threads.stays * target.core.l2_bytes
     for threads in (2, 3, 4, 13):
         chunks = tiling.rows // chunk_size(tiling, threads)
-        assert share_of(chunks, threads) is not None
-    assert share_of(tiling.rows // chunk_size(tiling, 16), 16) is None
+        assert share_of(chunks, threads, COSTS.threads) is not None
+    assert share_of(tiling.rows // chunk_size(tiling, 16), 16, COSTS.threads) is None
 
 
 def test_chunks_of_threads_that_memory_has_room_for() -> None:
@@ -133,8 +135,8 @@ def test_chunks_of_threads_that_memory_has_room_for() -> None:
 def test_threads_do_no_chunks_of_few_tiles(target: Target) -> None:
     """A tile of registers would have seven points."""
     tiling = Tiling(F4, 32, 32, 28, 28, target)
-    assert tiling.columns < FEWEST_TILES
-    assert share_of(tiling.rows // chunk_size(tiling, 2), 2) is None
+    assert tiling.columns < COSTS.chunks.fewest_tiles
+    assert share_of(tiling.rows // chunk_size(tiling, 2), 2, COSTS.threads) is None
 
 
 def test_alike_costs() -> None:
@@ -184,7 +186,7 @@ def test_rows_where_threads_share_chunks() -> None:
     target = TARGETS[0]
     tiling = Tiling(F4, 16, 16, H, W, target)
     size = chunk_size(tiling, 2)
-    assert share_of(tiling.rows // size, 2) is not None
+    assert share_of(tiling.rows // size, 2, COSTS.threads) is not None
     rows = rows_for(tiling, size, 2)
     assert hint(rows) == size
     assert [rows_at(rows, height, 4) for height in (4, 40, 224)] == [1, 2, 14]

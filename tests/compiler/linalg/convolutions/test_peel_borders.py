@@ -15,7 +15,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import Convolutions, CostModel
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
@@ -44,7 +44,7 @@ MakeNetwork = Callable[..., ModuleOp]
 Sides = tuple[int, int, int, int]
 """Cells of padding above, below, on the left and on the right."""
 
-ANY_WORK = CostModel(most_peeled_work=1 << 20)
+ANY_WORK = CostModel(convolutions=Convolutions(most_peeled_work=1 << 20))
 SMALL = replace(AVX512, core=replace(AVX512.core, l1_bytes=0), costs=ANY_WORK)
 """A target for which no input is small, and peeling pays however much work it is."""
 
@@ -276,6 +276,13 @@ def test_compiled_results_are_equal_bit_by_bit(tmp_path: Path, stride: int, thre
 
     host = Target.of("host")
     peeled = compiled(host)
-    whole = compiled(replace(host, costs=host.costs._replace(most_peeled_work=0)))
+    whole = compiled(
+        replace(
+            host,
+            costs=host.costs._replace(
+                convolutions=host.costs.convolutions._replace(most_peeled_work=0)
+            ),
+        )
+    )
     assert len(peeled.artifact.info["steps"]) > len(whole.artifact.info["steps"])
     np.testing.assert_array_equal(peeled(x), whole(x))

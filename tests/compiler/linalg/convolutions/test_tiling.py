@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ncc.compiler.linalg.convolutions.forms import F4, F4_4, S2, Form, lengthened
-from ncc.compiler.linalg.convolutions.tiling import CALLS, DOWN, Tiling
+from ncc.compiler.linalg.convolutions.tiling import DOWN, Tiling
 from ncc.compiler.linalg.convolutions.winograd import Depth
 from ncc.compiler.target import AVX512, Target
 from tests.compiler.linalg.convolutions.cores import ON_ALL
@@ -50,7 +50,7 @@ def test_parts_are_made_again_in_each_chunk(target: Target) -> None:
     def more(form: Form) -> float:
         """What chunks of one column cost more than chunks of two, beside being more."""
         row = Tiling(form, *sizes, axes=(False, True))
-        return row.cycles(1) - row.cycles(2) - CALLS * row.length / 2
+        return row.cycles(1) - row.cycles(2) - row.target.costs.chunks.calls * row.length / 2
 
     assert more(F4_4) <= 0 < more(lengthened(F4_4, 7))
 

@@ -145,5 +145,5 @@ def test_shuffles_of_very_many_channels_stay(
         concat_op = b.concat([pointwise_convolution(b, x, 24), pointwise_convolution(b, x, 24)], 0)
         return pointwise_convolution(b, shuffled(b, concat_op, 2), 32)
 
-    costs = COSTS._replace(most_gathered_channels=most)
+    costs = COSTS._replace(layout=COSTS.layout._replace(most_gathered_channels=most))
     assert gathered(make_network([(16, 6, 6)], write), costs)[0] == count

@@ -13,6 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 
 import ncc
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.add_in_place import added_in_place
 from ncc.compiler.linalg.memory.plan_memory import plan as plan_of
@@ -136,7 +137,7 @@ def test_many_operands_are_looked_at_together(
     plans = [make_plan(make_network([(4, 8, 8)], partial(write, count))) for count in (20, 40)]
     calls = [first_addition(plan) for plan in plans]
     assert len(calls[0].operands) > 20
-    once, twice = (lines_of(list, added_in_place(call)) for call in calls)
+    once, twice = (lines_of(list, added_in_place(call, CostModel().memory)) for call in calls)
     assert twice < 2.2 * once
 
 
@@ -173,7 +174,7 @@ def test_whose_memory_it_is(
     """That of the arena, where elements lie alike; not the caller's."""
     plan = make_plan(make_network([(4, 8, 8)], write))
     calls = [step for step in plan.steps if isinstance(step, Call)]
-    assert sum(len(list(added_in_place(call))) for call in calls) == here
+    assert sum(len(list(added_in_place(call, CostModel().memory))) for call in calls) == here
 
 
 @pytest.mark.parametrize(("sides", "halos"), [((1, 1), 1), ((0, 2), 2)])
@@ -263,7 +264,7 @@ def test_little_memory_beside(
 
     plan = make_plan(make_network([(channels, 13, 13)], write))
     calls = [step for step in plan.steps if isinstance(step, Call)]
-    assert sum(len(list(added_in_place(call))) for call in calls) == here
+    assert sum(len(list(added_in_place(call, CostModel().memory))) for call in calls) == here
 
 
 def _stride(subview: Subview) -> int:
@@ -450,7 +451,7 @@ def test_values_of_any_size(make_network: MakeNetwork) -> None:
     FormFusionGroups().apply(Context(), module)
     with assuming() as assumed:
         call = first_addition(plan_of(module))
-    (added,) = added_in_place(call)
+    (added,) = added_in_place(call, CostModel().memory)
     (result,) = call.results
     assert added.buffer is not result.buffer
     assert added.buffer.part == result.buffer.part is not None

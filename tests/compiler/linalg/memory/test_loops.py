@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.driver.assemble import artifact_of
-from ncc.compiler.linalg.memory.loops import FEWEST_ITERATIONS, MOST_UNEVEN, share_of, stays
+from ncc.compiler.linalg.memory.loops import share_of, stays
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan
@@ -24,6 +26,9 @@ from ncc.runtime.session import Model
 from tests.compiler.linalg.computations import relu, work
 from tests.compiler.linalg.tiles import Seen, loop
 from tests.runnable import skipped_on_a_lesser_cpu
+
+THREADS = CostModel().threads
+
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[..., Plan]
@@ -502,10 +507,11 @@ def test_a_chain_in_a_body_spares_what_is_outside(
 
 def test_shares() -> None:
     """Whole iterations are dealt out: 5 to two threads are 3 at most, where 2.5 would do."""
-    assert share_of(8, 2) == share_of(6, 3) == 1
-    assert share_of(5, 2) == share_of(Size.symbol("h", 5), 2) == MOST_UNEVEN
-    assert share_of(FEWEST_ITERATIONS * 4 - 1, 4) is share_of(0, 2) is share_of(9, 4) is None
-    assert stays(500, 400, 1000) and not stays(500, 401, 1000)
+    share = partial(share_of, costs=THREADS)
+    assert share(8, 2) == share(6, 3) == 1
+    assert share(5, 2) == share(Size.symbol("h", 5), 2) == THREADS.most_uneven
+    assert share(THREADS.fewest_iterations * 4 - 1, 4) is share(0, 2) is share(9, 4) is None
+    assert stays(500, 400, 1000, THREADS) and not stays(500, 401, 1000, THREADS)
 
 
 @pytest.mark.parametrize(

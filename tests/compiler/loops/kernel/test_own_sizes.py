@@ -26,6 +26,6 @@ def test_records_keep_their_kinds() -> None:
     sizes = OwnSizes()
     found = sizes.of(Rows(Span(height, (width, 3)), {"row": height}))
     assert sizes.values == [height, width]
-    own_height, own_width = sizes.own[height], sizes.own[width]
+    own_height, own_width = sizes.own.values()
     assert found == Rows(Span(own_height, (own_width, 3)), {"row": own_height})
     assert type(found.span) is Span

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp, f32
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
@@ -43,7 +44,8 @@ def halo_of(
 
 def fills_of(halo: Halo) -> Fills:
     element = element_of(halo.subview.buffer.value)
-    return Fills.of(tuple(boxes(halo)), halo.subview, halo.value, element)
+    costs = CostModel().threads
+    return Fills.of(tuple(boxes(halo)), halo.subview, halo.value, element, costs)
 
 
 def check(

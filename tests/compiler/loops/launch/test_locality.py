@@ -78,7 +78,8 @@ def second_behind(loops: NetworkLoops, order: Callable[[Schedule], tuple[int, ..
     ordered = replace(schedule, order=order(schedule))
     sharing.note(first.generic_op, list(first.subviews), ordered)
     along = sharing.outermost(second.generic_op, list(second.subviews))
-    return handed_out_along(second.generic_op, choose(second.generic_op, AVX512), along)
+    schedule = choose(second.generic_op, AVX512)
+    return handed_out_along(second.generic_op, schedule, along, AVX512.costs.threads)
 
 
 def channels_first(schedule: Schedule) -> tuple[int, ...]:

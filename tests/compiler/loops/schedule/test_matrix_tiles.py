@@ -15,7 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, DataTypes
 from ncc.compiler.driver import objects
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.convolutions.forms import F2, Form
@@ -420,7 +420,7 @@ def test_sums_in_parts(tmp_path: Path, compiled: Compile) -> None:
         "7767517\n2 2\nInput in 0 1 in 0=9 1=9 2=96\n"
         "Convolution c 1 1 in out 0=40 1=3 3=2 4=1 5=1 6=34560 9=2 -23310=1,0.1\n"
     )
-    costs = CostModel(bf16_parts_worth=0)
+    costs = CostModel(data_types=DataTypes(bf16_parts_worth=0))
     small = replace(FAST, core=replace(FAST.core, l2_bytes=1 << 12), costs=costs)
     model = compiled(param, None, 3, small)
     assert sum("c" in layers for _, layers in model.artifact.info["steps"]) == 3

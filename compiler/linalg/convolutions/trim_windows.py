@@ -38,6 +38,7 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value, weights_of
+from ncc.compiler.linalg.rewrite.decisions import CostedPass
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
     Span,
@@ -66,13 +67,10 @@ from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
 
-@dataclass(frozen=True)
-class TrimWindows(LinalgPattern["_Trimming"]):
+class TrimWindows(LinalgPattern["_Trimming"], CostedPass):
     """Leave out products with zeros of the border, if they are many."""
 
     name = "trim-windows"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Trimming | str | None:
         return _Trimming.of(op, self.costs)

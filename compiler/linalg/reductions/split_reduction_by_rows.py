@@ -13,7 +13,6 @@ sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
@@ -22,8 +21,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.rewrite.decisions import CostedPass
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     move_after,
@@ -37,13 +36,10 @@ from ncc.dialects.index_notation import Tensor
 from ncc.dialects.size import hint
 
 
-@dataclass(frozen=True)
-class SplitReductionByRows(LinalgPattern["_ImageSum"]):
+class SplitReductionByRows(LinalgPattern["_ImageSum"], CostedPass):
     """Sum the rows of a large image first, then their sums."""
 
     name = "split-reduction-by-rows"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _ImageSum | str | None:
         return _ImageSum.of(op, self.costs.reductions.fewest_bytes_by_rows)

@@ -16,7 +16,7 @@ class GivenTiles(NamedTuple):
     """Tiles that every convolution takes that has some, whatever they cost.
 
     tile: elements of a tile along an axis, as in F(tile); a window without such a form takes its
-    first one. rows: rows of tiles in a chunk, or columns; None: as many as cost least. formed:
+    first one. rows: rows of tiles in a strip, or columns; None: as many as cost least. formed:
     whether the run transforms the weights.
     """
 
@@ -44,7 +44,7 @@ class Winograd(NamedTuple):
     row_worth: float = 0.85
     """Tiles for windows of one row, or one column, take at most this share of the cycles of the
     direct convolution, because their input needs a larger border."""
-    halves_worth: float = 0.97
+    bf16x3_worth: float = 0.97
     """Tiles with bf16x3 take at most this share of the cycles of the direct convolution with
     bf16x3: the model is not more precise, and V and M take memory."""
     forming_weight: float = 2.6
@@ -57,25 +57,25 @@ class Winograd(NamedTuple):
     far_line: float = 1.45
     """The same for a line from L3."""
     held_near: float = 2.0
-    """The larger V and M of a chunk, the more of them comes from L3: all, where they are so many
+    """The larger V and M of a strip, the more of them comes from L3: all, where they are so many
     times L2."""
     held_far: int = 16 << 20
     """Where they are more than so many bytes, they come from memory."""
     again_near: float = 0.5
-    """Weights come from L2 for the next chunk up to this part of it."""
+    """Weights come from L2 for the next strip up to this part of it."""
     again_far: int = 16 << 20
     """They come from L3 up to so many bytes."""
 
 
-class Chunks(NamedTuple):
+class Strips(NamedTuple):
     """How many tiles of Winograd are computed together."""
 
     uneven_worth: float = 0.95
-    """Unequal chunks take at most this part of the cycles of equal ones: the last chunk has
+    """Unequal strips take at most this part of the cycles of equal ones: the last strip has
     kernels of its own."""
     calls: int = 19_000
-    """Cycles for the three launches of a chunk and their barriers, with a preference for few
-    chunks."""
+    """Cycles for the three launches of a strip and their barriers, with a preference for few
+    strips."""
     launches: int = 1_500
     """Cycles for the launches and barriers alone."""
     iteration: int = 4_000
@@ -83,16 +83,16 @@ class Chunks(NamedTuple):
     alike: float = 1.005
     """Costs that differ by less count as equal: the model is no finer."""
     fewest_tiles: int = 12
-    """Tiles of a chunk of one thread: so many points a tile of registers has."""
+    """Tiles of a strip of one thread: so many points a tile of registers has."""
     constants_beside: int = 1 << 14
     """Bytes of constants beside the weights, at the most."""
     most_threads: int = 4
-    """Threads for which a chunk that they share grows: more have enough barriers to share the
+    """Threads for which a strip that they share grows: more have enough barriers to share the
     rest."""
     longest: int = 1 << 16
-    """Tiles of a length beyond which chunks are no larger: there are only more of them."""
+    """Tiles of a length beyond which strips are no larger: there are only more of them."""
     hardly_noticed: float = 0.8
-    """Smaller chunks, for which memory has room, leave at least this part of the cycles to larger
+    """Smaller strips, for which memory has room, leave at least this part of the cycles to larger
     ones: the cycles that are counted for weights that come again are some three times those of
     runs."""
 
@@ -272,7 +272,7 @@ class Memory(NamedTuple):
     """How far two buffers may be shifted against each other, as a share of one: the extra
     memory."""
     little_more: float = 1.08
-    """The memory that a network may take for larger chunks, as a multiple of its peak."""
+    """The memory that a network may take for larger strips, as a multiple of its peak."""
 
 
 class DataTypes(NamedTuple):
@@ -420,7 +420,7 @@ class CostModel(NamedTuple):
     """All numbers that decide which plan is taken."""
 
     winograd: Winograd = Winograd()
-    chunks: Chunks = Chunks()
+    strips: Strips = Strips()
     convolutions: Convolutions = Convolutions()
     groups: Groups = Groups()
     layout: Layout = Layout()

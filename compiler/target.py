@@ -44,7 +44,7 @@ class Core:
     loads: float = 2.0
     """Loads a cycle, of vectors or of elements, if loads are instructions of their own."""
     tile_multiply_adds: int = 140
-    """Multiply-adds a cycle by halves of bfloat16 on matrix tiles, if there are any, as measured on
+    """Multiply-adds a cycle in bf16x3 on matrix tiles, if there are any, as measured on
     an Emerald Rapids: three products of tiles of 16 x 16 x 32 in 58 cycles."""
 
     @staticmethod

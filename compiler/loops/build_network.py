@@ -18,7 +18,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute
 
-from ncc.compiler.barriers import Phased, in_phases
+from ncc.compiler.barriers import Timed, in_epochs
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.kernel.kernel import Kernel
@@ -52,6 +52,7 @@ from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.dialects.functions import module_of
+from ncc.dialects.size import in_full_tile
 from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
 
 
@@ -63,7 +64,7 @@ class Step:
     layers: tuple[str, ...]
     chunks: int
     subviews: tuple[Subview, ...]
-    computations: tuple[Kernel, ...]
+    kernels: tuple[Kernel, ...]
     """One, or one for each box of a frame; none where it is written as code, or is a loop."""
     of_iteration: tuple[Step, ...] = ()
     """The calls of each iteration, if it is a loop; its chunks are iterations."""
@@ -71,14 +72,14 @@ class Step:
     """What these hand on within an iteration."""
 
     @property
-    def generic_op(self) -> Kernel | None:
+    def only_kernel(self) -> Kernel | None:
         """What schedules are chosen for."""
-        return self.computations[0] if len(self.computations) == 1 else None
+        return self.kernels[0] if len(self.kernels) == 1 else None
 
     @cached_property
     def signature(self) -> str | None:
-        """What schedules are kept by: equal for equal computations. None where there is none."""
-        return None if self.generic_op is None else signature_of(self.generic_op)
+        """What schedules are kept by: equal for equal kernels. None where there is none."""
+        return None if self.only_kernel is None else signature_of(self.only_kernel)
 
 
 def signature_of(kernel: Kernel) -> str:
@@ -161,7 +162,7 @@ class _Due(NamedTuple):
     made_by: Unit | Member
     subviews: tuple[Subview, ...]
     layers: tuple[str, ...]
-    computations: tuple[Kernel, ...] = ()
+    kernels: tuple[Kernel, ...] = ()
     fills: Fills | None = None
     """The boxes of a border, if that is what is filled: the launch tells them to the kernel."""
     steps: int | None = None
@@ -207,8 +208,8 @@ class _NetworkWriter:
         self.loops = 0
 
     def write(self) -> NetworkLoops:
-        for phased in in_phases(self.plan.steps):
-            self._step(phased)
+        for timed in in_epochs(self.plan.steps):
+            self._step(timed)
         script: list[Launch | LoopLaunch | Barrier] = []
         steps: list[Step] = []
         for due in self.due:
@@ -225,13 +226,13 @@ class _NetworkWriter:
             tuple(steps),
         )
 
-    def _step(self, phased: Phased) -> None:
+    def _step(self, timed: Timed) -> None:
         """A step, behind a barrier if it depends on a step since the last one."""
-        step = phased.step
-        if phased.waits:
+        step = timed.step
+        if timed.waits:
             self.due.append(Barrier())
         if isinstance(step, Loop):
-            self._loop(step, phased.inside)
+            self._loop(step, timed.inside)
         elif isinstance(step, Halo):
             self._frame(step)
         else:
@@ -349,8 +350,8 @@ class _NetworkWriter:
             chunks, sizes = member.chunks, member.sizes
         elif due.fills is not None:
             reaches, chunks, numbers = [due.fills.reach], due.fills.chunks, due.fills.numbers
-        arguments = tuple(map(self._argument, due.subviews, unit.types, reaches))
-        step = Step(unit.name, due.layers, chunks, due.subviews, due.computations)
+        arguments = tuple(map(self._argument, due.subviews, unit.types, map(in_full_tile, reaches)))
+        step = Step(unit.name, due.layers, chunks, due.subviews, due.kernels)
         is_told = due.steps is not None
         return Launch(unit.name, chunks, arguments, numbers, is_told, sizes=sizes), step
 
@@ -382,5 +383,5 @@ class _NetworkWriter:
                 name, fills.text, (fills.type,), fills.chunks, lambda: fills.write(name, lanes)
             )
         self.due.append(
-            _Due(self.codes[fills.text], (halo.subview,), ("frame",), fills.computations, fills)
+            _Due(self.codes[fills.text], (halo.subview,), ("frame",), fills.kernels, fills)
         )

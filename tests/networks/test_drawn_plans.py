@@ -52,7 +52,7 @@ DRAWN: Mapping[str, Sequence[float]] = {
     "winograd.fewer_bytes": (0.0, 0.0, 5.0),
     "winograd.many_weights": (0, 0, 1 << 16),
     "winograd.row_worth": (9.0,),
-    "chunks.uneven_worth": (0.5, 3.0),
+    "strips.uneven_worth": (0.5, 3.0),
     "winograd.forming_weight": (0.0, 20.0),
     "convolutions.trimmed_worth": (0.0, 1.0),
     "convolutions.fewest_trimmed_elements": (0, 4),

@@ -47,7 +47,7 @@ BEYOND = 1 << 32
 
 def part_small_images(convolution: Convolution) -> GenericOp | None:
     """Compute small images by operations of their own; the sum of these. None where no image is
-    small, or where a pool reads chunks of the result.
+    small, or where a pool reads strips of the result.
     """
     op, operations = convolution.op, [convolution.op, *following(convolution.op)]
     last = operations[-1].results[0]
@@ -55,23 +55,23 @@ def part_small_images(convolution: Convolution) -> GenericOp | None:
         return None
     axis = ROWS if is_open(convolution.tiling.height) else COLUMNS
     count = shape_of(last)[axis]
-    few = _few(convolution.tiling, count, about=1)
+    few = _few(convolution.tiling, count, hint=1)
     if few == 0 or hint(count) < 2:
         return None
     b = Builder(Block())
     # All rows of the hint are in tiles, but for one if it is small itself.
     few_for_hint = int(hint(_few(convolution.tiling, count)) > 0)
-    rest = count - _few(convolution.tiling, count, about=few_for_hint)
+    rest = count - _few(convolution.tiling, count, hint=few_for_hint)
     (direct, small), (_, others) = (_part(b, operations, axis, n) for n in (few, rest))
     replace_op(operations[-1], b, b.concat([small, others], axis, count))
     return direct
 
 
-def _few(tiling: Tiling, count: int, about: int | None = None) -> int:
+def _few(tiling: Tiling, count: int, hint: int | None = None) -> int:
     """So many rows, or columns, as a small image has; 0 for any other one. count: all of them.
-    about: for how many decisions are taken, if not for those of the hint.
+    hint: for how many decisions are taken, if not for those of the hint.
     """
-    few = largest(0, *_small(tiling), about=about)
+    few = largest(0, *_small(tiling), hint=hint)
     return smallest(count, few) if is_open(few) else 0
 
 

@@ -35,11 +35,11 @@ NUMBER_BYTES = 4
 """Bytes of a float32, and of its two bfloat16 parts."""
 
 
-def multiply_adds(target: Target, halves: bool = False) -> float:
-    """Multiply-adds that contractions reach in a cycle. halves: in bf16x3 on matrix tiles."""
+def multiply_adds(target: Target, bf16x3: bool = False) -> float:
+    """Multiply-adds that contractions reach in a cycle. bf16x3: on matrix tiles."""
     core = target.core
     reached = target.costs.data_types.reached_multiply_adds * core.multiply_adds * target.lanes
-    return core.tile_multiply_adds if halves else reached
+    return core.tile_multiply_adds if bf16x3 else reached
 
 
 def on_tiles(outputs: int, inputs: int) -> tuple[int, int]:
@@ -71,10 +71,10 @@ def _in_pairs(count: int) -> int:
     return count if count == 1 else count + count % 2
 
 
-def sum_cycles(weights: int, points: float, target: Target, halves: bool = False) -> float:
+def sum_cycles(weights: int, points: float, target: Target, bf16x3: bool = False) -> float:
     """The cycles of multiplying weights, each at this number of points."""
     return hypot(
-        weights * points / multiply_adds(target, halves),
+        weights * points / multiply_adds(target, bf16x3),
         NUMBER_BYTES * weights / LINE * target.core.memory_line,
     )
 

@@ -53,14 +53,14 @@ class Group:
     initial: list[Operation] = field(default_factory=list)
     gather: GenericOp | None = None
     epilogue: list[GenericOp] = field(default_factory=list)
-    halves: GenericOp | None = None
+    bf16_split: GenericOp | None = None
     apart: str = ""
 
     @property
     def operations(self) -> list[Operation]:
         gather = [] if self.gather is None else [self.gather]
-        halves = [] if self.halves is None else [*_pads_of(self.halves), self.halves]
-        return [*self.initial, *gather, self.anchor, *self.epilogue, *halves]
+        split = [] if self.bf16_split is None else [*_pads_of(self.bf16_split), self.bf16_split]
+        return [*self.initial, *gather, self.anchor, *self.epilogue, *split]
 
     @property
     def value(self) -> Operation:
@@ -71,10 +71,10 @@ class Group:
     def results(self) -> list[SSAValue]:
         """The values that other kernels read."""
         values: list[SSAValue] = list(self.value.results)
-        if self.halves is None:
+        if self.bf16_split is None:
             return values
         alone = all(value.has_one_use() for value in values)
-        return [*([] if alone else values), *self.halves.results]
+        return [*([] if alone else values), *self.bf16_split.results]
 
 
 def find_groups(block: Block, most: int) -> list[Group]:
@@ -102,9 +102,9 @@ def find_groups(block: Block, most: int) -> list[Group]:
 
 def _join(op: GenericOp, result_of: dict[SSAValue, Group], most: int) -> Group | str:
     """Add op to the end of a group; the reason if no group of a value that it reads takes it."""
-    if LinalgOp(op).halves and (halved := _halved(op, result_of)) is not None:
-        halved.halves = op
-        return halved
+    if LinalgOp(op).bf16_split and (group := _group_of_split(op, result_of)) is not None:
+        group.bf16_split = op
+        return group
     host = _host(op, result_of, most)
     if isinstance(host, Group):
         del result_of[host.value.results[0]]
@@ -196,9 +196,9 @@ def _why_apart(linalg_op: LinalgOp, position: int, group: Group, most: int) -> s
     return None if whole else "the kernel of its operand writes a part of it"
 
 
-def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
+def _pads_of(split: GenericOp) -> list[tensor.PadOp]:
     """The pad with zeros that completes the last pair of blocks of the value, if there is one."""
-    access, axis = LinalgOp(halves).halved
+    access, axis = LinalgOp(split).bf16_source
     pad = access.value.owner
     if not isinstance(pad, tensor.PadOp) or not pad.result.has_one_use():
         return []
@@ -208,11 +208,11 @@ def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
     return [pad] if completes else []
 
 
-def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
+def _group_of_split(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
     """The group whose value op splits in bf16 parts, if that kernel can store them."""
-    (access, _), pads = LinalgOp(op).halved, _pads_of(op)
+    (access, _), pads = LinalgOp(op).bf16_source, _pads_of(op)
     group = result_of.get(pads[0].source if pads else access.value)
-    if group is None or group.halves is not None or not isinstance(group.anchor, GenericOp):
+    if group is None or group.bf16_split is not None or not isinstance(group.anchor, GenericOp):
         return None
     anchor = LinalgOp(group.anchor)
     goes_on = isinstance(outs_of(group.anchor).owner, GenericOp | Block) and not group.initial

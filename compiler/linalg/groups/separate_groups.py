@@ -118,7 +118,7 @@ def _why_not_in_tiles(sums: GroupedSum, target: Target) -> str | None:
 
 
 def _following(collapse: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
-    """The pointwise computations after the collapse, each the only reader of the one before it.
+    """The pointwise operations after the collapse, each the only reader of the one before it.
 
     They read the channel that they write, or the same for all channels.
     """

@@ -81,7 +81,7 @@ def _gather_of(value: SSAValue) -> LinalgOp | None:
 
 
 def _reader(extract: object) -> GenericOp | None:
-    """The computation that an element is read in."""
+    """The operation that an element is read in."""
     op = extract.parent_op() if isinstance(extract, tensor.ExtractOp) else None
     return op if isinstance(op, GenericOp) else None
 

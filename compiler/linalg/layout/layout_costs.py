@@ -1,4 +1,4 @@
-"""The cost of a computation in blocks of channels, and plain: in bytes moved in the same time."""
+"""The cost of an operation in blocks of channels, and plain: in bytes moved in the same time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ncc.dialects.size import by_hint
 
 @by_hint()
 def costs_of(linalg_op: LinalgOp, packing: Packing, model: CostModel) -> tuple[float, float]:
-    """Cost of a packed and of a plain computation beyond what both have, in bytes."""
+    """Cost of a packed and of a plain operation beyond what both have, in bytes."""
     extent = linalg_op.extents[packing.lane]
     waste = lanes_in(extent) / extent - 1
     if linalg_op.channels is not None:

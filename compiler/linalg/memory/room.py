@@ -11,7 +11,7 @@ difference to the peak is free.
 Memory that is alive counts with its halos, the peak without. Padding lanes do not count. This is an
 estimate: `plan_memory.py` plans.
 
-Chunks of tiles are as large as this room allows. Smaller ones are taken where runs hardly notice.
+Strips of tiles are as large as this room allows. Smaller ones are taken where runs hardly notice.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ class _Scaled(NamedTuple):
 
 
 def _product(linalg_op: LinalgOp) -> tuple[TensorAccess, TensorAccess] | None:
-    """The operands of x * s at every point of x; None where a computation is anything else."""
+    """The operands of x * s at every point of x; None where an operation is anything else."""
     times = linalg_op.yielded.owner
     if not linalg_op.is_pointwise or not isinstance(times, arith.MulfOp):
         return None

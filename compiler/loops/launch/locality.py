@@ -4,7 +4,7 @@
     window, channels outermost                 reads half of what it does from another core
             rows outermost                     reads what it made, and a few rows of another core
 
-A window does little with each cell that it reads, so that reading from another core's cache shows.
+A window does little with each element that it reads: a read from another core's cache shows.
 Where what it reads was shared out among threads along another loop than its own outermost one, that
 loop becomes the outermost one here. Its tiles stay what they are, and so do results.
 

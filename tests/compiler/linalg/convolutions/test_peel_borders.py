@@ -29,8 +29,8 @@ from ncc.dialects.scalar import maximum
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg import computations
-from tests.compiler.linalg.computations import (
+from tests.compiler.linalg import operations
+from tests.compiler.linalg.operations import (
     ELSEWHERE,
     add_from_elsewhere,
     every_other,
@@ -190,13 +190,13 @@ def test_what_stays_whole(make_network: MakeNetwork, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("window", "peeled"), [(3, True), (5, False)])
-def test_cells_of_halves_are_copied(make_network: MakeNetwork, window: int, peeled: bool) -> None:
+def test_bf16x3_reads_copies(make_network: MakeNetwork, window: int, peeled: bool) -> None:
     """With their border, so that there is nothing to be peeled."""
     border = window // 2
     write = convolution(window, 2, (border, border, border, border))
     module = make_network([(3, 96, 96)], write)
     text = str(module)
-    PeelBorders(SMALL, halves=True).apply(Context(), module)
+    PeelBorders(SMALL, bf16x3=True).apply(Context(), module)
     assert (str(module) != text) == peeled
 
 
@@ -205,7 +205,7 @@ def unpadded(b: Builder, x: Tensor) -> Tensor:
 
 
 def depthwise(b: Builder, x: Tensor) -> Tensor:
-    return computations.depthwise(b, b.pad(x, [0, 1, 1], [0, 1, 1]))
+    return operations.depthwise(b, b.pad(x, [0, 1, 1], [0, 1, 1]))
 
 
 def largest(b: Builder, x: Tensor) -> Tensor:

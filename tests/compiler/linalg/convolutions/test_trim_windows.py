@@ -28,7 +28,7 @@ from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.compiled import compiled
-from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere, relu, whole_numbers
+from tests.compiler.linalg.operations import ELSEWHERE, add_from_elsewhere, relu, whole_numbers
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import some
 from tests.structured.evaluate import evaluate

@@ -14,7 +14,7 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.fusion.fusion_groups import find_groups
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import add, last_row, relu, sum_of
+from tests.compiler.linalg.operations import add, last_row, relu, sum_of
 
 MOST = CostModel().fusion.most_in_epilogue
 

@@ -17,7 +17,7 @@ from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import pointwise_convolution
+from tests.compiler.linalg.operations import pointwise_convolution
 from tests.compiler.linalg.same_numbers import after
 
 MOST = CostModel().fusion.most_in_epilogue

@@ -17,7 +17,7 @@ from ncc.compiler.linalg.fusion.split_transposes import SplitTransposes
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.shapes import Shape
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import crossed

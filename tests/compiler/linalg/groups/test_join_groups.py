@@ -17,7 +17,7 @@ from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.groups.join_groups import JoinGroups
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.operations import whole_numbers
 from tests.compiler.linalg.same_numbers import after
 from tests.crossed import crossed
 

@@ -20,7 +20,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 from tests.compiler.linalg.same_numbers import after
 
 LARGE = replace(AVX512, costs=CostModel(groups=Groups(group_weights_share=0)))

@@ -12,7 +12,7 @@ from ncc.compiler.cost_model import CostModel, Layout
 from ncc.compiler.linalg.layout.align_channels import AlignChannels
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.operations import whole_numbers
 from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 

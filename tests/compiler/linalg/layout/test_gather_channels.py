@@ -13,7 +13,7 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.layout.gather_channels import GatherChannels, lanes_of
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import pointwise_convolution
+from tests.compiler.linalg.operations import pointwise_convolution
 from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 

@@ -20,7 +20,7 @@ from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum, select
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import add, every_other, relu, turned
+from tests.compiler.linalg.operations import add, every_other, relu, turned
 from tests.compiler.linalg.same_numbers import after, marked
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

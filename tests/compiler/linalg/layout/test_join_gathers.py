@@ -23,7 +23,7 @@ from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.hoist_gathers import HoistGathers
 from ncc.compiler.linalg.layout.join_gathers import JoinGathers
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import pointwise_convolution
+from tests.compiler.linalg.operations import pointwise_convolution
 from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 from tests.crossed import some

@@ -277,7 +277,7 @@ def _has_a_border(subview: Subview) -> bool:
 
 
 def in_parts(ends: list[int], read: Callable[[Builder, Tensor, int, int], Tensor]) -> Write:
-    """A residual sum whose rows up to each end are a computation of their own, as of chunks."""
+    """A residual sum whose rows up to each end are a computation of their own, as of strips."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         x = transposed(b, x)
@@ -415,8 +415,8 @@ def test_numbers(tmp_path: Path) -> None:
             np.testing.assert_allclose(model(x), wanted, rtol=0, atol=1e-5 * abs(wanted).max())
 
 
-def test_numbers_in_chunks(tmp_path: Path) -> None:
-    """Residual units of convolutions in tiles, whose chunks take over a value row by row."""
+def test_numbers_in_strips(tmp_path: Path) -> None:
+    """Residual units of convolutions in tiles, whose strips take over a value row by row."""
     lines, blobs, last = ["Input data 0 1 x0 0=32 1=32 2=16"], 1, "x0"
     for n in range(3):
         lines += [

@@ -11,7 +11,7 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.memory.room import Room, rooms
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import add, flip, work
+from tests.compiler.linalg.operations import add, flip, work
 
 MakeNetwork = Callable[..., ModuleOp]
 RoomsOf = Callable[[Callable[[Builder, Tensor], Tensor]], list[Room]]

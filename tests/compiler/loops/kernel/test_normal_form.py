@@ -26,7 +26,7 @@ from ncc.compiler.loops.kernel.kernel import (
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import row_sums, work
+from tests.compiler.linalg.operations import row_sums, work
 from tests.compiler.loops.conftest import Kernels
 
 THREADS = CostModel().threads

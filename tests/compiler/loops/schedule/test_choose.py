@@ -21,7 +21,7 @@ from ncc.dialects.element import ELEMENTS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, select
 from ncc.dialects.shapes import Shape
-from tests.compiler.linalg.computations import depthwise, ones, row_sums
+from tests.compiler.linalg.operations import depthwise, ones, row_sums
 from tests.compiler.loops.emit.layers import (
     KernelOf,
     convolution,

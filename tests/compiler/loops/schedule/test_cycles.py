@@ -13,7 +13,7 @@ from ncc.compiler.loops.schedule.operands import ContractionOperands
 from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.compiler.target import AVX2, AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones
+from tests.compiler.linalg.operations import ones
 from tests.compiler.loops.emit.layers import KernelOf
 
 

@@ -21,7 +21,7 @@ from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, form_of, hint
 from ncc.dialects.tile import ROWS
-from tests.compiler.linalg.computations import ones
+from tests.compiler.linalg.operations import ones
 from tests.compiler.loops.emit.layers import KernelOf
 from tests.compiler.loops.emit.layers import convolution as of_planes
 

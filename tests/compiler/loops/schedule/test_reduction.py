@@ -17,7 +17,7 @@ from ncc.compiler.loops.schedule.reduction import (
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.target import AVX2, AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones, relu, row_sums
+from tests.compiler.linalg.operations import ones, relu, row_sums
 from tests.compiler.loops.conftest import Kernels
 from tests.compiler.loops.emit.layers import targets
 

@@ -1,8 +1,8 @@
 """How many of a convolution's tiles are computed together: rows of them, or columns.
 
-Chunks make V and M small, and let each stay in a cache; but weights come again for each of them.
-Threads share whole chunks where V and M stay in a cache beside the weights; else each chunk, which
-may be the larger the more threads there are. Many chunks compile as fast as two, because they are
+Strips make V and M small, and let each stay in a cache; but weights come again for each of them.
+Threads share whole strips where V and M stay in a cache beside the weights; else each strip, which
+may be the larger the more threads there are. Many strips compile as fast as two, because they are
 iterations of a loop.
 """
 
@@ -17,19 +17,19 @@ from ncc.compiler.linalg.memory.room import Room
 from ncc.dialects.size import is_open, largest, smallest
 
 
-def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> int:
-    """The cheapest number of rows of tiles in a chunk, or of columns; of those that cost as
+def strip_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> int:
+    """The cheapest number of rows of tiles in a strip, or of columns; of those that cost as
     much, or nearly, the smallest, which takes the least memory.
 
-    Threads share whole chunks where they can, else each of them.
+    Threads share whole strips where they can, else each of them.
 
-    Where these take more than there is room for, chunks that do not are taken, or those that
+    Where these take more than there is room for, strips that do not are taken, or those that
     take the least, if runs hardly notice.
     """
     along, tiling = tiling.along, tiling.by_hint()
     if tiling.along != along:
         return 1  # one row of tiles for the hint, and several for other sizes
-    costs = tiling.target.costs.chunks
+    costs = tiling.target.costs.strips
     sizes = _sizes(tiling.length, costs.longest)
     whole = _shares(tiling, sizes, threads) if threads > 1 else {}
     shares = min(threads, costs.most_threads)
@@ -58,52 +58,56 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> in
 
 
 def _sizes(length: int, longest: int) -> list[int]:
-    """How many tiles all chunks but the last have, for each number of chunks."""
+    """How many tiles all strips but the last have, for each number of strips."""
     length = min(length, longest)
     few = isqrt(length)
-    sizes = {-(-length // chunks) for chunks in range(1, few + 1)}
-    # From there on, one chunk more makes them by one tile smaller at most.
+    sizes = {-(-length // strips) for strips in range(1, few + 1)}
+    # From there on, one strip more makes them by one tile smaller at most.
     return sorted(sizes.union(range(1, -(-length // (few + 1)) + 1)))
 
 
 def rows_for(tiling: Tiling, size: int, threads: int) -> int:
-    """The rows of a chunk for images of any width: as many tiles as so many rows have for the hint.
+    """The rows of a strip, or columns, for images of any size: as many tiles as `size` rows have
+    for the hint.
 
     So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. No
-    chunk is larger than the image. If threads share whole chunks, there are as many as they need.
+    strip is larger than the image. If threads share whole strips, each of them has as many.
     """
-    if tiling.along == ACROSS or not is_open(tiling.columns):
+    if not is_open(tiling.rows, tiling.columns):
         return size
-    rows = smallest(tiling.rows, size * tiling.by_hint().columns // tiling.columns)
-    if threads > 1 and _shares(tiling.by_hint(), [size], threads):
-        fewest = tiling.target.costs.threads.fewest_iterations
-        rows = smallest(rows, tiling.rows // (fewest * threads))
-    return largest(1, rows)
+    most = size
+    if tiling.along != ACROSS and is_open(tiling.columns):
+        as_wide = size * tiling.by_hint().columns // tiling.columns
+        most = largest(1, smallest(tiling.rows, as_wide))
+    if threads == 1 or not _shares(tiling.by_hint(), [size], threads):
+        return most
+    strips = threads * largest(1, -(-tiling.length // (threads * most)))
+    return largest(1, -(-tiling.length // strips))
 
 
 def _shares(tiling: Tiling, sizes: Sequence[int], threads: int) -> dict[int, float]:
-    """The sizes of chunks of which so many threads can do whole ones, with the share of each."""
+    """The sizes of strips of which so many threads can do whole ones, with the share of each."""
     if tiling.formed:
         return {}
     target, costs = tiling.target, tiling.target.costs
-    constants = tiling.weights + costs.chunks.constants_beside
+    constants = tiling.weights + costs.strips.constants_beside
     tiles = tiling.rows * tiling.columns // tiling.length
     found: dict[int, float] = {}
     for size in sizes:
         share = share_of(tiling.length // size, threads, costs.threads)
         stay = stays(constants, sum(tiling.between(size)), target.core.l2_bytes, costs.threads)
-        if share is not None and stay and size * tiles >= costs.chunks.fewest_tiles:
+        if share is not None and stay and size * tiles >= costs.strips.fewest_tiles:
             found[size] = share
     return found
 
 
 def _first(tiling: Tiling, costs: Mapping[int, float]) -> int:
-    """Of sizes of chunks the cheapest.
+    """Of sizes of strips the cheapest.
 
-    All chunks are equal, for they share kernels, unless others cost much less, or no more and
+    All strips are equal, for they share kernels, unless others cost much less, or no more and
     stay in a cache which equal ones leave: then the last has fewer.
     """
-    alike = tiling.target.costs.chunks.alike
+    alike = tiling.target.costs.strips.alike
     found = _cheapest(costs, alike)
     even = {n: cost for n, cost in costs.items() if tiling.length % n == 0}
     if not even:
@@ -111,14 +115,14 @@ def _first(tiling: Tiling, costs: Mapping[int, float]) -> int:
     equal = _cheapest(even, alike)
     small, large = (sum(tiling.between(size)) for size in (found, equal))
     stays = small <= tiling.target.core.l2_bytes < large
-    worth = 1 if stays else tiling.target.costs.chunks.uneven_worth
+    worth = 1 if stays else tiling.target.costs.strips.uneven_worth
     return found if costs[found] < worth * costs[equal] else equal
 
 
 def _beyond(tiling: Tiling, size: int, room: Room) -> int:
-    """Bytes that chunks of that size take beside image and result.
+    """Bytes that strips of that size take beside image and result.
 
-    Where all is one chunk, V takes the place of an image that nobody reads afterwards, and the
+    Where all is one strip, V takes the place of an image that nobody reads afterwards, and the
     result that of V.
     """
     v, m = tiling.between(size)

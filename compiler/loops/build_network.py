@@ -51,6 +51,7 @@ from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.dialects.functions import module_of
+from ncc.dialects.size import in_full_tile
 from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
 
 
@@ -350,7 +351,7 @@ class _NetworkWriter:
             chunks, sizes = member.chunks, member.sizes
         elif due.fills is not None:
             reaches, chunks, numbers = [due.fills.reach], due.fills.chunks, due.fills.numbers
-        arguments = tuple(map(self._argument, due.subviews, unit.types, reaches))
+        arguments = tuple(map(self._argument, due.subviews, unit.types, map(in_full_tile, reaches)))
         step = Step(unit.name, due.layers, chunks, due.subviews, due.kernels)
         is_told = due.steps is not None
         return Launch(unit.name, chunks, arguments, numbers, is_told, sizes=sizes), step

@@ -18,7 +18,8 @@ from typing import TypeAlias
 from ncc.compiler.diagnostics import ModelError
 from ncc.dialects.shapes import OpenShape
 from ncc.dialects.size import Assumption, Size, assume_all, assuming
-from ncc.dialects.size_form import ZERO, Form, Symbol, is_at_least
+from ncc.dialects.size_atoms import Symbol
+from ncc.dialects.size_form import ZERO, Form, is_at_least
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import ANY, is_within, shown_range
 

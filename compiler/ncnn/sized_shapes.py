@@ -21,7 +21,8 @@ from ncc.compiler.options import Options
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
 from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, Size
-from ncc.dialects.size_form import Form, Symbol
+from ncc.dialects.size_atoms import Symbol
+from ncc.dialects.size_form import Form
 from ncc.runtime.extents import ANY, Range
 
 CHANNELS, SIDE = 3, 224

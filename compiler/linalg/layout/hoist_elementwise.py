@@ -191,7 +191,7 @@ def _before_concat(
         parts.append(
             _pointwise(b, linalg_op, operands, [*maps, _loops_of(linalg_op.write)], extents)
         )
-    return b.concat(parts, _loops_of(linalg_op.write).index(loop))
+    return b.concat(parts, _loops_of(linalg_op.write).index(loop), linalg_op.extents[loop])
 
 
 def _why_behind_move(linalg_op: LinalgOp, position: int, source: GenericOp) -> str | None:

@@ -217,8 +217,8 @@ class MatMulOp(Layer):
         *places, m, n, k = loops
         at_x = _repeated(places, left[:-2])
         at_w = _repeated(places, right[:-2])
-        cell = w[(*at_w, n, k)] if self.transB else w[(*at_w, k, n)]
-        y = b.sum((*places, m, n), over=(k,), of=x[(*at_x, m, k)] * cell)
+        element = w[(*at_w, n, k)] if self.transB else w[(*at_w, k, n)]
+        y = b.sum((*places, m, n), over=(k,), of=x[(*at_x, m, k)] * element)
         return b.reshape(y, shape)
 
 

@@ -189,5 +189,5 @@ def test_rows_where_threads_share_strips() -> None:
     assert share_of(tiling.rows // size, 2, COSTS.threads) is not None
     rows = rows_for(tiling, size, 2)
     assert hint(rows) == size
-    assert [rows_at(rows, height, 4) for height in (4, 40, 224)] == [1, 2, 14]
+    assert [rows_at(rows, height, 4) for height in (4, 40, 224)] == [1, 5, 28]
     assert rows_at(rows_for(tiling, size, 1), 2240, 4) == 64 * size

@@ -78,6 +78,8 @@ class Evaluator:
         self.dtype = dtype
         self.module = module
         self.values: dict[SSAValue, Array] = {}
+        self.tile: tuple[TiledLoopOp, Callable[[int], int]] | None = None
+        """The loop over tiles that is at work, and what sizes are in its iteration."""
 
     def call(self, function: func.FuncOp, arguments: Sequence[Array]) -> list[Array]:
         """The results of a function; its values are forgotten after their last use."""
@@ -115,21 +117,22 @@ class Evaluator:
         self.values.update(zip(op.results, results, strict=True))
 
     def _callee(self, op: func.CallOp) -> func.FuncOp:
-        found = SymbolTable.lookup_symbol(self.module or op, op.callee)
+        inside = op if self.tile is None else self.tile[0]
+        found = SymbolTable.lookup_symbol(self.module or inside, op.callee)
         if not isinstance(found, func.FuncOp):
             raise CompilerBug(f"there is no function {op.callee}")
-        return found
+        return found if self.tile is None else with_sizes(found, self.tile[1])
 
     def tiled_loop(self, op: TiledLoopOp) -> list[Array]:
         """The results of a loop over tiles: what its iterations make, one behind the other."""
         made: list[list[Array]] = []
-        whole, module, count = op, self.module, op.times
+        whole, count = op, op.times
         sizes = [n for value in (*op.body.block.args, *op.parts) for n in shape_of_tensor(value)]
         for iteration in range(count):
             if iteration in (0, count - 1) and is_of_tile(*sizes):
                 of_tile = in_last_tile if iteration == count - 1 else in_full_tile
                 op = with_sizes(whole, of_tile)
-                self.module = module and with_sizes(module, of_tile)
+                self.tile = whole, of_tile
             for argument, window in zip(op.body.block.args, op.windows, strict=True):
                 begin = iteration * window.step
                 seen = np.moveaxis(self.values[window.value], window.axis, 0)
@@ -139,7 +142,7 @@ class Evaluator:
                 if not isinstance(inner, YieldOp):
                     self.step(inner)
             made.append([self.values[part] for part in op.parts])
-        self.module = module
+        self.tile = None
         if not made:
             return [
                 np.zeros(shape_of_tensor(v), dtype_of(_element(v), self.dtype)) for v in op.results

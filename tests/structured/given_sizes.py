@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -16,8 +17,11 @@ from ncc.dialects.size import Size
 from ncc.dialects.structured import SIZES, offsets_of, pad_sides
 
 
-def with_extents(module: ModuleOp, extents: Mapping[str, int]) -> ModuleOp:
-    """A copy of a module for these extents of its inputs."""
+OperationT = TypeVar("OperationT", bound=Operation)
+
+
+def with_extents(module: OperationT, extents: Mapping[str, int]) -> OperationT:
+    """A copy of a module, or of a function, for these extents of its inputs."""
     made = module.clone()
     for op in list(made.walk()):
         _fill_in(op, extents)

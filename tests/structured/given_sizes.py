@@ -16,7 +16,6 @@ from ncc.dialects.scalar import index
 from ncc.dialects.size import Size
 from ncc.dialects.structured import SIZES, offsets_of, pad_sides
 
-
 OperationT = TypeVar("OperationT", bound=Operation)
 
 

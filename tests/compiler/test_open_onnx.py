@@ -110,6 +110,15 @@ def test_an_lstm_whose_states_are_one_value(tmp_path: Path) -> None:
     assert isinstance(compiled, LateModel) and compiled.reason is None
 
 
+def test_the_best_of_any_number_of_elements(tmp_path: Path) -> None:
+    """They are merged until one run is left, however many merges the hint needs."""
+    made = model([node("TopK", "x two", "y places")], {"x": (3, "n")}, ["y", "places"], NUMBERS)
+    compiled = ncc.compile(written(tmp_path, made))
+    for count in (100, 2, 3, 64, 65, 700):
+        compared(compiled, made, {"x": RANDOM.standard_normal((3, count)).astype(np.float32)})
+    assert "1 version" in repr(compiled)
+
+
 def test_samples_of_a_grid_are_apart(tmp_path: Path) -> None:
     """Code is for one sample of the image and of the grid."""
     nodes = [node("GridSample", "x grid", "y", mode="linear", padding_mode="reflection")]

@@ -21,7 +21,7 @@ from ncc.dialects.onnx.operator import (
     operator,
 )
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import is_equal, is_open, smallest
+from ncc.dialects.size import is_equal, is_open
 
 BEYOND = 10**9
 """More elements than an axis has: where slices end that have no end."""
@@ -139,7 +139,7 @@ class _Split(Operator):
         sizes = self.sizes()
         if sizes is None:
             each = -(-x[axis] // count)
-            sizes = [smallest(each, x[axis] - each * k) for k in range(count)]
+            sizes = [each] * (count - 1) + [x[axis] - each * (count - 1)]
         if len(sizes) != count or not is_equal(sum(sizes), x[axis]) or any(n < 0 for n in sizes):
             raise LayerError(f"parts {tuple(sizes)} of {x[axis]} elements, for {count} outputs")
         return axis, list(sizes)

@@ -47,6 +47,9 @@ RIGHT = [
     f"e = Constant <value_ints = [-{INFINITE}, -{INFINITE}]> ()"
     "d = Constant <value_ints = [2, 3]> () t = Constant <value_ints = [-1, -2]> ()"
     "y = Slice (x, a, e, d, t)",
+    # Two parts, of which the second one may be smaller.
+    "w = Concat <axis = 2> (x, x, x) a, b = Split <axis = 2, num_outputs = 2> (w)"
+    "y = Concat <axis = 2> (b, a)",
     # An image with borders up to whole windows, and cut again.
     "n = Shape <start = 2> (x) k = Constant <value_ints = [4]> () r = Mod (n, k) l = Sub (k, r)"
     "p = Mod (l, k) z = Constant <value_ints = [0, 0]> () q = Concat <axis = 0> (z, p)"

@@ -136,9 +136,11 @@ Step: TypeAlias = Call | Halo
 class Loop:
     """Calls that come again, for another part of the result.
 
-    calls: those of the first iteration. count: of iterations. own: buffers for what calls of an
-    iteration hand on, which do not move. threads: in how many parts these are, one for each thread
-    that does whole iterations. If it is 1, all threads share each call of each iteration.
+    calls: those of the first iteration; where inputs decide the count, the last one may be a
+    smaller tile of the same memory (`dialects/tiled.py`). count: of iterations. own: buffers for
+    what calls of an iteration hand on, which do not move. threads: in how many parts these are, one
+    for each thread that does whole iterations. If it is 1, all threads share each call of each
+    iteration.
     """
 
     calls: tuple[Call, ...]
@@ -185,10 +187,10 @@ AnyStep: TypeAlias = Step | Loop
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the arena: bytes that are in use from the first of some phases to the last.
+    """A part of the arena: bytes that are in use from the first of some epochs to the last.
 
-    Phases are the stretches of a run between barriers, in order. Parts that are in use in the same
-    phase are kept apart; others may meet.
+    Epochs are the stretches of a run between barriers, in order. Parts that are in use in the same
+    epoch are kept apart; others may meet.
     """
 
     bytes: int

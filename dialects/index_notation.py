@@ -145,7 +145,7 @@ class Builder:
 
     def loops(self, names: str, **sizes: int) -> list[AffineExpr]:
         """`loops("o y:28 ky:3")`, or `loops("o y ky", y=28, ky=3)`: the loops of the next
-        computation, in this order.
+        operation, in this order.
         """
         parts = [name.partition(":") for name in names.split()]
         self._extents = [

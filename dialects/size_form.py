@@ -2,14 +2,15 @@
 
     3 * ((h + 1) // 2) * w + 4
 
-is a polynomial of atoms: extents of inputs, quotients rounded down, least and largest values. Two
-forms that are equal as text have one value for all inputs. `least` proves that a form is never
-below a number.
+is a polynomial of atoms: extents of inputs, quotients rounded down, least and largest values. In
+MLIR, these are symbols, `floordiv`, `affine.min` and `affine.max` of affine expressions, which have
+no products of symbols. Two forms that are equal as text have one value for all inputs. `least`
+proves that a form is never below a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
@@ -17,76 +18,8 @@ from itertools import product
 from math import ceil, floor, gcd, prod
 from typing import TypeAlias
 
+from ncc.dialects.size_atoms import Atom, Extremum, Quotient, Symbol, TileSize
 
-@dataclass(frozen=True)
-class Symbol:
-    """An extent of an input: the hint that decisions are taken for, and its range.
-
-    most: None where there is no limit.
-    """
-
-    name: str
-    hint: int
-    least: int = 1
-    most: int | None = None
-
-    @property
-    def text(self) -> str:
-        return self.name
-
-    def value(self, of: Mapping[str, int]) -> int:
-        return of[self.name]
-
-
-@dataclass(frozen=True)
-class Quotient:
-    """dividend / divisor, rounded down."""
-
-    dividend: Form
-    divisor: Form
-
-    @cached_property
-    def text(self) -> str:
-        sides = self.dividend.text, self.divisor.text
-        return " // ".join(f"({side})" if " " in side else side for side in sides)
-
-    @cached_property
-    def hint(self) -> int:
-        return self.dividend.hint // self.divisor.hint
-
-    def value(self, of: Mapping[str, int]) -> int:
-        return self.dividend.value(of) // self.divisor.value(of)
-
-
-@dataclass(frozen=True)
-class Extremum:
-    """The least or the largest of some forms. name: `min` or `max`.
-
-    about: the number that decisions are taken for, where that is not its value for the hints.
-    """
-
-    name: str
-    forms: tuple[Form, ...]
-    about: int | None = None
-
-    @cached_property
-    def text(self) -> str:
-        about = [] if self.about is None else [f"about={self.about}"]
-        return f"{self.name}({', '.join([*map(str, self.forms), *about])})"
-
-    @cached_property
-    def hint(self) -> int:
-        if self.about is not None:
-            return self.about
-        return EXTREMA[self.name](form.hint for form in self.forms)
-
-    def value(self, of: Mapping[str, int]) -> int:
-        return EXTREMA[self.name](form.value(of) for form in self.forms)
-
-
-EXTREMA = {"min": min, "max": max}
-
-Atom: TypeAlias = Symbol | Quotient | Extremum
 Monomial: TypeAlias = tuple[Atom, ...]
 
 
@@ -171,7 +104,14 @@ class Form:
                         found |= atom.dividend.symbols | atom.divisor.symbols
                     case Extremum():
                         found.update(*(form.symbols for form in atom.forms))
+                    case TileSize():
+                        found |= atom.full.symbols | atom.last.symbols
         return frozenset(found)
+
+    @cached_property
+    def is_of_tile(self) -> bool:
+        """Whether the sizes of tiles are in it."""
+        return "tile(" in self.text
 
     def plus(self, other: Form, times: int = 1) -> Form:
         """self + times * other."""
@@ -183,11 +123,15 @@ class Form:
 
     def with_values(self, values: Mapping[str, Form]) -> Form:
         """The form with other forms in place of extents, by their names."""
+        return self._with(lambda atom: values.get(atom.name) if isinstance(atom, Symbol) else None)
+
+    def _with(self, changed: Callable[[Atom], Form | None]) -> Form:
+        """The form with other forms in place of some atoms, wherever they stand."""
         total = ZERO
         for monomial, factor in self.terms:
             part = Form.number(factor)
             for atom in monomial:
-                part = part.times(_with_values(atom, values))
+                part = part.times(changed(atom) or _with(atom, changed))
             total = total.plus(part)
         return total
 
@@ -214,10 +158,6 @@ class Form:
         rest = Form.of({m: f if m else f % number for m, f in self.terms if f % number})
         if rest.constant is not None:
             return Form.of(whole)
-        if next(factor for monomial, factor in rest.terms if monomial) < 0:
-            # floor(-x / n) is -floor((x + n - 1) / n): so each quotient has one form.
-            raised = ZERO.plus(rest, -1).plus(Form.number(number - 1))
-            return Form.of(whole).plus(raised._over(number), -1)
         return Form.of(whole).plus(rest._quotient(Form.number(number)))
 
     def _over_size(self, divisor: Form) -> Form:
@@ -229,18 +169,23 @@ class Form:
         quotient = Form.atom(Quotient(rest, divisor))
         return whole.plus(rest._quotient(divisor) if is_at_least(divisor, 1) else quotient)
 
+    @property
+    def _begins_negative(self) -> bool:
+        return any(factor < 0 for monomial, factor in self.terms[:1] if monomial)
+
     def _quotient(self, divisor: Form) -> Form:
-        """A quotient of a quotient is one: (x // a + b) // n is (x + a*b) // (a*n)."""
+        """Each quotient has one form: -x // n is -((x + n - 1) // n), and (x // a + b) // n is
+        (x + a*b) // (a*n).
+        """
+        raised = divisor.plus(self, -1).plus(Form.number(-1))
+        if self._begins_negative and not raised._begins_negative:
+            return ZERO.plus(raised.over(divisor), -1)
         inner = dict(self.terms)
         added = inner.pop((), 0)
-        if len(inner) == 1:
-            ((monomial, factor),) = inner.items()
-            first = monomial[0]
-            if factor == 1 and len(monomial) == 1 and isinstance(first, Quotient):
-                by = first.divisor.constant
-                if by is not None:
-                    dividend = first.dividend.plus(Form.number(added * by))
-                    return dividend.over(divisor.times(Form.number(by)))
+        match [*inner.items()]:
+            case [((Quotient() as first,), 1)] if (by := first.divisor.constant) is not None:
+                dividend = first.dividend.plus(Form.number(added * by))
+                return dividend.over(divisor.times(Form.number(by)))
         return Form.atom(Quotient(self, divisor))
 
     def _exactly_over(self, divisor: Form) -> Form | None:
@@ -305,15 +250,31 @@ def _term_over(term: tuple[Monomial, int], divisor: tuple[Monomial, int]) -> For
 ZERO = Form(())
 
 
-def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
+def _with(atom: Atom, changed: Callable[[Atom], Form | None]) -> Form:
     match atom:
         case Symbol():
-            return values.get(atom.name, Form.atom(atom))
+            return Form.atom(atom)
         case Quotient():
-            return atom.dividend.with_values(values).over(atom.divisor.with_values(values))
+            return atom.dividend._with(changed).over(atom.divisor._with(changed))
         case Extremum():
-            forms = tuple(form.with_values(values) for form in atom.forms)
-            return Form.atom(Extremum(atom.name, forms, atom.about))
+            forms = tuple(form._with(changed) for form in atom.forms)
+            return Form.atom(Extremum(atom.name, forms, atom.own_hint))
+        case TileSize():
+            return Form.atom(TileSize(atom.full._with(changed), atom.last._with(changed)))
+
+
+@lru_cache(maxsize=1 << 16)
+def of_tile(form: Form, is_last: bool) -> Form:
+    """The form in the last iteration of a loop over tiles, or in all others."""
+    if not form.is_of_tile:
+        return form
+
+    def changed(atom: Atom) -> Form | None:
+        if not isinstance(atom, TileSize):
+            return None
+        return atom.last if is_last else atom.full
+
+    return form._with(changed)
 
 
 Rational: TypeAlias = int | Fraction  # arithmetic of integers takes a twentieth of the time
@@ -464,6 +425,8 @@ def _least_of(atom: Atom) -> Rational | None:
             if atom.name == "max":
                 return max(known, default=None)
             return min(known) if len(known) == len(lows) else None
+        case TileSize():
+            return 0
 
 
 def _room_of(atom: Atom) -> Rational | None:
@@ -489,6 +452,8 @@ def _most_of(atom: Atom) -> Rational | None:
             if atom.name == "min":
                 return min(known, default=None)
             return max(known) if len(known) == len(highs) else None
+        case TileSize():
+            return _most(atom.full)
 
 
 def _most(form: Form) -> Rational | None:

@@ -1,6 +1,6 @@
 """All constants of a model in one blob, and how to pack them.
 
-This file needs no IR, so that ncc can pack a model from its files and a manifest.
+This file needs no IR, so that ncc can pack a model from its files and a thin model.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from ncc.compiler.background import background
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.stored import release
 from ncc.runtime.artifact import Table
@@ -69,10 +70,8 @@ class Constants:
         if len(parts) == 1:
             yield parts[0].pack(memoryview(Memory(size).bytes))
             return
-        from concurrent.futures import ThreadPoolExecutor  # slow to import
-
         rooms = [memoryview(Memory(size).bytes) for _ in range(2)]
-        with ThreadPoolExecutor(1) as packer:
+        with background() as packer:
             packed = packer.submit(parts[0].pack, rooms[0])
             for number, part in enumerate(parts[1:], 1):
                 chunk, packed = packed, packer.submit(part.pack, rooms[number % 2])

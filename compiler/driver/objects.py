@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.background import background
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.keys import kernel_key
@@ -23,6 +25,9 @@ from ncc.compiler.progress import counted
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.compiler.target import Target
 from ncc.dialects.size import assuming
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 @dataclass(frozen=True)
@@ -108,20 +113,14 @@ class Objects:
         missing = self._missing()
         if not missing:
             return {}
-        from concurrent.futures import Future, ThreadPoolExecutor  # slow to import
-
         made: dict[int, Future[bytes]] = {}
-        llvm = ThreadPoolExecutor(1)
-        try:
+        with background() as llvm:
             for n in counted("machine code", missing, len(missing)):
                 part = self._parts[n]
                 text = part.text(self.stopwatch)
                 made[n] = llvm.submit(self._emitted, text, part.effort, self.stopwatch)
             with self.stopwatch.timing("wait for LLVM"):
                 images = {n: one.result() for n, one in made.items()}
-        finally:
-            # After an interruption only the current kernel is finished, not all that are written.
-            llvm.shutdown(cancel_futures=True)
         unmap_code()
         return images
 

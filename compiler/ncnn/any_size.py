@@ -1,9 +1,9 @@
 """Whether what a layer makes is right for every size of its inputs.
 
 Python's own functions and numpy see the number for the hint in a size (`dialects/size.py`): a table
-of the cells of an axis, or a loop of code up to an extent, is made for that size alone. What holds
-for every size is the same for another hint. So a layer with open inputs is expanded for two hints,
-and refused where they make something else.
+of the elements of an axis, or a loop of code up to an extent, is made for that size alone. What
+holds for every size is the same for another hint. So a layer with open inputs is expanded for two
+hints, and refused where they make something else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.onnx.operator import SizesOp
 from ncc.dialects.size import Assumption, NeedsNumbers, Size, assuming, form_of, is_open
-from ncc.dialects.size_form import Form, Symbol
+from ncc.dialects.size_atoms import Symbol
+from ncc.dialects.size_form import Form
 from ncc.dialects.weights.sources import Random
 from ncc.dialects.weights.stored import Raw, Stored
 from ncc.dialects.weights.weight import WeightAttr

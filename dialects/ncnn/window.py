@@ -153,7 +153,7 @@ class Adaptive:
 
     @property
     def longest(self) -> int:
-        """The most cells that a part can have."""
+        """The most elements that a part can have."""
         return smallest(self.size, -(-self.size // self.output) + 1)
 
     @property
@@ -161,23 +161,23 @@ class Adaptive:
         """The ordinary window that is the same, where parts are equal; its stride is a number."""
         if self.size % self.output:
             return None
-        cells = self.size // self.output
-        if is_open(cells):
-            return Window(cells) if self.output == 1 else None
-        return Window(cells, cells)
+        elements = self.size // self.output
+        if is_open(elements):
+            return Window(elements) if self.output == 1 else None
+        return Window(elements, elements)
 
-    def cells(self) -> NDArray[np.int64]:
+    def elements(self) -> NDArray[np.int64]:
         """The elements of each part, shape (output, longest); short parts repeat their last
         element.
         """
         starts, stops = self.bounds
-        cells: NDArray[np.int64] = np.minimum(
+        elements: NDArray[np.int64] = np.minimum(
             starts[:, None] + np.arange(self.lengths.max()), stops[:, None] - 1
         )
-        return cells
+        return elements
 
     def shares(self) -> NDArray[np.float32]:
-        """The weight of each of `cells` in its part's mean: 1 / length, 0 for repeated ones."""
+        """The weight of each of `elements` in its part's mean: 1 / length, 0 for repeated ones."""
         lengths = self.lengths[:, None]
         shares = np.where(np.arange(lengths.max()) < lengths, 1 / lengths, 0)
         return shares.astype(np.float32)

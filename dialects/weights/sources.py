@@ -1,6 +1,6 @@
 """Sources of the numbers of a weight: a file, a seed, or another weight.
 
-This file needs no IR: a manifest can describe the weights of a model, and ncc can pack them.
+This file needs no IR: a thin model can describe the weights of a model, and ncc can pack them.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Successive buffers with the same size and the same halos share an offset, if the
 grow: each thread writes where it wrote before, and a halo that is still there is not written again.
 
 If sizes depend on the inputs, each run lays out the arena. The plan says what shares an
-offset, a part of the arena, and in which phases each part is in use.
+offset, a part of the arena, and in which epochs each part is in use.
 
 Needs: an outlined network (`form-fusion-groups`).
 """
@@ -37,7 +37,7 @@ from ncc.compiler.linalg.memory.add_in_place import Shared, add_in_place
 from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
-from ncc.compiler.linalg.memory.loops import loop_of, private_copies
+from ncc.compiler.linalg.memory.loops import loop_of
 from ncc.compiler.linalg.memory.parts import parts_of, put_into_parts
 from ncc.compiler.linalg.memory.standing_halos import (
     BordersOf,
@@ -59,7 +59,15 @@ from ncc.compiler.plan import (
 from ncc.compiler.target import AVX512
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import ops_of
-from ncc.dialects.size import hint, is_open, largest, smallest
+from ncc.dialects.size import (
+    hint,
+    in_all_tiles,
+    in_full_tile,
+    is_of_tile,
+    is_open,
+    largest,
+    smallest,
+)
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.tiled import TiledLoopOp
 from ncc.runtime.artifact import ALIGNMENT
@@ -88,7 +96,7 @@ def plan(
     placement = Placement(module, network)
     steps = list(_Steps(module, placement, threads, cache, costs).of(network))
     borders = borders_of(steps)
-    steps, memory = add_in_place(steps)
+    steps, memory = add_in_place(steps, costs.memory)
     constants = [buffer for buffer in placement.buffers if buffer.kind is Kind.CONSTANT]
     position = 0
     for buffer in constants:
@@ -98,7 +106,7 @@ def plan(
     if not isinstance(returned, func.ReturnOp):
         raise CompilerBug("a network without a return")
     outputs = tuple(placement.subviews[value].buffer for value in returned.operands)
-    near = costs.near_steps if threads == 1 else costs.near_steps_of_threads
+    near = costs.memory.near_steps if threads == 1 else costs.memory.near_steps_of_threads
     is_fixed = not is_open(*(buffer.elements for buffer in placement.buffers))
     size = _lay_out(steps, memory, borders, near, costs, is_fixed)
     steps = list(without_standing_halos(steps, borders))
@@ -127,7 +135,7 @@ class _Steps:
                 step = self._call(op)
             elif isinstance(op, TiledLoopOp):
                 calls = [self._call(c) for c in ops_of(op.body.block) if isinstance(c, func.CallOp)]
-                step = loop_of(calls, op.times, self.threads, self.cache)
+                step = loop_of(calls, op.times, self.threads, self.cache, self.costs.threads)
                 halos |= halos_of(_halos_in(op, step, self.placement))
             else:
                 continue
@@ -141,7 +149,7 @@ class _Steps:
         operands = tuple(self.placement.subviews[value] for value in op.operands)
         results = tuple(self.placement.subviews[value] for value in op.results)
         function = self.functions[callee_of(op)]
-        scratch = _scratch(function, self.costs.most_on_stack)
+        scratch = _scratch(function, self.costs.memory.most_on_stack)
         return Call(function, operands, results, _layers(op), scratch)
 
 
@@ -181,11 +189,17 @@ def _halos_in(op: TiledLoopOp, loop: Loop, placement: Placement) -> Iterator[Hal
     """The halos of padded values in the body of a loop, in the memory of all iterations."""
     for inner in ops_of(op.body.block):
         if isinstance(inner, tensor.PadOp):
-            (low, high), subview = pad_sides(inner), placement.subviews[inner.result]
-            count = loop.count if subview.further else private_copies(loop.count, loop.threads)
+            (low, high), subview = map(tuple, pad_sides(inner)), placement.subviews[inner.result]
+            shape = shape_of(inner.result)
+            if subview.further and is_of_tile(*shape):
+                # Tiles lie one behind the other, as one value, and the last one may be smaller.
+                whole = tuple(in_all_tiles(n, loop.count) if is_of_tile(n) else n for n in shape)
+                yield Halo(replace(subview, further=0), whole, low, high, pad_value(inner))
+                continue
+            count = loop.count if subview.further else loop.threads
             apart = subview.further or subview.buffer.elements // loop.threads
             all_of_them = replace(subview, strides=(apart, *subview.strides), further=0)
-            shape = count, *shape_of(inner.result)
+            shape = count, *map(in_full_tile, shape)
             yield Halo(all_of_them, shape, (0, *low), (0, *high), pad_value(inner))
 
 
@@ -237,7 +251,7 @@ def _lay_out(
 
 def _takes(buffer: Buffer) -> int:
     """The bytes that a buffer takes of the arena; for the hint, if they depend on the inputs."""
-    return hint(_rounded(buffer.bytes))
+    return _rounded(hint(buffer.elements) * buffer.element_bytes)
 
 
 def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:
@@ -304,8 +318,8 @@ def _tries(
         sorted(alive, key=lambda buffer: hint(buffer.bytes), reverse=True),
         sorted(alive, key=lambda buffer: alive[buffer][1], reverse=True),
     ):
-        for _ in range(1 + costs.arena_tries):
-            offsets, size = _offsets(order, alive, costs.steps_together)
+        for _ in range(1 + costs.memory.arena_tries):
+            offsets, size = _offsets(order, alive, costs.memory.steps_together)
             yield offsets, size
             highest = max(order, key=lambda buffer: offsets[buffer] + _takes(buffer))
             order.remove(highest)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from ncc.compiler.cost_model import Schedules
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
@@ -19,38 +20,32 @@ from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 CLOSED = (Strategy.FORMED_WEIGHTS,)
 """Strategies whose emitters need numbers as extents."""
 
-LONG = 61
-"""How long a loop is taken to be at least whose extent the run tells: no divisor of it, and no
-short loop, makes a schedule that fits one size only.
-"""
 
-MANY = 8
-"""Two thirds of a tile with more points have accumulators enough for the units of arithmetic."""
-
-
-def for_the_hint(kernel: Kernel) -> Kernel:
+def for_the_hint(kernel: Kernel, costs: Schedules) -> Kernel:
     """The kernel with numbers in place of sizes, for whoever chooses a schedule."""
+    long = costs.long_extent
     if not kernel.is_open:
         return kernel
     opened = [(d, hint(n)) for d, n in enumerate(kernel.extents) if is_open(n)]
     extents = tuple(
-        max(hint(n), _long(n) if d in kernel.reduced else LONG) if is_open(n) else n
+        max(hint(n), _at_least(n, long) if d in kernel.reduced else long) if is_open(n) else n
         for d, n in enumerate(kernel.extents)
     )
     told = [(d, n) for d, n in opened if d not in kernel.reduced]
     is_used = all(n > 1 for _, n in told)  # else it may be a part for images that the hint is not
     about = tuple((d, n * is_used) for d, n in told)
-    stride = partial(_stride, kernel, [n for n in extents if n < LONG])
+    short = [n for n in extents if n < long]
+    stride = partial(_stride, kernel, short, long)
     return replace(changed(kernel, stride), extents=extents, about=about)
 
 
-def _long(extent: int) -> int:
+def _at_least(extent: int, long: int) -> int:
     """How long the loop of a sum is taken to be: those over taps have a largest extent."""
     most = most_of(extent)
-    return LONG if most is None else min(LONG, most)
+    return long if most is None else min(long, most)
 
 
-def _stride(kernel: Kernel, short: Sequence[int], size: Size) -> int:
+def _stride(kernel: Kernel, short: Sequence[int], long: int, size: Size) -> int:
     """A number for a stride that the run tells: its hint, but none by which loops look contiguous,
     or as long as the short loop between two elements, where they are so for the hint alone.
 
@@ -60,7 +55,7 @@ def _stride(kernel: Kernel, short: Sequence[int], size: Size) -> int:
     fixed = {-1, 0, 1, *short, *(n for n in (*strides, *kernel.extents) if not is_open(n))}
     number = hint(size)
     while number in fixed:
-        number += LONG if number >= 0 else -LONG
+        number += long if number >= 0 else -long
     return number
 
 
@@ -79,11 +74,12 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
         )
     if schedule.strategy is Strategy.MATRIX_TILES:
         return _on_matrix_tiles(kernel, target)
-    schedule = _smaller(kernel, replace(schedule, coalesced=_coalesced(kernel, schedule)))
+    schedule = replace(schedule, coalesced=_coalesced(kernel, schedule))
+    schedule = _smaller(kernel, schedule, target.costs.schedules.many_points)
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments:
         return schedule
-    hinted = for_the_hint(kernel)
+    hinted = for_the_hint(kernel, target.costs.schedules)
     strided = replace(kernel, extents=hinted.extents, about=hinted.about)
     with by_hint():
         return with_prefetches(strided, target, schedule)
@@ -99,15 +95,15 @@ def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
     return schedule
 
 
-def _smaller(kernel: Kernel, schedule: Schedule) -> Schedule:
-    """The schedule with two thirds of a large tile for small images: this is as fast there, and
-    less code.
+def _smaller(kernel: Kernel, schedule: Schedule, many: int) -> Schedule:
+    """The schedule with two thirds of a tile of many points for small images: this is as fast
+    there, and less code.
     """
     if schedule.coalesced is None or not is_for_small_images(kernel, schedule):
         return schedule
     column, _ = schedule.coalesced
     points = schedule.points(column)
-    fewer = parts_of_tile(points)[1] if points > MANY else points
+    fewer = parts_of_tile(points)[1] if points > many else points
     return replace(schedule, tile=tuple((d, fewer if d == column else n) for d, n in schedule.tile))
 
 

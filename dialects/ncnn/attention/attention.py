@@ -223,7 +223,7 @@ class SDPAOp(Attention):
             raise LayerError(f"query {x.query} and key {x.key} differ in their features")
         if not are_equal(x.value[:2], (groups, keys)):
             raise LayerError(f"key {x.key} and value {x.value} differ in their heads or rows")
-        if heads % groups:
+        if not is_equal(heads % groups, 0):
             raise LayerError(f"{groups} heads of key and value cannot be shared by {heads}")
         past = cached_rows("cache of keys", x.past_key, groups, features)
         if cached_rows("cache of values", x.past_value, groups, x.value[2]) != past:

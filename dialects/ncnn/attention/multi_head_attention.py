@@ -316,7 +316,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
         """The result, from those of all heads."""
         heads, rows, features = found.shape
         r, h, e = b.loops_of((rows, heads, features))
-        x = found.x if found.rows_outside else b.map((r, h, e), found.cell(h, r, e))
+        x = found.x if found.rows_outside else b.map((r, h, e), found.element(h, r, e))
         return self.affine("out").lower(b, b.collapse(x, [[0], [1, 2]]))
 
     def _split(self, b: Builder, x: Tensor) -> Heads:

@@ -89,7 +89,7 @@ class Factor:
         return Factor(b.map(at, saturated_int8(x[at] * scale[0])), scale)
 
 
-def dequantized_cell(sum: Scalar, left: Factor, row: Index, right: Factor) -> Scalar:
+def dequantized_element(sum: Scalar, left: Factor, row: Index, right: Factor) -> Scalar:
     """An element of the product: its sum as float32, by the scales of both factors."""
     return convert(sum, f32) * (1.0 / (left.scale[row] * right.scale[0]))
 

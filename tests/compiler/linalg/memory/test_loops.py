@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.driver.assemble import artifact_of
-from ncc.compiler.linalg.memory.loops import FEWEST_ITERATIONS, MOST_UNEVEN, share_of, stays
+from ncc.compiler.linalg.memory.loops import share_of, stays
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
-from ncc.dialects.size import Size, form_of, hint
+from ncc.dialects.size import Size, tile_size
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
 from ncc.runtime.session import Model
-from tests.compiler.linalg.computations import relu, work
+from tests.compiler.linalg.operations import relu, work
 from tests.compiler.linalg.tiles import Seen, loop
 from tests.runnable import skipped_on_a_lesser_cpu
+
+THREADS = CostModel().threads
+
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[..., Plan]
 
 ROWS, COLUMNS = 4, 9
+HEIGHT = Size.symbol("h", 38)
+WHOLE = (HEIGHT - 1) // ROWS
+FEW = tile_size(ROWS, HEIGHT - ROWS * WHOLE)
+"""Rows of a tile, of which the last one may be smaller."""
 
 NETWORK = """7767517
 7 8
@@ -48,6 +57,12 @@ def box(b: Builder, x: Tensor) -> Tensor:
     return b.sum((c, p, q), (k, m), x[c, p + k, q + m])
 
 
+def across(b: Builder, x: Tensor) -> Tensor:
+    """Sums of three neighbours of a row."""
+    c, p, q, m = b.loops(f"c p q:{x.shape[2] - 2} m:3")
+    return b.sum((c, p, q), (m,), x[c, p, q + m])
+
+
 def two_boxes(b: Builder, x: Tensor) -> Tensor:
     return box(b, box(b, x))
 
@@ -58,14 +73,14 @@ def with_other(b: Builder, x: Tensor, other: Tensor) -> Tensor:
     return b.map(at, made[at] + other[at])
 
 
-def chunks(b: Builder, x: Tensor, count: int) -> Tensor:
-    """Two sums in a row for so many chunks of rows."""
+def strips(b: Builder, x: Tensor, count: int) -> Tensor:
+    """Two sums in a row for so many strips of rows."""
     (made,) = loop(b, count, [Seen(x, ROWS, ROWS + 4)], two_boxes)
     return made
 
 
 def image(count: int) -> list[tuple[int, ...]]:
-    """The shape that so many chunks read."""
+    """The shape that so many strips read."""
     return [(3, ROWS * count + 4, COLUMNS)]
 
 
@@ -89,7 +104,7 @@ def test_threads_share_iterations(
     make_network: MakeNetwork, make_plan: MakePlan, threads: int
 ) -> None:
     """Each has memory for what an iteration hands on, in whole lines; the rest moves along."""
-    module = make_network(image(6), lambda b, x: chunks(b, x, 6))
+    module = make_network(image(6), lambda b, x: strips(b, x, 6))
     (step,) = (plan := make_plan(module, threads=threads)).steps
     assert isinstance(step, Loop) and step.is_private
     first, second = step.calls
@@ -106,7 +121,7 @@ def test_threads_share_iterations(
 
 def test_one_thread_does_all_iterations(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """In the same memory, which is as large as what one of them hands on."""
-    (step,) = make_plan(make_network(image(6), lambda b, x: chunks(b, x, 6))).steps
+    (step,) = make_plan(make_network(image(6), lambda b, x: strips(b, x, 6))).steps
     assert isinstance(step, Loop) and not step.is_private
     (own,) = step.own
     assert own.elements == 3 * (ROWS + 2) * (COLUMNS - 2)
@@ -116,7 +131,7 @@ def test_few_iterations_are_shared_call_by_call(
     make_network: MakeNetwork, make_plan: MakePlan
 ) -> None:
     """Three of two threads take as long as four."""
-    (step,) = make_plan(make_network(image(3), lambda b, x: chunks(b, x, 3)), threads=2).steps
+    (step,) = make_plan(make_network(image(3), lambda b, x: strips(b, x, 3)), threads=2).steps
     assert isinstance(step, Loop) and not step.is_private and step.count == 3
 
 
@@ -125,7 +140,7 @@ def test_what_is_left_stands_behind(make_network: MakeNetwork, make_plan: MakePl
 
     def write(b: Builder, x: Tensor) -> Tensor:
         last = b.slice(x, [0, 4 * ROWS, 0], [3, 3 + 4, COLUMNS])
-        return b.concat([chunks(b, x, 4), two_boxes(b, last)], axis=1)
+        return b.concat([strips(b, x, 4), two_boxes(b, last)], axis=1)
 
     plan = make_plan(make_network([(3, 4 * ROWS + 7, COLUMNS)], write), threads=2)
     first, *others = plan.steps
@@ -194,7 +209,7 @@ def test_halos_stand_in_front(make_network: MakeNetwork, make_plan: MakePlan) ->
     """That of what a loop writes, and nothing is between them."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        return box(b, b.pad(chunks(b, x, 6), [0, 1, 1], [0, 1, 1], 0.0))
+        return box(b, b.pad(strips(b, x, 6), [0, 1, 1], [0, 1, 1], 0.0))
 
     steps = make_plan(make_network(image(6), write), threads=2).steps
     assert [type(step) for step in steps] == [Halo, Loop, Call]
@@ -253,29 +268,43 @@ def test_halos_in_a_body(make_network: MakeNetwork, make_plan: MakePlan, threads
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_memory_of_no_iteration(
+def test_memory_of_a_smaller_tile(
     make_network: MakeNetwork, make_plan: MakePlan, threads: int
 ) -> None:
-    """Where the run finds none, a loop's own buffers take no memory, and have no borders."""
-    count = Size.symbol("h", 224) // 16
+    """It is a part of that of a full tile, whose borders are the same in all iterations."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         def one(b: Builder, rows: Tensor) -> Tensor:
-            return box(b, b.pad(relu(b, rows), [0, 1, 1], [0, 1, 1], 2.0))
+            return across(b, b.pad(relu(b, rows), [0, 0, 1], [0, 0, 1], 2.0))
 
-        (made,) = loop(b, count, [Seen(x, ROWS, ROWS)], one)
+        (made,) = loop(b, WHOLE + 1, [Seen(x, ROWS, FEW)], one)
         return made
 
-    shape = (3, count * ROWS, COLUMNS)
-    halo, step = make_plan(make_network([shape], write), threads=threads).steps
+    halo, step = make_plan(make_network([(3, HEIGHT, COLUMNS)], write), threads=threads).steps
     assert isinstance(halo, Halo) and isinstance(step, Loop)
     (own,) = step.own
-    assert (halo.subview.buffer, step.threads) == (own, threads)
-    sizes = [own.elements, *halo.shape]
-    none, one, many = ([form_of(n).value({"h": h}) for n in sizes] for h in (15, 16, 224))
-    assert none[:2] == [0, 0]
-    assert one == many == [hint(own.elements), threads, 3, ROWS + 2, COLUMNS + 2]
-    assert form_of(halo.subview.strides[0]).value({"h": 16}) * threads == one[0]
+    assert halo.subview.buffer is own and step.threads == threads
+    assert halo.shape == (threads, 3, ROWS, COLUMNS + 2)
+    assert halo.subview.strides == (own.elements // threads, ROWS * 11, 11, 1)
+    assert step.calls[0].results[0].strides == (ROWS * 11, 11, 1)
+    assert step.calls[-1].results[0].further == ROWS * COLUMNS
+
+
+def test_halos_of_smaller_parts(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """They are those of the whole result: the last part has fewer rows."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        def one(b: Builder, rows: Tensor) -> Tensor:
+            return b.pad(relu(b, rows), [0, 0, 1], [0, 0, 1], 2.0)
+
+        (made,) = loop(b, WHOLE + 1, [Seen(x, ROWS, FEW)], one)
+        return across(b, made)
+
+    halo, step, _ = make_plan(make_network([(3, HEIGHT, COLUMNS)], write)).steps
+    assert isinstance(halo, Halo) and isinstance(step, Loop)
+    assert (halo.shape, halo.low, halo.high) == ((3, HEIGHT, COLUMNS + 2), (0, 0, 1), (0, 0, 1))
+    assert halo.subview.strides == (HEIGHT * 11, 11, 1)
+    assert step.calls[0].results[0].further == ROWS * 11
 
 
 def test_halos_of_parts(make_network: MakeNetwork, make_plan: MakePlan) -> None:
@@ -502,10 +531,11 @@ def test_a_chain_in_a_body_spares_what_is_outside(
 
 def test_shares() -> None:
     """Whole iterations are dealt out: 5 to two threads are 3 at most, where 2.5 would do."""
-    assert share_of(8, 2) == share_of(6, 3) == 1
-    assert share_of(5, 2) == share_of(Size.symbol("h", 5), 2) == MOST_UNEVEN
-    assert share_of(FEWEST_ITERATIONS * 4 - 1, 4) is share_of(0, 2) is share_of(9, 4) is None
-    assert stays(500, 400, 1000) and not stays(500, 401, 1000)
+    share = partial(share_of, costs=THREADS)
+    assert share(8, 2) == share(6, 3) == 1
+    assert share(5, 2) == share(Size.symbol("h", 5), 2) == THREADS.most_uneven
+    assert share(THREADS.fewest_iterations * 4 - 1, 4) is share(0, 2) is share(9, 4) is None
+    assert stays(500, 400, 1000, THREADS) and not stays(500, 401, 1000, THREADS)
 
 
 @pytest.mark.parametrize(

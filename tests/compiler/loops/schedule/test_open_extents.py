@@ -7,24 +7,28 @@ from dataclasses import replace
 
 import pytest
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.loops.kernel.kernel import SHORT, Access, Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
+from ncc.compiler.loops.schedule import open_extents
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count, is_coalesced
 from ncc.compiler.loops.schedule.matrix_tiles import even_rows
 from ncc.compiler.loops.schedule.open_extents import (
-    LONG,
     for_any_size,
-    for_the_hint,
 )
 from ncc.compiler.loops.schedule.schedule import Strategy
 from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, form_of, hint
 from ncc.dialects.tile import ROWS
-from tests.compiler.linalg.computations import ones
+from tests.compiler.linalg.operations import ones
 from tests.compiler.loops.emit.layers import KernelOf
 from tests.compiler.loops.emit.layers import convolution as of_planes
+
+
+def for_the_hint(kernel: Kernel) -> Kernel:
+    return open_extents.for_the_hint(kernel, CostModel().schedules)
 
 
 def convolution(b: Builder, x: Tensor) -> Tensor:
@@ -102,7 +106,7 @@ def test_costs_are_those_of_the_hint(opened: Callable[[int], Kernel]) -> None:
         told = [d for d, n in enumerate(kernel.extents) if isinstance(n, Size)]
         assert told
         assert {hinted.likely[d] for d in told} == {likely}
-        assert {hinted.extents[d] for d in told} == {max(side, LONG)}
+        assert {hinted.extents[d] for d in told} == {max(side, CostModel().schedules.long_extent)}
 
 
 def test_tiles_of_short_rows_have_few_points(opened: Callable[[int], Kernel]) -> None:

@@ -72,6 +72,14 @@ class Size(int):
     def __neg__(self) -> int:
         return Size.of(ZERO.plus(self.form, -1))
 
+    def __pos__(self) -> int:
+        return self
+
+    __trunc__ = __floor__ = __ceil__ = __pos__
+
+    def __abs__(self) -> int:
+        return self if self >= 0 else -self
+
     def __mul__(self, other: int) -> int:
         if not isinstance(other, int):
             return NotImplemented
@@ -101,6 +109,9 @@ class Size(int):
 
     def __divmod__(self, other: int) -> tuple[int, int]:
         return self // other, self % other
+
+    def __rdivmod__(self, other: int) -> tuple[int, int]:
+        return other // self, other % self
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and self.form == other.form

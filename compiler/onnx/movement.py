@@ -163,7 +163,7 @@ def split(op: SplitOp | SplitV2Op, to: Conversion) -> Sequence[SSAValue] | None:
     axis, sizes = op.parts(shape(x))
     front = _front(shape(x), axis)
     blob = shape(x)[front:]
-    if len(blob) > MAX_RANK or min(sizes) < 1:
+    if len(blob) > MAX_RANK or any(size < 1 for size in sizes):
         return None
     params: dict[str, ParamValue] = {"slices": tuple(sizes), "axis": axis - front}
     return to.layers(SliceLayer, [to.view(x, blob)], params, outputs=len(sizes))

@@ -12,6 +12,8 @@ from ncc.dialects.ncnn.reduction.scan import scan
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.carried import as_elements, carried
 from ncc.dialects.onnx.operator import Array, NotYet, Operator, Shape, axis_of, operator
+from ncc.dialects.scalar import index, number_of_size
+from ncc.dialects.size import is_open
 
 
 class _Running(Operator):
@@ -60,6 +62,10 @@ class _Running(Operator):
 def _backwards(b: Builder, x: Tensor, axis: int) -> Tensor:
     """The elements along an axis from the back."""
     loops = b.loops_of(x.shape)
+    if is_open(x.shape[axis]):
+        places = [b.index(loop) for loop in loops]
+        places[axis] = number_of_size(x.shape[axis] - 1, index) - places[axis]
+        return b.map(loops, x.at(*places))
     at = [x.shape[k] - 1 + loop * -1 if k == axis else loop for k, loop in enumerate(loops)]
     return b.map(loops, x[at])
 

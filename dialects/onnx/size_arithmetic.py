@@ -78,6 +78,7 @@ ARITHMETIC: dict[str, OfTwo] = {
 """What an operator of two operands is, of integers and sizes."""
 
 OF_ONE: dict[str, Callable[[int], int]] = {
+    "Abs": abs,
     "Ceil": operator.pos,
     "Floor": operator.pos,
     "Neg": operator.neg,

@@ -21,7 +21,7 @@ from ncc.dialects.onnx.operator import (
     operator,
 )
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import NeedsNumbers, is_equal, is_open, smallest
+from ncc.dialects.size import is_equal, is_open
 
 BEYOND = 10**9
 """More elements than an axis has: where slices end that have no end."""
@@ -64,8 +64,12 @@ class _Slice(Operator):
         if all(step == 1 for _, _, step in slices):
             starts, sizes, _ = zip(*slices, strict=True)
             return b.slice(x, starts, sizes)
+        if any(step < 0 and is_open(n) for n, (*_, step) in zip(x.shape, slices, strict=True)):
+            loops = b.loops_of([n for _, n, _ in slices])
+            axes = zip(slices, map(b.index, loops), strict=True)
+            return b.map(loops, x.at(*(at * step + start for (start, _, step), at in axes)))
         low = [min(s, s + (n - 1) * step) for s, n, step in slices]
-        reach = [abs((n - 1) * step) + 1 for _, n, step in slices]
+        reach = [(n - 1) * abs(step) + 1 for _, n, step in slices]
         box = b.slice(x, low, reach)
         loops = b.loops_of([n for _, n, _ in slices])
         at = [
@@ -80,20 +84,21 @@ def _taken(extent: int, start: int, end: int, step: int) -> tuple[int, int, int]
     if not is_open(extent, start, end):
         taken = range(extent)[slice(start, end, step)]
         return taken.start, len(taken), step
-    if step < 0:
-        raise NeedsNumbers("a slice of an open axis from back to front")
-    first, last = (_inside(n, extent) for n in (start, end))
-    if last <= first:
+    front, behind = (0, extent) if step > 0 else (-1, extent - 1)
+    first, last = (_inside(n, extent, front, behind) for n in (start, end))
+    if (last <= first) if step > 0 else (first <= last):
         return first, 0, step
-    return first, (last - first + step - 1) // step, step
+    return first, -((first - last) // step), step
 
 
-def _inside(place: int, extent: int) -> int:
-    """A place counted from the front, from 0 to the extent, which is below `BEYOND`."""
+def _inside(place: int, extent: int, front: int, behind: int) -> int:
+    """A place counted from the first element, where a slice starts or ends: not before `front`, not
+    behind `behind`. The extent is below `BEYOND`.
+    """
     if place < 0:
-        place = 0 if place <= -BEYOND else place + extent
-        return place if place >= 0 else 0
-    return extent if place >= BEYOND or place > extent else place
+        place = front if place <= -BEYOND else place + extent
+        return place if place >= front else front
+    return behind if place >= BEYOND or place > behind else place
 
 
 @operator("Slice", since=10, inputs=(3, 5))
@@ -134,7 +139,7 @@ class _Split(Operator):
         sizes = self.sizes()
         if sizes is None:
             each = -(-x[axis] // count)
-            sizes = [smallest(each, x[axis] - each * k) for k in range(count)]
+            sizes = [each] * (count - 1) + [x[axis] - each * (count - 1)]
         if len(sizes) != count or not is_equal(sum(sizes), x[axis]) or any(n < 0 for n in sizes):
             raise LayerError(f"parts {tuple(sizes)} of {x[axis]} elements, for {count} outputs")
         return axis, list(sizes)

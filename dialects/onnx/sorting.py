@@ -16,8 +16,13 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.carried import as_elements, carried
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, axis_of, operator
+from ncc.dialects.scalar import index
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import is_open
 from ncc.dialects.statements import Code, MemoryView, Value
+
+MOST_MERGES = 31
+"""Runs of more numbers than an axis has are behind so many."""
 
 
 @operator("TopK", since=11, inputs=2, outputs=2)
@@ -102,23 +107,50 @@ def sorted_by(code: Code, count: int, precedes: Any) -> MemoryView:
 
     Runs of 1, 2, 4, ... sorted numbers are merged two by two, from one memory to another.
     """
+    if is_open(count):
+        return _sorted_by_run(code, count, precedes)
     source, target = (code.private((count,), i64) for _ in range(2))
     with code.range(count) as k:
         source[k] = k
     width = 1
     while width < count:
-        _merge(code, source, target, width, precedes)
+        _merge(code, source, target, -(-count // (2 * width)), width, precedes)
         source, target, width = target, source, 2 * width
     return source
 
 
-def _merge(code: Code, source: MemoryView, target: MemoryView, width: int, precedes: Any) -> None:
-    """Merge neighbouring runs of a width."""
+def _sorted_by_run(code: Code, count: int, precedes: Any) -> MemoryView:
+    """The same where only the run knows the count: it merges until one run is left."""
+    both, found = code.private((2, count), i64), code.private((count,), i64)
+    width, side = code.variable(1), code.variable(0)
+    with code.range(count) as k:
+        both[0, k] = k
+    with code.range(MOST_MERGES):
+        source, target = both.part(side.value), both.part(1 - side.value)
+        pairs = (code.value(count, index) + width.value * 2 - 1) // (width.value * 2)
+        is_due = width.value < count
+        _merge(code, source, target, code.select(is_due, pairs, 0), width.value, precedes)
+        side.value = code.select(is_due, 1 - side.value, side.value)
+        width.value = code.select(is_due, width.value * 2, width.value)
+    with code.range(count) as k:
+        found[k] = both[side.value, k]
+    return found
+
+
+def _merge(
+    code: Code,
+    source: MemoryView,
+    target: MemoryView,
+    pairs: int | Value,
+    width: int | Value,
+    precedes: Any,
+) -> None:
+    """Merge neighbouring runs of a width, so many pairs of them."""
     (count,) = source.shape
-    with code.range(-(-count // (2 * width))) as pair:
-        start = pair * (2 * width)
+    with code.range(pairs) as pair:
+        start = pair * (width * 2)
         middle = code.minimum(start + width, count)
-        end = code.minimum(start + 2 * width, count)
+        end = code.minimum(start + width * 2, count)
         left, right = code.variable(start), code.variable(middle)
         with code.range(end, start) as place:
             first = source[code.minimum(left.value, count - 1)]

@@ -33,6 +33,7 @@ RIGHT = [
     "ConvolutionDepthWise 0=4 1=3 3=2 4=1 6=36 7=4",
     "Deconvolution 0=8 1=4 3=2 4=1 6=512",
     "Deconvolution 0=8 1=3 3=2 4=-233 6=288",
+    "Deconvolution 0=8 1=5 3=3 4=2 6=800 18=1 19=1",
     "DeconvolutionDepthWise 0=4 1=3 3=2 6=36 7=4",
     "Crop 0=1 1=2 3=-233 4=-233 5=-233 6=1 7=1",
     "Crop 3=-233 4=3 5=-233",

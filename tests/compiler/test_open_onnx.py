@@ -89,6 +89,52 @@ def test_a_batch_of_any_size_is_one_version(tmp_path: Path) -> None:
     assert "1 version" in repr(compiled)
 
 
+def test_an_lstm_whose_states_are_one_value(tmp_path: Path) -> None:
+    """As torch exports it: zeros for any number of samples, read twice."""
+    numbers = {
+        name: RANDOM.standard_normal(shape).astype(np.float32)
+        for name, shape in (("k", (1, 32, 5)), ("r", (1, 32, 8)), ("b", (1, 64)))
+    }
+    numbers |= {"first": np.array([1], np.int64), "hidden": np.array([8], np.int64)}
+    nodes = [
+        node("Shape", "x", "shape", start=1, end=2),
+        node("Concat", "first shape hidden", "sizes", axis=0),
+        node("ConstantOfShape", "sizes", "zeros"),
+        node("LSTM", "x k r b none zeros zeros", "y", hidden_size=8),
+    ]
+    nodes[-1].input[4] = ""
+    made = model(nodes, {"x": ("t", "n", 5)}, ["y"], numbers)
+    compiled = ncc.compile(written(tmp_path, made))
+    for shape in ((7, 2, 5), (1, 3, 5)):
+        compared(compiled, made, {"x": RANDOM.standard_normal(shape).astype(np.float32)})
+    assert isinstance(compiled, LateModel) and compiled.reason is None
+
+
+def test_the_best_of_any_number_of_elements(tmp_path: Path) -> None:
+    """They are merged until one run is left, however many merges the hint needs."""
+    made = model([node("TopK", "x two", "y places")], {"x": (3, "n")}, ["y", "places"], NUMBERS)
+    compiled = ncc.compile(written(tmp_path, made))
+    for count in (100, 2, 3, 64, 65, 700):
+        compared(compiled, made, {"x": RANDOM.standard_normal((3, count)).astype(np.float32)})
+    assert "1 version" in repr(compiled)
+
+
+def test_samples_of_a_grid_are_apart(tmp_path: Path) -> None:
+    """Code is for one sample of the image and of the grid."""
+    nodes = [node("GridSample", "x grid", "y", mode="linear", padding_mode="reflection")]
+    shapes: dict[str, tuple[int | str, ...]] = {
+        "x": ("n", 3, "h", "w"),
+        "grid": ("n", "a", "b", 2),
+    }
+    made = model(nodes, shapes, ["y"])
+    compiled = ncc.compile(written(tmp_path, made))
+    for n, h, w, a, b in ((2, 5, 6, 3, 4), (3, 1, 9, 7, 2)):
+        sizes = {"x": (n, 3, h, w), "grid": (n, a, b, 2)}
+        drawn = {k: RANDOM.standard_normal(v).astype(np.float32) for k, v in sizes.items()}
+        compared(compiled, made, drawn)
+    assert "1 version" in repr(compiled)
+
+
 def test_samples_of_an_lstm(tmp_path: Path) -> None:
     """A step of any number of samples: a version for one, and one for all others."""
     numbers = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from math import inf
+from math import ceil, floor, inf, trunc
 
 import numpy as np
 import pytest
@@ -40,6 +40,8 @@ def test_arithmetic_gives_sizes_and_numbers() -> None:
     assert (str((H - 3) // 2 + 1), hint((H - 3) // 2 + 1)) == ("[(h + 1) // 2 - 1]", 111)
     assert divmod(H * 4 + 3, 4) == (H, 3)
     assert (7 - H, -H, 448 // H) == (-(H - 7), 0 - H, 448 // H)
+    assert divmod(448, H) == (448 // H, 448 - 448 // H * H)
+    assert [str(one) for one in (+H, floor(H), ceil(H), trunc(H), abs(H), abs(-H))] == ["[h]"] * 6
     assert not is_open(H - H + 1, 4 * W // W)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -19,8 +19,8 @@ OperationT = TypeVar("OperationT", bound=Operation)
 Change: TypeAlias = Callable[[Size], int]
 
 
-def with_extents(module: ModuleOp, extents: Mapping[str, int]) -> ModuleOp:
-    """A copy of a module for these extents of its inputs."""
+def with_extents(module: OperationT, extents: Mapping[str, int]) -> OperationT:
+    """A copy of a module, or of a function, for these extents of its inputs."""
 
     def number(size: Size) -> int:
         full, last = (form_of(of(size)).value(extents) for of in (in_full_tile, in_last_tile))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -26,25 +27,32 @@ def for_the_hint(kernel: Kernel, costs: Schedules) -> Kernel:
     if not kernel.is_open:
         return kernel
     opened = [(d, hint(n)) for d, n in enumerate(kernel.extents) if is_open(n)]
-    extents = tuple(max(hint(n), _at_least(n, long)) if is_open(n) else n for n in kernel.extents)
+    extents = tuple(
+        max(hint(n), _at_least(n, long) if d in kernel.reduced else long) if is_open(n) else n
+        for d, n in enumerate(kernel.extents)
+    )
     told = [(d, n) for d, n in opened if d not in kernel.reduced]
     is_used = all(n > 1 for _, n in told)  # else it may be a part for images that the hint is not
     about = tuple((d, n * is_used) for d, n in told)
-    return replace(changed(kernel, partial(_stride, kernel, long)), extents=extents, about=about)
+    short = [n for n in extents if n < long]
+    stride = partial(_stride, kernel, short, long)
+    return replace(changed(kernel, stride), extents=extents, about=about)
 
 
 def _at_least(extent: int, long: int) -> int:
-    """How long a loop is taken to be: some have a largest extent, as those over taps."""
+    """How long the loop of a sum is taken to be: those over taps have a largest extent."""
     most = most_of(extent)
     return long if most is None else min(long, most)
 
 
-def _stride(kernel: Kernel, long: int, size: Size) -> int:
+def _stride(kernel: Kernel, short: Sequence[int], long: int, size: Size) -> int:
     """A number for a stride that the run tells: its hint, but none by which loops look contiguous,
     or as long as the short loop between two elements, where they are so for the hint alone.
+
+    short: the extents of short loops, also of those that the run tells.
     """
     strides = [n for access in kernel.accesses() for n in access.coefficients]
-    fixed = {-1, 0, 1, *(n for n in (*strides, *kernel.extents) if not is_open(n))}
+    fixed = {-1, 0, 1, *short, *(n for n in (*strides, *kernel.extents) if not is_open(n))}
     number = hint(size)
     while number in fixed:
         number += long if number >= 0 else -long

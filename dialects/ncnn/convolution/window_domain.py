@@ -10,7 +10,7 @@ from math import gcd, prod
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.window import Window
-from ncc.dialects.size import largest
+from ncc.dialects.size import is_never_below, largest
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def phases(window: Window, size: int, out: int, before: int) -> tuple[int, int, 
         firsts[(first * dilation - before) % stride] = first
     found: list[tuple[int, int, int, int, int]] = []
     for r, first in sorted(firsts.items()):
-        if r < out:
+        if not is_never_below(r, out):  # else nothing has this phase
             taps = (window.kernel - 1 - first) // step + 1
             last = first + (taps - 1) * step
             count = (out - r - 1) // stride + 1

@@ -72,13 +72,15 @@ def held(nodes: list[Any]) -> list[int]:
         ([node("Max", "rows columns", "y")], [largest(H, W)]),
         ([node("Cast", "rows", "a", to=1), node("Mul", "a twice", "b"), node("Floor", "b", "y")],)
         + ([2 * H],),
+        ([node("Ceil", "rows", "y")], [H]),
+        ([node("Round", "rows", "a"), node("Abs", "a", "y")], [H]),
         ([node("Equal", "shape rest", "a"), node("Where", "a four shape", "y")], [1, 3, H, W]),
         ([node("Equal", "rows rest", "y")], [False]),
     ],
 )
 def test_arithmetic_on_shapes_folds(nodes: list[Any], expected: list[int]) -> None:
     """What is left are constants, and expressions of the extents of inputs."""
-    assert held(nodes) == expected
+    assert list(map(str, held(nodes))) == list(map(str, expected))  # 16.0 == 2 * H, as numbers
 
 
 @pytest.mark.parametrize(

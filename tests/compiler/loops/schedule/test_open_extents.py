@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.cost_model import CostModel
-from ncc.compiler.loops.kernel.kernel import SHORT, Kernel
+from ncc.compiler.loops.kernel.kernel import SHORT, Access, Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule import open_extents
 from ncc.compiler.loops.schedule.choose import choose
@@ -17,6 +17,7 @@ from ncc.compiler.loops.schedule.matrix_tiles import even_rows
 from ncc.compiler.loops.schedule.open_extents import (
     for_any_size,
 )
+from ncc.compiler.loops.schedule.schedule import Strategy
 from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, form_of, hint
@@ -48,6 +49,21 @@ def opened(kernel: KernelOf) -> Callable[[int], Kernel]:
     return of
 
 
+def changed_numbers(kernel: Kernel, sizes: dict[int, int]) -> Kernel:
+    """The kernel with sizes in place of some extents and strides."""
+
+    def replaced(access: Access) -> Access:
+        return replace(access, coefficients=tuple(sizes.get(n, n) for n in access.coefficients))
+
+    inputs = tuple(one if one is None else replaced(one) for one in kernel.anchor.inputs)
+    return replace(
+        kernel,
+        extents=tuple(sizes.get(n, n) for n in kernel.extents),
+        anchor=replace(kernel.anchor, inputs=inputs),
+        store=replaced(kernel.store),
+    )
+
+
 def test_matrix_tiles_have_no_row_beyond_the_last_point() -> None:
     """There are as few as hold all points; where there are none, no number divides by 0."""
     for points in range(1, 100):
@@ -66,6 +82,20 @@ def test_no_stride_looks_like_another_one(kernel: KernelOf) -> None:
         hinted = for_the_hint(replace(found, store=store))
         stride = hinted.store.coefficients[0]
         assert stride not in fixed and (stride == side) == (side not in fixed)
+
+
+@pytest.mark.parametrize("is_summed", [False, True])
+def test_a_short_range_makes_no_short_loop(kernel: KernelOf, is_summed: bool) -> None:
+    """A few values side by side are interleaved in registers, if their number is known."""
+
+    def columns(b: Builder, x: Tensor) -> Tensor:
+        i, j = b.loops_of(x.shape)
+        return b.sum((i,), over=(j,), of=x[i, j]) if is_summed else b.map((j, i), x[i, j])
+
+    found, few = kernel(columns, (99, 4)), Size.symbol("n", 4, 1, 4)
+    assert choose(found, AVX512).strategy is Strategy.INTERLEAVED
+    opened = changed_numbers(found, {4: few})
+    assert choose(for_the_hint(opened), AVX512).strategy is not Strategy.INTERLEAVED
 
 
 def test_costs_are_those_of_the_hint(opened: Callable[[int], Kernel]) -> None:

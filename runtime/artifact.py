@@ -243,7 +243,7 @@ class Artifact:
             "objects": len(self.objects),
             "inputs": [vars(binding) for binding in self.inputs],
             "outputs": [vars(binding) for binding in self.outputs],
-            "tables": [vars(table) for table in self.tables],
+            "tables": [table._asdict() for table in self.tables],
             "is_open": self.sizes is not None,
             "by_sample": self.by_sample,
             "info": dict(self.info),

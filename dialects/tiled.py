@@ -18,7 +18,7 @@ makes it: sizes in the body are `tile(full, last)` (`size_form.TileSize`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
@@ -45,8 +45,7 @@ from ncc.dialects.structured import shape_of_tensor
 I64Attr = IntegerAttr.constr(type=i64)
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """The part of a tensor that iteration i reads: `size` elements along an axis, from step * i."""
 
     value: SSAValue

@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ncc.runtime import cpu
 from ncc.runtime.archive import Archive, Chunks, write_archive
@@ -167,8 +167,7 @@ def extents(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) if shape else "scalar"
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Integers in the weights, by their first byte and size, that code relies on."""
 
     start: int

@@ -6,8 +6,8 @@ This file needs no IR, so that ncc can pack a model from its files and a thin mo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -23,8 +23,7 @@ PART = 4 << 20
 """Bytes packed until they are handed on, and pages of the .bin that they were in are given back."""
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """Weights by their byte offsets in a blob, and where they begin and end in it."""
 
     start: int
@@ -45,8 +44,7 @@ class _Part:
         return room[: self.end - self.start]
 
 
-@dataclass(frozen=True)
-class Constants:
+class Constants(NamedTuple):
     """Weights by their byte offsets, growing multiples of 64, in a blob of `size` bytes."""
 
     size: int

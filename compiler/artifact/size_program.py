@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import gcd
+from typing import NamedTuple
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build_network import NetworkLoops
@@ -96,8 +97,7 @@ def sizes_of(
     )
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A node before the number of constants is known: an extent, a constant or an instruction."""
 
     kind: int

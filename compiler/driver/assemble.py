@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -118,8 +118,7 @@ def _late(
     )
 
 
-@dataclass(frozen=True)
-class OpenVersions:
+class OpenVersions(NamedTuple):
     """Code for all shapes of the inputs: one version for each hint, which the cache keeps."""
 
     compilation: Compilation
@@ -227,7 +226,7 @@ def _described(
     }
     if options.timestamps:
         outputs += (Binding(TIMESTAMPS, _of_timestamps(loops), "int64"),)
-        info["work"] = [vars(work_of(step)) for step in loops.steps]
+        info["work"] = [work_of(step)._asdict() for step in loops.steps]
     if options.trace:
         outputs += (Binding(TRACE, _of_trace(loops), "int64"),)
     weights = constants(planned)

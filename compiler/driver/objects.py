@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """One object to make: its key in the cache, its text for LLVM, and the effort."""
 
     key: str

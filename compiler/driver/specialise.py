@@ -234,7 +234,7 @@ class LateModel(Model):
 
     def close(self) -> None:
         """Give back arenas and threads; calls that are running finish first, later ones fail."""
-        self._closed = True
+        self._closed, self._last = True, None
         for model in (*self._versions.models, *self._kept.models()):
             model.close()
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.read.plausible import StoredNumbers, faults
@@ -80,8 +81,7 @@ class ThinModel:
         self.model.save_with(self.constants.chunks(), self.constants.size, path)
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(NamedTuple):
     """What came of a compilation. model: with weights, if these are packed. by_files_alone: whether
     the next compilation of the same files gives the same, and has nothing to warn about.
     """

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import NamedTuple
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -155,8 +156,7 @@ def build(
     )
 
 
-@dataclass(frozen=True)
-class _Due:
+class _Due(NamedTuple):
     """A step of the plan; which unit it launches is known when all steps have been seen."""
 
     made_by: Unit | Member
@@ -173,8 +173,7 @@ class _Due:
     """The values of the own sizes of its code."""
 
 
-@dataclass(frozen=True)
-class _DueLoop:
+class _DueLoop(NamedTuple):
     """A loop of the plan, what is due in its first iteration, and where barriers stand in it."""
 
     loop: Loop

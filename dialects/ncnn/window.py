@@ -7,8 +7,7 @@ numpy order, the last axis (w) last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -35,8 +34,7 @@ PAD_NAMES = {
 """The params that say the padding before and behind each axis."""
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """A window along one axis: `kernel` taps, `dilation` elements apart, moved by `stride`."""
 
     kernel: int
@@ -129,8 +127,7 @@ def tap_places(
     return tuple(slice(start, start + (n - 1) * step + 1, step) for start, step, n in starts)
 
 
-@dataclass(frozen=True)
-class Adaptive:
+class Adaptive(NamedTuple):
     """Windows that divide an axis of `size` elements into `output` parts, which may overlap.
 
     Part i is [floor(i * size / output), ceil((i + 1) * size / output)).

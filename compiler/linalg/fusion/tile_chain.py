@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
@@ -44,8 +44,7 @@ Sizes: TypeAlias = Mapping[SSAValue, int]
 """The number of elements of each value that an iteration makes, along the axis that is tiled."""
 
 
-@dataclass(frozen=True)
-class Along:
+class Along(NamedTuple):
     """How a value is tiled: iteration i makes its elements from step * i on, along an axis."""
 
     axis: int

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
@@ -84,8 +85,7 @@ class Move:
         return Move(source, forms, tuple(shape))
 
 
-@dataclass(frozen=True)
-class _Folding:
+class _Folding(NamedTuple):
     """A move of a value that moves made."""
 
     op: GenericOp

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod, sqrt
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -94,8 +94,7 @@ def appended(b: Builder, cache: Tensor | None, rows: Tensor) -> Tensor:
     return b.concat([cache, rows], 1)
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(NamedTuple):
     """The rows of a run: it adds `keys` rows to each cache, and the query has `rows` rows.
 
     of_keys, of_values: (heads, features) of the caches.

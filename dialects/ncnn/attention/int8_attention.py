@@ -7,7 +7,7 @@ scale, and all keys share one. Each row of the probabilities has a scale, and al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -75,8 +75,7 @@ def _quantized(b: Builder, x: Tensor, axes: int) -> Factor:
     return Factor(b.map(at, saturated_int8(x[at] * scale[at[:axes]])), scale)
 
 
-@dataclass(frozen=True)
-class Int8Affine:
+class Int8Affine(NamedTuple):
     """x -> W x + b of each row x, in int8.
 
     Either each output of W (outputs, inputs) has a scale, and x has one; or W has one scale, and

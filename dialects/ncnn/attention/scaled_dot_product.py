@@ -12,7 +12,7 @@ there are more, `compiler/linalg/fusion/tile_attention.py` has rows run some at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.ir.affine import AffineExpr
@@ -42,8 +42,7 @@ MOST_PARTS = 1024
 """The most parts of the heads: each has its own operations."""
 
 
-@dataclass(frozen=True)
-class Heads:
+class Heads(NamedTuple):
     """Rows of features for each head. In memory the outermost axis is heads, or rows."""
 
     x: Tensor

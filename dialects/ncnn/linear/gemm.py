@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -43,8 +43,7 @@ NO_C, SCALAR, VECTOR_OF_ROWS, COLUMN, FULL, ROW = range(-1, 5)
 """The shape of C in Gemm: nothing, [1], [M], [M, 1], [M, N], [N] or [1, N]."""
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """The extents of a product (M, K) x (K, N), and how C is spread over (M, N)."""
 
     m: int

@@ -12,8 +12,7 @@ input: these rows are computed once, and the second axis reads them as vectors.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +47,7 @@ Tap: TypeAlias = tuple[Tensor, Tensor]
 """An element and its weight, of each place along one axis."""
 
 
-@dataclass(frozen=True)
-class ResampledAxis:
+class ResampledAxis(NamedTuple):
     """The places of one axis of the result: `n` pixels become `out`.
 
     scale: what the step is 1 over; n / out where there is none.

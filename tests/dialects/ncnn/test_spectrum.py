@@ -110,7 +110,7 @@ def test_places_that_no_window_sees_are_zero(check_layer: Check) -> None:
         ("Spectrogram", {"power": 3}, (8,), "power is 3"),
         ("Spectrogram", {"pad_type": 3}, (8,), "pad_type is 3"),
         ("Spectrogram", {}, (8, 8), "its rank is not 1"),
-        ("Spectrogram", {}, (4,), "too short to be mirrored for 4 cells"),
+        ("Spectrogram", {}, (4,), "too short to be mirrored for 4 elements"),
         ("Spectrogram", {"n_fft": 16385}, (9,), "n_fft is 16385, but at most 16384"),
         ("Spectrogram", {"center": 0}, (7,), "shorter than a frame of 8"),
         ("InverseSpectrogram", {"returns": 3}, (5, 2, 2), "returns is 3"),

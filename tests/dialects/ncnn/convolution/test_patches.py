@@ -97,8 +97,8 @@ def test_folding_unfolded_counts(stride: int, dilation: int, check_layer: Check)
         ("Unfold", {}, (1, 1, 3, 3), r"Unfold takes \(c, h, w\)"),
         ("Fold", {}, (4, 4), "output_w is 0"),
         ("Fold", {"output_w": 3, "pad_left": -233}, (4, 4), "no codes"),
-        ("Fold", {"output_w": 3}, (5, 4), "are not 4 patches of 4 cells"),
-        ("Fold", {"output_w": 3}, (4, 5), "are not 4 patches of 4 cells"),
+        ("Fold", {"output_w": 3}, (5, 4), "are not 4 patches of 4 elements"),
+        ("Fold", {"output_w": 3}, (4, 5), "are not 4 patches of 4 elements"),
         ("Fold", {"output_w": 1}, (4, 4), "2x2 does not fit into 1x1"),
     ],
 )

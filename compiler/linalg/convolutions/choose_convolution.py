@@ -34,7 +34,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, weights_of
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.choose_tiles import name_of
-from ncc.compiler.linalg.convolutions.chunks import chunk_size, rows_for
+from ncc.compiler.linalg.convolutions.chunks import chunk_of_any_image, chunk_size
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
 from ncc.compiler.linalg.convolutions.small_images import part_small_images
@@ -188,8 +188,9 @@ class _Rewrite:
         """
         given = self.tiling.target.costs.given_tiles
         if given is None or given.rows is None:
-            size = chunk_size(replace(self.tiling, outputs=outputs), self.threads, room)
-            return rows_for(self.tiling, size, self.threads)
+            tiling = replace(self.tiling, outputs=outputs)
+            choose = chunk_of_any_image if is_open(tiling.length, tiling.columns) else chunk_size
+            return choose(tiling, self.threads, room)
         return min(given.rows, hint(self.tiling.length))
 
     def _constants(self) -> TransformConstants:

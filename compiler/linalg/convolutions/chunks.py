@@ -34,6 +34,9 @@ BESIDE = 1 << 14
 MOST_SHARES = 4
 """Threads for which a chunk that they share grows: more have enough barriers to share the rest."""
 
+LARGER = 4
+"""How much higher and wider an image is that has several chunks, where that of the hint is one."""
+
 LONG = 1 << 16
 """Tiles of a length beyond which chunks are no larger: there are only more of them."""
 
@@ -41,6 +44,19 @@ HARDLY_NOTICED = 0.8
 """Smaller chunks, for which memory has room, leave at least this part of the cycles to larger ones:
 what is counted for weights that come again is some three times what runs take.
 """
+
+
+def chunk_of_any_image(tiling: Tiling, threads: int, room: Room) -> int:
+    """Rows of tiles in a chunk, or columns, where the run tells how large the image is: about as
+    many tiles as for the hint. If that is one chunk, weights would come again for each such part of
+    a larger image: then chunks are those of an image that is `LARGER` times as high and wide.
+    """
+    image = tiling.by_hint()
+    size = chunk_size(image, threads, room)
+    if size == image.length or image.along != tiling.along:
+        image = tiling.by_hint(LARGER)
+        size = chunk_size(image, threads)
+    return rows_for(tiling, image, size, threads) if image.along == tiling.along else 1
 
 
 def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> int:
@@ -52,9 +68,6 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> in
     Where these take more than there is room for, chunks that do not are taken, or those that
     take the least, if runs hardly notice.
     """
-    along, tiling = tiling.along, tiling.by_hint()
-    if tiling.along != along:
-        return 1  # one row of tiles for the hint, and several for other sizes
     sizes = _sizes(tiling.length)
     whole = _shares(tiling, sizes, threads) if threads > 1 else {}
     shares = min(threads, MOST_SHARES)
@@ -91,16 +104,16 @@ def _sizes(length: int) -> list[int]:
     return sorted(sizes.union(range(1, -(-length // (few + 1)) + 1)))
 
 
-def rows_for(tiling: Tiling, size: int, threads: int) -> int:
-    """The rows of a chunk for images of any width: as many tiles as so many rows have for the hint.
+def rows_for(tiling: Tiling, image: Tiling, size: int, threads: int) -> int:
+    """The rows of a chunk for images of any width: as many tiles as so many rows of one image have.
 
     So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. No
     chunk is larger than the image. If threads share whole chunks, there are as many as they need.
     """
     if tiling.along == ACROSS or not is_open(tiling.columns):
         return size
-    rows = smallest(tiling.rows, size * tiling.by_hint().columns // tiling.columns)
-    if threads > 1 and _shares(tiling.by_hint(), [size], threads):
+    rows = smallest(tiling.rows, size * image.columns // tiling.columns)
+    if threads > 1 and _shares(image, [size], threads):
         rows = smallest(rows, tiling.rows // (FEWEST_ITERATIONS * threads))
     return largest(1, rows)
 

@@ -31,7 +31,7 @@ from ncc.compiler.linalg.convolutions.choose_tiles import (
     tiling_of,
 )
 from ncc.compiler.linalg.convolutions.forms import BOTH
-from ncc.compiler.linalg.convolutions.tiling import Tiling, extent_of_hint
+from ncc.compiler.linalg.convolutions.tiling import Tiling, compared_extent
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.bf16_values import STEP
 from ncc.compiler.target import Target
@@ -59,7 +59,7 @@ class Convolution:
     @property
     def costs(self) -> Costs:
         """The algorithms that competed."""
-        t = self.tiling.by_hint()
+        t = self.tiling.compared()
         sizes = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
         may_form = not is_open(self.tiling.height, self.tiling.width)
         return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves, may_form)
@@ -118,7 +118,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     if init is None:
         return "its sums start from other values than a bias"
     *_, height, width = shape_of(op.results[0])
-    extents = extent_of_hint(height), extent_of_hint(width)
+    extents = compared_extent(height), compared_extent(width)
     count = prod(groups)
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
     halved = halves and inputs >= STEP and prod(extents) >= target.costs.fewest_bf16_points

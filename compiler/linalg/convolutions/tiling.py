@@ -13,6 +13,7 @@ channels did, M would be smaller; but it would read so many streams that it lose
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot, prod
@@ -28,7 +29,7 @@ from ncc.compiler.linalg.data_types.product_cycles import (
     points_on_tiles,
 )
 from ncc.compiler.target import Core, Target
-from ncc.dialects.size import hint, is_open, value_for_hint
+from ncc.dialects.size import hint, is_open, most_of
 
 DOWN, ACROSS = range(2)
 """How chunks of tiles lie: one below the other, or side by side."""
@@ -49,15 +50,22 @@ L2. Where they are more than so many bytes, from memory."""
 AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
 """Weights come from L2 for the next chunk up to this part of it, from L3 up to so many bytes."""
 
+LEAST = 8
+"""The rows, and columns, of an image that tiles are chosen for, at least, where the run tells them."""
+
 CALLS = 19_000
 """Cycles for the three launches of a chunk and their barriers, with a preference for few chunks."""
 
 
-def extent_of_hint(extent: int) -> int:
-    """The extent that costs are compared for. For decisions, a part for small images has a row of
-    the hint (`small_images.py`); the part in tiles has all rows none the less.
+def compared_extent(extent: int) -> int:
+    """The extent that costs are compared for. Where the run tells it, this is larger than that of
+    the hint: of two choices that are alike there, the one is taken that suits larger images, which
+    take longer. Images of few rows are convolved directly anyway.
     """
-    return max(hint(extent), value_for_hint(extent))
+    if not is_open(extent):
+        return extent
+    larger = max(hint(extent) * 3 // 2, LEAST)
+    return larger if (most := most_of(extent)) is None else min(larger, most)
 
 
 @dataclass(frozen=True)
@@ -86,11 +94,25 @@ class Tiling:
     formed: bool = False
     halves: bool = False
 
-    def by_hint(self) -> Tiling:
-        """The tiles of the image that decisions are taken for."""
+    def by_hint(self, times: int = 1) -> Tiling:
+        """The tiles of the image that decisions are taken for, or of one that is so many times as
+        high and wide, as far as the run tells that.
+        """
+
+        def number(extent: int) -> int:
+            return times * hint(extent) if is_open(extent) else extent
+
+        return self._with_extents(number)
+
+    def compared(self) -> Tiling:
+        """The tiles of the image that costs are compared for."""
+        return self._with_extents(compared_extent)
+
+    def _with_extents(self, number: Callable[[int], int]) -> Tiling:
+        """The tiles of an image with numbers in place of sizes."""
         if not is_open(self.height, self.width):
             return self
-        return replace(self, height=extent_of_hint(self.height), width=extent_of_hint(self.width))
+        return replace(self, height=number(self.height), width=number(self.width))
 
     @cached_property
     def plane(self) -> Plane:

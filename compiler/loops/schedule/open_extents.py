@@ -74,10 +74,11 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
         return _on_matrix_tiles(kernel, target)
     schedule = _smaller(kernel, replace(schedule, coalesced=_coalesced(kernel, schedule)))
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
-    if not prefetched & open_arguments:
+    if not prefetched & open_arguments and not schedule.prefetch_l2:
         return schedule
     hinted = for_the_hint(kernel)
-    strided = replace(kernel, extents=hinted.extents, about=hinted.about)
+    about = tuple((d, kernel.extents[d]) for d, _ in hinted.about)
+    strided = replace(kernel, extents=hinted.extents, about=about)
     with by_hint():
         return with_prefetches(strided, target, schedule)
 

@@ -22,7 +22,7 @@ from typing import TypeAlias
 from ncc.compiler.loops.kernel.kernel import LINE, Access
 from ncc.compiler.loops.schedule.cycles import L2_SHARE
 from ncc.compiler.loops.schedule.operands import ContractionOperands, elements_of
-from ncc.dialects.size import is_open
+from ncc.dialects.size import hint, is_open, largest, smallest
 
 PER_STREAM = LINE // 2
 """Elements of one stream of lines that a step prefetches. A larger share has several streams, since
@@ -72,18 +72,17 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     count, panel = sizes.get(loop, 1), stream.coefficients[loop]
     if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
         return ()
-    trips = {d: -(-kernel.likely[d] // sizes.get(d, 1)) for d in inside}
+    about = dict(kernel.about)
+    extents = {d: largest(1, about.get(d, kernel.extents[d])) for d in inside}
+    trips = {d: -(-n // sizes.get(d, 1)) for d, n in extents.items()}
     length = operands.steps * step
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))
     most = PER_STREAM if len(runs) == 1 else LINE
-    is_told = any(d in dict(kernel.about) for d in inside)
-    streams = max(1, round(piece / most)) if is_told else -(-piece // most)
+    streams = -(-hint(piece) // most)
     if streams * len(runs) > MOST_STREAMS:
         return ()
-    piece = -(-piece // streams)
-    if is_told:  # a smaller image has more of its vectors prefetched, too
-        piece = min(2 * piece, most)
+    piece = smallest(-(-piece // streams), LINE)
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:
         coefficients[d] = coefficients[d] // step * piece

@@ -8,10 +8,11 @@ from functools import partial
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
+from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import is_for_small_images
 from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.matrix_tiles import matrix_tiles
-from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, parts_of_tile
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
 from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 
@@ -23,8 +24,8 @@ LONG = 61
 short loop, makes a schedule that fits one size only.
 """
 
-MANY = 8
-"""Two thirds of a tile with more points have accumulators enough for the units of arithmetic."""
+SMALL = 36
+"""The points of a small image (`small_images.py`) that a tile is chosen for."""
 
 
 def for_the_hint(kernel: Kernel) -> Kernel:
@@ -72,7 +73,8 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
         )
     if schedule.strategy is Strategy.MATRIX_TILES:
         return _on_matrix_tiles(kernel, target)
-    schedule = _smaller(kernel, replace(schedule, coalesced=_coalesced(kernel, schedule)))
+    schedule = replace(schedule, coalesced=_coalesced(kernel, schedule))
+    schedule = _for_small_images(kernel, schedule, target)
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments and not schedule.prefetch_l2:
         return schedule
@@ -93,16 +95,20 @@ def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
     return schedule
 
 
-def _smaller(kernel: Kernel, schedule: Schedule) -> Schedule:
-    """The schedule with two thirds of a large tile for small images: this is as fast there, and
-    less code.
+def _for_small_images(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule:
+    """The schedule with a tile for small images, if the kernel is for these: all of their points
+    are along one loop.
     """
     if schedule.coalesced is None or not is_for_small_images(kernel, schedule):
         return schedule
-    column, _ = schedule.coalesced
-    points = schedule.points(column)
-    fewer = parts_of_tile(points)[1] if points > MANY else points
-    return replace(schedule, tile=tuple((d, fewer if d == column else n) for d, n in schedule.tile))
+    column, row = schedule.coalesced
+    hinted = for_the_hint(kernel)
+    extents = tuple(1 if d == row else n for d, n in enumerate(hinted.extents))
+    found = choose(replace(hinted, extents=extents, about=((column, SMALL),)), target)
+    alike = (found.strategy, found.lane, found.vector)
+    if alike != (schedule.strategy, schedule.lane, schedule.vector):
+        return schedule
+    return replace(schedule, tile=found.tile)
 
 
 def _coalesced(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:

@@ -47,9 +47,11 @@ what is counted for weights that come again is some three times what runs take.
 
 
 def chunk_of_any_image(tiling: Tiling, threads: int, room: Room) -> int:
-    """Rows of tiles in a chunk, or columns, where the run tells how large the image is: about as
-    many tiles as for the hint. If that is one chunk, weights would come again for each such part of
-    a larger image: then chunks are those of an image that is `LARGER` times as high and wide.
+    """The rows of tiles in a chunk, or columns, where the run tells how large the image is: as many
+    tiles as a chunk has for the hint.
+
+    If all tiles of the hint are one chunk, a larger image may have larger chunks: they are those of
+    an image that is `LARGER` times as high and wide. Else weights would come again too often.
     """
     image = tiling.by_hint()
     size = chunk_size(image, threads, room)
@@ -105,7 +107,7 @@ def _sizes(length: int) -> list[int]:
 
 
 def rows_for(tiling: Tiling, image: Tiling, size: int, threads: int) -> int:
-    """The rows of a chunk for images of any width: as many tiles as so many rows of one image have.
+    """The rows of a chunk for images of any width: as many tiles as so many rows of an image have.
 
     So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. No
     chunk is larger than the image. If threads share whole chunks, there are as many as they need.

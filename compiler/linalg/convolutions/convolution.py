@@ -59,7 +59,7 @@ class Convolution:
     @property
     def costs(self) -> Costs:
         """The algorithms that competed."""
-        t = self.tiling.compared()
+        t = self.tiling.at(compared_extent)
         sizes = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
         may_form = not is_open(self.tiling.height, self.tiling.width)
         return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves, may_form)

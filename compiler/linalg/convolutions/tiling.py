@@ -51,16 +51,16 @@ AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
 """Weights come from L2 for the next chunk up to this part of it, from L3 up to so many bytes."""
 
 LEAST = 8
-"""The rows, and columns, of an image that tiles are chosen for, at least, where the run tells them."""
+"""The rows, and columns, that tiles are chosen for at least, where the run tells them."""
 
 CALLS = 19_000
 """Cycles for the three launches of a chunk and their barriers, with a preference for few chunks."""
 
 
 def compared_extent(extent: int) -> int:
-    """The extent that costs are compared for. Where the run tells it, this is larger than that of
-    the hint: of two choices that are alike there, the one is taken that suits larger images, which
-    take longer. Images of few rows are convolved directly anyway.
+    """The extent that costs are compared for. Where the run tells it, it is larger than for the
+    hint: of two forms that are nearly alike there, the better one for larger images is taken, since
+    these take longer. Small images need no tiles (`small_images.py`).
     """
     if not is_open(extent):
         return extent
@@ -95,24 +95,13 @@ class Tiling:
     halves: bool = False
 
     def by_hint(self, times: int = 1) -> Tiling:
-        """The tiles of the image that decisions are taken for, or of one that is so many times as
-        high and wide, as far as the run tells that.
-        """
+        """The tiles of the image of the hint, or of one that is so many times as high and wide."""
+        return self.at(lambda size: times * hint(size))
 
-        def number(extent: int) -> int:
-            return times * hint(extent) if is_open(extent) else extent
-
-        return self._with_extents(number)
-
-    def compared(self) -> Tiling:
-        """The tiles of the image that costs are compared for."""
-        return self._with_extents(compared_extent)
-
-    def _with_extents(self, number: Callable[[int], int]) -> Tiling:
+    def at(self, number: Callable[[int], int]) -> Tiling:
         """The tiles of an image with numbers in place of sizes."""
-        if not is_open(self.height, self.width):
-            return self
-        return replace(self, height=number(self.height), width=number(self.width))
+        height, width = (number(n) if is_open(n) else n for n in (self.height, self.width))
+        return replace(self, height=height, width=width)
 
     @cached_property
     def plane(self) -> Plane:

@@ -59,7 +59,8 @@ def _stride(kernel: Kernel, size: Size) -> int:
 
 
 def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule:
-    """A schedule that was chosen for the hint, with prefetches at strides that the run tells.
+    """A schedule that was chosen for the hint. The run tells the strides of its prefetches, and
+    among how many tiles the next vectors are shared.
 
     Raises `Unsupported` for a strategy whose loops have no end that the run tells.
     """
@@ -96,8 +97,8 @@ def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
 
 
 def _for_small_images(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule:
-    """The schedule with a tile for small images, if the kernel is for these: all of their points
-    are along one loop.
+    """The schedule with the tile that suits small images, if the kernel is for them: its points are
+    along one loop.
     """
     if schedule.coalesced is None or not is_for_small_images(kernel, schedule):
         return schedule

@@ -57,7 +57,8 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     """The vectors of the next tile: each tile of points that uses the present ones prefetches a
     share.
 
-    The share is spread over all steps, since a tile multiplies faster than lines arrive. This is
+    The share is spread over all steps, since a tile multiplies faster than lines arrive. Where the
+    run tells how many tiles there are, it also tells how large a share is. This is
     for vectors that are packed in panels, with all steps of a vector contiguous; without panels no
     stream of lines leads to the next vectors. Panels with gaps between them, as split reductions
     have, are prefetched one by one.
@@ -86,14 +87,15 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:
         coefficients[d] = coefficients[d] // step * piece
-    share = length // step * piece * streams
+    of_stream = length // step * piece
+    share = of_stream * streams
     for d in reversed(inside):
         coefficients[d] = share // sizes.get(d, 1)
         share *= trips[d]
     return tuple(
-        Access(stream.argument, stream.offset + run * panel + first, tuple(coefficients))
+        Access(stream.argument, stream.offset + run * panel + n * of_stream, tuple(coefficients))
         for run in runs
-        for first in range(0, length // step * piece * streams, length // step * piece)
+        for n in range(streams)
     )
 
 

@@ -45,6 +45,9 @@ class CostModel(NamedTuple):
     row_worth: float = 0.85
     """Tiles for windows of one row, or one column, take at most this share of the cycles of the
     direct convolution, because their input needs a larger border."""
+    open_worth: float = 0.9
+    """Tiles take at most this share where the run tells how large the image is: small images need
+    the weights of the direct convolution, too."""
     halves_worth: float = 0.97
     """Tiles with bf16x3 take at most this share of the cycles of the direct convolution with
     bf16x3: the model is not more precise, and V and M take memory."""

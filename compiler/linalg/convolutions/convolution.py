@@ -61,8 +61,8 @@ class Convolution:
         """The algorithms that competed."""
         t = self.tiling.at(compared_extent)
         sizes = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
-        may_form = not is_open(self.tiling.height, self.tiling.width)
-        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves, may_form)
+        opened = is_open(self.tiling.height, self.tiling.width)
+        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves, opened)
 
     def has_tiles_of(self, other: Convolution) -> bool:
         """Whether both have the same V."""
@@ -122,10 +122,10 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     count = prod(groups)
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
     halved = halves and inputs >= STEP and prod(extents) >= target.costs.fewest_bf16_points
-    may_form = not is_open(height, width)
-    tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved, may_form=may_form)
+    opened = is_open(height, width)
+    tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved, opened=opened)
     if tiling is None:
-        costs = costs_of(*sizes, taps, stride, halved, may_form)
+        costs = costs_of(*sizes, taps, stride, halved, opened)
         if not costs.tilings:
             shape = " x ".join(str(one.taps) for one in found.windows)
             return f"Winograd has no tiles for a window of {shape} at a stride of {stride}"

@@ -107,7 +107,7 @@ def _is_cheaper(t: Tiling, height: int, width: int, taps: int) -> bool:
     direct = sum_cycles(taps * t.outputs * t.inputs, height * width, t.target)
     image = t.outputs, t.inputs, height, width, t.target
     sizes = t.groups, t.depth, t.dilation, t.axes, t.form.taps, t.form.stride
-    tilings = costs_of(*image, *sizes, may_form=False).tilings
+    tilings = costs_of(*image, *sizes, opened=True).tilings
     return all(direct < cycles for one, cycles in tilings if one.form == t.form)
 
 

@@ -54,7 +54,7 @@ def test_weights_that_the_run_transforms(target: Target) -> None:
     ):
         tiling = tiling_of(outputs, inputs, size, size, target)
         assert tiling is not None and tiling.formed is formed
-        known = tiling_of(outputs, inputs, size, size, target, may_form=False)
+        known = tiling_of(outputs, inputs, size, size, target, opened=True)
         assert known is not None and not known.formed
         assert tiling.form is F4 or not formed
     narrow = tiling_of(512, 512, 7, 7, replace(target, lanes=8))

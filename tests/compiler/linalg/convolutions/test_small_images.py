@@ -101,7 +101,7 @@ def test_decisions_are_taken_for_the_image_of_the_hint(make_network: MakeNetwork
     for rows in (224, 4, 1):
         height, width = Size.symbol("h", rows), Size.symbol("w", rows)
         with assuming():
-            module = make_network([(64, height, width)], lambda b, x: convolution(b, x, 64))
+            module = make_network([(256, height, width)], lambda b, x: convolution(b, x, 256))
             ChooseConvolution(AVX512).apply(Context(), module)
         (after,) = (op for op in network_of(module).body.block.ops if op.name == "tensor.concat")
         small, others = (shape_of(part)[1] for part in after.operands)

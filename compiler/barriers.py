@@ -11,7 +11,7 @@ same elements again.
 Where sizes depend on the inputs, barriers are right for all of them: memory counts as common if it
 is not certain to be apart, and a loop that may have no iteration, or one, stands for no barrier.
 
-Phases are the stretches between barriers (`in_phases`). Memory that is in use in different phases
+Epochs are the stretches between barriers (`in_epochs`). Memory that is in use in different epochs
 may be the same, without one barrier more.
 """
 
@@ -84,9 +84,9 @@ def _touched(step: AnyStep) -> list[Touched]:
 
 
 @dataclass(frozen=True)
-class Phased:
+class Timed:
     """A step, whether a barrier stands in front of it, the calls of a loop that have one in front,
-    and the phases that it begins and ends in.
+    and the epochs that it begins and ends in.
     """
 
     step: AnyStep
@@ -96,15 +96,15 @@ class Phased:
     last: int
 
 
-def in_phases(steps: Iterable[AnyStep], threads: int = 2) -> Iterator[Phased]:
+def in_epochs(steps: Iterable[AnyStep], threads: int = 2) -> Iterator[Timed]:
     """The steps of a run in order. A loop of one iteration is what that one does.
 
-    Where the run lays out the arena, halos share the phase of the step behind them, if it does not
+    Where the run lays out the arena, halos share the epoch of the step behind them, if it does not
     read them: so their memory is in use no earlier. A barrier stands in front of them, then.
 
-    threads: where there is one alone, each step is a phase.
+    threads: where there is one alone, each step is an epoch.
     """
-    barriers, phase = Barriers(), -1 if threads == 1 else 0
+    barriers, epoch = Barriers(), -1 if threads == 1 else 0
     for halos, step in _with_halos(chain(*map(_without_single_iterations, steps))):
         inside = barriers_within(step) if isinstance(step, Loop) else frozenset[int]()
         filled, waits = Barriers(), False
@@ -115,15 +115,15 @@ def in_phases(steps: Iterable[AnyStep], threads: int = 2) -> Iterator[Phased]:
         waits |= together and barriers.must_stand(step, inside)
         for halo in halos:
             barriers.note(halo, (), waits)
-            phase += waits or threads == 1
-            yield Phased(halo, waits, frozenset(), phase, phase)
+            epoch += waits or threads == 1
+            yield Timed(halo, waits, frozenset(), epoch, epoch)
             waits = False
         waits |= barriers.must_stand(step, inside)
         barriers.note(step, inside, waits)
-        first = phase = phase + (waits or threads == 1)
+        first = epoch = epoch + (waits or threads == 1)
         if isinstance(step, Loop) and certain_within(step, inside):
-            phase += 1
-        yield Phased(step, waits, inside, first, phase)
+            epoch += 1
+        yield Timed(step, waits, inside, first, epoch)
 
 
 def _with_halos(steps: Iterable[AnyStep]) -> Iterator[tuple[list[Halo], AnyStep]]:

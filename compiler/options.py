@@ -46,7 +46,8 @@ class Options:
     are returned as pixels. random_weights: a seed to make weights up from, instead of a .bin file.
     timestamps: one more output tells when each step was done. trace: one more output tells which
     thread did what, and when. tuned: use the schedules that `ncc tune` has kept for this machine.
-    by_sample: whether a batch may be run sample by sample.
+    by_sample: whether a batch may be run sample by sample. verify_each: whether the IR is verified
+    after each pass.
     """
 
     opt_level: int = 2
@@ -66,6 +67,7 @@ class Options:
     trace: bool = False
     tuned: bool = True
     by_sample: bool = True
+    verify_each: bool = False
 
     @property
     def tiles(self) -> bool:
@@ -100,6 +102,7 @@ class Options:
         flag_of("tuned", self.tuned)
         flag_of("ahead", self.ahead)
         flag_of("by_sample", self.by_sample)
+        flag_of("verify_each", self.verify_each)
 
     @staticmethod
     def of(
@@ -118,6 +121,7 @@ class Options:
         tuned: bool = True,
         ahead: bool = False,
         by_sample: bool = True,
+        verify_each: bool = False,
     ) -> Options:
         """Options as a caller writes them: the target by name, shapes and names in any sequence.
         inputs: those that are fed pixels; their shapes are those of the network. outputs: also by
@@ -148,6 +152,7 @@ class Options:
             trace=trace,
             tuned=tuned,
             by_sample=by_sample,
+            verify_each=verify_each,
         )
 
 

@@ -71,7 +71,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         return [ConvertNcnnToLinalg(), FormFusionGroups(epilogues=False)]
     target, threads = options.target, options.num_threads
     costs = target.costs
-    few = costs.few_outputs_on_tiles if options.tiles else None
+    few = costs.reductions.few_outputs_on_tiles if options.tiles else None
     tiles = [SplitBf16(target)] if options.tiles else []
     fixed = [QuantizeWeights(target)] if options.tiles else []
     return [
@@ -92,7 +92,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         TrimWindows(costs),  # leaves out products with borders that fill most of a window
         SumOverImages(),  # for windows that are larger than the image that they see
         SpaceToDepth(target),  # phases of an image of few channels become channels
-        ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks
+        ChooseConvolution(target, threads, options.tiles),  # Winograd's, in strips
         PeelBorders(target, options.tiles),  # other convolutions read the network's input in place
         # Channels, then blocks of them.
         TransposeFactors(costs),  # neighbours in the result become neighbours in the operand
@@ -108,7 +108,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         FoldScaleIntoWeights(few, costs),  # if there are fewer weights than image elements
         *tiles,  # products of bfloat16 for matrix tiles
         TileAttention(),  # by rows, where scores would leave the cache
-        TileAndFuse(),  # chunks of tiles: the passes behind look at one of them
+        TileAndFuse(),  # strips of tiles: the passes behind look at one of them
         SplitReductionInHalves(costs),  # behind an operation that works channel by channel
         SplitReductionByRows(costs),  # of large images, each row where it was made
         SplitReductionForCache(target),  # cache blocking of the reduction

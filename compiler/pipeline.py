@@ -21,8 +21,9 @@ from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
 
-from ncc.compiler.diagnostics import ModelError, ModelWarning, Unsupported
+from ncc.compiler.diagnostics import CompilerBug, ModelError, ModelWarning, Unsupported
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.llvm.emit import emit_llvm
@@ -213,7 +214,8 @@ class Compilation:
     def changing(self, module: ModuleOp, name: str) -> Iterator[None]:
         """Runs a pass in a `with` block: times it, then calls the observer with its name.
 
-        Raises Unsupported where the pass needs numbers, and shapes are open.
+        Raises Unsupported where the pass needs numbers, and shapes are open. Raises CompilerBug
+        where the pass leaves IR that does not verify, if the options want that to be found.
         """
         with self.timing(name):
             try:
@@ -221,6 +223,11 @@ class Compilation:
             except NeedsNumbers as error:
                 what, nearest = f"open sizes in {name}: {error}", "one compilation for each size"
                 raise Unsupported(what, nearest=nearest) from error
+        if self.options.verify_each:
+            try:
+                module.verify()
+            except VerifyException as error:
+                raise CompilerBug(f"{name} leaves IR that does not verify: {error}") from error
         if self.observe is not None:
             self.observe(name, module)
 
@@ -335,7 +342,7 @@ class Compilation:
                 threads,
                 options.trace,
             )
-            return statically_scheduled(loops, threads)
+            return statically_scheduled(loops, threads, options.target.costs.threads)
 
     def levels(self) -> Iterator[tuple[str, Stage]]:
         """Every level as one module; the cache is not used."""

@@ -185,10 +185,10 @@ AnyStep: TypeAlias = Step | Loop
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the arena: bytes that are in use from the first of some phases to the last.
+    """A part of the arena: bytes that are in use from the first of some epochs to the last.
 
-    Phases are the stretches of a run between barriers, in order. Parts that are in use in the same
-    phase are kept apart; others may meet.
+    Epochs are the stretches of a run between barriers, in order. Parts that are in use in the same
+    epoch are kept apart; others may meet.
     """
 
     bytes: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, Reductions
 from ncc.compiler.diagnostics import Unsupported
 from ncc.runtime import cpu
 from ncc.runtime.system_cores import arm_parts
@@ -44,7 +44,7 @@ class Core:
     loads: float = 2.0
     """Loads a cycle, of vectors or of elements, if loads are instructions of their own."""
     tile_multiply_adds: int = 140
-    """Multiply-adds a cycle by halves of bfloat16 on matrix tiles, if there are any, as measured on
+    """Multiply-adds a cycle in bf16x3 on matrix tiles, if there are any, as measured on
     an Emerald Rapids: three products of tiles of 16 x 16 x 32 in 58 cycles."""
 
     @staticmethod
@@ -167,11 +167,6 @@ CORES_OF_ARM: Mapping[int, Core] = {
 """Cores by implementer and part, the numbers in MIDR_EL1."""
 
 
-FLAT = 0.9
-"""The part of the products that matrix tiles take at most which go on from row to row of points,
-over what lies between them: storing their rows takes longer."""
-
-
 def tile_cycles(rows: int) -> float:
     """Cycles of one product of matrix tiles, the first of so many rows, as measured: rows are only
     partly proportional.
@@ -192,6 +187,10 @@ QUAD = 4
 
 OCTET = 8
 """Products of bytes of a row of one matrix with a column of another one, by one instruction."""
+
+
+MOST_INTERLEAVED = 8
+"""The most vectors that are interleaved or deinterleaved in registers."""
 
 
 @dataclass(frozen=True)
@@ -330,7 +329,7 @@ NEON = Target(
     triple="aarch64-unknown-linux-android21",
     core=CORTEX_A76,
     # Multiply-adds take lanes of vectors that were loaded whole, not elements from memory.
-    costs=CostModel(most_blocks_in_place=0),
+    costs=CostModel(reductions=Reductions(most_blocks_in_place=0)),
 )
 NEON_DOT = replace(
     NEON,

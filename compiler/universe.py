@@ -20,6 +20,7 @@ from ncc.compiler.passes import every_linalg_pass
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.onnx.dialect import ONNX
 from ncc.dialects.rt import RT
+from ncc.dialects.sized import SIZED
 from ncc.dialects.tile import TILE
 from ncc.dialects.tiled import TILED
 
@@ -41,6 +42,6 @@ def factory(made: T) -> Callable[[], T]:
 
 
 UNIVERSE = Universe(
-    all_dialects={one.name: factory(one) for one in (NCNN, ONNX, RT, TILE, TILED)},
+    all_dialects={one.name: factory(one) for one in (NCNN, ONNX, RT, SIZED, TILE, TILED)},
     all_passes={one.name: factory(one) for one in PASSES},
 )

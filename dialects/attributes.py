@@ -113,35 +113,17 @@ def number_of(attribute: Attribute) -> int:
     return attribute.value.data
 
 
-def known(values: Sequence[int]) -> Sequence[int]:
-    """The numbers as MLIR's operations hold them: with `DYNAMIC_INDEX` in place of sizes."""
-    return [DYNAMIC_INDEX if isinstance(value, Size) else value for value in values]
-
-
-def sizes_among(*values: int) -> ArrayAttr[SizeAttr] | None:
-    """The sizes among some numbers, in order; None if there are none."""
-    sizes = [SizeAttr(value) for value in values if isinstance(value, Size)]
-    return ArrayAttr(sizes) if sizes else None
-
-
-def filled(numbers: Sequence[int], sizes: Attribute | None) -> list[int]:
-    """The numbers with sizes where `known` left them out."""
-    if not isinstance(sizes, ArrayAttr):
-        return list(numbers)
-    left = iter(sizes.data)
-    return [number_of(next(left)) if n == DYNAMIC_INDEX else n for n in numbers]
-
-
 def memref_type(element: Attribute, shape: Sequence[int]) -> MemRefType[Attribute]:
     """The type of contiguous memory; an extent that depends on the inputs is left out."""
-    return MemRefType(element, known(shape))
+    return MemRefType(element, _known(shape))
 
 
 def extents_of(kind: TensorType[Attribute] | MemRefType[Attribute]) -> tuple[int, ...]:
     """The shape of a tensor type; -1 is an extent that only the run knows."""
     if isinstance(kind, MemRefType) or not isinstance(kind.encoding, ArrayAttr):
         return kind.get_shape()
-    return tuple(filled(kind.get_shape(), kind.encoding))
+    sizes = map(number_of, kind.encoding)
+    return tuple(next(sizes) if n == DYNAMIC_INDEX else n for n in kind.get_shape())
 
 
 def values_of(array: Attribute) -> Sequence[int]:
@@ -155,7 +137,7 @@ def values_of(array: Attribute) -> Sequence[int]:
 
 
 def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]:
-    """The type of a tensor of static shape."""
+    """The type of a tensor. Sizes are its encoding: `tensor<3x?xf32, [#rt.size<"h@224">]>`."""
     return _tensor_type(element, tuple(shape))
 
 
@@ -174,5 +156,10 @@ def _array(kind: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[Integer
 
 @lru_cache(maxsize=1024)
 def _tensor_type(element: Attribute, shape: tuple[int, ...]) -> TensorType[Attribute]:
-    sizes = sizes_among(*shape)
-    return TensorType(element, known(shape), NoneAttr() if sizes is None else sizes)
+    sizes = [SizeAttr(extent) for extent in shape if isinstance(extent, Size)]
+    return TensorType(element, _known(shape), ArrayAttr(sizes) if sizes else NoneAttr())
+
+
+def _known(shape: Sequence[int]) -> Sequence[int]:
+    """A shape as MLIR's types hold it: with `DYNAMIC_INDEX` in place of sizes."""
+    return [DYNAMIC_INDEX if isinstance(extent, Size) else extent for extent in shape]

@@ -64,7 +64,7 @@ I64Attr = IntegerAttr.constr(type=i64)
 
 @irdl_op_definition
 class CodeOp(IRDLOperation):
-    """A computation that no `linalg.generic` can express (suppression, recurrences), as loops.
+    """What no `linalg.generic` can express (suppression, recurrences), as loops.
 
     The region's arguments are memrefs: first those of the operands (read only), then those of
     the results (undefined at entry, to be filled), then the scratch memory that the property

@@ -55,10 +55,11 @@ from ncc.dialects.scalar import (
     flags_of,
     in_single,
     index,
+    number_of_index,
     scalar,
 )
 from ncc.dialects.shapes import Shape
-from ncc.dialects.size import is_equal
+from ncc.dialects.size import is_equal, is_open
 from ncc.dialects.structured import PARALLEL, REDUCTION, shape_of_tensor
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
@@ -144,7 +145,7 @@ class Builder:
 
     def loops(self, names: str, **sizes: int) -> list[AffineExpr]:
         """`loops("o y:28 ky:3")`, or `loops("o y ky", y=28, ky=3)`: the loops of the next
-        computation, in this order.
+        operation, in this order.
         """
         parts = [name.partition(":") for name in names.split()]
         self._extents = [
@@ -307,7 +308,12 @@ class Builder:
         return self.map(at, bitcast(held[at], ui16))
 
     def numbers(self, count: int, element_type: Attribute = i64) -> Tensor:
-        """0, 1, 2, ... as a constant. Vectors of it are read, whereas `index` gives a scalar."""
+        """0, 1, 2, ... as a constant, or computed where only the run knows the count. Vectors of it
+        are read, whereas `index` gives a scalar.
+        """
+        if is_open(count):
+            (k,) = self.loops_of((count,))
+            return self.map((k,), number_of_index(self.index(k), element_type))
         return self.constant(np.arange(count), element_type)
 
     def empty(self, shape: Sequence[int], element_type: Attribute = f32) -> Tensor:

@@ -21,7 +21,7 @@ In a kernel, operations that other dialects lack:
     %n = rt.size {size = #rt.size<"h@224 * w@256">} : index
     rt.fence
 
-Operations for computations that are loops from the start are in `code.py`.
+Operations of layers that are loops from the start are in `code.py`.
 """
 
 from __future__ import annotations
@@ -337,7 +337,7 @@ class GatherOp(IRDLOperation):
 
 @irdl_op_definition
 class SizeOp(IRDLOperation):
-    """A number that depends on the shapes of the network's inputs, in the body of a computation."""
+    """A number that depends on the shapes of the network's inputs, in the body of an operation."""
 
     name = "rt.size"
 

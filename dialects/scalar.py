@@ -489,9 +489,9 @@ def number_of_size(size: int, type: Attribute = f32) -> Scalar:
     return value if type == index else number_of_index(value, type)
 
 
-def over_size(value: float, size: int) -> Operand:
+def over_size(value: float, size: int, type: Attribute = f32) -> Operand:
     """A number over an extent: a constant unless that is a size."""
-    return value / number_of_size(size) if isinstance(size, Size) else value / size
+    return value / number_of_size(size, type) if isinstance(size, Size) else value / size
 
 
 def sigmoid(x: Scalar) -> Scalar:

@@ -3,18 +3,17 @@
     h = Size.symbol("h", hint=224)
     (h - 3) // 2 + 1                  is (h - 1) // 2, and 111 as a number
 
-A `Size` is an integer that knows its expression (`size_form.py`). As a number it is the value for
-the hint: the size of an input that decisions are taken for. Arithmetic gives sizes again, and a
-number where the sizes cancel. Two sizes are equal if their expressions are; no number equals one,
-so that each is true, as numbers but 0 are.
+A `Size` is an integer that knows its expression (`size_form.py`). The number in it is its hint: the
+value for one size of the inputs, for which decisions are taken. Arithmetic gives sizes again, and a
+number where the sizes cancel. Two sizes are equal if their expressions are. No number equals a
+size, 0 neither: so a size is true.
 
-Whoever compares a size decides for all inputs. Where that is not certain, the answer is the one
-for the hint, and `assuming` notes it: what is made then is right for those inputs only for which
-all that was assumed is true. A decision about costs takes hints, and assumes nothing: `by_hint` is
-for a function that takes some, `hint(size)` for a number.
+A comparison decides for all inputs. If its answer is not the same for all of them, it is the one
+for the hint, and `assuming` notes it: the code is right for inputs that meet all notes. A decision
+about costs compares hints, and assumes nothing: so does a function under `by_hint`, and
+`hint(size)` is a number.
 
-Python's own functions see the number (`range`, `numpy`): whatever is made by them is for the hint
-alone.
+Python's own functions (`range`, for one) see the number: what they make is for the hint alone.
 """
 
 from __future__ import annotations
@@ -168,17 +167,17 @@ def smallest(*values: int) -> int:
     return _extremum("min", values) if is_open(*values) else min(values)
 
 
-def largest(*values: int, about: int | None = None) -> int:
+def largest(*values: int, hint: int | None = None) -> int:
     """The largest of some numbers, for all inputs.
 
-    about: the number that decisions are taken for, where that is not the value for the hint. A part
-    that the hint does not have at all is made for its size in the inputs that have it.
+    hint: another hint than the value for the hints of the inputs. A part that these images do not
+    have at all is made for its size in images that have it.
     """
-    return _extremum("max", values, about) if is_open(*values) else max(values)
+    return _extremum("max", values, hint) if is_open(*values) else max(values)
 
 
 @lru_cache(maxsize=1 << 16)
-def _extremum(name: str, values: tuple[int, ...], about: int | None = None) -> int:
+def _extremum(name: str, values: tuple[int, ...], own_hint: int | None = None) -> int:
     """Without those that another one is never beyond."""
     forms = list(dict.fromkeys(map(form_of, values)))
     sign = 1 if name == "max" else -1
@@ -189,7 +188,7 @@ def _extremum(name: str, values: tuple[int, ...], about: int | None = None) -> i
             kept.append(form)
     if len(kept) == 1:
         return Size.of(kept[0])
-    return Size.of(Form.atom(Extremum(name, tuple(kept), about)))
+    return Size.of(Form.atom(Extremum(name, tuple(kept), own_hint)))
 
 
 # --- what is assumed ------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
     3 * ((h + 1) // 2) * w + 4
 
-is a polynomial of atoms: extents of inputs, quotients rounded down, least and largest values. Two
-forms that are equal as text have one value for all inputs. `least` proves that a form is never
-below a number.
+is a polynomial of atoms: extents of inputs, quotients rounded down, least and largest values. In
+MLIR, these are symbols, `floordiv`, `affine.min` and `affine.max` of affine expressions, which have
+no products of symbols. Two forms that are equal as text have one value for all inputs. `least`
+proves that a form is never below a number.
 """
 
 from __future__ import annotations
@@ -62,22 +63,22 @@ class Quotient:
 class Extremum:
     """The least or the largest of some forms. name: `min` or `max`.
 
-    about: the number that decisions are taken for, where that is not its value for the hints.
+    own_hint: its hint, where that is not its value for the hints of the inputs.
     """
 
     name: str
     forms: tuple[Form, ...]
-    about: int | None = None
+    own_hint: int | None = None
 
     @cached_property
     def text(self) -> str:
-        about = [] if self.about is None else [f"about={self.about}"]
-        return f"{self.name}({', '.join([*map(str, self.forms), *about])})"
+        own = [] if self.own_hint is None else [f"hint={self.own_hint}"]
+        return f"{self.name}({', '.join([*map(str, self.forms), *own])})"
 
     @cached_property
     def hint(self) -> int:
-        if self.about is not None:
-            return self.about
+        if self.own_hint is not None:
+            return self.own_hint
         return EXTREMA[self.name](form.hint for form in self.forms)
 
     def value(self, of: Mapping[str, int]) -> int:
@@ -214,10 +215,6 @@ class Form:
         rest = Form.of({m: f if m else f % number for m, f in self.terms if f % number})
         if rest.constant is not None:
             return Form.of(whole)
-        if next(factor for monomial, factor in rest.terms if monomial) < 0:
-            # floor(-x / n) is -floor((x + n - 1) / n): so each quotient has one form.
-            raised = ZERO.plus(rest, -1).plus(Form.number(number - 1))
-            return Form.of(whole).plus(raised._over(number), -1)
         return Form.of(whole).plus(rest._quotient(Form.number(number)))
 
     def _over_size(self, divisor: Form) -> Form:
@@ -229,18 +226,23 @@ class Form:
         quotient = Form.atom(Quotient(rest, divisor))
         return whole.plus(rest._quotient(divisor) if is_at_least(divisor, 1) else quotient)
 
+    @property
+    def _begins_negative(self) -> bool:
+        return any(factor < 0 for monomial, factor in self.terms[:1] if monomial)
+
     def _quotient(self, divisor: Form) -> Form:
-        """A quotient of a quotient is one: (x // a + b) // n is (x + a*b) // (a*n)."""
+        """Each quotient has one form: -x // n is -((x + n - 1) // n), and (x // a + b) // n is
+        (x + a*b) // (a*n).
+        """
+        raised = divisor.plus(self, -1).plus(Form.number(-1))
+        if self._begins_negative and not raised._begins_negative:
+            return ZERO.plus(raised.over(divisor), -1)
         inner = dict(self.terms)
         added = inner.pop((), 0)
-        if len(inner) == 1:
-            ((monomial, factor),) = inner.items()
-            first = monomial[0]
-            if factor == 1 and len(monomial) == 1 and isinstance(first, Quotient):
-                by = first.divisor.constant
-                if by is not None:
-                    dividend = first.dividend.plus(Form.number(added * by))
-                    return dividend.over(divisor.times(Form.number(by)))
+        match [*inner.items()]:
+            case [((Quotient() as first,), 1)] if (by := first.divisor.constant) is not None:
+                dividend = first.dividend.plus(Form.number(added * by))
+                return dividend.over(divisor.times(Form.number(by)))
         return Form.atom(Quotient(self, divisor))
 
     def _exactly_over(self, divisor: Form) -> Form | None:
@@ -313,7 +315,7 @@ def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
             return atom.dividend.with_values(values).over(atom.divisor.with_values(values))
         case Extremum():
             forms = tuple(form.with_values(values) for form in atom.forms)
-            return Form.atom(Extremum(atom.name, forms, atom.about))
+            return Form.atom(Extremum(atom.name, forms, atom.own_hint))
 
 
 Rational: TypeAlias = int | Fraction  # arithmetic of integers takes a twentieth of the time

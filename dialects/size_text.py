@@ -68,7 +68,7 @@ def _value(node: ast.expr, symbols: dict[str, int], text: str) -> int:
         case ast.Call(
             func=ast.Name(id="max"),
             args=arguments,
-            keywords=[ast.keyword(arg="about", value=ast.Constant(value=int() as about))],
+            keywords=[ast.keyword(arg="hint", value=ast.Constant(value=int() as hint))],
         ):
-            return largest(*(_value(one, symbols, text) for one in arguments), about=about)
+            return largest(*(_value(one, symbols, text) for one in arguments), hint=hint)
     raise ValueError(f"{text!r} is no size")

@@ -17,14 +17,12 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from ncc.dialects import sized
 from ncc.dialects.attributes import (
     extents_of,
-    filled,
     integer,
     integers,
-    known,
     segments,
-    sizes_among,
     tensor_type,
     values_of,
 )
@@ -32,6 +30,7 @@ from ncc.dialects.element import element_of, number, signless
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import index
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import is_open
 
 PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
 REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
@@ -111,14 +110,13 @@ def pad(x: SSAValue, low: Sequence[int], high: Sequence[int], value: float) -> t
         held = cast.results[0]
     body.add_op(make(tensor.YieldOp, operands=[held]))
     return make(
-        tensor.PadOp,
+        sized.PadOp if is_open(*low, *high) else tensor.PadOp,
         operands=[x],
         properties={
-            "static_low": integers(known(low)),
-            "static_high": integers(known(high)),
+            "static_low": integers(low),
+            "static_high": integers(high),
             "operandSegmentSizes": segments(1, 0, 0),
         },
-        attributes=_open(*low, *high),
         regions=[Region(body)],
         result_types=[tensor_type(element_of(x), shape)],
     )
@@ -126,25 +124,12 @@ def pad(x: SSAValue, low: Sequence[int], high: Sequence[int], value: float) -> t
 
 def pad_sides(op: tensor.PadOp) -> tuple[list[int], list[int]]:
     """How many elements a pad adds at the start and at the end of each axis."""
-    low, high = values_of(op.static_low), values_of(op.static_high)
-    both = filled([*low, *high], op.attributes.get(SIZES))
-    return both[: len(low)], both[len(low) :]
+    return [*values_of(op.static_low)], [*values_of(op.static_high)]
 
 
 def offsets_of(op: tensor.ExtractSliceOp) -> list[int]:
     """Where a slice begins along each axis."""
-    return filled(values_of(op.static_offsets), op.attributes.get(SIZES))
-
-
-SIZES = "sizes"
-"""The attribute of an operation of MLIR that has the numbers which inputs decide, in place of
-operands.
-"""
-
-
-def _open(*numbers: int) -> dict[str, Attribute]:
-    sizes = sizes_among(*numbers)
-    return {} if sizes is None else {SIZES: sizes}
+    return [*values_of(op.static_offsets)]
 
 
 def collapse(x: SSAValue, groups: Sequence[Sequence[int]]) -> tensor.CollapseShapeOp:
@@ -164,11 +149,11 @@ def expand(
 ) -> tensor.ExpandShapeOp:
     """Axis k becomes the axes groups[k] of the result, whose shape is `shape`."""
     return make(
-        tensor.ExpandShapeOp,
+        sized.ExpandShapeOp if is_open(*shape) else tensor.ExpandShapeOp,
         operands=[x],
         properties={
             "reassociation": _reassociation(tuple(map(tuple, groups))),
-            "static_output_shape": integers(known(shape)),
+            "static_output_shape": integers(shape),
         },
         result_types=[tensor_type(element_of(x), shape)],
     )
@@ -182,15 +167,14 @@ def _reassociation(groups: tuple[tuple[int, ...], ...]) -> ArrayAttr[ArrayAttr[I
 def extract_slice(x: SSAValue, begin: Sequence[int], size: Sequence[int]) -> tensor.ExtractSliceOp:
     """The box of `size` that starts at `begin`."""
     return make(
-        tensor.ExtractSliceOp,
+        sized.ExtractSliceOp if is_open(*begin, *size) else tensor.ExtractSliceOp,
         operands=[x],
         properties={
-            "static_offsets": integers(known(begin)),
-            "static_sizes": integers(known(size)),
+            "static_offsets": integers(begin),
+            "static_sizes": integers(size),
             "static_strides": integers([1] * len(size)),
             "operandSegmentSizes": segments(1, 0, 0, 0),
         },
-        attributes=_open(*begin),
         result_types=[tensor_type(element_of(x), size)],
     )
 

@@ -1,4 +1,4 @@
-"""The `tiled` dialect: one computation for each tile of its operands, in any order.
+"""The `tiled` dialect: the same operations for each tile of its operands, in any order.
 
     %y = "tiled.loop"(%x) <{count = 12, axes = [1], steps = [24], result_axes = [1]}> ({
     ^bb0(%part: tensor<4x26x258xf32>):

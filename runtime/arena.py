@@ -1,6 +1,6 @@
 """Lays out the arena of a run: an offset for every buffer, by its bytes and its lifetime.
 
-A lifetime is a range of *phases*, the stretches of a run between barriers. Buffers whose lifetimes
+A lifetime is a range of *epochs*, the stretches of a run between barriers. Buffers whose lifetimes
 meet lie apart; others may share memory. Lifetimes hold for all sizes, bytes are those of one size.
 
 Buffers are placed one by one, the largest first, each into the lowest gap among those that live at
@@ -25,19 +25,19 @@ TRIES = 4
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """From which phase to which each buffer is alive."""
+    """From which epoch to which each buffer is alive."""
 
-    phases: tuple[tuple[int, int], ...]
+    epochs: tuple[tuple[int, int], ...]
 
     @cached_property
     def _meeting(self) -> tuple[tuple[int, ...], ...]:
-        """For each buffer, those that are alive in one of its phases."""
-        order = sorted(range(len(self.phases)), key=lambda n: self.phases[n])
-        found: list[list[int]] = [[] for _ in self.phases]
+        """For each buffer, those that are alive in one of its epochs."""
+        order = sorted(range(len(self.epochs)), key=lambda n: self.epochs[n])
+        found: list[list[int]] = [[] for _ in self.epochs]
         alive: list[int] = []
         for new in order:
-            first, _ = self.phases[new]
-            alive = [old for old in alive if self.phases[old][1] >= first]
+            first, _ = self.epochs[new]
+            alive = [old for old in alive if self.epochs[old][1] >= first]
             for old in alive:
                 found[old].append(new)
                 found[new].append(old)
@@ -46,9 +46,9 @@ class Lifetimes:
 
     def least(self, sizes: Sequence[int]) -> int:
         """The most bytes that are alive at once: no arena is smaller."""
-        last = max((last for _, last in self.phases), default=-1)
+        last = max((last for _, last in self.epochs), default=-1)
         changes = [0] * (last + 2)
-        for (first, end), size in zip(self.phases, sizes, strict=True):
+        for (first, end), size in zip(self.epochs, sizes, strict=True):
             changes[first] += size
             changes[end + 1] -= size
         return max(accumulate(changes), default=0)

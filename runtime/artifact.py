@@ -24,6 +24,7 @@ import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ncc.runtime import cpu
@@ -100,10 +101,11 @@ class Binding:
     @property
     def nbytes(self) -> int:
         """Bytes of its buffer, a dynamic output's header included."""
-        count = DTYPES[self.dtype]
-        for extent in self.shape:
-            count *= extent
-        return count + DYNAMIC_HEADER * self.dynamic
+        return self.bytes_of(self.shape)
+
+    def bytes_of(self, shape: Sequence[int]) -> int:
+        """The same where it has this shape."""
+        return prod(shape) * DTYPES[self.dtype] + DYNAMIC_HEADER * self.dynamic
 
     @property
     def extents(self) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,6 +23,9 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 MOST_KEPT = 2
 """Blocks kept of an output: callers often hold a result until they have the next."""
+
+NOTHING_COUNTED: Mapping[int, int] = MappingProxyType({})
+"""The counters of a run in which nothing grows."""
 
 SPARE = 8
 """A growing output gets memory for this part more than it needs."""
@@ -86,7 +88,7 @@ class Results:
         """Free blocks."""
 
     def make(
-        self, counted: Mapping[int, int] = MappingProxyType({}), shape: Shape | None = None
+        self, counted: Mapping[int, int] = NOTHING_COUNTED, shape: Shape | None = None
     ) -> tuple[Array, int]:
         """An array that nobody else has, of anything, and the address of its buffer.
 
@@ -98,10 +100,10 @@ class Results:
         size, spare = self._size, 0
         if self._binding.axis >= 0:
             shape = self._binding.grown(counted)
-            size = replace(self._binding, shape=shape).nbytes
+            size = self._binding.bytes_of(shape)
             spare = size // SPARE
         elif shape is not None:
-            size = replace(self._binding, shape=shape).nbytes
+            size = self._binding.bytes_of(shape)
         else:
             shape = self._binding.shape
         block = self._block(size, spare)

@@ -29,7 +29,7 @@ from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 from ncc.runtime.memory_files import FileLike
 from ncc.runtime.paths import PathLike
-from ncc.runtime.results import Array, address_of
+from ncc.runtime.results import NOTHING_COUNTED, Array, address_of
 from ncc.runtime.sizes import Sized
 
 
@@ -78,7 +78,7 @@ class Model:
         self._name_all()
         samples = 1 if artifact.by_sample else None
         self._of_a_run = tuple(binding.of_batch(samples) for binding in self.outputs)
-        self._fed = [(binding, np.dtype(binding.dtype)) for binding in self.inputs]
+        self._fed = [(binding.name, np.dtype(binding.dtype)) for binding in self.inputs]
         self._counters = counters(self.inputs)
         self._places = Places(
             self._weights.ctypes.data,
@@ -90,6 +90,8 @@ class Model:
         if artifact.sizes is None:
             self._fixed = Sized(artifact.arena_bytes, (None,) * len(self.outputs))
         self._known: dict[Shapes, Sized | str] = {}
+        if self._fixed is not None and not self._counters:
+            self._known[tuple(binding.shape for binding in self.inputs)] = self._fixed
         self._dynamic = [binding for binding in self.outputs if binding.dynamic]
         # Contexts that no call is using. pop and append of a list are atomic: no lock is needed
         # that a fork could leave locked.
@@ -177,12 +179,32 @@ class Model:
             found = self._known[shapes] = self.artifact.sizes.at(shapes)
         return found
 
+    def known(self, feeds: Mapping[str, ArrayLike]) -> tuple[list[Array], Sized] | None:
+        """The arrays for all inputs and what a run with them needs, if they can be fed as they are,
+        and their shapes are known to be right.
+
+        That is so of nearly all. All other checks take longer than a run of a small model.
+        """
+        arrays = []
+        for name, dtype in self._fed:
+            fed = feeds.get(name)
+            if type(fed) is not np.ndarray or fed.dtype is not dtype or not fed.flags.carray:
+                return None
+            arrays.append(fed)
+        sized = self._known.get(tuple([array.shape for array in arrays]))
+        if type(sized) is not Sized or self.artifact.by_sample:
+            return None
+        return arrays, sized
+
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        known = self.known(feeds)
+        if known is not None:
+            return self._run_on(*known)
         counted: dict[int, int] = {}
-        arrays = [_checked(feeds, binding, dtype, counted) for binding, dtype in self._fed]
+        arrays = [_checked(feeds, binding, counted) for binding in self.inputs]
         if self.artifact.by_sample:
             return self._run_samples(arrays)
-        return self._run_on(arrays, counted)
+        return self._run_on(arrays, self._sized_of(arrays), counted)
 
     def _run_samples(self, arrays: Sequence[Array]) -> dict[str, Array]:
         """The results of a batch, whose samples are run one after the other."""
@@ -191,16 +213,16 @@ class Model:
             fed = zip(self.inputs, arrays, strict=True)
             told = ", ".join(f"{len(array)} of {binding.name!r}" for binding, array in fed)
             raise InputError(f"the inputs have different numbers of samples: {told}")
-        made = [
-            self._run_on([array[k : k + 1] for array in arrays], {}) for k in range(counts.pop())
-        ]
+        one_by_one = ([array[k : k + 1] for array in arrays] for k in range(counts.pop()))
+        made = [self._run_on(sample, self._sized_of(sample)) for sample in one_by_one]
         if len(made) == 1:
             return made[0]
         return {name: np.concatenate([one[name] for one in made]) for name in self._output_names}
 
-    def _run_on(self, arrays: Sequence[Array], counted: dict[int, int]) -> dict[str, Array]:
-        """The results of one run of the code."""
-        sized = self._fixed or self._sized_of(arrays)
+    def _run_on(
+        self, arrays: Sequence[Array], sized: Sized, counted: Mapping[int, int] = NOTHING_COUNTED
+    ) -> dict[str, Array]:
+        """The results of one run of the code. counted: by the counters of what grows."""
         context = self._take()
         context.prepare(sized)
         buffers = context.buffers
@@ -311,7 +333,6 @@ def _aligned_weights(artifact: Artifact) -> Array:
 def _checked(
     feeds: Mapping[str, ArrayLike],
     binding: Binding,
-    dtype: np.dtype[Any],
     counted: dict[int, int],
 ) -> Array:
     """The array for an input, contiguous, or the InputError that says what is wrong with it.
@@ -319,11 +340,7 @@ def _checked(
     What an input that grows has grown by goes into `counted`; another one may have told before. A
     cache that is not fed is empty.
     """
-    fed = feeds.get(binding.name)
-    if type(fed) is np.ndarray and fed.dtype is dtype and fed.shape == binding.shape:
-        # Nearly all are so. All that follows would take longer than a small model's run.
-        if binding.axis < 0 and fed.flags.carray:
-            return fed
+    dtype = np.dtype(binding.dtype)
     starts_empty = binding.axis >= 0 and binding.shape[binding.axis] == 0
     if binding.name not in feeds and not starts_empty:
         raise misfit(binding, None)

@@ -24,8 +24,8 @@ from ncc.runtime.program import Condition, Program, read_condition
 NOWHERE = -1
 """In place of a buffer of the arena: a number is no offset into one."""
 
-MOST_PHASES = 1 << 24
-"""Above the phases of any run."""
+MOST_EPOCHS = 1 << 24
+"""Above the epochs of any run."""
 
 Nodes: TypeAlias = tuple[int, ...]
 
@@ -46,7 +46,7 @@ class Sizes:
     """What the shapes of a call decide, by nodes of a program.
 
     outputs: the extents of each. buffers, lifetimes: the bytes of each buffer of the arena, and
-    from which phase to which it lives. numbers: a node each, and the buffer of the arena whose
+    from which epoch to which it lives. numbers: a node each, and the buffer of the arena whose
     offset is added, or NOWHERE.
     """
 
@@ -76,8 +76,8 @@ class Sizes:
             "conditions": [[one.node, one.relation] for one in self.conditions],
             "outputs": self.outputs,
             "buffers": [
-                [node, *phases]
-                for node, phases in zip(self.buffers, self.lifetimes.phases, strict=True)
+                [node, *epochs]
+                for node, epochs in zip(self.buffers, self.lifetimes.epochs, strict=True)
             ],
             "numbers": self.numbers,
         }
@@ -98,7 +98,7 @@ class Sizes:
             raise fields.broken("sizes in the manifest are not numbers")
         if not all(0 <= node < program.nodes for node in nodes):
             raise fields.broken("sizes in the manifest need a node that is not there")
-        if not all(0 <= first <= last < MOST_PHASES for _, first, last in buffers):
+        if not all(0 <= first <= last < MOST_EPOCHS for _, first, last in buffers):
             raise fields.broken("a lifetime in the manifest is impossible")
         if not all(NOWHERE <= buffer < len(buffers) for _, buffer in numbers):
             raise fields.broken("a number in the manifest is in a buffer that is not there")

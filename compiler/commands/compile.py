@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     default=True,
     help="Whether to use the schedules that `ncc tune` has kept for this machine.",
 )
+@click.option("--verify-each", is_flag=True, help="Verify the IR after each pass: for debugging.")
 @click.option("--timing", is_flag=True, help="Print the time of each stage.")
 def compile_command(
     param: str,

@@ -24,7 +24,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -32,6 +33,7 @@ import numpy as np
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
+from ncc.compiler.driver.open_candidates import candidates, is_one_sample, larger_hints
 from ncc.compiler.options import shapes_by_name
 from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime import cpu
@@ -86,6 +88,7 @@ class LateModel(Model):
             self.reason = "the values of an input decide shapes"
         self._kept = _Kept(MOST_KEPT)
         self._versions = _Versions()
+        self._last: Model | None = None
         self._closed = False
 
     def compiled(self, input_shapes: Mapping[str, Sequence[int]] | None = None) -> Model:
@@ -126,6 +129,10 @@ class LateModel(Model):
         self.compiled(input_shapes).save(path)
 
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        last = self._last  # another call may set it
+        known = None if last is None else last.known(feeds)
+        if last is not None and known is not None:
+            return last._run_on(*known)
         asked = [b for b in self._open if b.name in feeds or not b.grows]
         arrays = {binding.name: _fed(feeds, binding) for binding in asked}
         values = {b.name: arrays[b.name] for b in asked if b.settles}
@@ -137,6 +144,8 @@ class LateModel(Model):
             if wrong is None:
                 raise
             raise wrong from error
+        if not values:
+            self._last = model
         return model._run(arrays)
 
     def _version(self, shapes: Shapes) -> Model | None:
@@ -155,10 +164,9 @@ class LateModel(Model):
         return found
 
     def _made_open(self, shapes: Shapes, versions: _Versions) -> Model | None:
-        """A new version, which compares costs for these shapes. `reason` says why there is none."""
-        artifact, reason = self._open_artifact(shapes)
-        if artifact is not None:
-            model = Model(sharing_weights(artifact, [*versions.models, *self._kept.models()]))
+        """A new version for these shapes and others. `reason` says why there is none."""
+        model, reason = self._open_model(shapes)
+        if model is not None:
             versions.add(model)
             return model
         # Where shapes do not fit the layers, the compilation for them says so.
@@ -167,19 +175,31 @@ class LateModel(Model):
         self.reason = reason
         return None
 
-    def _open_artifact(self, shapes: Shapes) -> tuple[Artifact | None, str]:
-        """The code of a new version; or why there is none."""
-        is_one_sample, mixing, reason = _is_one_sample(self._open, shapes), None, ""
-        for open_shapes in _candidates(self._open, shapes):
+    def _open_model(self, shapes: Shapes) -> tuple[Model | None, str]:
+        """A new version; or why there is none."""
+        one_sample, mixing, reason = is_one_sample(self._open, shapes), None, ""
+        for open_shapes in candidates(self._open, shapes):
             try:
-                artifact = self._compile_open(open_shapes, shapes)
+                model = self._right_for(shapes, open_shapes)
             except (ModelError, Unsupported) as error:
                 reason = str(error).partition("\n")[0]
                 continue
-            if not (is_one_sample and _mixes_samples(artifact)):
-                return artifact, ""
-            mixing = mixing or artifact
+            if not (one_sample and _mixes_samples(model.artifact)):
+                return model, ""
+            mixing = mixing or model
         return mixing, reason
+
+    def _right_for(self, shapes: Shapes, open_shapes: Mapping[str, OpenShape]) -> Model:
+        """A version that is right for the shapes of a call: for larger hints, if they are small,
+        unless layers do not take these, or their code is not for small images.
+        """
+        larger = larger_hints(self._open, shapes, open_shapes)
+        if larger != shapes:
+            with suppress(ModelError, Unsupported):
+                model = self._shared(self._compile_open(open_shapes, larger))
+                if model.is_for(shapes):
+                    return model
+        return self._shared(self._compile_open(open_shapes, shapes))
 
     def _model(self, shapes: Shapes, values: Arrays) -> Model:
         """The model for one set of shapes alone."""
@@ -188,15 +208,18 @@ class LateModel(Model):
         settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
         kept = self._kept = self._kept.of_this_process()
         key: Key = (*settled.values(), *(array.tobytes() for array in values.values()))
-        model = kept.get(key, lambda: self._made(settled, values, kept))
+        model = kept.get(key, lambda: self._made(settled, values))
         if self._closed:  # while this one was made
             self.close()
         return model
 
-    def _made(self, shapes: Shapes, values: Arrays, kept: _Kept) -> Model:
-        """The model for shapes; weights that are packed as for others are in memory once."""
-        others = [*kept.models(), *self._versions.models]
-        return Model(sharing_weights(self._compile(shapes, values), others))
+    def _made(self, shapes: Shapes, values: Arrays) -> Model:
+        """The model for shapes."""
+        return self._shared(self._compile(shapes, values))
+
+    def _shared(self, artifact: Artifact) -> Model:
+        """The model of an artifact; weights that are packed as for others are in memory once."""
+        return Model(sharing_weights(artifact, [*self._versions.models, *self._kept.models()]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(
@@ -258,59 +281,9 @@ class _Versions:
             self._used = [*others[1 - MOST_KEPT :], model]
 
 
-_CLOSED = -1, 0
-"""Axes of inputs that layers may need the numbers of: the last one, as of rows; the first one."""
-
-
-def _candidates(bindings: Sequence[OpenBinding], shapes: Shapes) -> Iterator[dict[str, OpenShape]]:
-    """The shapes that a version may be for, with None for open extents, the most open ones first.
-
-    An open batch comes first: where samples are computed apart, its code is that of one sample.
-    Where they are not, a batch of one stays one: layers of ncnn have no batch, and are faster.
-    Where not even a rank is said, an image has the channels of the call, and layers may need the
-    numbers of another axis. Extents of 1 may have to stay 1, so that they are known to broadcast.
-    """
-    fed = [binding for binding in bindings if not binding.grows]
-    most_open = {b.name: _opened(b, shapes[b.name]) for b in fed}
-    tried = [most_open]
-    if _is_one_sample(fed, shapes):
-        tried.append({b.name: _with_batch(b, most_open[b.name], shapes[b.name]) for b in fed})
-    for closed in _CLOSED:
-        tried.append({b.name: _opened(b, shapes[b.name], closed) for b in fed})
-    tried.append({name: _with_ones(shape, shapes[name]) for name, shape in most_open.items()})
-    for place, found in enumerate(tried):
-        if any(None in shape for shape in found.values()) and found not in tried[:place]:
-            yield found
-
-
-def _is_one_sample(bindings: Iterable[OpenBinding], shapes: Shapes) -> bool:
-    """Whether a call has one sample for an input with an open batch."""
-    return any(b.has_batch and shapes[b.name][0] == 1 for b in bindings if not b.grows)
-
-
 def _mixes_samples(artifact: Artifact) -> bool:
     """Whether code is for any number of samples at once."""
     return not artifact.by_sample and any(b.shape[:1] == (OPEN,) for b in artifact.inputs)
-
-
-def _with_batch(binding: OpenBinding, shape: OpenShape, of_call: Shape) -> OpenShape:
-    """The shape with a batch of one, where the call has that."""
-    return (1, *shape[1:]) if binding.has_batch and of_call[0] == 1 else shape
-
-
-def _with_ones(shape: OpenShape, of_call: Shape) -> OpenShape:
-    return tuple(1 if found == 1 else extent for extent, found in zip(shape, of_call, strict=True))
-
-
-def _opened(binding: OpenBinding, shape: Shape, *closed: int) -> OpenShape:
-    """The shape of a call with all extents open that are not known, but the channels of images."""
-    if binding.ranked:
-        return tuple(None if extent == DYNAMIC else extent for extent in binding.shape)
-    kept = (*closed, 0) if len(shape) > 2 else closed
-    opened: list[int | None] = [None] * len(shape)
-    for axis in kept:
-        opened[axis : axis + 1 or None] = shape[axis : axis + 1 or None]
-    return tuple(opened)
 
 
 class _Kept:

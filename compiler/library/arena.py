@@ -11,12 +11,12 @@ from string import Template
 from ncc.runtime.arena import TRIES, Lifetimes
 
 _TEXT = """
-@phases = internal constant [$count x [2 x i64]] [$phases], align 8
+@epochs = internal constant [$count x [2 x i64]] [$epochs], align 8
 
-; Whether two parts are in use in the same phase.
+; Whether two parts are in use in the same epoch.
 define internal i1 @meet(i64 %a, i64 %b) nounwind {
-  %a.first.at = getelementptr [2 x i64], ptr @phases, i64 %a
-  %b.first.at = getelementptr [2 x i64], ptr @phases, i64 %b
+  %a.first.at = getelementptr [2 x i64], ptr @epochs, i64 %a
+  %b.first.at = getelementptr [2 x i64], ptr @epochs, i64 %b
   %a.last.at = getelementptr i64, ptr %a.first.at, i64 1
   %b.last.at = getelementptr i64, ptr %b.first.at, i64 1
   %a.first = load i64, ptr %a.first.at, align 8
@@ -39,13 +39,13 @@ part:
   %over = icmp eq i64 %n, $count
   br i1 %over, label %done, label %sum
 sum:
-  %begin.at = getelementptr [2 x i64], ptr @phases, i64 %n
+  %begin.at = getelementptr [2 x i64], ptr @epochs, i64 %n
   %begin = load i64, ptr %begin.at, align 8
   br label %other
 other:
   %m = phi i64 [ 0, %sum ], [ %m.next, %other ]
   %total = phi i64 [ 0, %sum ], [ %total.next, %other ]
-  %first.at = getelementptr [2 x i64], ptr @phases, i64 %m
+  %first.at = getelementptr [2 x i64], ptr @epochs, i64 %m
   %last.at = getelementptr i64, ptr %first.at, i64 1
   %first = load i64, ptr %first.at, align 8
   %last = load i64, ptr %last.at, align 8
@@ -266,10 +266,10 @@ done:
 
 def arena_text(lifetimes: Lifetimes) -> str:
     """The functions for parts with these lifetimes."""
-    phases = lifetimes.phases
+    epochs = lifetimes.epochs
     return Template(_TEXT).substitute(
-        count=len(phases),
-        words=max(1, len(phases)),
-        phases=", ".join(f"[2 x i64] [i64 {first}, i64 {last}]" for first, last in phases),
+        count=len(epochs),
+        words=max(1, len(epochs)),
+        epochs=", ".join(f"[2 x i64] [i64 {first}, i64 {last}]" for first, last in epochs),
         tries=TRIES,
     )

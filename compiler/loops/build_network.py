@@ -17,7 +17,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute
 
-from ncc.compiler.barriers import Phased, in_phases
+from ncc.compiler.barriers import Timed, in_epochs
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit import code
 from ncc.compiler.loops.kernel.kernel import Kernel
@@ -62,7 +62,7 @@ class Step:
     layers: tuple[str, ...]
     chunks: int
     subviews: tuple[Subview, ...]
-    computations: tuple[Kernel, ...]
+    kernels: tuple[Kernel, ...]
     """One, or one for each box of a frame; none where it is written as code, or is a loop."""
     of_iteration: tuple[Step, ...] = ()
     """The calls of each iteration, if it is a loop; its chunks are iterations."""
@@ -70,14 +70,14 @@ class Step:
     """What these hand on within an iteration."""
 
     @property
-    def generic_op(self) -> Kernel | None:
+    def only_kernel(self) -> Kernel | None:
         """What schedules are chosen for."""
-        return self.computations[0] if len(self.computations) == 1 else None
+        return self.kernels[0] if len(self.kernels) == 1 else None
 
     @cached_property
     def signature(self) -> str | None:
-        """What schedules are kept by: equal for equal computations. None where there is none."""
-        return None if self.generic_op is None else signature_of(self.generic_op)
+        """What schedules are kept by: equal for equal kernels. None where there is none."""
+        return None if self.only_kernel is None else signature_of(self.only_kernel)
 
 
 def signature_of(kernel: Kernel) -> str:
@@ -161,7 +161,7 @@ class _Due:
     made_by: Unit | Member
     subviews: tuple[Subview, ...]
     layers: tuple[str, ...]
-    computations: tuple[Kernel, ...] = ()
+    kernels: tuple[Kernel, ...] = ()
     fills: Fills | None = None
     """The boxes of a border, if that is what is filled: the launch tells them to the kernel."""
     steps: int | None = None
@@ -208,8 +208,8 @@ class _NetworkWriter:
         self.loops = 0
 
     def write(self) -> NetworkLoops:
-        for phased in in_phases(self.plan.steps):
-            self._step(phased)
+        for timed in in_epochs(self.plan.steps):
+            self._step(timed)
         script: list[Launch | LoopLaunch | Barrier] = []
         steps: list[Step] = []
         for due in self.due:
@@ -226,13 +226,13 @@ class _NetworkWriter:
             tuple(steps),
         )
 
-    def _step(self, phased: Phased) -> None:
+    def _step(self, timed: Timed) -> None:
         """A step, behind a barrier if it depends on a step since the last one."""
-        step = phased.step
-        if phased.waits:
+        step = timed.step
+        if timed.waits:
             self.due.append(Barrier())
         if isinstance(step, Loop):
-            self._loop(step, phased.inside)
+            self._loop(step, timed.inside)
         elif isinstance(step, Halo):
             self._frame(step)
         else:
@@ -278,7 +278,7 @@ class _NetworkWriter:
     def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
         text = kernel.signature_text
         if text not in self.hinted:
-            self.hinted[text] = for_the_hint(kernel)
+            self.hinted[text] = for_the_hint(kernel, self.target.costs.schedules)
         hinted = self.hinted[text]
         outermost = self.sharing.outermost(hinted, subviews) if self.sharing else None
         key = text, outermost
@@ -293,9 +293,11 @@ class _NetworkWriter:
         """hinted: the kernel for which a schedule is chosen."""
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
         schedule = named(hinted, self.target, text) if text is not None else None
-        schedule = handed_out_along(hinted, schedule or choose(hinted, self.target), along)
+        threads = self.target.costs.threads
+        schedule = schedule or choose(hinted, self.target)
+        schedule = handed_out_along(hinted, schedule, along, threads)
         if self.sharing:
-            schedule = with_lane_parted(hinted, schedule)
+            schedule = with_lane_parted(hinted, schedule, threads)
         schedule = for_any_size(kernel, schedule, self.target)
         outermost = None if kernel.is_open else free_outermost(kernel, schedule)
         extents = list(kernel.extents)
@@ -349,7 +351,7 @@ class _NetworkWriter:
         elif due.fills is not None:
             reaches, chunks, numbers = [due.fills.reach], due.fills.chunks, due.fills.numbers
         arguments = tuple(map(self._argument, due.subviews, unit.types, reaches))
-        step = Step(unit.name, due.layers, chunks, due.subviews, due.computations)
+        step = Step(unit.name, due.layers, chunks, due.subviews, due.kernels)
         is_told = due.steps is not None
         return Launch(unit.name, chunks, arguments, numbers, is_told, sizes=sizes), step
 
@@ -372,7 +374,8 @@ class _NetworkWriter:
         place, value = halo.subview, halo.value
         key = halo.shape, halo.low, halo.high, place.strides, repr(value), element
         if key not in self.fills:
-            self.fills[key] = Fills.of(tuple(boxes(halo)), place, value, element)
+            costs = self.target.costs.threads
+            self.fills[key] = Fills.of(tuple(boxes(halo)), place, value, element, costs)
         fills = self.fills[key]
         if fills.text not in self.codes:
             name, lanes = f"fill_{digest(fills.text)[:12]}", self.target.lanes
@@ -380,5 +383,5 @@ class _NetworkWriter:
                 name, fills.text, (fills.type,), fills.chunks, lambda: fills.write(name, lanes)
             )
         self.due.append(
-            _Due(self.codes[fills.text], (halo.subview,), ("frame",), fills.computations, fills)
+            _Due(self.codes[fills.text], (halo.subview,), ("frame",), fills.kernels, fills)
         )

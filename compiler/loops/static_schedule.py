@@ -18,60 +18,54 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ncc.compiler.cost_model import Threads
 from ncc.compiler.loops.build_network import NetworkLoops, Step
 from ncc.compiler.loops.launch.script import Barrier, Launch, LoopLaunch
 from ncc.compiler.loops.work import work_of
 from ncc.dialects.size import hint, largest, smallest
 
-SHORT = 16.0
-"""The most estimated microseconds of one thread in a short step."""
 
-OPERATIONS, PRODUCTS = 1e5, 1.5e6
-"""Operations in a microsecond, of vectors and of matrix tiles."""
-
-DATA, WEIGHTS = 5e4, 2e4
-"""Bytes in a microsecond, from the second-level cache and from beyond."""
-
-
-def statically_scheduled(loops: NetworkLoops, threads: int) -> NetworkLoops:
+def statically_scheduled(loops: NetworkLoops, threads: int, costs: Threads) -> NetworkLoops:
     """The network, whose short launches hand out one share to each thread."""
     if threads == 1:
         return loops
     steps = iter(loops.steps)
     script = [
-        launch if isinstance(launch, Barrier) else _shared_out(launch, next(steps), threads)
+        launch if isinstance(launch, Barrier) else _shared_out(launch, next(steps), threads, costs)
         for launch in loops.script
     ]
     return replace(loops, script=tuple(script))
 
 
-def _shared_out(launch: Launch | LoopLaunch, step: Step, threads: int) -> Launch | LoopLaunch:
+def _shared_out(
+    launch: Launch | LoopLaunch, step: Step, threads: int, costs: Threads
+) -> Launch | LoopLaunch:
     if isinstance(launch, Launch):
-        return _at_once(launch, step, threads)
+        return _at_once(launch, step, threads, costs)
     if launch.function is not None:
         return launch
     calls = iter(step.of_iteration or (step,))
     body = [
-        one if isinstance(one, Barrier) else _at_once(one, next(calls), threads)
+        one if isinstance(one, Barrier) else _at_once(one, next(calls), threads, costs)
         for one in launch.body
     ]
     return replace(launch, body=tuple(body))
 
 
-def _at_once(launch: Launch, step: Step, threads: int) -> Launch:
-    microseconds = _estimated(step)
-    if microseconds is None or microseconds > SHORT:
+def _at_once(launch: Launch, step: Step, threads: int, costs: Threads) -> Launch:
+    microseconds = _estimated(step, costs)
+    if microseconds is None or microseconds > costs.short_step:
         return launch
     share = -(-launch.chunks // threads)
     return replace(launch, at_once=largest(1, smallest(share, hint(share))))
 
 
-def _estimated(step: Step) -> float | None:
+def _estimated(step: Step, costs: Threads) -> float | None:
     """The time of one thread, for arithmetic or for memory, whichever is longer; None for code,
     whose operations are not counted.
     """
     work = work_of(step)
     if work.flops is None:
         return None
-    arithmetic = work.flops / (PRODUCTS if work.tile_flops else OPERATIONS)
-    return max(arithmetic, work.data_bytes / DATA + work.weight_bytes / WEIGHTS)
+    arithmetic = work.flops / (costs.products if work.tile_flops else costs.operations)
+    return max(arithmetic, work.data_bytes / costs.data + work.weight_bytes / costs.weights)

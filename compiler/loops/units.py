@@ -156,6 +156,6 @@ def _kind(kernel: Kernel) -> str:
         if isinstance(owner, Block):
             raise CompilerBug("a reduction that only hands on")
         product = factors(owner, kernel.anchor.body.args[-1])
-        by_halves = bf16_pairs_of(kernel) is not None
-        return "contraction" if product is not None or by_halves else "reduction"
+        in_pairs = bf16_pairs_of(kernel) is not None
+        return "contraction" if product is not None or in_pairs else "reduction"
     return "pointwise" if kernel.anchor.inputs else "fill"

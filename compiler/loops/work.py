@@ -74,7 +74,7 @@ def work_of(step: Step) -> Work:
 def _work(step: Step, without: Set[Buffer] = frozenset()) -> Work:
     """The work of one call. without: values whose memory does not count."""
     weights = reads = writes = 0
-    kernels = step.computations
+    kernels = step.kernels
     for argument, subview in enumerate(step.subviews):
         buffer = subview.buffer
         if buffer in without:

@@ -3,7 +3,7 @@
     fma     each iteration multiplies every accumulator register, and adds to it
     tiles   each iteration adds a product to each of four matrix tiles
     bytes   each iteration adds products of bytes to every accumulator register, four for each lane
-    read    adds up every cell of a block of memory; blocks fit into nearer or farther memory
+    read    adds up every element of a block of memory; blocks fit into nearer or farther memory
 
 The loops level makes these kernels, as it makes those of a network, for the same target and number
 of threads. They run between the runs of a network. If the clock of the machine changes, only peaks
@@ -51,7 +51,7 @@ nothing.
 PRODUCTS = ((0, 4, 6), (1, 4, 7), (2, 5, 6), (3, 5, 7))
 """Products of an iteration on matrix tiles: two tiles of left operands times two of right ones."""
 
-TILE_CELLS = tile.ROWS * tile.ROW_BYTES // 4
+TILE_ELEMENTS = tile.ROWS * tile.ROW_BYTES // 4
 """The number of float32 elements of a tile."""
 
 READ_AT_ONCE = 8
@@ -234,7 +234,7 @@ def tile_products(
     target: Target, threads: int, iterations: int = ITERATIONS
 ) -> tuple[Artifact, NDArray[np.float32], int]:
     """Four products of tiles an iteration, of the bf16 numbers in what is read."""
-    writer = _Writer(target, threads, TILE_CELLS)
+    writer = _Writer(target, threads, TILE_ELEMENTS)
     b = writer.loops
 
     def step(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
@@ -243,7 +243,7 @@ def tile_products(
         return sums
 
     def sums(_: SSAValue) -> Sequence[SSAValue]:
-        made = b.scratch(memory_type(f32, len(tile.SUMS) * TILE_CELLS))
+        made = b.scratch(memory_type(f32, len(tile.SUMS) * TILE_ELEMENTS))
         row = b.constant(tile.ROW_BYTES)
         b.put(tile.ConfigureOp(b.constant(tile.ROWS)))
         for number in (*tile.LEFT, *tile.RIGHT):
@@ -252,13 +252,13 @@ def tile_products(
             b.put(tile.ZeroOp(number))
         b.loop(b.constant(0), b.constant(iterations), 1, [], step)
         for number in tile.SUMS:
-            b.put(tile.StoreOp(number, made, b.constant(number * TILE_CELLS), row))
+            b.put(tile.StoreOp(number, made, b.constant(number * TILE_ELEMENTS), row))
         b.put(tile.ReleaseOp())
-        rows = range(0, len(tile.SUMS) * TILE_CELLS, target.lanes)
+        rows = range(0, len(tile.SUMS) * TILE_ELEMENTS, target.lanes)
         return [b.load(made, b.constant(at), target.lanes) for at in rows]
 
-    data = np.full(TILE_CELLS, 0.5, np.float32)
-    flops = 2 * len(PRODUCTS) * tile.ROWS * TILE_CELLS * 2
+    data = np.full(TILE_ELEMENTS, 0.5, np.float32)
+    flops = 2 * len(PRODUCTS) * tile.ROWS * TILE_ELEMENTS * 2
     return writer.artifact(sums), data, flops * iterations * threads
 
 
@@ -266,15 +266,15 @@ def reading(
     target: Target, threads: int, size: int, count: int = READ_BYTES
 ) -> tuple[Artifact, NDArray[np.float32], int]:
     """sums += block[...], over all parts of the block, until `count` bytes are read."""
-    cells, part = size // 4, size // 4 // READ_AT_ONCE
+    elements, part = size // 4, size // 4 // READ_AT_ONCE
     rounds = max(1, count // size)
-    writer = _Writer(target, threads, cells * threads)
+    writer = _Writer(target, threads, elements * threads)
     b = writer.loops
     vectors = vector_type(f32, target.lanes)
 
     def sums(share: SSAValue) -> Sequence[SSAValue]:
         def step(at: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            places = [b.linear([(share, cells), (at, 1)], k * part) for k in range(READ_AT_ONCE)]
+            places = [b.linear([(share, elements), (at, 1)], k * part) for k in range(READ_AT_ONCE)]
             return [
                 b.add(arith.AddfOp, [total, writer.load(place)], vectors)
                 for total, place in zip(sums, places, strict=True)
@@ -286,16 +286,16 @@ def reading(
         zero = b.splat(b.constant(0.0, f32), target.lanes)
         return b.loop(b.constant(0), b.constant(rounds), 1, [zero] * READ_AT_ONCE, walk)
 
-    data = np.ones(cells * threads, np.float32)
+    data = np.ones(elements * threads, np.float32)
     return writer.artifact(sums), data, size * rounds * threads
 
 
 class _Writer:
     """A kernel that reads one input. Each thread has one chunk, and stores one vector."""
 
-    def __init__(self, target: Target, threads: int, cells: int) -> None:
-        self.target, self.threads, self.cells = target, threads, cells
-        self.types = [memory_type(f32, size) for size in (cells, threads * target.lanes)]
+    def __init__(self, target: Target, threads: int, elements: int) -> None:
+        self.target, self.threads, self.elements = target, threads, elements
+        self.types = [memory_type(f32, size) for size in (elements, threads * target.lanes)]
         self.entry = Block(arg_types=[*self.types, IndexType(), IndexType()])
         self.source = self.entry.args[0]
         self.loops = LoopBuilder(self.entry)
@@ -328,7 +328,7 @@ class _Writer:
             objects=tuple(emit_object(t, self.target) for t in (text, threads_text(self.target))),
             weights=b"",
             arena_bytes=0,
-            inputs=(Binding("block", (self.cells,)),),
+            inputs=(Binding("block", (self.elements,)),),
             outputs=(Binding("sums", (self.threads * lanes,)),),
             features=self.target.features,
             target=self.target.name,

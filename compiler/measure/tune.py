@@ -152,9 +152,9 @@ def tune(
 def _choices(steps: Sequence[Step], options: Options) -> Optimizations:
     """The candidates of kernels that have several, by signature; the favourite is first."""
     kernels = {
-        step.signature: step.generic_op
+        step.signature: step.only_kernel
         for step in steps
-        if step.signature is not None and step.generic_op is not None
+        if step.signature is not None and step.only_kernel is not None
     }
     found = {name: rivals(kernel, options.target) for name, kernel in kernels.items()}
     return {name: candidates for name, candidates in found.items() if len(candidates) > 1}

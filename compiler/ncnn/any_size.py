@@ -1,9 +1,9 @@
 """Whether what a layer makes is right for every size of its inputs.
 
 Python's own functions and numpy see the number for the hint in a size (`dialects/size.py`): a table
-of the cells of an axis, or a loop of code up to an extent, is made for that size alone. What holds
-for every size is the same for another hint. So a layer with open inputs is expanded for two hints,
-and refused where they make something else.
+of the elements of an axis, or a loop of code up to an extent, is made for that size alone. What
+holds for every size is the same for another hint. So a layer with open inputs is expanded for two
+hints, and refused where they make something else.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def check_any_size(
     block = Block(arg_types=[tensor_type(x.element_type, _resized(x, symbols)) for x in read])
     values: dict[SSAValue, SSAValue] = {}
     values.update((x.value, y) for x, y in zip(read, block.args, strict=True))
-    resized = [Tensor(values[x.value], _resized(x, symbols)) for x in operands]
+    # As in `operands`, what is read twice is one tensor.
+    tensors = {x.value: Tensor(values[x.value], _resized(x, symbols)) for x in read}
+    resized = [tensors[x.value] for x in operands]
     with assuming(kept=False):
         builder = Builder(block, layer.layer_name or layer.type_name, None, threads)
         other = _layer_with_hints(layer, symbols) if held else layer

@@ -1,8 +1,8 @@
 """Whether memory has room for what a layer makes: one check for all, before any of it is made.
 
 Values are made by the run: none has more elements than a process has addresses for. Tables of an
-expansion (the cells that each place of a resized axis shows, the boxes of a PriorBox) are made by
-the compiler, so that they have to fit into a part of the memory that this process may have.
+expansion (the elements that each place of a resized axis shows, the boxes of a PriorBox) are made
+by the compiler, so that they have to fit into a part of the memory that this process may have.
 """
 
 from __future__ import annotations

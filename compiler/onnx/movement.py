@@ -240,11 +240,11 @@ def resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
     samplings = op.samplings(extents)
     for axis, sweep in made.sweeps(extents[1:]).items():
         one = samplings[axis + 1]
-        cells, weights = sweep.taps(int(made.resize_type))
+        elements, weights = sweep.taps(int(made.resize_type))
         seen = np.zeros((result[axis + 1], extents[axis + 1]))
         np.add.at(seen, (np.arange(len(one.places))[:, None], one.places), one.weights)
         shown = np.zeros_like(seen)
-        np.add.at(shown, (np.arange(result[axis + 1])[None], cells), weights)
+        np.add.at(shown, (np.arange(result[axis + 1])[None], elements), weights)
         if not np.allclose(seen, shown, rtol=0, atol=1e-6):
             return None
     return to.layer(InterpOp, [to.blob(x)], params)

@@ -30,6 +30,7 @@ from ncc.dialects.onnx.pointwise import BinaryOperator, UnaryOperator
 from ncc.dialects.onnx.pooling import GlobalAveragePoolOp, Pool
 from ncc.dialects.onnx.reduction import Reduction
 from ncc.dialects.onnx.resize import ResizeOp
+from ncc.dialects.onnx.sampling import GridSampleOp
 from ncc.dialects.onnx.slices import ExpandOp, SliceOp, SliceV1Op, SplitOp, SplitV2Op
 from ncc.dialects.onnx.softmax import SoftmaxOp
 from ncc.dialects.shapes import OpenShape, Shape
@@ -163,6 +164,8 @@ class _Walk:
         x, *others = read
         if isinstance(op, movement.ConcatOp):
             return op.along(shape(x)) > 0 and self.apart.keys() >= {*read}
+        if isinstance(op, GridSampleOp):
+            return self.apart.keys() >= {*read}
         if isinstance(op, MatMulOp):
             return self._are_products(x, others[0])
         if x not in self.apart:

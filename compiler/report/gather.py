@@ -37,17 +37,17 @@ from ncc.compiler.pipeline import Compilation
 from ncc.compiler.progress import tell
 from ncc.compiler.read.read_network import read
 from ncc.compiler.report.compiled import gather_compiled
-from ncc.compiler.report.computations import kernels_of, memory_of, steps_of, with_times
 from ncc.compiler.report.facts import Facts, Kernel, Memory, Missing, Reason, Results, Step, Time
 from ncc.compiler.report.layers import (
     Layers,
     before_and_after,
     blob_of,
     layers_of,
-    with_computations,
+    with_steps,
 )
 from ncc.compiler.report.outcomes import of_layers, of_onnx, time_of
 from ncc.compiler.report.request import Request, about_machine
+from ncc.compiler.report.steps import kernels_of, memory_of, steps_of, with_times
 from ncc.compiler.verification.onnx_nodes import verify_onnx
 from ncc.compiler.verification.verify import verify
 from ncc.dialects.ncnn.network import Network, growing_inputs
@@ -55,7 +55,7 @@ from ncc.dialects.shapes import OpenShape, Shape, shown
 from ncc.runtime.file_kinds import is_compiled, is_onnx
 
 T = TypeVar("T")
-LAYERS, COMPUTATIONS = "layers and rewrites", "kernels and memory plan"
+LAYERS, KERNELS = "layers and rewrites", "kernels and memory plan"
 IMAGE = (None, None, None)
 """The shape of an input of which not even the rank is known, if the layers take it."""
 
@@ -64,7 +64,7 @@ TIME, RESULTS = "time", "results"
 
 
 @dataclass(frozen=True)
-class Computations:
+class Compiled:
     """What a compilation makes."""
 
     layers: Layers
@@ -104,7 +104,7 @@ class _Gathering:
         tell("explaining the layers")
         file, now, rewrites = self._layers()
         tell("compiling")
-        made = self._part(COMPUTATIONS, self._computations)
+        made = self._part(KERNELS, self._compiled)
         steps: tuple[Step, ...] = ()
         time: Time | None = None
         results: Results | None = None
@@ -118,8 +118,8 @@ class _Gathering:
             about=self._about(),
             inputs=tuple(starmap(blob_of, network.inputs.items())),
             outputs=tuple(starmap(blob_of, network.outputs.items())),
-            file=with_computations(file, steps, {}),
-            now=with_computations(now, steps, {} if made is None else _by_layer(made.decided)),
+            file=with_steps(file, steps, {}),
+            now=with_steps(now, steps, {} if made is None else _by_layer(made.decided)),
             rewrites=rewrites,
             steps=steps,
             kernels=() if made is None else made.kernels,
@@ -156,7 +156,7 @@ class _Gathering:
         file, now = before_and_after(done, self.request.param)
         return file, now, tuple(map(str, done.rewrites))
 
-    def _computations(self) -> Computations:
+    def _compiled(self) -> Compiled:
         """One compilation, down to the kernels."""
         options = Options.of(**self.options)
         param, bin = self.request.param, self.request.bin
@@ -167,7 +167,7 @@ class _Gathering:
         planned = compilation.plan(module)
         loops = compilation.loops(module, planned)
         kernels = kernels_of(KernelsText(loops, options.target))
-        return Computations(layers, decided, steps_of(loops), kernels, memory_of(planned))
+        return Compiled(layers, decided, steps_of(loops), kernels, memory_of(planned))
 
     def _timed(self, steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], Time | None]:
         """The steps with their times, and the time of a run."""

@@ -62,7 +62,7 @@ def before_and_after(done: Optimized, param: str | os.PathLike[str]) -> tuple[La
     return file, now
 
 
-def with_computations(
+def with_steps(
     layers: Layers, steps: Sequence[Step], decided: Mapping[str, Sequence[Reason]]
 ) -> Layers:
     """The layers with the steps that compute them. decided: by the names of layers, as operations

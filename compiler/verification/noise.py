@@ -8,7 +8,7 @@ values cancel, the result of that is large. Some layers get more than one unit:
   where numpy and BLAS add parts.
 - A convolution with a window gets `WINOGRAD` units from -O2 on, if it has channels enough: tiles
   add up its values and subtract them again.
-- A product on matrix tiles gets `HALVES`, the last place of two bfloat16 together.
+- A product on matrix tiles gets `BF16X3`, the last place of two bfloat16 together.
 
 A layer that only moves values moves them exactly. A layer that rounds to int8 reads its inputs as
 they are.
@@ -56,7 +56,7 @@ UNIT = 2.0**-23
 WINOGRAD = 32.0
 """Units that a convolution in tiles may lose, on the average of a channel."""
 
-HALVES = 2.0**7
+BF16X3 = 2.0**7
 """The last place of two bfloat16 is that of 16 bits."""
 
 TERMS_OF_A_UNIT = 64
@@ -124,7 +124,7 @@ def units(op: Layer, shapes: Sequence[tuple[int, ...]], options: Options) -> flo
         return 0.0
     least = 1.0
     if options.tiles and isinstance(op, Filtering | InnerProductOp | GemmOp | Attention):
-        least = HALVES
+        least = BF16X3
     elif isinstance(op, ConvolutionLayer | DeconvolutionLayer) and options.opt_level >= 2:
         least = WINOGRAD if _may_be_in_tiles(op, shapes, options.target.costs) else 1.0
     return max(least, sqrt(_terms(op, shapes) / TERMS_OF_A_UNIT))
@@ -142,7 +142,9 @@ def _may_be_in_tiles(
     if filters.channels.depthwise or prod(filters.kernel) == 1:
         return False
     phases = prod(window.stride for window in filters.windows)
-    return min(filters.num_output, filters.num_input) * phases >= costs.fewest_tiled_channels
+    return (
+        min(filters.num_output, filters.num_input) * phases >= costs.winograd.fewest_tiled_channels
+    )
 
 
 def _terms(op: Layer, shapes: Sequence[tuple[int, ...]]) -> float:

@@ -122,8 +122,8 @@ def _weights_off(
     likely = (makes > nothing) & (np.abs(change) > least) & (alike > LIKELY)
     places = sorted(np.argwhere(likely).tolist(), key=lambda place: -alike[tuple(place)])
     trials = [
-        _Trial(part, channel, cell, change[part, channel, cell], read[part, channel, cell])
-        for part, channel, cell in places[:MOST_LIKELY]
+        _Trial(part, channel, element, change[part, channel, element], read[part, channel, element])
+        for part, channel, element in places[:MOST_LIKELY]
     ]
     _look_at(trials, narrow, wide, group, windows, isinstance(op, DeconvolutionLayer))
     return max((trial.off for trial in trials if trial.stands_out), default=0.0)
@@ -131,7 +131,7 @@ def _weights_off(
 
 @dataclass
 class _Trial:
-    """A weight that is likely to be wrong: its group, the channel and the cell that its products
+    """A weight that is likely to be wrong: its group, the channel and the element that its products
     come from, by how much it is off, and the sum of the squares that it multiplies.
 
     left: the sum of squares of the products with what is left of the error.
@@ -139,7 +139,7 @@ class _Trial:
 
     group: int
     channel: int
-    cell: int
+    element: int
     change: float
     read: float
     left: float = 0.0
@@ -174,19 +174,20 @@ def _look_at(
     split = narrow.reshape(group, -1, *narrow.shape[1:])
     for rows, columns in columns_of(wide, group, windows):
         for trial in trials:
-            pair = split[trial.group, trial.channel, rows].ravel(), columns[trial.group, trial.cell]
-            error, x = reversed(pair) if transposed else pair
+            channel = split[trial.group, trial.channel, rows].ravel()
+            element = columns[trial.group, trial.element]
+            error, x = (element, channel) if transposed else (channel, element)
             trial.add(error, x)
 
 
 def _common(
     narrow: Array, wide: Array, group: int, windows: Sequence[Window]
 ) -> tuple[Array, Array, Array]:
-    """Multiply each channel of `narrow` by each cell that windows of `wide` see.
+    """Multiply each channel of `narrow` by each element that windows of `wide` see.
 
-    Returns the sums of these products, (group, channels, cells); the sums of their squares, whose
-    root is what the former sums are by chance; and the sums of the squares of the cells alone,
-    (group, cells).
+    Returns the sums of these products, (group, channels, elements); the sums of their squares,
+    whose root is what the former sums are by chance; and the sums of the squares of the elements
+    alone, (group, elements).
     """
     split = narrow.reshape(group, -1, *narrow.shape[1:])
     sums: list[Any] = [0.0, 0.0, 0.0]

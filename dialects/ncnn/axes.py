@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
-from ncc.dialects.size import NeedsNumbers, is_open
+from ncc.dialects.size import NeedsNumbers, is_open, smallest
 
 EXACT = 1 << 24
 """Up to here, all whole numbers are float32."""
@@ -18,8 +19,14 @@ EXACT = 1 << 24
 FEW = 1 << 8
 """A fraction with fewer parts times an extent of an image is such a number."""
 
-MOST_SCALED = 1 << 14
+MOST_SCALED = 1 << 18
 """The largest open extent that is scaled by a number whose products round."""
+
+SIMPLE, FINEST = 100, 1 << 40
+"""The largest denominators of a fraction that people write, and of one that stands for a scale."""
+
+MOST_STEPS = 32
+"""Powers of two, and some more: a scale that needs as many is no scale of an image."""
 
 EXTENT_NAMES = {1: ("w",), 2: ("h", "w"), 3: ("c", "h", "w"), 4: ("c", "d", "h", "w")}
 """ncnn's name of each axis, in numpy order, by rank."""
@@ -60,47 +67,66 @@ def extents(shape: Shape) -> dict[str, int]:
 def scaled_extent(extent: int, scale: float) -> int:
     """The extent times the scale in float32, rounded down.
 
-    An open extent takes one of the fractions that say so, and is assumed to be in its part.
+    An open extent is assumed to be one that `Scaling` is for.
     """
     if not is_open(extent):
         return int(np.float32(extent) * np.float32(scale))
     share = Fraction(float(np.float32(scale)))
     if share.numerator < FEW:  # no product rounds
-        parts = [(EXACT // share.numerator, share)]
+        scaling = Scaling(share, EXACT // share.numerator)
     else:
-        parts = fractions_of(scale)
-    for last, fraction in parts:
-        if extent <= last:
-            return extent * fraction.numerator // fraction.denominator
-    raise NeedsNumbers(f"a scale of {scale} rounds, so that it needs a number to scale")
+        scaling = scaling_by(scale)
+    if extent > scaling.last:
+        raise NeedsNumbers(f"a scale of {scale} rounds, so that it needs a number to scale")
+    return scaling.of(extent)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """floor((extent * share + offset) / over), where over is the denominator of the share: that is
+    a product with a float32, rounded, and then rounded down.
+
+    last: the largest extent that this is for. offset: how far a product may be below a whole number
+    that it rounds to. The distance of float32 numbers doubles from one power of two to the next, so
+    that offsets may grow: `steps` has extents, and what is added from each of them on.
+    """
+
+    share: Fraction
+    last: int
+    offset: int = 0
+    steps: tuple[tuple[int, int], ...] = ()
+
+    def of(self, extent: int) -> int:
+        """The product, rounded down; with sizes as well."""
+        whole = extent * self.share.numerator + self.offset
+        for begin, more in self.steps:
+            whole += more * smallest(1, extent // begin)
+        return whole // self.share.denominator
 
 
 @cache
-def fractions_of(scale: float) -> list[tuple[int, Fraction]]:
-    """Fractions whose products, rounded down, are those with the scale in float32, and the last
-    extent that each of them is for; each begins behind the one before.
+def scaling_by(scale: float) -> Scaling:
+    """The scaling by a number whose products round, found by trying all extents.
 
-    In float32, 1.3 is a little less than 13/10. Products of some hundred extents round up to those
-    of 13/10, and those of the next ones do not.
+    In float32, 1.3 is a little less than 13/10: 30 times 1.3 rounds to 39, and 80 times 1.3 is less
+    than 104. A simple fraction does where it can.
     """
     extents = np.arange(1, MOST_SCALED + 1)
     wanted = (extents.astype(np.float32) * np.float32(scale)).astype(np.int64)
-    share = Fraction(float(np.float32(scale)))
-    near = [share.limit_denominator(1 << bits) for bits in range(14)]
-    right = {
-        fraction: extents * fraction.numerator // fraction.denominator == wanted
-        for fraction in (*near, share)
-    }
-    found, begin = list[tuple[int, Fraction]](), 0
-    while begin < MOST_SCALED:
-        ends = {one: begin + _first_false(held[begin:]) for one, held in right.items()}
-        best = max(ends, key=lambda one: ends[one])
-        if ends[best] == begin:
-            break
-        found.append((ends[best], best))
-        begin = ends[best]
-    return found
-
-
-def _first_false(values: NDArray[np.bool_]) -> int:
-    return len(values) if values.all() else int(np.argmin(values))
+    exact = Fraction(float(np.float32(scale))).limit_denominator(FINEST)
+    simple = exact.limit_denominator(SIMPLE)
+    if np.array_equal(extents * simple.numerator // simple.denominator, wanted):
+        return Scaling(simple, MOST_SCALED)
+    least = wanted * exact.denominator - extents * exact.numerator
+    begins, offsets = [0], list[int]()
+    while begins[-1] < MOST_SCALED and len(offsets) < MOST_STEPS:
+        ahead = least[begins[-1] :]
+        lows = np.maximum.accumulate(ahead)
+        fits = lows < np.minimum.accumulate(ahead) + exact.denominator
+        count = len(fits) if fits.all() else int(np.argmin(fits))
+        begins.append(begins[-1] + count)
+        offsets.append(int(lows[count - 1]))
+    steps = zip(begins[1:-1], pairwise(offsets), strict=True)
+    return Scaling(
+        exact, begins[-1], offsets[0], tuple((begin + 1, b - a) for begin, (a, b) in steps)
+    )

@@ -13,7 +13,7 @@ from ncc.dialects.onnx.gather import wrapped
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, axis_of, operator
 from ncc.dialects.scalar import constant, equal, number_of_index, select, to_index
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import are_equal
+from ncc.dialects.size import are_equal, is_open
 
 
 @operator("Trilu", since=14, inputs=(1, 2))
@@ -24,26 +24,45 @@ class TriluOp(Operator):
 
     upper = integer(1)
 
+    @property
+    def k(self) -> int:
+        """The number of the diagonal up to which elements stay."""
+        shift = self.optional(1)
+        return 0 if shift is None else int(shift.reshape(()))
+
     def mask(self, x: Shape) -> Array:
         """Which elements of a matrix stay."""
-        shift = self.optional(1)
-        k = 0 if shift is None else int(shift.reshape(()))
-        kept = np.tri(x[-2], x[-1], k - 1 if self.upper else k, np.bool_)
+        kept = np.tri(x[-2], x[-1], self.k - 1 if self.upper else self.k, np.bool_)
         return ~kept if self.upper else kept
 
     def infer(self, x: Shape, *others: Shape) -> Shape:
         if len(x) < 2:
             raise LayerError(f"no matrices: {shown(x)}")
-        self.mask(x)
         return x
 
     def reference(self, x: Array, *others: Array) -> Array:
         return np.where(self.mask(x.shape), x, np.zeros((), x.dtype))
 
     def lower(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
-        mask = b.constant(self.mask(x.shape), i1)
-        loops = b.loops_of(x.shape)
-        return b.map(loops, select(mask[loops[-2:]], x[loops], 0))
+        if is_open(*x.shape[-2:]):
+            diagonal = _diagonals(b, x.shape[-2:])
+            loops = b.loops_of(x.shape)
+            number = diagonal[loops[-2:]]
+            kept = number >= self.k if self.upper else number <= self.k
+        else:
+            mask = b.constant(self.mask(x.shape), i1)
+            loops = b.loops_of(x.shape)
+            kept = mask[loops[-2:]]
+        return b.map(loops, select(kept, x[loops], 0))
+
+
+def _diagonals(b: Builder, shape: Shape) -> Tensor:
+    """The number of the diagonal of each element of a matrix: 0 from the first element on, 1 above
+    it, -1 below.
+    """
+    rows, columns = map(b.numbers, shape)
+    i, j = at = b.loops_of(shape)
+    return b.map(at, columns[j] - rows[i])
 
 
 @operator("EyeLike", since=9)
@@ -66,9 +85,12 @@ class EyeLikeOp(Operator):
         return np.eye(rows, columns, self.k)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
-        rows, columns = x.shape
-        ones = np.eye(rows, columns, self.k)
-        return b.constant(ones, self.element_types(x.element_type))
+        kind = self.element_types(x.element_type)
+        if is_open(*x.shape):
+            diagonal = _diagonals(b, x.shape)
+            at = b.loops_of(x.shape)
+            return b.map(at, select(equal(diagonal[at], self.k), constant(1, kind), 0))
+        return b.constant(np.eye(x.shape[0], x.shape[1], self.k), kind)
 
 
 @operator("Hardmax", since=13)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from ncc.dialects.casts import cast
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, real
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, operator
-from ncc.dialects.scalar import sqrt
+from ncc.dialects.scalar import over_size, sqrt
 from ncc.dialects.shapes import shown
 from ncc.dialects.size import are_equal
 
@@ -74,13 +75,13 @@ class InstanceNormalizationOp(Operator):
         return np.asarray(off / root * per_channel(x, scale) + per_channel(x, bias))
 
     def lower(self, b: Builder, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-        count = float(np.prod(x.shape[2:]))
+        share = over_size(1.0, prod(x.shape[2:]), x.element_type)
         loops = b.loops_of(x.shape)
         to, over = loops[:2], loops[2:]
-        mean = b.scaled(b.sum(to, over=over, of=x[loops]), 1 / count)
+        mean = b.scaled(b.sum(to, over=over, of=x[loops]), share)
         b.loops_of(x.shape)
         off = x[loops] - mean[to]
-        variance = b.scaled(b.sum(to, over=over, of=off * off), 1 / count)
+        variance = b.scaled(b.sum(to, over=over, of=off * off), share)
         b.loops_of(x.shape)
         root = sqrt(variance[to] + self.epsilon)
         return b.map(loops, (x[loops] - mean[to]) / root * scale[loops[1]] + bias[loops[1]])

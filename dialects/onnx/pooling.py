@@ -20,8 +20,16 @@ from ncc.dialects.onnx.gather import wrapped
 from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
 from ncc.dialects.onnx.scatter import scattered
 from ncc.dialects.onnx.windows import Window, windows
-from ncc.dialects.scalar import equal, over_size, select, to_index
+from ncc.dialects.scalar import (
+    equal,
+    number_of_index,
+    number_of_size,
+    over_size,
+    select,
+    to_index,
+)
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import is_open, largest
 
 
 class Pool(Operator):
@@ -56,7 +64,7 @@ class Pool(Operator):
         """The elements before and after each axis that windows cover."""
         at, counts = self.windows(x), self.counts(x)
         ends = [(n - 1) * w.stride + w.reach for n, w in zip(counts, at, strict=True)]
-        high = [max(0, end - w.low - w.size) for end, w in zip(ends, at, strict=True)]
+        high = [largest(0, end - w.low - w.size) for end, w in zip(ends, at, strict=True)]
         return [0, 0, *(w.low for w in at)], [0, 0, *high]
 
 
@@ -207,7 +215,7 @@ class GlobalAveragePoolOp(Operator):
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         loops = b.loops_of(x.shape)
         total = b.sum(loops[:2], over=loops[2:], of=x[loops])
-        mean = b.scaled(total, over_size(1.0, prod(x.shape[2:])))
+        mean = b.scaled(total, over_size(1.0, prod(x.shape[2:]), x.element_type))
         return b.reshape(mean, self.infer(x.shape))
 
 
@@ -231,19 +239,37 @@ class AveragePoolOp(Pool):
     count_include_pad = integer(0)
 
     def tables(self, *shapes: Shape) -> int:
-        """How many elements each window has, along each axis."""
-        kernels = required(self.kernel_shape, "kernel_shape")
-        return sum(n * kernel for n, kernel in zip(self.counts(shapes[0]), kernels, strict=True))
+        """How many elements each window has, along each axis that is not open."""
+        at = zip(self.windows(shapes[0]), self.counts(shapes[0]), strict=True)
+        return sum(n * w.kernel for w, n in at if not is_open(n, w.size))
 
     def counted(self, x: Shape) -> list[NDArray[np.int64]]:
         """How many elements each window counts, along each axis."""
-        found = []
-        for w, n in zip(self.windows(x), self.counts(x), strict=True):
-            first, end = (-w.low, w.size + w.high) if self.count_include_pad else (0, w.size)
-            taps = np.arange(w.kernel) * w.dilation - w.low
-            at = np.arange(n)[:, None] * w.stride + taps
-            found.append(((at >= first) & (at < end)).sum(1))
-        return found
+        at = zip(self.windows(x), self.counts(x), strict=True)
+        return [self._counted_along(w, n) for w, n in at]
+
+    def _counted_along(self, w: Window, n: int) -> NDArray[np.int64]:
+        first, end = self._bounds(w)
+        taps = np.arange(w.kernel) * w.dilation - w.low
+        at = np.arange(n)[:, None] * w.stride + taps
+        return np.asarray(((at >= first) & (at < end)).sum(1))
+
+    def _bounds(self, w: Window) -> tuple[int, int]:
+        """The first element that counts, and the one behind the last."""
+        return (-w.low, w.size + w.high) if self.count_include_pad else (0, w.size)
+
+    def _share(self, b: Builder, w: Window, n: int, kind: Attribute) -> Tensor:
+        """1 over how many elements each window counts, along one axis."""
+        if not is_open(n, w.size):
+            return b.constant(1 / self._counted_along(w, n), kind)
+        first, end = self._bounds(w)
+        o, t = b.loops_of((n, w.kernel))
+        window, tap = (number_of_index(b.index(loop), i64) for loop in (o, t))
+        at = window * w.stride + tap * w.dilation - w.low
+        counts = select(at >= first, select(at < number_of_size(end, i64), 1.0, 0.0), 0.0)
+        total = b.sum((o,), over=(t,), of=counts)
+        (o,) = b.loops_of((n,))
+        return b.map((o,), 1.0 / total[o])
 
     def reference(self, x: Array) -> Array:
         at, counts = self.windows(x.shape), self.counts(x.shape)
@@ -266,10 +292,11 @@ class AveragePoolOp(Pool):
         to, taps = loops[: x.rank], loops[x.rank :]
         seen = [o * w.stride + t * w.dilation for o, t, w in zip(to[2:], taps, at, strict=True)]
         total = b.sum(to, over=taps, of=padded[[*to[:2], *seen]])
-        along = self.counted(x.shape)
-        if all((one == one[0]).all() for one in along):
-            return b.scaled(total, 1 / float(prod(int(one[0]) for one in along)))
-        tables = [b.constant(1 / one, x.element_type) for one in along]
+        if not is_open(*x.shape[2:]):
+            along = self.counted(x.shape)
+            if all((one == one[0]).all() for one in along):
+                return b.scaled(total, 1 / float(prod(int(one[0]) for one in along)))
+        tables = [self._share(b, w, n, x.element_type) for w, n in zip(at, counts, strict=True)]
         loops = b.loops_of(total.shape)
         factors = [table[loop] for table, loop in zip(tables, loops[2:], strict=True)]
         return b.map(loops, reduce(mul, factors, total[loops]))

@@ -281,9 +281,6 @@ class _Place(Operator):
     def element_types(self, *operands: Attribute) -> Attribute:
         return i64
 
-    def tables(self, *shapes: Shape) -> int:
-        return shapes[0][axis_of(self.axis, len(shapes[0]))]
-
     def reference(self, x: Array) -> Array:
         axis = axis_of(self.axis, x.ndim)
         find = np.argmax if self.LARGEST else np.argmin

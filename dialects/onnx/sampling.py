@@ -41,7 +41,7 @@ from ncc.dialects.scalar import (
     to_index,
 )
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import are_equal
+from ncc.dialects.size import are_equal, largest
 
 MODES = {"bilinear": "linear", "bicubic": "cubic"}
 """The names of op set 20, by those of op set 16."""
@@ -95,7 +95,7 @@ class GridSampleOp(Operator):
         if self.way == "linear":
             return linear_tap_arrays(self._resolved_array(at, n))
         if self.way == "nearest":
-            at = np.rint(self._resolved_array(at, n))
+            at = self._resolved_array(np.rint(at), n)
             return [(at, np.ones_like(at))]
         low = np.floor(at)
         steps = (-1, 0, 1, 2)
@@ -106,16 +106,17 @@ class GridSampleOp(Operator):
             return at
         if self.padding_mode == "reflection":
             first, span = self._mirror(n)
-            if span:
-                off = np.abs(at - first)
-                turns = np.floor(off / span)
-                rest = off - turns * span
-                at = np.where(turns % 2 == 0, rest, span - rest) + first
+            off = np.abs(at - first)
+            turns = np.floor(off / span)
+            rest = off - turns * span
+            at = np.where(turns % 2 == 0, rest, span - rest) + first
         return np.clip(at, 0, n - 1)
 
-    def _mirror(self, n: int) -> tuple[float, float]:
-        """Where the first mirror stands, and how far the second is from it."""
-        return (0.0, n - 1.0) if self.align_corners else (-0.5, float(n))
+    def _mirror(self, n: int) -> tuple[float, int]:
+        """Where the first mirror stands, and how far the second is from it. Of one pixel, all is at
+        the edge: the distance is no matter.
+        """
+        return (0.0, largest(n - 1, 1)) if self.align_corners else (-0.5, n)
 
     # --- in index notation ----------------------------------------------------------------------
 
@@ -123,16 +124,14 @@ class GridSampleOp(Operator):
         shape, element = self.infer(x.shape, grid.shape), x.element_type
         kind = f32 if is_half(element) else element
         x, grid = as_elements(b, x, kind), as_elements(b, grid, kind)
-        made = []
-        for sample in range(shape[0]):
-            image = frame(b, b.reshape(b.cut(x, 0, sample, sample + 1), x.shape[1:]))
-            c, *points = b.loops_of(shape[1:])
-            coordinates = [grid[(sample, *points, k)] for k in reversed(range(len(points)))]
-            axes = zip(coordinates, x.shape[2:], strict=True)
-            taps = [self._taps(coordinate, n) for coordinate, n in axes]
-            one = b.map((c, *points), interpolate(image, b.index(c), taps))
-            made.append(b.reshape(one, (1, *shape[1:])))
-        return as_elements(b, b.concat(made, 0), element)
+        samples, channels, *space = x.shape
+        images = frame(b, b.reshape(x, (samples * channels, *space)))
+        s, c, *points = b.loops_of(shape)
+        coordinates = [grid[(s, *points, k)] for k in reversed(range(len(points)))]
+        axes = zip(coordinates, space, strict=True)
+        taps = [self._taps(coordinate, n) for coordinate, n in axes]
+        channel = b.index(s) * channels + b.index(c)
+        return as_elements(b, b.map((s, c, *points), interpolate(images, channel, taps)), element)
 
     def _taps(self, coordinate: Scalar, n: int) -> list[Tap]:
         last = n - 1
@@ -143,7 +142,7 @@ class GridSampleOp(Operator):
         if self.way == "linear":
             return linear_taps(self._resolved(at, n))
         if self.way == "nearest":
-            return [(round_even(self._resolved(at, n)), constant(1.0, coordinate.type))]
+            return [(self._resolved(round_even(at), n), constant(1.0, coordinate.type))]
         low = floor(at)
         weights = cubic_weights(at - low)
         places = [self._resolved(low + k, n) for k in (-1.0, 0.0, 1.0, 2.0)]
@@ -155,12 +154,11 @@ class GridSampleOp(Operator):
             return at
         if self.padding_mode == "reflection":
             first, span = self._mirror(n)
-            if span:
-                off = absolute(at - first)
-                turns = floor(off / span)
-                rest = off - turns * span
-                is_even = turns - floor(turns / 2.0) * 2.0 < 0.5
-                at = select(is_even, rest, span - rest) + first
+            off = absolute(at - first)
+            turns = floor(off / span)
+            rest = off - turns * span
+            is_even = turns - floor(turns / 2.0) * 2.0 < 0.5
+            at = select(is_even, rest, span - rest) + first
         return clamp(at, 0.0, n - 1)
 
 
@@ -256,7 +254,7 @@ class RoiAlignOp(Operator):
 
     def _pair(self, at: Scalar, n: int) -> list[Tap]:
         """The two pixels around a place, and their weights: zero for places outside."""
-        inside = select(at < -1.0, 0.0, select(at > float(n), 0.0, constant(1.0, at.type)))
+        inside = select(at < -1.0, 0.0, select(at > n, 0.0, constant(1.0, at.type)))
         at = clamp(at, 0.0, n - 1)
         low = floor(at)
         share = at - low

@@ -93,7 +93,7 @@ def _inside(place: int, extent: int) -> int:
     if place < 0:
         place = 0 if place <= -BEYOND else place + extent
         return place if place >= 0 else 0
-    return extent if place >= BEYOND or place >= extent else place
+    return extent if place >= BEYOND or place > extent else place
 
 
 @operator("Slice", since=10, inputs=(3, 5))

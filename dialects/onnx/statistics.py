@@ -17,7 +17,7 @@ from ncc.dialects.onnx.attribute import integer, real, required
 from ncc.dialects.onnx.broadcast import broadcast, read
 from ncc.dialects.onnx.carried import as_elements
 from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, axis_of, operator
-from ncc.dialects.scalar import absolute, divisor, power, sqrt
+from ncc.dialects.scalar import absolute, divisor, over_size, power, sqrt
 from ncc.dialects.shapes import shown
 from ncc.dialects.size import are_equal
 
@@ -67,7 +67,7 @@ def folded(b: Builder, x: Tensor, region: Sequence[int], mean: Tensor | None = N
     total = b.sum(to, over=over, of=value if mean is None else value * value)
     kept = tuple(1 if axis in region else n for axis, n in enumerate(x.shape))
     count = prod(x.shape[axis] for axis in region)
-    return b.reshape(b.scaled(total, 1 / count), kept)
+    return b.reshape(b.scaled(total, over_size(1.0, count, x.element_type)), kept)
 
 
 @operator("LayerNormalization", since=17, inputs=(2, 3), outputs=(1, 3))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ncc.dialects.ncnn.param import LayerError
 from ncc.dialects.shapes import Shape
-from ncc.dialects.size import largest
+from ncc.dialects.size import largest, smallest
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,7 @@ class Window:
     def count_up(self) -> int:
         """The same, where the last one may end outside, but begins inside of image and `low`."""
         rest = self.size + self.low + self.high - self.reach
-        count = -(-rest // self.stride) + 1
-        return count - ((count - 1) * self.stride >= self.size + self.low)
+        return smallest(-(-rest // self.stride), (self.size + self.low - 1) // self.stride) + 1
 
 
 def windows(

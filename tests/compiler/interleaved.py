@@ -1,4 +1,4 @@
-"""Runs the steps of a plan in any order that barriers leave, on memory laid out by phases.
+"""Runs the steps of a plan in any order that barriers leave, on memory laid out by epochs.
 
 Memory holds marks in place of numbers: who wrote a cell last, in which iteration. A run is right if
 each read finds the marks that it finds when all steps run one after another, each buffer in memory
@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ncc.compiler.barriers import Phased
+from ncc.compiler.barriers import Timed
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Part
 from ncc.runtime.artifact import ALIGNMENT
@@ -54,11 +54,11 @@ class Run:
     section: int = 0
     marks: int = 0
 
-    def items(self, steps: Sequence[Phased], threads: random.Random) -> Iterator[Item]:
+    def items(self, steps: Sequence[Timed], threads: random.Random) -> Iterator[Item]:
         """All of them, in the order of the plan. threads: which one takes an iteration."""
-        for phased in steps:
-            self.section += phased.waits
-            step = phased.step
+        for timed in steps:
+            self.section += timed.waits
+            step = timed.step
             if isinstance(step, Loop) and step.is_private:
                 done: list[list[Access]] = [[] for _ in range(step.threads)]
                 for number in range(at(step.count, self.extents)):
@@ -69,7 +69,7 @@ class Run:
             elif isinstance(step, Loop):
                 for number in range(at(step.count, self.extents)):
                     for place, call in enumerate(step.calls):
-                        self.section += place in phased.inside and (place, number) != (0, 0)
+                        self.section += place in timed.inside and (place, number) != (0, 0)
                         yield Item(self.section, list(self._call(call, number)))
             elif isinstance(step, Call):
                 yield Item(self.section, list(self._call(step, 0)))

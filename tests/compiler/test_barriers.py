@@ -19,7 +19,7 @@ from ncc.compiler.barriers import (
     Touched,
     barriers_within,
     certain_within,
-    in_phases,
+    in_epochs,
 )
 from ncc.compiler.linalg.memory.parts import parts_of
 from ncc.compiler.plan import Buffer, Call, Kind, Loop, Subview
@@ -257,21 +257,21 @@ def test_loops_that_may_have_no_iteration(count: int, between: bool, behind: boo
     assert waiting([call([REST], [M]), again, call([M], [REST])])[2] == (not between)
 
 
-def phases(steps: Sequence[Call | Loop], threads: int = 2) -> list[tuple[int, int]]:
-    return [(step.first, step.last) for step in in_phases(steps, threads)]
+def epochs(steps: Sequence[Call | Loop], threads: int = 2) -> list[tuple[int, int]]:
+    return [(step.first, step.last) for step in in_epochs(steps, threads)]
 
 
-def test_phases_end_at_barriers() -> None:
+def test_epochs_end_at_barriers() -> None:
     """Also at those inside of a loop, unless only some runs come by. A single thread does one step
     after the other.
     """
     steps = [call([X], [V]), call([X], [M]), call([V], [Y]), call([M], [REST])]
-    assert phases(steps) == [(0, 0), (0, 0), (1, 1), (1, 1)]
-    assert phases(steps, threads=1) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    assert epochs(steps) == [(0, 0), (0, 0), (1, 1), (1, 1)]
+    assert epochs(steps, threads=1) == [(0, 0), (1, 1), (2, 2), (3, 3)]
     for times, last in ((4, 2), (H + 1, 2), (H - 1, 1)):
         inside = loop(*TRANSFORMED, count=times)
-        assert phases([call([REST], [X]), inside]) == [(0, 0), (1, last)]
-    assert phases([loop(*TRANSFORMED, count=1)]) == [(0, 0), (1, 1), (2, 2)]
+        assert epochs([call([REST], [X]), inside]) == [(0, 0), (1, last)]
+    assert epochs([loop(*TRANSFORMED, count=1)]) == [(0, 0), (1, 1), (2, 2)]
 
 
 def open_plan(draw: random.Random) -> list[Call | Loop]:
@@ -327,9 +327,9 @@ def open_plan(draw: random.Random) -> list[Call | Loop]:
 
 
 @pytest.mark.parametrize("first", some(range(0, 120, 30), usual=1))
-def test_any_layout_by_phases_is_right(first: int) -> None:
+def test_any_layout_by_epochs_is_right(first: int) -> None:
     """Random plans for random inputs: threads that run on between barriers read what they read one
-    step after the other, wherever parts lie that have no phase in common.
+    step after the other, wherever parts lie that have no epoch in common.
     """
     for seed in range(first, first + 30):
         draw = random.Random(seed)
@@ -337,6 +337,6 @@ def test_any_layout_by_phases_is_right(first: int) -> None:
         arena = list(parts_of(steps, 2))
         for _ in range(4):
             extents = {"h": draw.randint(1, 5), "w": draw.randint(1, 5)}
-            items = list(Run(extents).items(list(in_phases(steps)), draw))
+            items = list(Run(extents).items(list(in_epochs(steps)), draw))
             found = found_in_any_order(items, arena, extents, draw)
             assert found == found_in_order(items), f"seed {seed} for {extents}"

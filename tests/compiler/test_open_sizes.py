@@ -93,6 +93,7 @@ def compiled(
             optimize_module(module)
         for one in linalg_passes(options):
             one.apply(compilation.context, module)
+            module.verify()
             texts[one.name] = _text(module)
     return module, list(assumed), texts
 

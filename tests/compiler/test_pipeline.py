@@ -7,6 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ import pytest
 import ncc
 from ncc.compiler import pipeline
 from ncc.compiler.artifact.from_plan import TIMESTAMPS
-from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation, stages
@@ -196,6 +198,19 @@ def test_a_pass_that_needs_numbers_is_not_supported(small: Path) -> None:
     with pytest.raises(Unsupported, match="open sizes in tile: a table of so many rows"):
         with compilation.changing(compilation.source, "tile"):
             raise NeedsNumbers("a table of so many rows")
+
+
+def test_ir_that_does_not_verify_is_a_bug_of_its_pass(small: Path) -> None:
+    """If the options want that to be found."""
+    for verifies in (True, False):
+        options = Options.of(random_weights=1, verify_each=verifies)
+        compilation = Compilation(small, None, options)
+        module = compilation.structured(compilation.network())
+        bug = pytest.raises(CompilerBug, match="cut leaves IR that does not verify: .*terminator")
+        with bug if verifies else nullcontext(), compilation.changing(module, "cut"):
+            last = network_of(module).body.block.last_op
+            assert last is not None
+            last.detach()
 
 
 TWICE = """7767517

@@ -12,7 +12,7 @@ from ncc.dialects.shapes import with_short_extents
     [
         ("it needs 3x[data_h]x[data_w // 2]", "it needs 3x[data_h]x[data_w // 2]"),
         ("3x[(max(0, data_h) + 1) // 2]x[w + 1]", "3x[of data_h]x[w + 1]"),
-        ("has [max(0, w, about=1) * 64 - h] elements", "has [of h, w] elements"),
+        ("has [max(0, w, hint=1) * 64 - h] elements", "has [of h, w] elements"),
         ("the axes [0, 1, 2, 3, 4, 5, 6, 7, 8]", "the axes [0, 1, 2, 3, 4, 5, 6, 7, 8]"),
         ("the names ['alpha', 'beta', 'gamma']", "the names ['alpha', 'beta', 'gamma']"),
     ],

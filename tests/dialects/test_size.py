@@ -133,11 +133,11 @@ def test_the_largest_and_the_smallest() -> None:
 
 def test_a_part_that_the_hint_does_not_have() -> None:
     """Decisions take it for its size elsewhere; its value for an input is what it was."""
-    single = largest(0, 2 - H, about=1)
+    single = largest(0, 2 - H, hint=1)
     assert (hint(single), hint(H - single), most_of(single)) == (1, 223, 1)
     assert [form_of(single).value({"h": h}) for h in (1, 2, 3)] == [1, 0, 0]
     assert single != largest(0, 2 - H)
-    assert largest(0, H, about=1) == H and largest(0, 3, about=1) == 3
+    assert largest(0, H, hint=1) == H and largest(0, 3, hint=1) == 3
 
 
 def test_the_hint_of_inputs() -> None:

@@ -27,6 +27,9 @@ def test_the_same_expression_has_one_form() -> None:
         ((H - 2 * W) // W, H // W - 2),
         ((H // 4 + 2) // W, (H + 8) // (4 * W)),
         (smallest(H // W, (H + 1) // W), H // W),
+        (-(-H // W), (H + W - 1) // W),
+        ((5 - 3 * H) // W, -((3 * H + W - 6) // W)),
+        (-(-H // (H + W)), (2 * H + W - 1) // (H + W)),
     ]
     for one, other in same:
         assert form_of(one) == form_of(other)
@@ -37,6 +40,13 @@ def test_a_form_without_symbols_is_a_number() -> None:
     assert form_of(H - H).constant == 0
     assert form_of(H * W // (H * W)).constant == 1
     assert (H + 3 - H, is_open(H + 3 - H)) == (3, False)
+
+
+def test_a_quotient_by_a_difference() -> None:
+    """Its dividend begins negative, also where it is rounded up."""
+    n = Size.symbol("n", 4, most=10)
+    for number in range(1, 11):
+        assert form_of(-n // (100 - 5 * n)).value({"n": number}) == -1
 
 
 def test_a_quotient_by_nothing_is_an_error() -> None:

@@ -22,8 +22,8 @@ def test_the_text_has_hints_and_ranges() -> None:
 
 def test_the_text_has_what_decisions_are_taken_for() -> None:
     """Where that is not the value for the hint."""
-    single = largest(0, 2 - H, about=1)
-    assert text_of_size(single) == "max(0, -h@224 + 2, about=1)"
+    single = largest(0, 2 - H, hint=1)
+    assert text_of_size(single) == "max(0, -h@224 + 2, hint=1)"
     read = size_of_text(text_of_size(single))
     assert (read, hint(read)) == (single, 1)
 

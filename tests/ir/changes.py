@@ -10,7 +10,6 @@
 The text has the operations that were not there before, and those that have moved or read other
 values. Three dots stand for operations that are as before. Values keep the names that they have in
 the module before. An operation with a body is written once: others like it have other operands.
-If extents are sizes, operations have MLIR's generic form.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.printer import Printer
 
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.dialects.stage_text import has_sizes
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Changes:
 
     def __init__(self, module: ModuleOp) -> None:
         self._stream = StringIO()
-        self._printer = Printer(self._stream, print_generic_format=has_sizes(module))
+        self._printer = Printer(self._stream)
         self._arguments = self._arguments_of(module)
         self._before = self._all(module)
 

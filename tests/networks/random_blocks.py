@@ -2,7 +2,7 @@
 
     network = random_blocks(seed)           # as random_network, see there
 
-What is chosen for them depends on the core: chunks of tiles, sums in parts, borders
+What is chosen for them depends on the core: strips of tiles, sums in parts, borders
 that are peeled. Channels fill their blocks or do not, and images have any number of rows.
 """
 

@@ -35,43 +35,43 @@ THREADS = (1, 3)
 QUICK, ALL, BATCH = 3, 40, 10
 
 DRAWN: Mapping[str, Sequence[float]] = {
-    "full_along_rows": (0.01, 9.0),
-    "fewest_tiled_channels": (1, 8),
-    "fewest_empty_lanes": (0.0, 1.0),
-    "joined_phases_worth": (0.0, 9.0),
-    "phases_apart_worth": (0.0, 9.0),
-    "moved_to_phase": (0.0, 9.0),
-    "phases_worth": (0.0, 9.0),
-    "between_windows": (0.0, 9.0),
-    "most_peeled_work": (0, 10**9),
-    "most_large_groups": (1, 16),
-    "most_ragged_groups": (1, 16),
-    "group_weights_share": (0.0, 9.0),
-    "separate_windows_worth": (0.0, 2.0),
-    "few_summed": (0, 10**9),
-    "fewer_bytes": (0.0, 0.0, 5.0),
-    "many_weights": (0, 0, 1 << 16),
-    "row_worth": (9.0,),
-    "uneven_chunks": (0.5, 3.0),
-    "forming_weight": (0.0, 20.0),
-    "trimmed_worth": (0.0, 1.0),
-    "fewest_trimmed_elements": (0, 4),
-    "most_blocks_in_place": (0, 1, 100),
-    "times_scaled_image": (0, 1),
-    "halved_times_larger": (0, 1),
-    "fewest_halved_bytes": (0,),
-    "most_halved_sums": (1 << 30,),
-    "operand_share": (0.01, 2.0),
-    "reduction_part_share": (0.01, 0.1),
-    "parts_worth": (0,),
-    "fewest_bytes_by_rows": (0, 1 << 12),
-    "bytes_per_multiply_add": (1e-3, 5.0),
-    "steps_apart": (1, 500),
-    "steps_of_lanes": (0, 500),
-    "fewest_uses_of_transposed": (0, 4),
-    "moves_per_multiply_add": (0.0, 1.0),
-    "most_on_stack": (0, 256, 1 << 18),
-    "arena_tries": (1, 3),
+    "groups.full_along_rows": (0.01, 9.0),
+    "winograd.fewest_tiled_channels": (1, 8),
+    "convolutions.fewest_empty_lanes": (0.0, 1.0),
+    "convolutions.joined_phases_worth": (0.0, 9.0),
+    "convolutions.phases_apart_worth": (0.0, 9.0),
+    "convolutions.moved_to_phase": (0.0, 9.0),
+    "convolutions.phases_worth": (0.0, 9.0),
+    "convolutions.between_windows": (0.0, 9.0),
+    "convolutions.most_peeled_work": (0, 10**9),
+    "groups.most_large_groups": (1, 16),
+    "groups.most_ragged_groups": (1, 16),
+    "groups.group_weights_share": (0.0, 9.0),
+    "convolutions.separate_windows_worth": (0.0, 2.0),
+    "winograd.few_summed": (0, 10**9),
+    "winograd.fewer_bytes": (0.0, 0.0, 5.0),
+    "winograd.many_weights": (0, 0, 1 << 16),
+    "winograd.row_worth": (9.0,),
+    "strips.uneven_worth": (0.5, 3.0),
+    "winograd.forming_weight": (0.0, 20.0),
+    "convolutions.trimmed_worth": (0.0, 1.0),
+    "convolutions.fewest_trimmed_elements": (0, 4),
+    "reductions.most_blocks_in_place": (0, 1, 100),
+    "reductions.times_scaled_image": (0, 1),
+    "reductions.halved_times_larger": (0, 1),
+    "reductions.fewest_halved_bytes": (0,),
+    "reductions.most_halved_sums": (1 << 30,),
+    "reductions.operand_share": (0.01, 2.0),
+    "reductions.reduction_part_share": (0.01, 0.1),
+    "reductions.parts_worth": (0,),
+    "reductions.fewest_bytes_by_rows": (0, 1 << 12),
+    "layout.bytes_per_multiply_add": (1e-3, 5.0),
+    "layout.steps_apart": (1, 500),
+    "layout.steps_of_lanes": (0, 500),
+    "layout.fewest_uses_of_transposed": (0, 4),
+    "layout.moves_per_multiply_add": (0.0, 1.0),
+    "memory.most_on_stack": (0, 256, 1 << 18),
+    "memory.arena_tries": (1, 3),
 }
 """Numbers of the cost model, and what else they may be."""
 
@@ -161,12 +161,14 @@ def drawn_core(rng: np.random.Generator) -> Core:
 
 def drawn_costs(rng: np.random.Generator) -> CostModel:
     likely = rng.choice([0.2, 0.6, 1.0])
-    drawn: dict[str, Any] = {
-        name: values[int(rng.integers(len(values)))]
-        for name, values in DRAWN.items()
-        if rng.random() < likely
-    }
-    return CostModel(**drawn)
+    costs = CostModel()
+    for name, values in DRAWN.items():
+        if rng.random() < likely:
+            group, field = name.split(".")
+            drawn: Any = {field: values[int(rng.integers(len(values)))]}
+            changed: Any = {group: getattr(costs, group)._replace(**drawn)}
+            costs = costs._replace(**changed)
+    return costs
 
 
 def runs(model: Model, feeds: Mapping[str, Any]) -> list[Mapping[str, Any]]:

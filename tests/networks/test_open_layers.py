@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import ncc
+from ncc.compiler.driver.compile import compile_with
+from ncc.compiler.options import Options
 from ncc.dialects.shapes import OpenShape, Shape
 
 
@@ -112,7 +114,8 @@ def check(folder: Path, case: Case) -> None:
     path = folder / "net.param"
     path.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
     shapes = dict(zip(names, case.shapes, strict=True))
-    found, rng = ncc.compile(path, random_weights=1, input_shapes=shapes), np.random.default_rng(0)
+    options = Options.of(random_weights=1, input_shapes=shapes, verify_each=True)
+    found, rng = compile_with(path, None, options), np.random.default_rng(0)
     for run in case.runs:
         given = dict(zip(names, run, strict=True))
         feeds = {name: rng.uniform(0, 3, shape).astype(np.float32) for name, shape in given.items()}

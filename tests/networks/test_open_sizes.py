@@ -131,12 +131,23 @@ CumulativeSum c 1 1 i c 0=2
 ArgMax a 1 1 c out 0=1 1=6
 """
 
+SCALED = """7767517
+3 3
+Input data 0 1 data
+Interp up 1 1 data up 0=2 1=1.3 2=1.3
+Convolution c 1 1 up out 0=4 1=3 4=1 5=1 6=108
+"""
+"""The products of 70, 90 and 100 are a little less than whole numbers; that of 90 does not round up
+to one.
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "shape", "sizes"),
     [
         pytest.param(LINES, (3, 16, None), [(3, 16, w) for w in (5, 133)], marks=pytest.mark.slow),
         (LARGEST_SIX, (4, None, None), [(4, 2, 2), (4, 31, 20)]),
+        (SCALED, (3, None, None), [(3, 9, 90), (3, 70, 100)]),
     ],
 )
 def test_one_code_for_every_length(

@@ -37,15 +37,15 @@ def test_no_buffer_needs_no_arena() -> None:
 @given(st.lists(LIFE, max_size=24))
 def test_buffers_that_live_together_lie_apart(lives: list[tuple[int, int, int]]) -> None:
     """At aligned offsets, inside of the arena; and the arena is not much larger than it must be."""
-    phases = tuple((first, first + more) for first, more, _ in lives)
+    epochs = tuple((first, first + more) for first, more, _ in lives)
     sizes = [size for *_, size in lives]
-    lifetimes = Lifetimes(phases)
+    lifetimes = Lifetimes(epochs)
     offsets, bytes = lifetimes.laid_out(sizes)
     ends = [offset + size for offset, size in zip(offsets, sizes, strict=True)]
     assert all(offset % ALIGNMENT == 0 for offset in offsets)
     assert all(end <= bytes for end in ends)
     for a, b in combinations(range(len(lives)), 2):
-        if phases[a][0] <= phases[b][1] and phases[b][0] <= phases[a][1]:
+        if epochs[a][0] <= epochs[b][1] and epochs[b][0] <= epochs[a][1]:
             assert ends[a] <= offsets[b] or ends[b] <= offsets[a]
     assert lifetimes.least(sizes) <= bytes + ALIGNMENT * len(lives)
     assert lifetimes.laid_out(sizes) == (offsets, bytes)

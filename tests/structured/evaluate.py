@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.dialects import sized
 from ncc.dialects.element import element_of, i20, i24
 from ncc.dialects.shapes import Shape
 from ncc.dialects.structured import shape_of_tensor
@@ -298,9 +299,12 @@ _RULES: Mapping[type[Operation], Callable[[Evaluator, Operation], Array]] = cast
         ConstantOp: Evaluator.weight,
         tensor.EmptyOp: Evaluator.empty,
         tensor.PadOp: Evaluator.pad,
+        sized.PadOp: Evaluator.pad,
         tensor.CollapseShapeOp: Evaluator.reshape,
         tensor.ExpandShapeOp: Evaluator.reshape,
+        sized.ExpandShapeOp: Evaluator.reshape,
         tensor.ExtractSliceOp: Evaluator.extract_slice,
+        sized.ExtractSliceOp: Evaluator.extract_slice,
         tensor.ConcatOp: Evaluator.concat,
     },
 )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ncc.dialects.attributes import SizeAttr, extents_of, integers, tensor_type
+from ncc.dialects.attributes import SizeAttr, extents_of, integers, tensor_type, values_of
 from ncc.dialects.rt import SizeOp
 from ncc.dialects.scalar import index
 from ncc.dialects.size import Size
-from ncc.dialects.structured import SIZES, offsets_of, pad_sides
 
 
 def with_extents(module: ModuleOp, extents: Mapping[str, int]) -> ModuleOp:
@@ -34,29 +33,12 @@ def _retype(value: SSAValue, extents: Mapping[str, int]) -> None:
 
 def _fill_in(op: Operation, extents: Mapping[str, int]) -> None:
     """Write numbers in place of the sizes of an operation."""
-    match op:
-        case tensor.PadOp():
-            low, high = ([_number(n, extents) for n in side] for side in pad_sides(op))
-            op.properties |= {"static_low": integers(low), "static_high": integers(high)}
-        case tensor.ExtractSliceOp():
-            begin = [_number(n, extents) for n in offsets_of(op)]
-            op.properties["static_offsets"] = integers(begin)
-            op.properties["static_sizes"] = integers(_shape(op.result, extents))
-        case tensor.ExpandShapeOp():
-            op.properties["static_output_shape"] = integers(_shape(op.result, extents))
-        case SizeOp():
-            value = IntegerAttr(_number(op.size.data, extents), index)
-            Rewriter.replace_op(op, arith.ConstantOp(value))
-            return
-    op.attributes.pop(SIZES, None)
+    if isinstance(op, SizeOp):
+        value = IntegerAttr(_number(op.size.data, extents), index)
+        Rewriter.replace_op(op, arith.ConstantOp(value))
+        return
     for held in (op.properties, op.attributes):
         held.update({name: given(value, extents) for name, value in held.items()})
-
-
-def _shape(value: SSAValue, extents: Mapping[str, int]) -> list[int]:
-    if not isinstance(value.type, TensorType):
-        raise TypeError(f"{value.type} is no tensor")
-    return [_number(n, extents) for n in extents_of(value.type)]
 
 
 def _number(value: int, extents: Mapping[str, int]) -> int:
@@ -77,6 +59,8 @@ def given(attribute: Attribute, extents: Mapping[str, int]) -> Attribute:
                 for kinds in (attribute.inputs, attribute.outputs)
             )
             return FunctionType.from_lists(inputs, outputs)
+        case ArrayAttr() if any(isinstance(one, SizeAttr) for one in attribute):
+            return integers([_number(one, extents) for one in values_of(attribute)])
         case ArrayAttr():
             return ArrayAttr([given(one, extents) for one in attribute])
     return attribute

@@ -120,18 +120,18 @@ The reads of m and n come first, then the data.
 
 FACTORS = TypedAttribute[Attribute]("factors", lambda kind: kind, lambda kind: kind)
 """The type of the products of a sum, if an earlier pass has chosen it: float32, or bfloat16 for
-products of halves.
+products of bf16 pairs.
 """
 
-HALVES = TypedAttribute[bool]("halves", lambda _: UnitAttr(), lambda _: True)
-"""It splits each value into two halves, as `SplitBf16` writes it."""
+BF16_SPLIT = TypedAttribute[bool]("bf16_split", lambda _: UnitAttr(), lambda _: True)
+"""It splits each value into two bf16 numbers, as `SplitBf16` writes it."""
 
 TILE = TypedAttribute[tuple[int, ...]]("tile", integers, _sizes, names_loops=True)
 """A loop, and how many of its iterations run at a time, together with the operations behind it."""
 
 _NAMES_LOOPS = {
     one.name: one.names_loops
-    for one in (VALID_EXTENTS, CHANNELS, LANES, SEPARABLE, FACTORS, HALVES, TILE)
+    for one in (VALID_EXTENTS, CHANNELS, LANES, SEPARABLE, FACTORS, BF16_SPLIT, TILE)
 }
 
 

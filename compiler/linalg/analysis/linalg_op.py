@@ -292,9 +292,9 @@ class LinalgOp:
         return attributes.FACTORS.of(self.op)
 
     @property
-    def halves(self) -> bool:
-        """Whether it splits each value into two halves."""
-        return attributes.HALVES.of(self.op) is not None
+    def bf16_split(self) -> bool:
+        """Whether it splits each value into two bf16 numbers."""
+        return attributes.BF16_SPLIT.of(self.op) is not None
 
     @property
     def may_be_rebuilt(self) -> bool:
@@ -302,8 +302,9 @@ class LinalgOp:
         return attributes.may_be_rebuilt(self.op)
 
     @property
-    def halved(self) -> tuple[TensorAccess, int]:
-        """The input that it splits into halves, and the axis of blocks, which it reads in pairs.
+    def bf16_source(self) -> tuple[TensorAccess, int]:
+        """The input that it splits into bf16 numbers, and the axis of blocks, of which it reads
+        pairs.
 
         It does not read tables of channels in pairs.
         """

@@ -5,7 +5,7 @@
     %z = %y without its last 6 elements
 
 Frameworks write causal convolutions like this: padded on both sides, then cropped. The pass also
-slices pointwise computations between a convolution and the slice, pads, and the inputs of pads.
+slices pointwise operations between a convolution and the slice, pads, and the inputs of pads.
 
 Needs: the linalg level, sequences not yet images.  Breaks: the order of floating-point sums
 where a smaller result gets other tiles.

@@ -8,8 +8,8 @@
 
 The pass rewrites pointwise operations after a convolution on its tiles, so that the kernel which
 stores an element also computes them. %v says how many rows of tiles, or of a single row how many
-columns, run at a time (`TILE`): so many that V and M of this chunk fit a cache. `tile-and-fuse`
-makes the loop over chunks later.
+columns, run at a time (`TILE`): so many that V and M of this strip fit a cache. `tile-and-fuse`
+makes the loop over strips later.
 
 Several convolutions of one image with the same tiles, as detectors have for boxes and classes, run
 together: they share V.
@@ -34,10 +34,10 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, weights_of
 from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.choose_tiles import name_of
-from ncc.compiler.linalg.convolutions.chunks import chunk_of_any_image, chunk_size
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
 from ncc.compiler.linalg.convolutions.small_images import part_small_images
+from ncc.compiler.linalg.convolutions.strips import strip_of_any_image, strip_size
 from ncc.compiler.linalg.convolutions.winograd import TransformConstants, tiled, transformed
 from ncc.compiler.linalg.memory.room import Room, rooms
 from ncc.compiler.linalg.rewrite.decisions import Decisions
@@ -54,22 +54,22 @@ from ncc.dialects.weights.weight import ConstantOp
 class ChooseConvolution(LinalgChoice[Convolution]):
     """Rewrite the convolutions that are cheaper in tiles.
 
-    threads: the threads that share a chunk: more threads allow larger chunks.
-    halves: whether `SplitBf16` follows. Then the sums of tiles get a type for their products:
-    float32 for forms that would round too coarsely with halves of bfloat16.
+    threads: the threads that share a strip: more threads allow larger strips.
+    bf16x3: whether `SplitBf16` follows. Then the sums of tiles get a type for their products:
+    float32 for forms that would round too coarsely in bf16x3.
     """
 
     name = "choose-convolution"
 
     target: Target = AVX512
     threads: int = 1
-    halves: bool = False
+    bf16x3: bool = False
 
     def match(self, op: GenericOp) -> Convolution | str | None:
         linalg_op = LinalgOp(op)
         if linalg_op.product is None or not linalg_op.reduced:
             return None
-        return match(op, self.target, self.halves)
+        return match(op, self.target, self.bf16x3)
 
     def describe(self, found: Convolution) -> str:
         return f"by {name_of(found.tiling)}; {found.costs}"
@@ -81,7 +81,7 @@ class ChooseConvolution(LinalgChoice[Convolution]):
         done: set[Operation] = set(self._small_images(block))
         if done:
             erase_dead(block)  # what these were parts of
-        free = rooms(block)
+        free = rooms(block, self.target.costs.memory)
         for inner in generics_of(block):
             convolution = None if inner in done else self.decide(inner)
             if convolution is not None:
@@ -99,17 +99,17 @@ class ChooseConvolution(LinalgChoice[Convolution]):
 
     def _small_images(self, block: Block) -> Iterator[GenericOp]:
         """The convolutions of small images, which get parts of their own."""
-        if self.target.costs.given_tiles is not None:
+        if self.target.costs.winograd.given_tiles is not None:
             return
         for op in generics_of(block):
             found = self.decide(op) if is_open(*shape_of(op.results[0])) else None
-            direct = None if found is None or found.halves else part_small_images(found)
+            direct = None if found is None or found.bf16x3 else part_small_images(found)
             if direct is not None:
                 yield direct
 
     def _rewriting(self, convolution: Convolution) -> _Rewrite:
-        by_halves = bf16 if convolution.tiling.halves else f32
-        return _Rewrite(convolution, self.threads, by_halves if self.halves else None)
+        products = bf16 if convolution.tiling.bf16x3 else f32
+        return _Rewrite(convolution, self.threads, products if self.bf16x3 else None)
 
 
 class _Rewrite:
@@ -131,7 +131,7 @@ class _Rewrite:
     def can_join(self, first: _Rewrite) -> bool:
         """Whether it can run together with an earlier one: its other operands are constant vectors.
 
-        A convolution with a pool cannot: the pool needs its chunks.
+        A convolution with a pool cannot: the pool needs its strips.
         """
         end = reader_of(first.followers.last.results[0])
         if end is not None and LinalgOp(end).reduced and LinalgOp(end).product is None:
@@ -160,16 +160,16 @@ class _Rewrite:
                 self.builder.block.add_op(constant)
 
     def run(self, room: Room, others: Sequence[_Rewrite] = ()) -> None:
-        """Rewrite it, and others of the same image and tiles, which share V, chunk by chunk.
+        """Rewrite it, and others of the same image and tiles, which share V, strip by strip.
 
         room: the memory that is free at the convolution.
         """
         for other in others:
             other._join(self)
         tiling, together = self.tiling, (self, *others)
-        size = self._chunk_size(room, sum(one.tiling.outputs for one in together))
+        size = self._strip_size(room, sum(one.tiling.outputs for one in together))
         several = is_open(tiling.length, size) or size < tiling.length
-        chunk = (tiling.along, size) if several else None
+        strip = (tiling.along, size) if several else None
         tiles = tiling.rows, tiling.columns
         reach = [
             n * step + more
@@ -177,19 +177,19 @@ class _Rewrite:
         ]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
         constants = [one._constants() for one in together]
-        v = transformed(self.builder, x, constants[0], self.plane.read(tiles), chunk)
+        v = transformed(self.builder, x, constants[0], self.plane.read(tiles), strip)
         made = [one._tiled(v, own) for one, own in zip(together, constants, strict=True)]
         for one, result in zip(together, made, strict=True):
             one._replace(result)
 
-    def _chunk_size(self, room: Room, outputs: int) -> int:
-        """Rows of tiles in a chunk, or columns, for so many output channels. Rows are a size if the
+    def _strip_size(self, room: Room, outputs: int) -> int:
+        """Rows of tiles in a strip, or columns, for so many output channels. Rows are a size if the
         run tells how wide the image is.
         """
-        given = self.tiling.target.costs.given_tiles
+        given = self.tiling.target.costs.winograd.given_tiles
         if given is None or given.rows is None:
             tiling = replace(self.tiling, outputs=outputs)
-            choose = chunk_of_any_image if is_open(tiling.length, tiling.columns) else chunk_size
+            choose = strip_of_any_image if is_open(tiling.length, tiling.columns) else strip_size
             return choose(tiling, self.threads, room)
         return min(given.rows, hint(self.tiling.length))
 

@@ -15,9 +15,9 @@ so that none is excluded.
 
 With bf16x3 arithmetic on matrix tiles, products are cheap and coarse. Only F(2) for 3x3 rounds
 finely enough: by 9e-6 of the largest result. F(4) rounds several times as coarsely. The transform
-stores V as bf16 halves, and M is a contraction on matrix tiles for each component. Direct sums on
-matrix tiles are five times as fast as in float32, so that F(2) pays from some 256 channels on, if
-the image is large compared with the weights. All forms in float32 compete with both: F(4) is
+stores V as pairs of bf16 numbers, and M is a contraction on matrix tiles for each component. Direct
+sums on matrix tiles are five times as fast as in float32, so that F(2) pays from some 256 channels
+on, if the image is large compared with the weights. All forms in float32 compete with both: F(4) is
 cheaper if channels do not fill the steps of matrix tiles, or if threads share the unit for them.
 
 Weights that the run transforms take less memory, which is worth a little time.
@@ -33,8 +33,8 @@ from functools import cache
 from math import inf, prod
 
 from ncc.compiler.linalg.analysis.block_size import lanes_in
-from ncc.compiler.linalg.convolutions.chunks import chunk_size
 from ncc.compiler.linalg.convolutions.forms import BOTH, F2, F4_5, forms_of
+from ncc.compiler.linalg.convolutions.strips import strip_size
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.product_cycles import cycles_on_tiles, sum_cycles
@@ -87,12 +87,12 @@ def tiling_of(
     axes: tuple[bool, bool] = BOTH,
     taps: int = 3,
     stride: int = 1,
-    halves: bool = False,
+    bf16x3: bool = False,
     opened: bool = False,
 ) -> Tiling | None:
     """The tiles that `costs_of` chooses; None if the direct convolution is cheaper."""
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
-    return costs_of(*sizes, taps, stride, halves, opened).chosen
+    return costs_of(*sizes, taps, stride, bf16x3, opened).chosen
 
 
 @cache
@@ -108,45 +108,46 @@ def costs_of(
     axes: tuple[bool, bool] = BOTH,
     taps: int = 3,
     stride: int = 1,
-    halves: bool = False,
+    bf16x3: bool = False,
     opened: bool = False,
 ) -> Costs:
     """The costs of a convolution in tiles, and without.
 
     Its windows have `taps` taps along the axes that `axes` names, and one along the other.
-    halves: whether sums over channels, in tiles or not, may use bf16x3. opened: whether the run
+    bf16x3: whether sums over channels, in tiles or not, may use bf16x3. opened: whether the run
     tells how large the image is. Then it cannot transform weights: the kernel that does needs
     numbers.
     """
-    worth = target.costs.row_worth if axes != BOTH else target.costs.open_worth if opened else 1.0
+    winograd = target.costs.winograd
+    worth = winograd.row_worth if axes != BOTH else winograd.open_worth if opened else 1.0
     window, points = taps ** sum(axes) * depth.taps, height * width
     plain = sum_cycles(window * outputs * inputs, points * depth.slices, target)
     direct = None
-    if halves:
+    if bf16x3:
         read = groups * inputs * depth.reach * points * stride ** sum(axes)
         rows = depth.slices * height, width, (stride - 1) * width + (taps - 1) * dilation
         direct = cycles_on_tiles(outputs // groups, inputs, window, rows, target, groups, read)
-    fine = axes != BOTH or inputs * depth.taps <= target.costs.few_summed
+    fine = axes != BOTH or inputs * depth.taps <= target.costs.winograd.few_summed
     forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
     if not forms:
         return Costs(plain, direct, (), worth)
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
-    given = target.costs.given_tiles
+    given = target.costs.winograd.given_tiles
     if given is not None:
         form = min(forms, key=lambda one: one.tile != given.tile)
-        tiling = Tiling(form, *sizes, formed=given.formed, halves=halves)
+        tiling = Tiling(form, *sizes, formed=given.formed, bf16x3=bf16x3)
         return Costs(plain, direct, ((tiling, _cost(tiling)),), inf)
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
     formed = [replace(one, formed=True) for one in tilings if not opened and _may_be_formed(one)]
-    if formed and _cost(least := _best(formed)) * target.costs.fewer_bytes < _cost(best):
+    if formed and _cost(least := _best(formed)) * target.costs.winograd.fewer_bytes < _cost(best):
         best = least
-    halved: list[Tiling] = []
+    split: list[Tiling] = []
     if direct is not None:
-        halved = [Tiling(form, *sizes, halves=True) for form in forms if form is F2]
-        most = target.costs.halves_worth * direct
-        best = _best([best, *(one for one in halved if _cost(one) < most)])
-    others = [one for one in (*tilings, *formed, *halved) if one != best]
+        split = [Tiling(form, *sizes, bf16x3=True) for form in forms if form is F2]
+        most = target.costs.winograd.bf16x3_worth * direct
+        best = _best([best, *(one for one in split if _cost(one) < most)])
+    others = [one for one in (*tilings, *formed, *split) if one != best]
     ordered = [best, *sorted(others, key=_cost)]
     return Costs(plain, direct, tuple((one, _cost(one)) for one in ordered), worth)
 
@@ -155,7 +156,7 @@ def name_of(tiling: Tiling) -> str:
     """The name of tiles in reports."""
     taps = "x".join(str(tiling.form.taps if several else 1) for several in tiling.axes)
     how = [
-        " by bf16x3 on matrix tiles" * tiling.halves,
+        " by bf16x3 on matrix tiles" * tiling.bf16x3,
         " with weights formed at run time" * tiling.formed,
     ]
     return f"Winograd F({tiling.form.tile}) of {taps}{''.join(how)}"
@@ -180,7 +181,7 @@ def cycles_of(
     """
     plain = plain_cycles(outputs, inputs, extents, window, target)
     taps, axes = max(window), (window[0] > 1, window[1] > 1)
-    few = min(outputs // groups, inputs) < target.costs.fewest_tiled_channels
+    few = min(outputs // groups, inputs) < target.costs.winograd.fewest_tiled_channels
     if few or min(window) not in (1, taps) or taps == 1:
         return plain
     rows, columns = extents
@@ -198,7 +199,7 @@ def plain_cycles(
 def _may_be_formed(tiling: Tiling) -> bool:
     """Whether weights are large, and the run can transform them."""
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
-    return weights >= tiling.target.costs.many_weights and tiling.can_form()
+    return weights >= tiling.target.costs.winograd.many_weights and tiling.can_form()
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:
@@ -207,4 +208,4 @@ def _best(tilings: Sequence[Tiling]) -> Tiling:
 
 
 def _cost(tiling: Tiling) -> float:
-    return tiling.cycles(chunk_size(tiling))
+    return tiling.cycles(strip_size(tiling))

@@ -164,7 +164,7 @@ def _convolved(linalg_op: LinalgOp, costs: CostModel) -> TensorAccess | str | No
     if not is_constant(dims.rhs.value):
         return "both matrices of the product are computed"
     width = shape_of(data.value)[-1]
-    if lanes_in(width) / width - 1 >= costs.fewest_empty_lanes:
+    if lanes_in(width) / width - 1 >= costs.convolutions.fewest_empty_lanes:
         return data
     return "vectors along the sequence have hardly an empty lane"
 

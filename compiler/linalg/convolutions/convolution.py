@@ -46,7 +46,7 @@ class Convolution:
     In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, s*p+k, s*q+l] * w[g, o, i, k, l].
     With a dilation d, it is x[i, p+d*k, q+d*l].
     A volume has slices, too: y[o, z, ..] sums x[i, S*z+e*d, ..] * w[o, i, d, ..].
-    halves: whether bf16x3 competed.
+    bf16x3: whether bf16x3 competed.
     """
 
     op: GenericOp
@@ -54,15 +54,15 @@ class Convolution:
     weights: SSAValue
     init: SSAValue | float
     tiling: Tiling
-    halves: bool = False
+    bf16x3: bool = False
 
     @property
     def costs(self) -> Costs:
         """The algorithms that competed."""
-        t = self.tiling.at(compared_extent)
+        t = self.tiling.at(lambda size: compared_extent(size, self.tiling.target))
         sizes = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
         opened = is_open(self.tiling.height, self.tiling.width)
-        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.halves, opened)
+        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.bf16x3, opened)
 
     def has_tiles_of(self, other: Convolution) -> bool:
         """Whether both have the same V."""
@@ -86,10 +86,10 @@ def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
     return one.static_low == pad.static_low
 
 
-def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | str:
+def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | str:
     """op as a convolution, or why it is not computed in tiles.
 
-    halves: whether `SplitBf16` follows.
+    bf16x3: whether `SplitBf16` follows.
     """
     linalg_op = LinalgOp(op)
     found = SpatialConvolution.of(linalg_op)
@@ -109,7 +109,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     if [rows.steps, columns.steps] != steps or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
     depth = next((Depth(linalg_op.extents[z.image], z.taps, *z.steps) for z in slices), IMAGE)
-    fewest = target.costs.fewest_tiled_channels
+    fewest = target.costs.winograd.fewest_tiled_channels
     if min(outputs, inputs) < fewest:
         return f"it has fewer than {fewest} channels"
     if groups and (outputs % BLOCK or inputs % BLOCK):
@@ -118,20 +118,21 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     if init is None:
         return "its sums start from other values than a bias"
     *_, height, width = shape_of(op.results[0])
-    extents = compared_extent(height), compared_extent(width)
+    extents = compared_extent(height, target), compared_extent(width, target)
     count = prod(groups)
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
-    halved = halves and inputs >= STEP and prod(extents) >= target.costs.fewest_bf16_points
+    fewest_points = target.costs.data_types.fewest_bf16_points
+    split = bf16x3 and inputs >= STEP and prod(extents) >= fewest_points
     opened = is_open(height, width)
-    tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved, opened=opened)
+    tiling = tiling_of(*sizes, taps=taps, stride=stride, bf16x3=split, opened=opened)
     if tiling is None:
-        costs = costs_of(*sizes, taps, stride, halved, opened)
+        costs = costs_of(*sizes, taps, stride, split, opened)
         if not costs.tilings:
             shape = " x ".join(str(one.taps) for one in found.windows)
             return f"Winograd has no tiles for a window of {shape} at a stride of {stride}"
         return f"Winograd is not worth it; {costs}"
     tiling = replace(tiling, height=height, width=width)
-    return Convolution(op, x.value, w.value, init, tiling, halved)
+    return Convolution(op, x.value, w.value, init, tiling, split)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class JoinPhases(LinalgPattern["_Joining"]):
         layer = TransposedConvolution.of(op)
         if layer is None:
             return None
-        most = self.target.costs.most_phases
+        most = self.target.costs.convolutions.most_phases
         if _count(layer) > most:
             return f"it has more than {most} phases"
         if layer.reach > most:
@@ -179,10 +179,11 @@ def _best(layer: TransposedConvolution, target: Target) -> _Way | str:
     apart = _Way.apart(layer)
     if len(layer.phases) == prod(apart.strides):
         least = apart.cycles(layer, target)
-        if least <= target.costs.phases_apart_worth * cycles:
+        if least <= target.costs.convolutions.phases_apart_worth * cycles:
             best, cycles = apart, least
     wide = any(len(walk.taps) > 1 for walks in layer.walks for walk in walks)
-    plain, worth = _plain(layer, target), 1 if wide else target.costs.joined_phases_worth
+    plain = _plain(layer, target)
+    worth = 1 if wide else target.costs.convolutions.joined_phases_worth
     if cycles <= worth * plain:
         return best
     return (

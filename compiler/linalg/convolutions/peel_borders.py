@@ -57,16 +57,16 @@ class PeelBorders(LinalgPattern["Peeling"]):
     Inputs that fit the target's first-level cache are copied. Slices of larger inputs are not, even
     small ones: they come from memory.
 
-    halves: whether `SplitBf16` follows, which copies the elements of large windows with the border.
+    bf16x3: whether `SplitBf16` follows, which copies the elements of large windows with the border.
     """
 
     name = "peel-borders"
 
     target: Target = AVX512
-    halves: bool = False
+    bf16x3: bool = False
 
     def match(self, op: GenericOp) -> Peeling | str | None:
-        return match(op, self.target, self.halves)
+        return match(op, self.target, self.bf16x3)
 
     def rewrite(self, found: Peeling) -> None:
         found.rewrite()
@@ -128,11 +128,11 @@ class Peeling:
         return made[self.operations[-1].results[0]]
 
 
-def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str | None:
+def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Peeling | str | None:
     """op as a convolution of a padded input, or why its borders stay. None if it reads no padded
     input.
 
-    halves: see `PeelBorders`.
+    bf16x3: see `PeelBorders`.
     """
     linalg_op = LinalgOp(op)
     dims = ContractionDims.of(linalg_op)
@@ -149,7 +149,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
         return "its image is open, and a small one has no inside"
     if 4 * prod(shape_of(given)) <= target.core.l1_bytes:
         return "its input fits the first-level cache, so that it is copied"
-    most = target.costs.most_peeled_work
+    most = target.costs.convolutions.most_peeled_work
     if prod(linalg_op.extents) > most * size:
         return f"it has more than {most} multiply-adds an element, so that a copy costs less"
     if not leaves_whole(pad, 0):
@@ -161,7 +161,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Peeling | str 
     if not moves_with_image(data, linalg_op):
         return "its windows do not move with the image"
     along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}
-    if halves and fills_a_step(
+    if bf16x3 and fills_a_step(
         prod(linalg_op.extents[d] for d in linalg_op.reduced if d in along_row), target.costs
     ):
         return "bf16x3 copies rows of its windows, with their border"

@@ -62,7 +62,7 @@ class SeparateWindows(LinalgPattern["_Separating"]):
     @by_hint()
     def check(self, found: _Separating) -> str | None:
         elements, left = found.elements(self.costs)
-        if left <= self.costs.separate_windows_worth * elements:
+        if left <= self.costs.convolutions.separate_windows_worth * elements:
             return None
         return f"its windows of {elements} elements are too small, or overlap too little"
 
@@ -122,7 +122,7 @@ class _Separating:
         read, written = shape_of(self._source), shape_of(self.linalg_op.op.results[0])
         every = prod(extents[d] for d in self.linalg_op.reduced)
         again = prod(read[axis] / written[axis] for axis in self.others)
-        return every, taps * again + every / taps + costs.between_windows
+        return every, taps * again + every / taps + costs.convolutions.between_windows
 
     @property
     def _pad(self) -> tensor.PadOp | None:

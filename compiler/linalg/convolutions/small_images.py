@@ -42,16 +42,13 @@ from ncc.compiler.linalg.rewrite.parts import (
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import hint, is_open, largest, smallest
 
-MOST_ELEMENTS = 64
-"""Images of more elements are not compared."""
-
 BEYOND = 1 << 32
 """More rows than an image has."""
 
 
 def part_small_images(convolution: Convolution) -> GenericOp | None:
     """Compute small images by operations of their own; the sum of these. None where no image is
-    small, or where a pool reads chunks of the result.
+    small, or where a pool reads strips of the result.
     """
     op, operations = convolution.op, [convolution.op, *following(convolution.op)]
     last = operations[-1].results[0]
@@ -59,21 +56,21 @@ def part_small_images(convolution: Convolution) -> GenericOp | None:
         return None
     axis = ROWS if is_open(convolution.tiling.height) else COLUMNS
     count = shape_of(last)[axis]
-    few = _few(convolution.tiling, count, about=1)
+    few = _few(convolution.tiling, count, hint=1)
     if few == 0:
         return None
     b = Builder(Block())
-    rest = count - _few(convolution.tiling, count, about=0)
+    rest = count - _few(convolution.tiling, count, hint=0)
     (direct, small), (_, others) = (_part(b, operations, axis, n) for n in (few, rest))
     replace_op(operations[-1], b, b.concat([small, others], axis, count))
     return direct
 
 
-def _few(tiling: Tiling, count: int, about: int) -> int:
+def _few(tiling: Tiling, count: int, hint: int) -> int:
     """So many rows, or columns, as a small image has; 0 for any other one. count: all of them.
-    about: for how many decisions are taken.
+    hint: for how many decisions are taken.
     """
-    few = largest(0, *_small(tiling), about=about)
+    few = largest(0, *_small(tiling), hint=hint)
     return smallest(count, few) if is_open(few) else 0
 
 
@@ -82,7 +79,8 @@ def _small(tiling: Tiling) -> tuple[int, ...]:
     """Sizes, one of which is as large as all rows of a small image; for others none is positive."""
     height, width = tiling.height, tiling.width
     most, (rows, columns) = _most_elements(tiling), tiling.axes
-    small = [MOST_ELEMENTS * (most + 1 - height * width)] if most else []
+    compared = tiling.target.costs.convolutions.most_small_elements
+    small = [compared * (most + 1 - height * width)] if most else []
     # A single row, or column, sees the image through one row, or column, of taps.
     of_line = tiling.form.taps ** (sum(tiling.axes) - 1)
     if rows and is_open(height) and _is_cheaper(tiling, 1, hint(width), of_line):
@@ -95,9 +93,10 @@ def _small(tiling: Tiling) -> tuple[int, ...]:
 def _most_elements(tiling: Tiling) -> int:
     """The elements of the largest image, a square if it may be one, that is cheaper directly."""
     taps = tiling.form.taps ** sum(tiling.axes)
-    for side in range(MOST_ELEMENTS, 0, -1):
+    compared = tiling.target.costs.convolutions.most_small_elements
+    for side in range(compared, 0, -1):
         height, width = (side if is_open(n) else n for n in (tiling.height, tiling.width))
-        if height * width <= MOST_ELEMENTS and _is_cheaper(tiling, height, width, taps):
+        if height * width <= compared and _is_cheaper(tiling, height, width, taps):
             return height * width
     return 0
 

@@ -50,11 +50,11 @@ class SpaceToDepth(LinalgPattern["_Strided"]):
     target: Target = AVX512
 
     def match(self, op: GenericOp) -> _Strided | str | None:
-        return _Strided.of(op, self.target.costs.fewest_tiled_channels)
+        return _Strided.of(op, self.target.costs.winograd.fewest_tiled_channels)
 
     def check(self, found: _Strided) -> str | None:
         phases, plain = found.cycles(self.target)
-        if phases <= self.target.costs.phases_worth * plain:
+        if phases <= self.target.costs.convolutions.phases_worth * plain:
             return None
         return f"a copy of the image does not pay; {_shown(phases, plain)}"
 
@@ -113,7 +113,9 @@ class _Strided:
         *_, rows, columns = shape_of(self.op.results[0])
         extents, split = (rows, columns), inputs * self.stride**2
         taps = -(-window[0] // self.stride)
-        moved = target.costs.moved_to_phase * split * prod(n + taps - 1 for n in extents)
+        moved = (
+            target.costs.convolutions.moved_to_phase * split * prod(n + taps - 1 for n in extents)
+        )
         tiled = moved + cycles_of(outputs, split, extents, (taps, taps), target)
         return tiled, plain_cycles(outputs, inputs, extents, window, target)
 

@@ -5,7 +5,7 @@ and b, sqrt(a*a + b*b) are left. V and M, which one step writes and the next one
 
 Transformed weights need not be kept (`formed`): the run can transform them, a few channels at a
 time, where these and one row of the components of all tiles fit L1, as late in a network. Then they
-come from memory as they are in the file, a quarter of F(4)'s, and are transformed once a chunk.
+come from memory as they are in the file, a quarter of F(4)'s, and are transformed once a strip.
 
 At stride 2, the output transform adds up the phases of the window (`strided`). If the sum over
 channels did, M would be smaller; but it would read so many streams that it loses as much.
@@ -22,49 +22,29 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.convolutions.forms import BOTH, ONE, Form, Plane
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.product_cycles import (
-    HALVING,
     LINE,
     multiply_adds,
     on_tiles,
     points_on_tiles,
 )
-from ncc.compiler.target import Core, Target
+from ncc.compiler.target import Target
 from ncc.dialects.size import hint, is_open, most_of
 
 DOWN, ACROSS = range(2)
-"""How chunks of tiles lie: one below the other, or side by side."""
+"""How strips of tiles lie: one below the other, or side by side."""
 
 BLOCKS = 2
 """Blocks of outputs whose weights the run transforms at a time."""
 
-FULL_BETWEEN = 0.94
-"""The part of `FULL` that is left where sums go to memory after each block of inputs."""
 
-NEAR, FAR = 1.2, 1.45
-"""Writing and reading a line of V or M takes so many times as long as a line from L2, or L3."""
-
-HELD_NEAR, HELD_FAR = 2.0, 16 << 20
-"""The larger V and M of a chunk, the more of them comes from L3: all, where they are so many times
-L2. Where they are more than so many bytes, from memory."""
-
-AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
-"""Weights come from L2 for the next chunk up to this part of it, from L3 up to so many bytes."""
-
-LEAST = 8
-"""The rows, and columns, that tiles are chosen for at least, where the run tells them."""
-
-CALLS = 19_000
-"""Cycles for the three launches of a chunk and their barriers, with a preference for few chunks."""
-
-
-def compared_extent(extent: int) -> int:
+def compared_extent(extent: int, target: Target) -> int:
     """The extent that costs are compared for. Where the run tells it, it is larger than for the
     hint: of two forms that are nearly alike there, the better one for larger images is taken, since
     these take longer. Small images need no tiles (`small_images.py`).
     """
     if not is_open(extent):
         return extent
-    larger = max(hint(extent) * 3 // 2, LEAST)
+    larger = max(hint(extent) * 3 // 2, target.costs.winograd.least_extent)
     return larger if (most := most_of(extent)) is None else min(larger, most)
 
 
@@ -74,11 +54,11 @@ class Tiling:
 
     Of several groups, `outputs` are those of all, and `inputs` those of one.
     formed: whether the run transforms the weights.
-    halves: whether V and weights are halves of bfloat16, for matrix tiles.
+    bf16x3: whether V and weights are pairs of bfloat16, for matrix tiles.
     depth: of the result and the image, if they are volumes. Tiles of all phases of a dilation are a
     row of tiles, and a column.
     axes: whether windows have several taps along rows, and along columns; where they have one tap,
-    tiles have one cell.
+    tiles have one element.
     """
 
     form: Form
@@ -92,7 +72,7 @@ class Tiling:
     dilation: int = 1
     axes: tuple[bool, bool] = BOTH
     formed: bool = False
-    halves: bool = False
+    bf16x3: bool = False
 
     def by_hint(self, times: int = 1) -> Tiling:
         """The tiles of the image of the hint, or of one that is so many times as high and wide."""
@@ -122,7 +102,7 @@ class Tiling:
 
     @cached_property
     def along(self) -> int:
-        """How chunks lie: they are rows of tiles, or columns where there is one row."""
+        """How strips lie: they are rows of tiles, or columns where there is one row."""
         return ACROSS if self.rows == 1 else DOWN
 
     @cached_property
@@ -136,15 +116,15 @@ class Tiling:
         return prod(form.window for form in self.plane.forms)
 
     def _points(self, size: int) -> float:
-        """Components of all tiles, of one channel, in chunks of so many rows of tiles, or columns:
-        what takes as long in full matrix tiles by halves, where each component has points apart.
+        """Components of all tiles, of one channel, in strips of so many rows of tiles, or columns:
+        what takes as long in full matrix tiles, where each component has points apart.
         """
         across = self._places(self.columns) // self.components * self.depth.slices
-        if not self.halves:
+        if not self.bf16x3:
             return self.components * across * self.rows
         across = across * self.rows // self.length
-        chunks, last = divmod(self.length, size)
-        points = chunks * points_on_tiles(1, across * size)
+        strips, last = divmod(self.length, size)
+        points = strips * points_on_tiles(1, across * size)
         return self.components * (points + (points_on_tiles(1, across * last) if last else 0.0))
 
     @property
@@ -159,7 +139,7 @@ class Tiling:
     def _pairs(self) -> int:
         """Of channels, and taps along the depth; on matrix tiles, of those that these compute."""
         outputs, inputs = self.outputs, self.inputs
-        if self.halves:
+        if self.bf16x3:
             outputs, inputs = on_tiles(outputs // self.groups, inputs)
             outputs *= self.groups
         return outputs * inputs * self.depth.taps * self.plane.parts
@@ -169,33 +149,37 @@ class Tiling:
         """Their bytes, as they are kept."""
         return 4 * (self.form.taps**2 if self.formed else self.components) * self._pairs
 
-    def cycles(self, size: int, threads: int = 1, calls: int = CALLS) -> float:
-        """The cost in chunks of so many rows of tiles, or columns, for each of some threads that
-        share them. calls: what comes on top for each chunk.
+    def cycles(self, size: int, threads: int = 1, calls: int | None = None) -> float:
+        """The cost in strips of so many rows of tiles, or columns, for each of some threads that
+        share them. calls: cycles on top for each strip; None: those of its launches.
         """
-        core, chunks = self.target.core, -(-self.length // size)
+        costs = self.target.costs
+        strips = -(-self.length // size)
+        calls = costs.strips.calls if calls is None else calls
         points = self._points(size)
         work, weights = float(points * self._pairs), self.weights
         if self.formed:
-            forming = chunks * self.target.costs.forming_weight
-            work = work / FULL_BETWEEN + forming * self.components * self._pairs
-        stream = core.memory_line + (chunks - 1) * _again(weights, core)
-        last = self.length - (chunks - 1) * size
-        between = (chunks - 1) * sum(self.between(size)) + sum(self.between(last))
+            forming = strips * costs.winograd.forming_weight
+            work = work / costs.winograd.full_between + forming * self.components * self._pairs
+        again = _again(weights, self.target)
+        stream = self.target.core.memory_line + (strips - 1) * again
+        last = self.length - (strips - 1) * size
+        between = (strips - 1) * sum(self.between(size)) + sum(self.between(last))
         shared = hypot(
-            work / multiply_adds(self.target, self.halves),
+            work / multiply_adds(self.target, self.bf16x3),
             weights / LINE * stream,
         )
-        held = _held(between / chunks / threads, core) + (HALVING if self.halves else 0.0)
+        held = _held(between / strips / threads, self.target)
+        held += costs.data_types.split_line if self.bf16x3 else 0.0
         shared += between / LINE * held
-        return shared / threads + chunks * calls
+        return shared / threads + strips * calls
 
     def can_form(self) -> bool:
         """Whether the run can transform the weights on their way: in whole blocks of channels,
         where one row of places, by what is multiplied there and what comes of it, stays in L1.
         """
         plain = self.groups == 1 and self.depth == IMAGE and self.form.stride == 1
-        plain = plain and self.axes == BOTH and not self.halves
+        plain = plain and self.axes == BOTH and not self.bf16x3
         blocks = self.inputs % BLOCK == 0 and self.outputs % (BLOCKS * BLOCK) == 0
         tiles = self.places * self.rows // self.form.window
         row = 4 * BLOCK * ((BLOCKS + 1) * tiles + BLOCKS * BLOCK * self.form.window)
@@ -203,22 +187,24 @@ class Tiling:
         return plain and blocks and fits
 
     def between(self, size: int) -> tuple[int, int]:
-        """Bytes of V, and of M, of a chunk of so many rows of tiles, or columns."""
+        """Bytes of V, and of M, of a strip of so many rows of tiles, or columns."""
         v, m = self.groups * self.inputs * self.depth.reach, self.outputs * self.depth.slices
         rows, columns = (self.rows, size) if self.along == ACROSS else (size, self.columns)
         down, across = self.plane.read((rows, columns))
         return 4 * self._places(across) * down * v, 4 * self._places(columns) * rows * m
 
 
-def _again(weights: int, core: Core) -> float:
+def _again(weights: int, target: Target) -> float:
     """Cycles of a line of so many bytes of weights that are read once more."""
-    if weights <= AGAIN_NEAR * core.l2_bytes:
+    core, costs = target.core, target.costs.winograd
+    if weights <= costs.again_near * core.l2_bytes:
         return 0.0
-    return core.l3_line if weights <= AGAIN_FAR else core.memory_line
+    return core.l3_line if weights <= costs.again_far else core.memory_line
 
 
-def _held(bytes: float, core: Core) -> float:
+def _held(bytes: float, target: Target) -> float:
     """Cycles of a line of what lies between the steps, if it is so many bytes."""
-    far = min(1.0, bytes / (HELD_NEAR * core.l2_bytes))
-    behind = core.l3_line if bytes <= HELD_FAR else core.memory_line
-    return (1 - far) * NEAR * core.l2_line + far * FAR * behind
+    core, costs = target.core, target.costs.winograd
+    far = min(1.0, bytes / (costs.held_near * core.l2_bytes))
+    behind = core.l3_line if bytes <= costs.held_far else core.memory_line
+    return (1 - far) * costs.near_line * core.l2_line + far * costs.far_line * behind

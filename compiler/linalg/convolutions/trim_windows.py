@@ -185,7 +185,7 @@ def _cheapest(axes: Sequence[_Axis], costs: CostModel) -> tuple[_Axis, ...] | No
     )
     large = [one for one in choices if _are_large(one, costs)]
     best = min(large, key=_products, default=plain)
-    if _products(best) > costs.trimmed_worth * _products(plain):
+    if _products(best) > costs.convolutions.trimmed_worth * _products(plain):
         best = plain
     every = prod(axis.count * axis.window.taps for axis in axes)
     return best if _products(best) < every else None
@@ -232,7 +232,7 @@ def _are_large(axes: Sequence[_Axis], costs: CostModel) -> bool:
     if all(len(axis.seeing) < 2 for axis in axes):
         return True
     least = prod(min((run.count for run in axis.seeing), default=0) for axis in axes)
-    return least >= costs.fewest_trimmed_elements
+    return least >= costs.convolutions.fewest_trimmed_elements
 
 
 @dataclass(frozen=True)

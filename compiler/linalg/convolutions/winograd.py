@@ -130,11 +130,11 @@ def transformed(
     x: Tensor,
     constants: TransformConstants,
     grid: tuple[int, int],
-    chunk: tuple[int, int] | None = None,
+    strip: tuple[int, int] | None = None,
 ) -> Tensor:
     """V of an image (inputs, height, width), or of each slice of a volume (inputs, depth, height,
-    width). grid: rows and columns of tiles, which need not cover it. chunk: the axis along which
-    tiles run in chunks, and the tiles of one chunk.
+    width). grid: rows and columns of tiles, which need not cover it. strip: the axis along which
+    tiles run in strips, and the tiles of one strip.
     """
     rows, columns = grid
     plane = constants.plane
@@ -156,8 +156,8 @@ def transformed(
     first, second = constants.input[0][p, k], constants.input[1][q, m]
     v = b.sum((i, p, q, *z, *tiles), over=(k, m), of=first * (second * data))
     _mark(v, [form.input for form in plane.forms])
-    if chunk is not None:
-        axis, size = chunk
+    if strip is not None:
+        axis, size = strip
         TILE.put(generic_of(v), (dim_of((t, u)[axis]), size))
     return v if plane.dilations == (1, 1) else b.collapse(v, _phases(v.rank))
 

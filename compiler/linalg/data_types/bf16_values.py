@@ -6,7 +6,7 @@
     x[c, p, q]                                      of a few planes, elements of a row
         ->  s[p, 0, q C + c], s[p, 1, q C + c] in the same way                              c < C
 
-The code calls these parts halves: the high one is the nearest bfloat16, the low one the rest.
+
 Blocks are split next to the operation that makes them, in front of pads, concats and slices of
 their images, and of reshapes that join axes of an image, or groups of channels. If the number of
 blocks of a group is odd, zeros take the place of the missing one.
@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import bf16, f32, i32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.linalg.analysis.attributes import HALVES
+from ncc.compiler.linalg.analysis.attributes import BF16_SPLIT
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of, pad_value
@@ -56,13 +56,13 @@ class Channels(Enum):
 
 
 class Bf16Values:
-    """The halves of values of one network, made once for all readers."""
+    """The bf16 pairs of values of one network, made once for all readers."""
 
     def __init__(self) -> None:
         self.made: dict[tuple[SSAValue, Channels, int, int], Tensor] = {}
 
     def of(self, value: SSAValue, channels: Channels, count: int, groups: int = 1) -> Tensor:
-        """The halves of a value of `count` channels, or of `groups` times as many.
+        """The bf16 pairs of a value of `count` channels, or of `groups` times as many.
 
         They are (steps, points .., 2, 32), or (groups, steps, ..) where the value has groups as an
         axis, or, for `WINDOW_ROWS`, (rows .., 2, numbers of a row and 32 more).
@@ -71,13 +71,13 @@ class Bf16Values:
             count, groups = groups * count, 1
         key = (value, channels, count, groups)
         if key not in self.made:
-            b = Builder(Block(), "halves")
+            b = Builder(Block(), "bf16")
             x = tensor_of(value)
             match channels:
                 case Channels.BLOCKS:
                     made = self._of_blocks(b, value, _Groups(count, groups))
                 case Channels.GROUPS:
-                    made = _halved(b, x, _Groups(count), axis=1)
+                    made = _split(b, x, _Groups(count), axis=1)
                 case Channels.ROWS:
                     made = _of_rows(b, x)
                 case Channels.PLANES:
@@ -89,7 +89,7 @@ class Bf16Values:
         return self.made[key]
 
     def _of_blocks(self, b: Builder, value: SSAValue, groups: _Groups) -> Tensor:
-        """The halves of blocks; those of a view are made in front of it, if its operands are."""
+        """The bf16 pairs of blocks; those of a view are in front of it, if its operands are."""
         linalg_op = value.owner
         if not isinstance(linalg_op, _VIEWS) or not _is_computed(value, groups):
             return _of_blocks(b, tensor_of(value), groups)
@@ -97,9 +97,9 @@ class Bf16Values:
             count = groups.count * groups.number // shape_of(linalg_op.src)[0]
             return _joined(b, self.of(linalg_op.src, Channels.GROUPS, count))
         behind = _behind(linalg_op, groups)
-        halves = [self.of(one, Channels.BLOCKS, own.count, own.number) for one, own in behind]
+        parts = [self.of(one, Channels.BLOCKS, own.count, own.number) for one, own in behind]
         # (blocks, points .., 16) -> (steps, points .., 2, 32)
-        return same_view(b, linalg_op, halves, behind=1)
+        return same_view(b, linalg_op, parts, behind=1)
 
 
 @dataclass(frozen=True)
@@ -111,18 +111,18 @@ class _Groups:
 
 
 def _of_blocks(b: Builder, x: Tensor, groups: _Groups) -> Tensor:
-    """The halves of (blocks, points .., 16); groups of odd numbers of blocks get their own axis."""
+    """The bf16 pairs of (blocks, points .., 16). Groups of odd numbers of blocks get an axis."""
     blocks, *image = x.shape
     if groups.number == 1 or blocks // groups.number % 2 == 0:
-        return _halved(b, x, groups, axis=0)
+        return _split(b, x, groups, axis=0)
     axes = [[axis] for axis in range(2, x.rank + 1)]
     apart = b.expand(x, [[0, 1], *axes], (groups.number, blocks // groups.number, *image))
     at = b.loops_of(apart.shape)
-    return _joined(b, _halved(b, b.map(at, apart[at]), _Groups(groups.count), axis=1))
+    return _joined(b, _split(b, b.map(at, apart[at]), _Groups(groups.count), axis=1))
 
 
-def _halved(b: Builder, x: Tensor, groups: _Groups, axis: int) -> Tensor:
-    """The halves of (.., blocks, points .., 16), where blocks are so many groups; behind the
+def _split(b: Builder, x: Tensor, groups: _Groups, axis: int) -> Tensor:
+    """The bf16 pairs of (.., blocks, points .., 16), where blocks are so many groups; behind the
     channels of each are zeros.
     """
     x = b.pad(x, [0] * x.rank, [n % 2 * (one == axis) for one, n in enumerate(x.shape)])
@@ -139,14 +139,14 @@ def _halved(b: Builder, x: Tensor, groups: _Groups, axis: int) -> Tensor:
     if inside is not None:
         value = select(inside[[step, side, c]] > 0.0, value, 0.0)
     of = b.map([*points, which, side, c], _half(value, b.index(which)))
-    HALVES.put(generic_of(of), True)
+    BF16_SPLIT.put(generic_of(of), True)
     rank = len(points)
     return b.collapse(of, [*([k] for k in range(rank + 1)), [rank + 1, rank + 2]])
 
 
-def _joined(b: Builder, halves: Tensor) -> Tensor:
+def _joined(b: Builder, parts: Tensor) -> Tensor:
     """(groups, steps, ..) as (steps, ..)."""
-    return b.collapse(halves, [[0, 1], *([axis] for axis in range(2, halves.rank))])
+    return b.collapse(parts, [[0, 1], *([axis] for axis in range(2, parts.rank))])
 
 
 def _is_computed(value: SSAValue, groups: _Groups) -> bool:
@@ -198,7 +198,7 @@ def _joins_blocks(linalg_op: Operation) -> bool:
 
 
 def _of_rows(b: Builder, x: Tensor) -> Tensor:
-    """The halves of (points .., channels)."""
+    """The bf16 pairs of (points .., channels)."""
     x = b.pad(x, [0] * x.rank, [*[0] * (x.rank - 1), -x.shape[-1] % STEP])
     steps, rank = x.shape[-1] // STEP, x.rank
     groups = [[k] for k in range(rank - 1)]
@@ -209,7 +209,7 @@ def _of_rows(b: Builder, x: Tensor) -> Tensor:
 
 
 def _of_planes(b: Builder, x: Tensor) -> Tensor:
-    """The halves of (channels, points ..)."""
+    """The bf16 pairs of (channels, points ..)."""
     x = b.pad(x, [0] * x.rank, [-x.shape[0] % STEP, *[0] * (x.rank - 1)])
     groups = [[0, 1], *([k] for k in range(2, x.rank + 1))]
     x = b.expand(x, groups, (x.shape[0] // STEP, STEP, *x.shape[1:]))
@@ -219,7 +219,7 @@ def _of_planes(b: Builder, x: Tensor) -> Tensor:
 
 
 def _of_window_rows(b: Builder, value: SSAValue) -> Tensor:
-    """The halves of (channels, rows .., columns), channels innermost, with the image's borders."""
+    """The bf16 pairs of (channels, rows .., columns), channels innermost, with borders."""
     pad, x = value.owner, tensor_of(value)
     low, high = [0] * x.rank, [0] * x.rank
     if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0.0 and leaves_whole(pad, 0):
@@ -229,9 +229,9 @@ def _of_window_rows(b: Builder, value: SSAValue) -> Tensor:
     elements = b.map([*image, c], x[[c, *image]])
     elements = b.collapse(elements, [*([k] for k in range(len(rows))), [len(rows), len(rows) + 1]])
     *image, which, number = b.loops_of((*rows, 2, columns * channels))
-    halves = b.map([*image, which, number], _half(elements[[*image, number]], b.index(which)))
+    parts = b.map([*image, which, number], _half(elements[[*image, number]], b.index(which)))
     before, behind = low[-1] * channels, high[-1] * channels + STEP
-    return b.pad(halves, [*low[1:-1], 0, before], [*high[1:-1], 0, behind])
+    return b.pad(parts, [*low[1:-1], 0, before], [*high[1:-1], 0, behind])
 
 
 def _half(x: Scalar, which: Scalar) -> Scalar:

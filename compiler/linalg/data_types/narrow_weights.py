@@ -56,7 +56,7 @@ class NarrowWeights(WeightPattern["_Narrow"]):
             return None
         if not is_large(weights, self.target.core):
             return None
-        most = self.target.costs.most_points_of_float16
+        most = self.target.costs.data_types.most_points_of_float16
         for use in uses:
             if (reason := _why_wide(use.operation, use.index, most)) is not None:
                 return reason

@@ -25,7 +25,7 @@ from math import hypot
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of, lanes_in
 from ncc.compiler.linalg.data_types.bf16_values import STEP
 from ncc.compiler.linalg.reductions.split_k_over_lanes import times_folded
-from ncc.compiler.target import FLAT, Target, tile_cycles, tile_rows
+from ncc.compiler.target import Target, tile_cycles, tile_rows
 from ncc.dialects.tile import ROWS
 
 LINE = 64
@@ -34,16 +34,12 @@ LINE = 64
 NUMBER_BYTES = 4
 """Bytes of a float32, and of its two bfloat16 parts."""
 
-HALVING = 3.0
-"""Additional cycles of a cache line that is written as bfloat16 parts, and of one of sums, which
-comes through the memory of tiles."""
 
-
-def multiply_adds(target: Target, halves: bool = False) -> float:
-    """Multiply-adds that contractions reach in a cycle. halves: in bf16x3 on matrix tiles."""
+def multiply_adds(target: Target, bf16x3: bool = False) -> float:
+    """Multiply-adds that contractions reach in a cycle. bf16x3: on matrix tiles."""
     core = target.core
-    reached = target.costs.reached_multiply_adds * core.multiply_adds * target.lanes
-    return core.tile_multiply_adds if halves else reached
+    reached = target.costs.data_types.reached_multiply_adds * core.multiply_adds * target.lanes
+    return core.tile_multiply_adds if bf16x3 else reached
 
 
 def on_tiles(outputs: int, inputs: int) -> tuple[int, int]:
@@ -52,14 +48,15 @@ def on_tiles(outputs: int, inputs: int) -> tuple[int, int]:
     return BLOCK * _in_pairs(blocks), STEP * -(-inputs // STEP)
 
 
-def points_on_tiles(rows: int, width: int, gap: int = 0) -> float:
+def points_on_tiles(rows: int, width: int, gap: int = 0, worth: float = 1.0) -> float:
     """How many points of full tiles take as long as some rows of points.
 
-    gap: points between two rows. A tile has points of one row, or goes on over the gap.
+    gap: points between two rows. A tile has points of one row, or goes on over the
+    gap, if that takes at most the part `worth`.
     """
     apart = _in_full_tiles(rows, width)
     flat = _in_full_tiles(1, rows * (width + gap) - gap)
-    return flat if gap == 0 or flat <= FLAT * apart else apart
+    return flat if gap == 0 or flat <= worth * apart else apart
 
 
 @cache
@@ -74,10 +71,10 @@ def _in_pairs(count: int) -> int:
     return count if count == 1 else count + count % 2
 
 
-def sum_cycles(weights: int, points: float, target: Target, halves: bool = False) -> float:
+def sum_cycles(weights: int, points: float, target: Target, bf16x3: bool = False) -> float:
     """The cycles of multiplying weights, each at this number of points."""
     return hypot(
-        weights * points / multiply_adds(target, halves),
+        weights * points / multiply_adds(target, bf16x3),
         NUMBER_BYTES * weights / LINE * target.core.memory_line,
     )
 
@@ -89,7 +86,9 @@ def cycles_in_blocks(
 
     outputs, inputs: of a group. taps: products of an input and an output at a point.
     """
-    times = times_folded(outputs, inputs, target.costs.fewest_folded) if target.folds else 1
+    times = (
+        times_folded(outputs, inputs, target.costs.reductions.fewest_folded) if target.folds else 1
+    )
     folded = BLOCK // times
     lanes = lanes_in(outputs) - BLOCK + folded
     return sum_cycles(groups * taps * lanes * inputs, points, target)
@@ -113,4 +112,6 @@ def cycles_on_tiles(
     outputs, inputs = on_tiles(outputs, inputs)
     lines = NUMBER_BYTES * (numbers + groups * outputs * rows * width) / LINE
     weights = groups * taps * outputs * inputs
-    return sum_cycles(weights, points_on_tiles(*points), target, True) + lines * HALVING
+    on_full_tiles = points_on_tiles(*points, target.costs.tiles.flat)
+    split = lines * target.costs.data_types.split_line
+    return sum_cycles(weights, on_full_tiles, target, True) + split

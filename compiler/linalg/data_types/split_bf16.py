@@ -6,7 +6,7 @@
                          + s[j, p, 0, c] * v[o, j, 1, c, o']
                          + s[j, p, 1, c] * v[o, j, 0, c, o']
 
-where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. Groups have
+where v is w in the same two parts, packed at compile time, pairs (k, o', q) innermost. Groups have
 weights of their own; their steps lie one behind the other. An image of few planes is stored with
 channels innermost, so that the elements of a window's row lie side by side and are summed together:
 
@@ -14,11 +14,11 @@ channels innermost, so that the elements of a window's row lie side by side and 
         ->  y[o, p, q, o'] += s[a p + k, 0, b q I + 32 j + c] * v[o, k, j, 0, c, o'] ..
 
 Where the numbers of a row are no multiple of 32, weights of zero multiply the elements behind it. A
-product of two bfloat16 is exact in float32. Both halves together miss 2**-17 of a number, and the
+product of two bfloat16 is exact in float32. Both parts together miss 2**-17 of a number, and the
 product that is left out is as small: the error is about 2**-16 of the sum of |x * w|.
 
 Values in blocks are split where they are made (`bf16_values.py`), so that `FormFusionGroups` lets
-the kernel that makes them store the halves.
+the kernel that makes them store the parts.
 
 An infinity in x or w, or a number that rounds to one, makes sums that depend on it infinite or NaN,
 because its low half is not finite either. A NaN stays one.
@@ -77,26 +77,28 @@ from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 
 @dataclass(frozen=True)
-class SplitBf16(LinalgChoice["Halved"]):
+class SplitBf16(LinalgChoice["Bf16Sum"]):
     """Compute contractions by bf16x3 on matrix tiles where that is cheaper."""
 
     name = "split-bf16"
 
     target: Target = AVX512
 
-    def match(self, op: GenericOp) -> Halved | str | None:
+    def match(self, op: GenericOp) -> Bf16Sum | str | None:
         linalg_op = LinalgOp(op)
         if linalg_op.product is None or not linalg_op.reduced:
             return None
         return match(linalg_op, self.target)
 
-    def check(self, found: Halved) -> str | None:
+    def check(self, found: Bf16Sum) -> str | None:
         if found.linalg_op.factors is not None:
             return None
-        in_float32, halved = found.cycles
-        return None if halved < in_float32 else f"it is cheaper in float32; {_shown(found.cycles)}"
+        in_float32, in_bf16x3 = found.cycles
+        return (
+            None if in_bf16x3 < in_float32 else f"it is cheaper in float32; {_shown(found.cycles)}"
+        )
 
-    def describe(self, found: Halved) -> str:
+    def describe(self, found: Bf16Sum) -> str:
         if found.linalg_op.factors is not None:
             return "its Winograd form was chosen for bfloat16"
         return _shown(found.cycles)
@@ -113,12 +115,12 @@ class SplitBf16(LinalgChoice["Halved"]):
 
 
 def _shown(cycles: tuple[float, float]) -> str:
-    in_float32, halved = (f"{n / 1e3:,.0f} k" for n in cycles)
-    return f"estimated cycles: float32 {in_float32}, bf16x3 on matrix tiles {halved}"
+    in_float32, in_bf16x3 = (f"{n / 1e3:,.0f} k" for n in cycles)
+    return f"estimated cycles: float32 {in_float32}, bf16x3 on matrix tiles {in_bf16x3}"
 
 
 @dataclass(frozen=True)
-class Halved:
+class Bf16Sum:
     """A contraction that can be rewritten.
 
     linalg_op        the contraction
@@ -168,8 +170,8 @@ class Halved:
         shape = list(map(hint, shape_of(data.value)))
         row, numbers = (points // width, width, shape[axis] - width), prod(shape)
         in_float32 = cycles_in_blocks(outputs, inputs, taps, points, target, self.components)
-        halved = cycles_on_tiles(outputs, inputs, taps, row, target, self.components, numbers)
-        return in_float32, halved
+        in_bf16x3 = cycles_on_tiles(outputs, inputs, taps, row, target, self.components, numbers)
+        return in_float32, in_bf16x3
 
     def indices(self, step: AffineExpr, number: AffineExpr) -> tuple[list[AffineExpr], AffineExpr]:
         """The indices of a number of a step in the data: before its half, and within one."""
@@ -191,7 +193,7 @@ class Halved:
         return [step, *(form.expression for form in points)], number
 
 
-def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
+def match(linalg_op: LinalgOp, target: Target) -> Bf16Sum | str:
     """How a contraction reads its operands, or why it stays as it is."""
     if linalg_op.factors == f32:
         return "it was chosen for float32"
@@ -234,22 +236,22 @@ def match(linalg_op: LinalgOp, target: Target) -> Halved | str:
         return f"it sums fewer than {STEP} channels"
     groups = 1 if group is None else linalg_op.extents[group]
     products = prod(plain.shape) // groups // plain.shape[inputs]
-    if group is not None and products < costs.fewest_bf16_products:
+    if group is not None and products < costs.data_types.fewest_bf16_products:
         return f"numbers of a group are in {products} products only"
-    if points_of(data, linalg_op) < costs.fewest_bf16_points * groups:
-        return f"it has fewer than {costs.fewest_bf16_points} points"
+    if points_of(data, linalg_op) < costs.data_types.fewest_bf16_points * groups:
+        return f"it has fewer than {costs.data_types.fewest_bf16_points} points"
     components = prod(
         linalg_op.extents[d] for d in linalg_op.parallel if d in axes and data.uses(d)
     )
     outputs = source.axes[-1]
-    return Halved(
+    return Bf16Sum(
         linalg_op, target, *pair, plain, outputs, inputs, lane, channels, sums, group, components
     )
 
 
 def fills_a_step(numbers: int, costs: CostModel) -> bool:
     """Whether the numbers of a row of a window, channels included, are worth a step."""
-    return numbers >= costs.filled_step * STEP
+    return numbers >= costs.data_types.filled_step * STEP
 
 
 def _channels(
@@ -291,20 +293,20 @@ def _group(form: AffineForm, loop: int, linalg_op: LinalgOp) -> int | None:
 
 
 class _Rewrite:
-    """Rewrites one network; makes halves once for all readers."""
+    """Rewrites one network; splits values once for all readers."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self.halves = Bf16Values()
+        self.values = Bf16Values()
         self.weights: dict[tuple[SSAValue, int], Tensor] = {}
 
-    def run(self, found: Halved) -> None:
+    def run(self, found: Bf16Sum) -> None:
         linalg_op, op = found.linalg_op, found.linalg_op.op
         data, weights = linalg_op.reads[found.data], linalg_op.reads[found.weights]
         b = builder_for(op)
         groups = 1 if found.group is None else linalg_op.extents[found.group]
         count = found.plain.shape[found.inputs]
-        x = self.halves.of(data.value, found.channels, count, groups)
+        x = self.values.of(data.value, found.channels, count, groups)
         w = self._weights(weights.value, found)
         result = tensor_of(outs_of(op))
         for part in self._parts(b, found, x, w, result):
@@ -314,7 +316,7 @@ class _Rewrite:
         op.erase()
 
     def _parts(
-        self, b: Builder, found: Halved, x: Tensor, w: Tensor, y: Tensor
+        self, b: Builder, found: Bf16Sum, x: Tensor, w: Tensor, y: Tensor
     ) -> Sequence[tuple[Tensor, Tensor]]:
         """The operands of sums in parts, one behind the other.
 
@@ -330,12 +332,12 @@ class _Rewrite:
         if whole or min(data, weights) <= room:
             return [(x, w)]
         traffic = -(-w.shape[found.outputs] // 2) * data
-        steps, worth = x.shape[0], self.target.costs.bf16_parts_worth
+        steps, worth = x.shape[0], self.target.costs.data_types.bf16_parts_worth
         parts = min(steps, parts_of(data, traffic, sums, room, worth))
         ends = pairwise(round(steps * k / parts) for k in range(parts + 1))
         return [(b.cut(x, 0, *part), b.cut(w, found.inputs, *part)) for part in ends]
 
-    def _sum(self, b: Builder, found: Halved, x: Tensor, w: Tensor, init: Tensor) -> Tensor:
+    def _sum(self, b: Builder, found: Bf16Sum, x: Tensor, w: Tensor, init: Tensor) -> Tensor:
         """The sums over some steps, added to what there is."""
         linalg_op = found.linalg_op
         extents = [*linalg_op.extents, BLOCK, 2]
@@ -358,8 +360,8 @@ class _Rewrite:
         over = [*(loops[d] for d in linalg_op.reduced if d not in found.sums[1:]), pair, side]
         return b.sum(to, over=over, of=total, init=init)
 
-    def _weights(self, value: SSAValue, found: Halved) -> Tensor:
-        """The plain weights by blocks of both kinds of channels, pairs innermost, in halves."""
+    def _weights(self, value: SSAValue, found: Bf16Sum) -> Tensor:
+        """The plain weights by blocks of both kinds of channels, pairs innermost, in two parts."""
         key = (value, found.inputs)
         if key not in self.weights:
             rank = len(found.plain.shape)

@@ -46,7 +46,7 @@ class FormFusionGroups(ExplainedPass):
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         erase_dead(block)
-        most = self.costs.most_in_epilogue if self.epilogues else 0
+        most = self.costs.fusion.most_in_epilogue if self.epilogues else 0
         bodies = [op.body.block for op in ops_of(block) if isinstance(op, TiledLoopOp)]
         groups = [group for one in (block, *bodies) for group in find_groups(one, most)]
         if decisions is not None:

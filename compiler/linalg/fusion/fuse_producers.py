@@ -57,7 +57,7 @@ class _Fusing:
             return None
         user = reader_of(op.results[0])
         if user is None or not may_be_rebuilt(user):
-            return "no computation alone reads it"
+            return "no operation alone reads it"
         linalg_op = LinalgOp(user)
         if not linalg_op.is_pointwise or linalg_op.computes_coordinates:
             return "its reader is not pointwise"
@@ -73,7 +73,7 @@ class _Fusing:
 
 
 def _is_stored(access: TensorAccess, linalg_op: LinalgOp) -> bool:
-    """Whether a sum makes the value for this computation alone, which can be stored with it."""
+    """Whether a sum makes the value for this operation alone, which can be stored with it."""
     producer = producer_of(access.value)
     if producer is None:
         return False

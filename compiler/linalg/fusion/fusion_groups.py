@@ -9,7 +9,7 @@ blocks is odd, it stores zeros for the missing one: the pad that says so stands 
 An operation may join an epilogue if it alone reads the result of the group, at the index that it
 writes itself.
 
-A kernel ends after `CostModel.most_in_epilogue` operations behind its sum: the time of LLVM grows
+A kernel ends after `Fusion.most_in_epilogue` operations behind its sum: the time of LLVM grows
 faster than the length of a kernel.
 """
 
@@ -21,7 +21,6 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_value
@@ -54,14 +53,14 @@ class Group:
     initial: list[Operation] = field(default_factory=list)
     gather: GenericOp | None = None
     epilogue: list[GenericOp] = field(default_factory=list)
-    halves: GenericOp | None = None
+    bf16_split: GenericOp | None = None
     apart: str = ""
 
     @property
     def operations(self) -> list[Operation]:
         gather = [] if self.gather is None else [self.gather]
-        halves = [] if self.halves is None else [*_pads_of(self.halves), self.halves]
-        return [*self.initial, *gather, self.anchor, *self.epilogue, *halves]
+        split = [] if self.bf16_split is None else [*_pads_of(self.bf16_split), self.bf16_split]
+        return [*self.initial, *gather, self.anchor, *self.epilogue, *split]
 
     @property
     def value(self) -> Operation:
@@ -72,13 +71,13 @@ class Group:
     def results(self) -> list[SSAValue]:
         """The values that other kernels read."""
         values: list[SSAValue] = list(self.value.results)
-        if self.halves is None:
+        if self.bf16_split is None:
             return values
         alone = all(value.has_one_use() for value in values)
-        return [*([] if alone else values), *self.halves.results]
+        return [*([] if alone else values), *self.bf16_split.results]
 
 
-def find_groups(block: Block, most: int = CostModel.most_in_epilogue) -> list[Group]:
+def find_groups(block: Block, most: int) -> list[Group]:
     """The groups of a block, in the order of their anchors. most: operations of an epilogue."""
     groups: list[Group] = []
     result_of: dict[SSAValue, Group] = {}
@@ -103,9 +102,9 @@ def find_groups(block: Block, most: int = CostModel.most_in_epilogue) -> list[Gr
 
 def _join(op: GenericOp, result_of: dict[SSAValue, Group], most: int) -> Group | str:
     """Add op to the end of a group; the reason if no group of a value that it reads takes it."""
-    if LinalgOp(op).halves and (halved := _halved(op, result_of)) is not None:
-        halved.halves = op
-        return halved
+    if LinalgOp(op).bf16_split and (group := _group_of_split(op, result_of)) is not None:
+        group.bf16_split = op
+        return group
     host = _host(op, result_of, most)
     if isinstance(host, Group):
         del result_of[host.value.results[0]]
@@ -197,9 +196,9 @@ def _why_apart(linalg_op: LinalgOp, position: int, group: Group, most: int) -> s
     return None if whole else "the kernel of its operand writes a part of it"
 
 
-def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
+def _pads_of(split: GenericOp) -> list[tensor.PadOp]:
     """The pad with zeros that completes the last pair of blocks of the value, if there is one."""
-    access, axis = LinalgOp(halves).halved
+    access, axis = LinalgOp(split).bf16_source
     pad = access.value.owner
     if not isinstance(pad, tensor.PadOp) or not pad.result.has_one_use():
         return []
@@ -209,11 +208,11 @@ def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
     return [pad] if completes else []
 
 
-def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
+def _group_of_split(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
     """The group whose value op splits in bf16 parts, if that kernel can store them."""
-    (access, _), pads = LinalgOp(op).halved, _pads_of(op)
+    (access, _), pads = LinalgOp(op).bf16_source, _pads_of(op)
     group = result_of.get(pads[0].source if pads else access.value)
-    if group is None or group.halves is not None or not isinstance(group.anchor, GenericOp):
+    if group is None or group.bf16_split is not None or not isinstance(group.anchor, GenericOp):
         return None
     anchor = LinalgOp(group.anchor)
     goes_on = isinstance(outs_of(group.anchor).owner, GenericOp | Block) and not group.initial

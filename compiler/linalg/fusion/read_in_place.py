@@ -44,7 +44,7 @@ class ReadInPlace(LinalgPattern[GenericOp]):
         linalg_op = LinalgOp(op)
         if linalg_op.lanes is None:
             return None
-        return _why_stored(linalg_op, self.costs.most_blocks_in_place) or op
+        return _why_stored(linalg_op, self.costs.reductions.most_blocks_in_place) or op
 
     def rewrite(self, found: GenericOp) -> None:
         _flatten(found)

@@ -28,12 +28,9 @@ from ncc.compiler.linalg.layout.fold_transposes import Move
 from ncc.compiler.linalg.rewrite.decisions import Decisions
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import AVX512, MOST_INTERLEAVED, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.size import hint, is_open
-
-MOST_INTERLEAVED = 8
-"""The most channels that a kernel interleaves, or takes apart, in registers."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class SplitTransposes(LinalgChoice["_Split"]):
         matched = {op: self.match(op) for op in generics_of(block)}
         kernels: set[Operation] = set()
         if any(isinstance(split, _Split) for split in matched.values()):
-            groups = find_groups(block, self.target.costs.most_in_epilogue)
+            groups = find_groups(block, self.target.costs.fusion.most_in_epilogue)
             kernels |= {group.anchor for group in groups}
         for op, split in matched.items():
             if isinstance(split, _Split) and op not in kernels:

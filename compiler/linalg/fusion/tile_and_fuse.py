@@ -53,7 +53,7 @@ WindowOf: TypeAlias = Callable[[Window], SSAValue]
 
 
 class TileAndFuse(ModulePass):
-    """Make the loops that computations ask for."""
+    """Make the loops that operations ask for."""
 
     name = "tile-and-fuse"
 

@@ -13,6 +13,7 @@ Breaks: nothing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.linalg.ops import GenericOp
@@ -28,10 +29,13 @@ from ncc.dialects.ncnn.attention.scaled_dot_product import MOST_SCORES
 from ncc.dialects.size import by_hint, hint
 
 
+@dataclass(frozen=True)
 class TileAttention(LinalgPattern[GenericOp]):
     """Tile the scores of attention, of which there are more than a cache holds."""
 
     name = "tile-attention"
+
+    most_scores: int = MOST_SCORES
 
     def match(self, op: GenericOp) -> GenericOp | str | None:
         pair = LinalgOp(op).product
@@ -41,13 +45,13 @@ class TileAttention(LinalgPattern[GenericOp]):
 
     def check(self, found: GenericOp) -> str | None:
         scores = hint(prod(shape_of(found.results[0])))
-        return f"all {scores} scores stay in a cache" if scores <= MOST_SCORES else None
+        return f"all {scores} scores stay in a cache" if scores <= self.most_scores else None
 
     @by_hint()
     def rewrite(self, found: GenericOp) -> None:
         *kept, row = map(hint, shape_of(found.results[0]))
         axis = max(range(len(kept)), key=lambda axis: (kept[axis], axis))
-        parts = -(-prod(kept) * row // MOST_SCORES)
+        parts = -(-prod(kept) * row // self.most_scores)
         TILE.put(found, (loop_along(LinalgOp(found), axis), -(-kept[axis] // parts)))
 
 

@@ -181,9 +181,9 @@ class TileChain:
         return Along(axis, step)
 
     def _is_first(self, value: SSAValue) -> bool:
-        """Whether a value is the first one, in another shape or in halves."""
+        """Whether a value is the first one, in another shape or split into bf16 numbers."""
         source = value.owner
-        while isinstance(source, (*RESHAPES, tensor.PadOp)) or _halves(source):
+        while isinstance(source, (*RESHAPES, tensor.PadOp)) or _is_split(source):
             source = source.operands[0].owner
         return source is self.first
 
@@ -246,9 +246,9 @@ class TileChain:
                     yield valid, linalg_op.extents[inner]
 
 
-def _halves(source: Operation | Block) -> TypeGuard[GenericOp]:
-    """Whether an operation splits its first operand into halves."""
-    return isinstance(source, GenericOp) and LinalgOp(source).halves
+def _is_split(source: Operation | Block) -> TypeGuard[GenericOp]:
+    """Whether an operation splits its first operand into bf16 numbers."""
+    return isinstance(source, GenericOp) and LinalgOp(source).bf16_split
 
 
 def _readers(op: Operation) -> Iterator[Operation]:
@@ -281,7 +281,7 @@ def _is_sum(value: SSAValue) -> bool:
 
 def _goes_on(linalg_op: LinalgOp, access: TensorAccess) -> bool:
     """Whether an operation pays in the loop: its operand is still in a cache there."""
-    if linalg_op.halves:
+    if linalg_op.bf16_split:
         return True
     if linalg_op.separable is not None:
         return _is_sum(access.value)

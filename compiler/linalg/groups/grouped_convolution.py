@@ -41,7 +41,7 @@ class GroupedConvolution:
 
     @staticmethod
     def of(op: GenericOp) -> GroupedConvolution | str | None:
-        """The convolution, or why its groups stay. None for any other computation."""
+        """The convolution, or why its groups stay. None for any other operation."""
         linalg_op = sums_in_groups(op)
         sums = None if linalg_op is None else GroupedSum.of(linalg_op)
         if linalg_op is None or sums is None:
@@ -63,7 +63,7 @@ class GroupedConvolution:
 
     @property
     def linalg_op(self) -> LinalgOp:
-        """The computation of the sums."""
+        """The operation of the sums."""
         return self.sums.linalg_op
 
     @property
@@ -104,7 +104,7 @@ def ungrouped(b: Builder, x: Tensor) -> Tensor:
 
 def sums_in_groups(op: GenericOp) -> LinalgOp | None:
     """The sum of products in groups, if a collapse alone reads it and makes one axis of its
-    channels; None for another computation.
+    channels; None for another operation.
     """
     reader = op.results[0].get_user_of_unique_use()
     if not isinstance(reader, tensor.CollapseShapeOp) or groups_of(reader) != OF_GROUPS:

@@ -135,5 +135,5 @@ def _along_rows(multiply_adds: int, row: int, target: Target) -> float:
     The remainder of a row takes a vector of half the length, then of a quarter, and so on.
     """
     vectors = row // target.lanes + (row % target.lanes).bit_count()
-    reached = target.costs.full_along_rows * target.core.multiply_adds
+    reached = target.costs.groups.full_along_rows * target.core.multiply_adds
     return multiply_adds * vectors / row / reached

@@ -45,7 +45,7 @@ class RepeatGroups(LinalgPattern["_Repeating"]):
     costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Repeating | str | None:
-        return _Repeating.of(op, self.costs.most_gathered_channels)
+        return _Repeating.of(op, self.costs.layout.most_gathered_channels)
 
     def rewrite(self, found: _Repeating) -> None:
         found.rewrite()

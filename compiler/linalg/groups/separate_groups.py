@@ -95,10 +95,10 @@ def _convolution(b: Builder, convolution: GroupedConvolution, group: int) -> Ten
 
 def _why_in_one_kernel(sums: GroupedSum, target: Target) -> str | None:
     """Why groups of whole blocks stay together."""
-    most, l2_bytes = target.costs.most_large_groups, target.core.l2_bytes
+    most, l2_bytes = target.costs.groups.most_large_groups, target.core.l2_bytes
     if sums.groups > most:
         return f"it has more than {most} groups"
-    if 4 * prod(shape_of(sums.weights)) < target.costs.group_weights_share * l2_bytes:
+    if 4 * prod(shape_of(sums.weights)) < target.costs.groups.group_weights_share * l2_bytes:
         return "the weights of all its groups stay in L2 together"
     return None
 
@@ -109,7 +109,7 @@ def _why_not_in_tiles(sums: GroupedSum, target: Target) -> str | None:
     """
     shape, extents = shape_of(sums.weights), shape_of(sums.linalg_op.op.results[0])[2:]
     steps = {by for form in sums.data.index[1:] for _, by in form.terms}
-    most = target.costs.most_ragged_groups
+    most = target.costs.groups.most_ragged_groups
     if sums.groups > most:
         return f"it has more than {most} groups, which are no whole blocks"
     if len(shape) != 5 or len(extents) != 2 or steps != {1}:
@@ -121,7 +121,7 @@ def _why_not_in_tiles(sums: GroupedSum, target: Target) -> str | None:
 
 
 def _following(collapse: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
-    """The pointwise computations after the collapse, each the only reader of the one before it.
+    """The pointwise operations after the collapse, each the only reader of the one before it.
 
     They read the channel that they write, or the same for all channels.
     """

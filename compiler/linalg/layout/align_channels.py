@@ -60,7 +60,7 @@ class AlignChannels(Choice[_Concat, _Concat]):
 
     def _match(self, op: _Concat, axes: PackedAxes) -> _Concat | str | None:
         """The same, with the axes that are known already."""
-        shape, most = shape_of(op.result), self.costs.most_gathered_channels
+        shape, most = shape_of(op.result), self.costs.layout.most_gathered_channels
         if len(shape) != 3 or element_of(op.result) != f32 or not _has_ragged_parts(op, axes):
             return None
         if shape[0] > most:
@@ -96,8 +96,8 @@ class _AlignGroups(LinalgChoice[GroupedSum]):
             return "its weights are computed"
         if found.size < BLOCK:
             return "its groups are smaller than a block"
-        if found.groups * found.size > self.costs.most_gathered_channels:
-            return f"it has more than {self.costs.most_gathered_channels} channels"
+        if found.groups * found.size > self.costs.layout.most_gathered_channels:
+            return f"it has more than {self.costs.layout.most_gathered_channels} channels"
         packing = packing_of(found.linalg_op, PackedAxes())
         return packing if isinstance(packing, str) else found
 

@@ -25,7 +25,7 @@ from ncc.compiler.linalg.layout.packing import PackedRead, Packing, packing_of
 
 
 class LayoutChoice:
-    """The cut that is looked for, what can be packed and why other computations cannot."""
+    """The cut that is looked for, what can be packed and why other operations cannot."""
 
     def __init__(self, block: Block, axes: PackedAxes, model: CostModel) -> None:
         self.problem = Cut()

@@ -54,7 +54,7 @@ class GatherChannels(Choice[tensor.CollapseShapeOp, "_Gather"]):
     costs: CostModel = CostModel()
 
     def match(self, op: tensor.CollapseShapeOp) -> _Gather | str | None:
-        return _shuffled(op, self.costs.most_gathered_channels)
+        return _shuffled(op, self.costs.layout.most_gathered_channels)
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         found: dict[SSAValue, _Gather] = {}

@@ -178,7 +178,7 @@ def _why_behind_concat(linalg_op: LinalgOp, position: int, source: tensor.Concat
 def _before_concat(
     b: Builder, linalg_op: LinalgOp, position: int, source: tensor.ConcatOp
 ) -> Tensor:
-    """The computation on each part of the concat."""
+    """The operation on each part of the concat."""
     (loop,) = linalg_op.reads[position].index[source.dim.value.data].loops()
     maps = [_loops_of(linalg_op.reads[k]) for k in linalg_op.live]
     parts: list[Tensor] = []
@@ -246,7 +246,7 @@ def _pointwise(
     maps: Sequence[Sequence[int]],
     extents: Sequence[int],
 ) -> Tensor:
-    """The body of a computation on other operands; the last map says where it writes."""
+    """The body of an operation on other operands; the last map says where it writes."""
     op = linalg_op.op
     shape = [extents[d] for d in maps[-1]]
     outs = b.empty(shape, element_of(op.results[0]))

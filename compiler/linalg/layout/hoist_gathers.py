@@ -129,7 +129,7 @@ def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
 
 
 def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
-    """The computation of some channels; of a gather, some of those that it takes."""
+    """The operation of some channels; of a gather, some of those that it takes."""
     linalg_op = LinalgOp(op)
     if linalg_op.channels is not None:
         (source,) = linalg_op.captured

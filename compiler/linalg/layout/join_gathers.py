@@ -63,7 +63,7 @@ class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
         by_gathers = all(_reader(use.operation) for use in op.result.uses)
         if not by_gathers or not is_gathered(op.result, axes):
             return "others than gathers of channels read it"
-        most = self.costs.most_joined_parts
+        most = self.costs.layout.most_joined_parts
         return op if _has_few_parts(op, most) else f"its parts would be more than {most}"
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
@@ -86,7 +86,7 @@ def _gather_of(value: SSAValue) -> LinalgOp | None:
 
 
 def _reader(extract: object) -> GenericOp | None:
-    """The computation that an element is read in."""
+    """The operation that an element is read in."""
     op = extract.parent_op() if isinstance(extract, tensor.ExtractOp) else None
     return op if isinstance(op, GenericOp) else None
 

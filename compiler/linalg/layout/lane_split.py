@@ -24,7 +24,7 @@ from ncc.compiler.linalg.layout.packing import Packing
 
 @dataclass(frozen=True)
 class LaneSplit:
-    """The split loops of a computation: each goes on counting blocks, and `inner` has the loop over
+    """The split loops of an operation: each goes on counting blocks, and `inner` has the loop over
     the lanes of one, behind all loops that there were.
     """
 

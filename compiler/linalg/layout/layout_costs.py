@@ -1,4 +1,4 @@
-"""The cost of a computation in blocks of channels, and plain: in bytes moved in the same time."""
+"""The cost of an operation in blocks of channels, and plain: in bytes moved in the same time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ncc.dialects.size import by_hint
 
 @by_hint()
 def costs_of(linalg_op: LinalgOp, packing: Packing, model: CostModel) -> tuple[float, float]:
-    """Cost of a packed and of a plain computation beyond what both have, in bytes."""
+    """Cost of a packed and of a plain operation beyond what both have, in bytes."""
     extent = linalg_op.extents[packing.lane]
     waste = lanes_in(extent) / extent - 1
     if linalg_op.channels is not None:
@@ -31,13 +31,13 @@ def costs_of(linalg_op: LinalgOp, packing: Packing, model: CostModel) -> tuple[f
     reads = [op for op in ops_of(linalg_op.body) if isinstance(op, ExtractOp)]
     if reads and any(packing.reads.get(op.tensor) is PackedRead.PACKED for op in reads):
         count = prod(linalg_op.extents) * len(reads)
-        block = model.bytes_per_lone_read / BLOCK
+        block = model.layout.bytes_per_lone_read / BLOCK
         return count * block * (1 + waste), count * _plain_read(linalg_op, reads, model)
     if follows(linalg_op) is not None:
         return 0.0, 0.0
     if not linalg_op.reduced:
         return one_pass(linalg_op.op.results[0]) / 2 * waste, 0.0
-    work = prod(linalg_op.extents) * model.bytes_per_multiply_add
+    work = prod(linalg_op.extents) * model.layout.bytes_per_multiply_add
     return work * waste, work * _plain_sum(linalg_op, model)
 
 
@@ -45,17 +45,17 @@ def _plain_sum(linalg_op: LinalgOp, model: CostModel) -> float:
     """Additional multiply-adds for each one of a sum, on plain values instead of blocks."""
     dims, last = ContractionDims.of(linalg_op), linalg_op.write.index[-1].bare
     if dims is not None and not dims.m:
-        return model.steps_by_a_vector
+        return model.layout.steps_by_a_vector
     if last is not None and dims is not None and _lies_along(dims.rhs, last):
         return _along_a_row(linalg_op.extents[last])
     data = linalg_op.reads[linalg_op.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
     if dims is not None and dims.n:
-        return _along_points(linalg_op, data) if contiguous else model.steps_across_rows
+        return _along_points(linalg_op, data) if contiguous else model.layout.steps_across_rows
     if last is not None and contiguous:
         return _along_a_row(linalg_op.extents[last])
     row = _summed_row(linalg_op)
-    return _along_a_summed_row(row, model) if row >= BLOCK else model.steps_apart
+    return _along_a_summed_row(row, model) if row >= BLOCK else model.layout.steps_apart
 
 
 def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp], model: CostModel) -> float:
@@ -63,9 +63,9 @@ def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp], model: CostMode
     along = linalg_op.write.index[-1].bare
     if along is not None and all(_reads_row(linalg_op, read, along) for read in reads):
         extent = linalg_op.extents[along]
-        return model.bytes_per_lone_read / BLOCK * (1 + _along_a_row(extent))
+        return model.layout.bytes_per_lone_read / BLOCK * (1 + _along_a_row(extent))
     gathered = _gathers(linalg_op, reads)
-    return model.bytes_per_gathered_read if gathered else model.bytes_per_lone_read
+    return model.layout.bytes_per_gathered_read if gathered else model.layout.bytes_per_lone_read
 
 
 def _reads_row(linalg_op: LinalgOp, read: ExtractOp, along: int) -> bool:
@@ -146,7 +146,7 @@ def _row_of(linalg_op: LinalgOp, access: TensorAccess) -> int:
 
 def _along_a_summed_row(extent: int, model: CostModel) -> float:
     """The same for a sum along a plain row, which adds lanes at the end."""
-    return (blocks_of(extent) + model.steps_of_lanes) * BLOCK / extent - 1.0
+    return (blocks_of(extent) + model.layout.steps_of_lanes) * BLOCK / extent - 1.0
 
 
 def one_pass(value: SSAValue) -> float:

@@ -151,7 +151,7 @@ class _Packer:
         operands = [tensor_of(self._as_packed(value, op)) for value in op.operands]
         return self._insert(op, lambda b: view_of_blocks(b, op, operands))
 
-    # --- computations -----------------------------------------------------------------------
+    # --- operations -------------------------------------------------------------------------
 
     def _gather_of(self, op: GenericOp, channels: Sequence[int]) -> SSAValue:
         """A gather of channels as one of lanes of the concat's blocks."""
@@ -174,7 +174,7 @@ class _Packer:
         return [shape_of(value)[0]]
 
     def _computation(self, op: GenericOp, packing: Packing) -> SSAValue:
-        """A computation on split loops, of operands in the layouts that it reads."""
+        """An operation on split loops, of operands in the layouts that it reads."""
         linalg_op = LinalgOp(op)
         read = [
             self._operand(op, packing, access, position in linalg_op.live)
@@ -250,7 +250,7 @@ class _Packer:
             return self._insert(op, lambda b: b.full(shape, number, element))
         if isinstance(source, tensor.EmptyOp):
             return self._insert(op, lambda b: b.empty(shape, element))
-        raise CompilerBug(f"a packed computation that goes on from {source}")
+        raise CompilerBug(f"a packed operation that goes on from {source}")
 
     def _extract(self, op: GenericOp, read: ExtractOp, split: LaneSplit, packing: Packing) -> None:
         """Let a body read a captured tensor in the layout that it has here."""

@@ -1,7 +1,7 @@
 """How one operation of the linalg level would compute channels in blocks.
 
 A value packed along an axis is `tensor<.., ceil(n/16), .., 16>`: the block comes last. Packing a
-computation is one loop split: loop d becomes (d, d'), an index that is d alone becomes d and d' is
+operation is one loop split: loop d becomes (d, d'), an index that is d alone becomes d and d' is
 appended; in an operand that stays plain d becomes d*16 + d'. This file says which loops of an
 operation would be split and how each operand would be read. `choose_layout.py` decides, and
 `pack_channels.py` rewrites.
@@ -26,7 +26,7 @@ from ncc.dialects.size import is_never_below
 
 
 class PackedRead(Enum):
-    """How a packed computation reads an operand: where in two ways, by the first of these."""
+    """How a packed operation reads an operand: where in two ways, by the first of these."""
 
     PLAIN = auto()
     PACKED = auto()
@@ -38,7 +38,7 @@ _BOTH = {PackedRead.PLAIN, PackedRead.PACKED}
 
 @dataclass(frozen=True)
 class Packing:
-    """How a packed computation looks.
+    """How a packed operation looks.
 
     axis    the axis of the result that is packed
     lane    the loop that is split for it
@@ -53,7 +53,7 @@ class Packing:
 
 
 def packing_of(linalg_op: LinalgOp, axes: PackedAxes) -> Packing | str:
-    """How the computation would be packed, or why it cannot be."""
+    """How the operation would be packed, or why it cannot be."""
     axis = axes.of_result(linalg_op)
     lane = None if axis is None else linalg_op.write.index[axis].bare
     if axis is None or lane is None:
@@ -178,7 +178,7 @@ def _indexes_only_reads(linalg_op: LinalgOp, lane: int) -> bool:
 def _captured_read(
     linalg_op: LinalgOp, value: SSAValue, lane: int, axes: PackedAxes
 ) -> PackedRead | None:
-    """How a captured tensor can be read; None where the computation cannot be packed then."""
+    """How a captured tensor can be read; None where the operation cannot be packed then."""
     if axes.of(value) == 0 and _is_read_by_channel(linalg_op, value, lane):
         return PackedRead.PACKED
     whole = linalg_op.extents[lane] % BLOCK == 0

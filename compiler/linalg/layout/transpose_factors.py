@@ -126,7 +126,7 @@ def _across(linalg_op: LinalgOp, loop: int, costs: CostModel) -> _Factor | str |
     if linalg_op.extents[loop] < BLOCK // 2:
         return "its rows of results do not fill half of a vector"
     uses = prod(linalg_op.extents[d] for d in linalg_op.parallel if d not in loops)
-    if uses < costs.fewest_uses_of_transposed:
+    if uses < costs.layout.fewest_uses_of_transposed:
         return f"each element of its factor is in {uses} products only"
     return _Factor(linalg_op, along[0], loops.index(loop))
 
@@ -149,7 +149,7 @@ def _short_rows(linalg_op: LinalgOp, costs: CostModel) -> _Factor | None:
         return None
     if [form.bare for form in x.index[-2:]] != [row, term]:
         return None
-    if linalg_op.extents[row] < costs.fewest_transposed_rows:
+    if linalg_op.extents[row] < costs.layout.fewest_transposed_rows:
         return None
     few = max(linalg_op.extents[column], linalg_op.extents[term]) <= FEW
     return _Factor(linalg_op, data[0], len(x.index) - 2, row) if few else None
@@ -171,7 +171,7 @@ def _shorter(linalg_op: LinalgOp, whole: _Factor, costs: CostModel) -> _Factor |
     if all(form.bare != row for form in linalg_op.write.index):
         return None
     extent, lanes = linalg_op.extents[row], lanes_in(linalg_op.extents[row])
-    wasted = prod(linalg_op.extents) * (lanes / extent - 1) * costs.moves_per_multiply_add
+    wasted = prod(linalg_op.extents) * (lanes / extent - 1) * costs.layout.moves_per_multiply_add
     moved = prod(shape_of(linalg_op.reads[other].value)) + prod(shape_of(linalg_op.op.results[0]))
     return replace(found, row=row) if moved + wasted < prod(shape_of(factor.value)) else None
 

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import BlockArgument, Operation
 
+from ncc.compiler.cost_model import Memory
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.memory.alive import touches
 from ncc.compiler.plan import (
@@ -37,18 +38,15 @@ from ncc.dialects.operation import ops_of
 from ncc.dialects.size import hint
 from ncc.runtime.artifact import ALIGNMENT
 
-MOST_BESIDE = 1 / 8
-"""How far two buffers may be shifted against each other, as a share of one: the extra memory."""
-
 Shared: TypeAlias = Mapping[Buffer, tuple[Buffer, int]]
 """Buffers in the memory of another buffer: the distance between their beginnings, in bytes."""
 
 
-def add_in_place(steps: Sequence[AnyStep]) -> tuple[list[AnyStep], Shared]:
+def add_in_place(steps: Sequence[AnyStep], costs: Memory) -> tuple[list[AnyStep], Shared]:
     """The steps, and the buffers that take over the memory of others. Their halos are written
     behind the step that takes it over, unless they are there already (`standing_halos`).
     """
-    found = taken_over([step for step in steps if not isinstance(step, Halo)])
+    found = taken_over([step for step in steps if not isinstance(step, Halo)], costs)
     before = {new: (old, further) for old, new, further in found}
     halos = halos_of(steps)
     left: list[AnyStep] = []
@@ -68,7 +66,7 @@ def add_in_place(steps: Sequence[AnyStep]) -> tuple[list[AnyStep], Shared]:
     return left, memory
 
 
-def taken_over(steps: Sequence[Call | Loop]) -> Iterator[tuple[Buffer, Buffer, int]]:
+def taken_over(steps: Sequence[Call | Loop], costs: Memory) -> Iterator[tuple[Buffer, Buffer, int]]:
     """Buffers whose memory a result may take: buffer, result, and the distance of their begins.
 
     From the first call that touches the result to the last call that touches the buffer, each call
@@ -77,7 +75,7 @@ def taken_over(steps: Sequence[Call | Loop]) -> Iterator[tuple[Buffer, Buffer, i
     shifts: dict[tuple[Buffer, Buffer], dict[int, int]] = defaultdict(dict)
     for time, step in enumerate(steps):
         for call in calls_of(step):
-            for subview in added_in_place(call):
+            for subview in added_in_place(call, costs):
                 (result,) = call.results
                 if _alone(step, call, {subview.buffer, result.buffer}):
                     shifts[subview.buffer, result.buffer][time] = distance(subview, result)
@@ -96,7 +94,7 @@ def _alone(step: Call | Loop, call: Call, buffers: set[Buffer]) -> bool:
     return not any(subview.buffer in buffers for other in others for subview in other.subviews)
 
 
-def added_in_place(call: Call) -> Iterator[Subview]:
+def added_in_place(call: Call, costs: Memory) -> Iterator[Subview]:
     """The operands that a call reads at the index where it stores its one result."""
     if len(call.results) != 1:
         return
@@ -109,12 +107,12 @@ def added_in_place(call: Call) -> Iterator[Subview]:
     (type,) = call.function.function_type.outputs
     buffers = [subview.buffer for subview in call.operands]
     for subview, argument in zip(call.operands, block.args, strict=True):
-        alike = argument.type == type and _lies_as(subview, result)
+        alike = argument.type == type and _lies_as(subview, result, costs)
         if alike and buffers.count(subview.buffer) == 1 and _is_added(argument, views):
             yield subview
 
 
-def _lies_as(one: Subview, other: Subview) -> bool:
+def _lies_as(one: Subview, other: Subview, costs: Memory) -> bool:
     """Whether two buffers of one size in the arena can lie so that these subviews are the same."""
     further, rest = divmod(distance(one, other), ALIGNMENT)
     return (
@@ -123,7 +121,7 @@ def _lies_as(one: Subview, other: Subview) -> bool:
         == (other.buffer.elements, other.buffer.element_bytes)
         and (one.strides, one.further) == (other.strides, other.further)
         and rest == 0
-        and abs(hint(further)) * ALIGNMENT <= hint(one.buffer.bytes) * MOST_BESIDE
+        and abs(hint(further)) * ALIGNMENT <= hint(one.buffer.bytes) * costs.most_shift
     )
 
 

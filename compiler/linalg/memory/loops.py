@@ -14,38 +14,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ncc.compiler.cost_model import Threads
 from ncc.compiler.plan import Buffer, Call, Kind, Loop
 from ncc.dialects.size import hint, is_open, smallest
 from ncc.runtime.artifact import ALIGNMENT
 
-FEWEST_ITERATIONS = 2
-"""Iterations for each thread."""
 
-MOST_UNEVEN = 1.2
-"""The most that a thread may have to do, as a multiple of an equal share of the iterations."""
-
-STAYS = 0.9
-"""The part of a second-level cache that weights and the values between calls may fill."""
-
-
-def share_of(count: int, threads: int) -> float | None:
+def share_of(count: int, threads: int, costs: Threads) -> float | None:
     """The most that a thread has to do of so many iterations, as a multiple of an equal share.
 
     None if there are too few iterations, or if the shares are too unequal.
     """
     count = hint(count)
-    if count < FEWEST_ITERATIONS * threads:
+    if count < costs.fewest_iterations * threads:
         return None
     share = -(-count // threads) * threads / count
-    return share if share <= MOST_UNEVEN else None
+    return share if share <= costs.most_uneven else None
 
 
-def stays(weights: int, handed_on: int, cache: int) -> bool:
+def stays(weights: int, handed_on: int, cache: int, costs: Threads) -> bool:
     """Whether weights and the values between calls stay in a second level of so many bytes."""
-    return hint(weights) + hint(handed_on) <= STAYS * cache
+    return hint(weights) + hint(handed_on) <= costs.stays * cache
 
 
-def loop_of(calls: Sequence[Call], count: int, threads: int, cache: int) -> Loop:
+def loop_of(calls: Sequence[Call], count: int, threads: int, cache: int, costs: Threads) -> Loop:
     """The loop whose first iteration consists of these calls.
 
     Its own buffers get as many copies as `private_copies` says.
@@ -56,8 +48,8 @@ def loop_of(calls: Sequence[Call], count: int, threads: int, cache: int) -> Loop
     made = [subview for call in calls for subview in call.subviews[len(call.operands) :]]
     own = {s.buffer for s in made if not s.further and s.buffer.kind is Kind.ARENA}
     weights = {s.buffer for s in subviews if s.buffer.kind is Kind.CONSTANT}
-    near = stays(_bytes(weights), _bytes(own), cache)
-    sharing = threads if threads > 1 and share_of(count, threads) is not None and near else 1
+    near = stays(_bytes(weights), _bytes(own), cache, costs)
+    sharing = threads if threads > 1 and share_of(count, threads, costs) is not None and near else 1
     for buffer in own:
         line = ALIGNMENT // buffer.element_bytes if sharing > 1 else 1
         buffer.elements = private_copies(count, sharing) * (-(-buffer.elements // line) * line)

@@ -1,6 +1,6 @@
 """The parts of an arena that each run lays out: how large they are, and when they are in use.
 
-    phase        0         1         2
+    epoch        0         1         2
     part 0   x ..... %a .... |                 an offset that buffers of one size share, in turn
     part 1             x ... %b ... |
     part 2                       x .. %c       may lie where part 0 was
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from ncc.compiler.barriers import in_phases
+from ncc.compiler.barriers import in_epochs
 from ncc.compiler.linalg.memory.standing_halos import BordersOf
 from ncc.compiler.plan import AnyStep, Buffer, Part, touched
 from ncc.dialects.size import hint, largest
@@ -56,15 +56,15 @@ def _lies_over(other: Buffer, buffer: Buffer, lifetime: tuple[int, int], times: 
 
 
 def parts_of(steps: Iterable[AnyStep], threads: int) -> Iterator[Part]:
-    """The parts of the arena that steps use, in order, and their phases."""
+    """The parts of the arena that steps use, in order, and their epochs."""
     sizes: dict[int, dict[int, None]] = defaultdict(dict)
-    phases: dict[int, tuple[int, int]] = {}
-    for phased in in_phases(steps, threads):
-        reads, writes = touched(phased.step)
+    epochs: dict[int, tuple[int, int]] = {}
+    for timed in in_epochs(steps, threads):
+        reads, writes = touched(timed.step)
         for buffer in (*reads, *writes):
             if buffer.part is not None:
                 sizes[buffer.part][buffer.byte_offset + buffer.bytes] = None
-                first, _ = phases.get(buffer.part, (phased.first, 0))
-                phases[buffer.part] = first, phased.last
+                first, _ = epochs.get(buffer.part, (timed.first, 0))
+                epochs[buffer.part] = first, timed.last
     for number in range(len(sizes)):
-        yield Part(largest(*sizes[number]), *phases[number])
+        yield Part(largest(*sizes[number]), *epochs[number])

@@ -10,7 +10,7 @@ Successive buffers with the same size and the same halos share an offset, if the
 grow: each thread writes where it wrote before, and a halo that is still there is not written again.
 
 If sizes depend on the inputs, each run lays out the arena. The plan says what shares an
-offset, a part of the arena, and in which phases each part is in use.
+offset, a part of the arena, and in which epochs each part is in use.
 
 Needs: an outlined network (`form-fusion-groups`).
 """
@@ -88,7 +88,7 @@ def plan(
     placement = Placement(module, network)
     steps = list(_Steps(module, placement, threads, cache, costs).of(network))
     borders = borders_of(steps)
-    steps, memory = add_in_place(steps)
+    steps, memory = add_in_place(steps, costs.memory)
     constants = [buffer for buffer in placement.buffers if buffer.kind is Kind.CONSTANT]
     position = 0
     for buffer in constants:
@@ -98,7 +98,7 @@ def plan(
     if not isinstance(returned, func.ReturnOp):
         raise CompilerBug("a network without a return")
     outputs = tuple(placement.subviews[value].buffer for value in returned.operands)
-    near = costs.near_steps if threads == 1 else costs.near_steps_of_threads
+    near = costs.memory.near_steps if threads == 1 else costs.memory.near_steps_of_threads
     is_fixed = not is_open(*(buffer.elements for buffer in placement.buffers))
     size = _lay_out(steps, memory, borders, near, costs, is_fixed)
     steps = list(without_standing_halos(steps, borders))
@@ -127,7 +127,7 @@ class _Steps:
                 step = self._call(op)
             elif isinstance(op, TiledLoopOp):
                 calls = [self._call(c) for c in ops_of(op.body.block) if isinstance(c, func.CallOp)]
-                step = loop_of(calls, op.times, self.threads, self.cache)
+                step = loop_of(calls, op.times, self.threads, self.cache, self.costs.threads)
                 halos |= halos_of(_halos_in(op, step, self.placement))
             else:
                 continue
@@ -141,7 +141,7 @@ class _Steps:
         operands = tuple(self.placement.subviews[value] for value in op.operands)
         results = tuple(self.placement.subviews[value] for value in op.results)
         function = self.functions[callee_of(op)]
-        scratch = _scratch(function, self.costs.most_on_stack)
+        scratch = _scratch(function, self.costs.memory.most_on_stack)
         return Call(function, operands, results, _layers(op), scratch)
 
 
@@ -304,8 +304,8 @@ def _tries(
         sorted(alive, key=lambda buffer: hint(buffer.bytes), reverse=True),
         sorted(alive, key=lambda buffer: alive[buffer][1], reverse=True),
     ):
-        for _ in range(1 + costs.arena_tries):
-            offsets, size = _offsets(order, alive, costs.steps_together)
+        for _ in range(1 + costs.memory.arena_tries):
+            offsets, size = _offsets(order, alive, costs.memory.steps_together)
             yield offsets, size
             highest = max(order, key=lambda buffer: offsets[buffer] + _takes(buffer))
             order.remove(highest)

@@ -11,7 +11,7 @@ difference to the peak is free.
 Memory that is alive counts with its halos, the peak without. Padding lanes do not count. This is an
 estimate: `plan_memory.py` plans.
 
-Chunks of tiles are as large as this room allows. Smaller ones are taken where runs hardly notice.
+Strips of tiles are as large as this room allows. Smaller ones are taken where runs hardly notice.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ncc.compiler.cost_model import Memory
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import RESHAPES, is_constant
@@ -35,9 +36,6 @@ from ncc.dialects.operation import ops_of
 from ncc.dialects.size import hint
 
 _WINDOWS = (tensor.PadOp, tensor.ExtractSliceOp, *RESHAPES)
-
-LITTLE_MORE = 1.08
-"""What the network may take, as a part of what it needs."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +51,16 @@ class Room:
     made: int
 
 
-def rooms(block: Block) -> dict[Operation, Room]:
+def rooms(block: Block, costs: Memory) -> dict[Operation, Room]:
     """The room at each operation of a block."""
-    found = _Lives(block)
+    found = _Lives(block, costs)
     return {op: found.room(op) for op in generics_of(block)}
 
 
 class _Lives:
     """From which operation to which the memory of each value of a block is alive."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, costs: Memory) -> None:
         self._homes = _homes(block)
         self._given: set[SSAValue] = set(block.args)
         self._padded: dict[SSAValue, int] = {}
@@ -83,7 +81,8 @@ class _Lives:
                 self._padded[buffer] = max(size, self._padded.get(buffer, 0))
         everything = self._alive({buffer: _bytes(buffer) for buffer in self._life})
         self._kept = self._alive({r: self._size(r) for r in self._life if r not in self._given})
-        self._most = max(map(sum, zip(everything, joined, strict=True)), default=0)
+        peak = max(map(sum, zip(everything, joined, strict=True)), default=0)
+        self._allowed = int(costs.little_more * peak)
 
     def room(self, op: Operation) -> Room:
         """The room beside an operation."""
@@ -91,7 +90,7 @@ class _Lives:
         own = [buffer for buffer in self._touched(op) if buffer not in self._given]
         results = set(map(self._root, op.results))
         return Room(
-            int(LITTLE_MORE * self._most) - self._kept[time],
+            self._allowed - self._kept[time],
             sum(self._size(r) for r in own if r not in results and self._life[r][1] == time),
             sum(self._size(r) for r in own if r in results and self._life[r][0] == time),
         )

@@ -45,7 +45,7 @@ class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
     costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Scaled | str | None:
-        return _Scaled.of(op, self.costs.times_scaled_image)
+        return _Scaled.of(op, self.costs.reductions.times_scaled_image)
 
     def check(self, found: _Scaled) -> str | None:
         if self.most_outputs is None or found.outputs <= self.most_outputs:
@@ -127,7 +127,7 @@ class _Scaled:
 
 
 def _product(linalg_op: LinalgOp) -> tuple[TensorAccess, TensorAccess] | None:
-    """The operands of x * s at every point of x; None where a computation is anything else."""
+    """The operands of x * s at every point of x; None where an operation is anything else."""
     times = linalg_op.yielded.owner
     if not linalg_op.is_pointwise or not isinstance(times, arith.MulfOp):
         return None

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, Reductions
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.softmax import Softmax
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
@@ -32,14 +32,6 @@ from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Tensor
 from ncc.dialects.size import hint, is_open
 from ncc.dialects.statements import Code
-
-ELEMENTS, MOST_ROWS = 1024, 8
-"""Elements of an iteration, in whole rows, and the most rows. It has several, so that it reads the
-next row while it combines the lanes of one.
-"""
-
-COLUMNS = 512
-"""The most columns of an iteration: their maxima and sums stay in a first-level cache."""
 
 ALIGNED = 16
 """The columns of an iteration are a multiple of this."""
@@ -59,13 +51,13 @@ class FuseSoftmax(LinalgPattern["_Fused"]):
     def check(self, found: _Fused) -> str | None:
         _, extent, behind = map(hint, found.extents)
         if behind == 1:
-            few = extent < self.costs.fewest_softmax_row
+            few = extent < self.costs.reductions.fewest_softmax_row
             return f"rows of {extent} elements do not fill vectors well" if few else None
-        few = behind < self.costs.fewest_softmax_columns
+        few = behind < self.costs.reductions.fewest_softmax_columns
         return f"{behind} columns do not fill vectors well" if few else None
 
     def rewrite(self, found: _Fused) -> None:
-        _rewrite(found.op, found.softmax, found.extents)
+        _rewrite(found.op, found.softmax, found.extents, self.costs.reductions)
 
 
 @dataclass(frozen=True)
@@ -113,21 +105,23 @@ def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
     return ordered and filled_with(outs_of(fold)) == start
 
 
-def _rewrite(op: GenericOp, found: Softmax, folded: tuple[int, int, int]) -> None:
+def _rewrite(
+    op: GenericOp, found: Softmax, folded: tuple[int, int, int], costs: Reductions
+) -> None:
     b, x = builder_for(op), tensor_of(found.x)
     before, extent, behind = folded
     if behind == 1:
-        code = _rows(b.reshape(x, (before, extent)), found)
+        code = _rows(b.reshape(x, (before, extent)), found, costs)
     else:
-        code = _columns(b.reshape(x, folded), found)
+        code = _columns(b.reshape(x, folded), found, costs.most_softmax_columns)
     (y,) = b.code(code.operation())
     replace_op(op, b, b.reshape(y, x.shape))
 
 
-def _rows(x: Tensor, found: Softmax) -> Code:
+def _rows(x: Tensor, found: Softmax, costs: Reductions) -> Code:
     """Softmax of each row, several rows in an iteration."""
     rows, extent = x.shape
-    together = min(max(1, ELEMENTS // hint(extent)), MOST_ROWS)
+    together = min(max(1, costs.softmax_elements // hint(extent)), costs.most_softmax_rows)
     if not is_open(rows):
         together = min(together, rows)
     code = Code([x], [(x.shape, f32)], iterations=-(-rows // together))
@@ -153,12 +147,12 @@ def _rows(x: Tensor, found: Softmax) -> Code:
     return code
 
 
-def _columns(x: Tensor, found: Softmax) -> Code:
-    """Softmax of each column, many columns in an iteration."""
+def _columns(x: Tensor, found: Softmax, most: int) -> Code:
+    """Softmax of each column, many columns in an iteration, but no more than `most`."""
     outer, extent, columns = x.shape
-    wide = COLUMNS
+    wide = most
     if not is_open(columns):
-        pieces = -(-columns // COLUMNS)
+        pieces = -(-columns // most)
         wide = min(columns, -(-columns // (pieces * ALIGNED)) * ALIGNED)
     pieces = -(-columns // wide)
     code = Code([x], [(x.shape, f32)], iterations=outer * pieces)

@@ -91,7 +91,9 @@ class SkipBorderTaps(LinalgPattern[_Taps]):
 
 def _are_few(count: int, costs: CostModel) -> bool:
     """Whether images have often one row, or column, where it is so many for the hint."""
-    return is_open(count) and hint(count) * costs.single_row_share <= hint_of_inputs(count)
+    return is_open(count) and hint(count) * costs.convolutions.single_row_share <= hint_of_inputs(
+        count
+    )
 
 
 def _image(value: SSAValue, axis: int) -> Span | None:

@@ -54,7 +54,7 @@ class SplitKOverLanes(WeightPattern["_Fold"]):
         inputs, outputs = (source.of.shape[axis] for axis in source.axes)
         if outputs % BLOCK == 0:
             return None
-        fewest = self.target.costs.fewest_folded
+        fewest = self.target.costs.reductions.fewest_folded
         times = times_folded(outputs, inputs, fewest)
         if times == 1:
             return f"no two of {inputs} inputs share lanes with {outputs % BLOCK} outputs"

@@ -45,7 +45,7 @@ class SplitReductionByRows(LinalgPattern["_ImageSum"]):
     costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _ImageSum | str | None:
-        return _ImageSum.of(op, self.costs.fewest_bytes_by_rows)
+        return _ImageSum.of(op, self.costs.reductions.fewest_bytes_by_rows)
 
     def rewrite(self, found: _ImageSum) -> None:
         found.rewrite()

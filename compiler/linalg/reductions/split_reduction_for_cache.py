@@ -27,7 +27,6 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block
 
-from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
@@ -35,11 +34,6 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.size import hint, is_open
-
-POINTS, CHANNELS = 12, 2 * BLOCK
-"""The extents of a register tile: it reads an element of w once for so many m, and one of x once
-for so many n.
-"""
 
 
 @dataclass(frozen=True)
@@ -126,7 +120,7 @@ def _axis(access: TensorAccess, loop: int) -> int | None:
 def _parts(linalg_op: LinalgOp, target: Target) -> int:
     """The number of parts; 1 where operands that are read again stay in the cache anyway."""
     extents = [hint(extent) for extent in linalg_op.extents]
-    l2_bytes, costs = target.core.l2_bytes, target.costs
+    l2_bytes, costs = target.core.l2_bytes, target.costs.reductions
     stays, worth = costs.operand_share * l2_bytes, costs.parts_worth
     lane = linalg_op.write.index[-1].bare
     vectors = [access for access in linalg_op.reads if lane is not None and access.uses(lane)]
@@ -139,9 +133,12 @@ def _parts(linalg_op: LinalgOp, target: Target) -> int:
     x, w, y = (
         4 * _elements(linalg_op, access) // batch for access in (still, stream, linalg_op.write)
     )
-    by_points, by_vectors = w * -(-alone[0] // POINTS), x * -(-alone[1] // CHANNELS)
+    by_points, by_vectors = (
+        w * -(-alone[0] // costs.tile_points),
+        x * -(-alone[1] // costs.tile_channels),
+    )
     room = int(costs.reduction_part_share * l2_bytes)
-    if _lies_apart(linalg_op, stream):
+    if _lies_apart(linalg_op, stream, costs.tile_channels):
         return 1 if w <= stays else parts_of(w, by_points, y, room, worth)
     if min(x, w) <= stays:
         return 1
@@ -155,11 +152,12 @@ def _parts_of_vectors(linalg_op: LinalgOp, points: int, target: Target) -> int:
     Every tile of points reads them. From beyond L2, that is what the tile waits for if a cache line
     takes longer to come than its products with the points of the tile.
     """
-    core, costs = target.core, target.costs
-    if core.l3_line * core.multiply_adds <= POINTS:
+    core, costs = target.core, target.costs.reductions
+    if core.l3_line * core.multiply_adds <= costs.tile_points:
         return 1
-    vectors = 4 * CHANNELS * hint(prod(linalg_op.extents[d] for d in linalg_op.reduced))
-    traffic, sums = vectors * -(-points // POINTS), 4 * CHANNELS * points
+    vectors = 4 * costs.tile_channels * hint(prod(linalg_op.extents[d] for d in linalg_op.reduced))
+    traffic = vectors * -(-points // costs.tile_points)
+    sums = 4 * costs.tile_channels * points
     stays = int(costs.operand_share * core.l2_bytes)
     return parts_of(vectors, traffic, sums, stays, costs.parts_worth)
 
@@ -177,11 +175,12 @@ def _elements(linalg_op: LinalgOp, access: TensorAccess) -> int:
     return min(hint(prod(shape)), hint(prod(extents)))
 
 
-def _lies_apart(linalg_op: LinalgOp, stream: TensorAccess) -> bool:
-    """Whether the vectors of two iterations lie farther apart than a register tile is wide."""
+def _lies_apart(linalg_op: LinalgOp, stream: TensorAccess, width: int) -> bool:
+    """Whether the vectors of two iterations lie farther apart than `width` elements."""
     shape = shape_of(stream.value)
     axes = [k for k, form in enumerate(stream.index) if form.loops() & set(linalg_op.reduced)]
-    return hint(prod(shape[axes[-1] + 1 :])) > CHANNELS
+    distance: int = hint(prod(shape[axes[-1] + 1 :]))
+    return distance > width
 
 
 def _even(extent: int, parts: int) -> int:

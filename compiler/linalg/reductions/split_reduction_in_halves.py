@@ -136,8 +136,11 @@ def _is_worth_it(linalg_op: LinalgOp, weights: SSAValue, costs: CostModel) -> bo
         prod(linalg_op.extents[loop] for loop in linalg_op.reduced),
     )
     summed, sums = 4 * positions * together, 4 * positions * prod(shape_of(weights)) // together
-    few = costs.halved_times_larger * sums <= summed and HALVES * sums <= costs.most_halved_sums
-    return few and summed >= costs.fewest_halved_bytes
+    few = (
+        costs.reductions.halved_times_larger * sums <= summed
+        and HALVES * sums <= costs.reductions.most_halved_sums
+    )
+    return few and summed >= costs.reductions.fewest_halved_bytes
 
 
 def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:

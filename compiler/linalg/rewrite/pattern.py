@@ -94,11 +94,11 @@ class Pattern(Choice[Op, Found]):
 
 
 class LinalgChoice(Choice[GenericOp, Found]):
-    """A choice for each computation."""
+    """A choice for each operation."""
 
 
 class LinalgPattern(Pattern[GenericOp, Found]):
-    """A rewrite of computations."""
+    """A rewrite of operations."""
 
     def candidates(self, block: Block) -> Sequence[GenericOp]:
         return generics_of(block)
@@ -112,7 +112,7 @@ class WeightPattern(Pattern[ConstantOp, Found]):
 
 
 def layers_of(op: Operation) -> str:
-    """The layers that an operation is part of: its own, those of the computation that it reshapes,
+    """The layers that an operation is part of: its own, those of the operation that it reshapes,
     or those of the first that reads it.
     """
     parent = op.parent_op()

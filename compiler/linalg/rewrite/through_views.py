@@ -3,7 +3,7 @@
     pad(x) by rows and columns         ->    pad(x in blocks) by rows and columns, not by lanes
 
 If a view does not change an axis, that axis may become another one, or two axes: some channels,
-blocks of channels, halves, images of one row. The view stays the same along the other axes.
+blocks of channels, bf16 numbers, images of one row. The view stays the same along the other axes.
 """
 
 from __future__ import annotations

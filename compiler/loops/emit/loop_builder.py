@@ -18,7 +18,7 @@ from ncc.dialects.functions import private_function
 from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
 from ncc.dialects.size import Size
-from ncc.dialects.size_form import Atom, Extremum, Form, Quotient, Symbol
+from ncc.dialects.size_form import Atom, Extremum, Form, Quotient, Symbol, is_at_least
 
 index = IndexType()
 
@@ -145,9 +145,14 @@ class LoopBuilder:
             case Symbol():
                 return self._own_size(int(atom.name[1:]))
             case Quotient():
+                if not is_at_least(atom.divisor, 1):
+                    raise CompilerBug(f"a kernel divides by {atom.divisor}, which may be 0")
                 both = self._computed(atom.dividend), self._computed(atom.divisor)
-                # No dividend is negative: an extent is 0 at least, and is only rounded up.
-                return self._binary_at_head(arith.DivUIOp, *both)
+                # Most dividends are extents, and an unsigned division takes fewer instructions.
+                is_extent = is_at_least(atom.dividend, 0)
+                return self._binary_at_head(
+                    arith.DivUIOp if is_extent else arith.FloorDivSIOp, *both
+                )
             case Extremum():
                 operation = arith.MinSIOp if atom.name == "min" else arith.MaxSIOp
                 values = [self._computed(form) for form in atom.forms]

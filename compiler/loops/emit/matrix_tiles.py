@@ -204,7 +204,7 @@ class MatrixTiles(KernelEmitter):
         """Prefetch the group's share of the weights of the next blocks: those of the same step."""
         groups, lines = largest(1, self.plan.point_groups), 2 * tile.ROWS
         self._begin(group, group.vectors)
-        share = (lines + groups - 1) // groups
+        share = -(-lines // groups)
         for access, block in product(self.schedule.prefetch_l2, range(self.plan.q)):
             point = {} if self.operands.vectors is None else {self.operands.vectors: block}
             at = self.builder.local(self.reads.address(access, point))

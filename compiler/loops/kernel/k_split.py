@@ -15,7 +15,7 @@ from ncc.dialects.weights.derived import Folded
 
 
 def k_split(linalg_op: LinalgOp, subviews: Mapping[SSAValue, Subview]) -> KSplit | None:
-    """How the weights of a computation split k, by its loops.
+    """How the weights of a sum split k, by its loops.
 
     Raises CompilerBug if it does not read them block by block.
     """

@@ -1,4 +1,4 @@
-"""A kernel: the computations of a group as linear addresses over one set of loops.
+"""A kernel: the operations of a group as linear addresses over one set of loops.
 
 Every access of a group becomes `argument[offset + the sum of coefficient * loop]`. Layouts, pads,
 slices and reshapes only change coefficients. Two calls whose kernels have the same signature share
@@ -122,7 +122,7 @@ class Stage:
     def yielded(self) -> SSAValue:
         last = self.body.last_op
         if last is None:
-            raise CompilerBug("a computation without a result")
+            raise CompilerBug("a stage without a result")
         return operands_of(last)[0]
 
 
@@ -138,7 +138,7 @@ class Captured:
 class Bf16Split:
     """The store of a value as two bf16 numbers, its parts, besides the value or in its place.
 
-    stage       the computation of a part, by its number
+    stage       the operations of a part, by its number
     store       the address of the first part; the second is `distance` elements behind it
     pairs       the loop over blocks: two blocks fill a line, and an odd one is stored `back`
                 elements in front of the address that `store` gives
@@ -176,7 +176,7 @@ class KSplit:
 class Kernel:
     """One group with the subviews of one call.
 
-    `initial` is a number, a computation at the stored point, or None: then the sum goes on with the
+    `initial` is a number, a stage at the stored point, or None: then the sum goes on with the
     values in memory at `store`. `store` is that of `bf16_split` if only its parts are stored.
     `matrices` m and n make the anchor a separable transform: it sums m[a][k] * n[b][l] * data over
     k and l, and its first two inputs read them. It multiplies the transform with its other inputs.

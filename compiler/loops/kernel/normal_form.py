@@ -22,26 +22,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 
+from ncc.compiler.cost_model import Threads
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Gap, Kernel, Stage
 from ncc.compiler.loops.kernel.products import product_of, quads_of
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane, interleaved_loops
 from ncc.dialects.size import is_open
 
-LONG = 4096
-"""Steps of a loop that threads share if it is alone."""
-
-SHARES = 16
-"""About how many parts it has then."""
-
 WHOLE_VECTORS = 32
 """Steps that make whole vectors on every target, and whole cache lines."""
 
-FEWEST_STEPS = 1024
-"""The fewest steps of a part that does not end with a whole vector."""
 
-
-def normalised(kernel: Kernel) -> Kernel:
+def normalised(kernel: Kernel, costs: Threads) -> Kernel:
     """Drop loops of extent 1 and collapse neighbours that walk every access like one loop."""
     blocks = {outer for outer, _, _ in kernel.valid_extents if outer not in kernel.reduced}
     if kernel.k_split is not None:
@@ -54,10 +46,10 @@ def normalised(kernel: Kernel) -> Kernel:
         outer, inner = pair
         kept = [d for d in range(len(kernel.extents)) if d != outer]
         kernel = _select(kernel, kept, {inner: kernel.extents[outer] * kernel.extents[inner]})
-    return _shared_out(_with_rows_in_line(kernel))
+    return _shared_out(_with_rows_in_line(kernel), costs)
 
 
-def _shared_out(kernel: Kernel) -> Kernel:
+def _shared_out(kernel: Kernel, costs: Threads) -> Kernel:
     """Split the loop, if there is only one parallel loop and it is long: threads share the outer
     one.
 
@@ -69,15 +61,17 @@ def _shared_out(kernel: Kernel) -> Kernel:
     if len(loops) != 1:
         return kernel
     (loop,) = loops
-    extent, shares = kernel.extents[loop], range(2 * SHARES, SHARES // 4, -1)
-    if is_open(extent) or extent < LONG or loop in kernel.clipped:
+    extent, about = kernel.extents[loop], costs.loop_parts
+    shares = range(2 * about, about // 4, -1)
+    if is_open(extent) or extent < costs.long_loop or loop in kernel.clipped:
         return kernel
     possible = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
     if not possible and not kernel.reduced:
-        possible = [n for n in shares if extent % n == 0 and extent // n >= FEWEST_STEPS]
+        fewest = costs.fewest_part_steps
+        possible = [n for n in shares if extent % n == 0 and extent // n >= fewest]
     if not possible:
         return kernel
-    parts = min(possible, key=lambda n: (extent // n % LINE > 0, n % 2, abs(n - SHARES)))
+    parts = min(possible, key=lambda n: (extent // n % LINE > 0, n % 2, abs(n - about)))
 
     def access(a: Access | None) -> Access | None:
         return None if a is None else a.with_loops(lambda c: [*c, c[loop] * (extent // parts)])

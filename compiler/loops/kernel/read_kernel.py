@@ -36,14 +36,11 @@ from ncc.compiler.loops.kernel.padding_lanes import padding_lanes, source_at
 from ncc.compiler.loops.kernel.products import product_of
 from ncc.compiler.loops.kernel.stable_text import region_text, stable_text
 from ncc.compiler.plan import Call, Subview
-from ncc.compiler.target import Target
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import i24, number
 from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.derived import Blocked, Folded
-
-MOST_BLOCKS = 16
-"""The most blocks whose last one has its own code if half of it is padding."""
 
 
 def kernel_of(call: Call, target: Target | None = None) -> Kernel:
@@ -60,8 +57,9 @@ def kernel_of(call: Call, target: Target | None = None) -> Kernel:
         kernel = replace(
             kernel, valid_extents=(*kernel.valid_extents, *reader.padding_lanes(kernel, target))
         )
-    is_known = kernel.matrices is not None or kernel.lanes is not None
-    return kernel if is_known else normalised(kernel)
+    if kernel.matrices is not None or kernel.lanes is not None:
+        return kernel
+    return normalised(kernel, (target or AVX512).costs.threads)
 
 
 def text_of(call: Call) -> str:
@@ -106,8 +104,8 @@ class _Reader:
         linalg_op = self.anchor
         axes = [form.bare for form in linalg_op.write.index]
         identity = {d: d for d in range(len(linalg_op.extents))}
-        halves = next((view for view in self.views[1:] if view.halves), None)
-        bf16_split = None if halves is None else self._bf16_split(halves, axes)
+        split = next((view for view in self.views[1:] if view.bf16_split), None)
+        bf16_split = None if split is None else self._bf16_split(split, axes)
         index_of: dict[int, int | None] = {d: d for d in linalg_op.indexed}
         return Kernel(
             extents=linalg_op.extents,
@@ -120,7 +118,7 @@ class _Reader:
             store=self._store(bf16_split),
             element_types=self.element_types,
             captured=self._captured(linalg_op),
-            index_of=index_of if halves is None else dict.fromkeys(halves.indexed),
+            index_of=index_of if split is None else dict.fromkeys(split.indexed),
             matrices=linalg_op.separable,
             lanes=linalg_op.lanes,
             bf16_split=bf16_split,
@@ -132,10 +130,10 @@ class _Reader:
         return {value: self.subviews[n] for value, n in self.argument_of.items()}
 
     def _epilogue(self, axes: Sequence[int | None]) -> Iterator[Stage]:
-        """The computations after the anchor, without the split into bf16 numbers."""
+        """The operations after the anchor, without the split into bf16 numbers."""
         value: SSAValue = self.anchor.op.results[0]
         for after in self.views[self.views.index(self.anchor) + 1 :]:
-            if not after.halves:
+            if not after.bf16_split:
                 yield self._stage(after, self._renamed(after, axes), value)
                 value = after.op.results[0]
 
@@ -173,7 +171,7 @@ class _Reader:
             (outer, inner, true)
             for outer, inner, true in found
             if -true % kernel.extents[inner] >= shortest(inner)
-            and kernel.extents[outer] <= MOST_BLOCKS
+            and kernel.extents[outer] <= target.costs.schedules.most_short_blocks
         )
 
     @cached_property
@@ -188,7 +186,7 @@ class _Reader:
 
     @cached_property
     def anchor(self) -> LinalgOp:
-        """The reduction of the group, or its first pointwise computation."""
+        """The reduction of the group, or its first pointwise operation."""
         return next((linalg_op for linalg_op in self.views if linalg_op.reads_outs), self.views[0])
 
     def _bf16_split(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> Bf16Split:
@@ -197,7 +195,7 @@ class _Reader:
         pairs.
         """
         position = len(self.function.body.block.args) + len(self.results) - 1
-        halved, pairs = linalg_op.halved
+        source, pairs = linalg_op.bf16_source
         *outer, half, side, lane = self.subviews[position].strides
         outer[pairs] //= 2
 
@@ -207,7 +205,7 @@ class _Reader:
 
         inputs: list[Access | None] = []
         for access in linalg_op.reads:
-            if access == halved:
+            if access == source:
                 inputs.append(None)
                 continue
             number = self.argument_of[access.value]  # a table of channels: (pair, block, lane)
@@ -246,7 +244,7 @@ class _Reader:
     def _stage(
         self, linalg_op: LinalgOp, loops: Mapping[int, int], flight: SSAValue | None
     ) -> Stage:
-        """A computation with its reads; `flight` is the value so far."""
+        """An operation with its reads; `flight` is the value so far."""
         inputs: list[Access | None] = []
         for position, access in enumerate(linalg_op.reads):
             if access.value is flight or position not in linalg_op.live:
@@ -326,14 +324,14 @@ class _Reader:
 def constant_kernel(
     extents: Sequence[int], value: float, store: Access, element_types: tuple[Attribute, ...]
 ) -> Kernel:
-    """out[...] = value over a box of `extents`."""
+    """out[...] = value over a box of `extents`, with all loops."""
     body = Block()
     element = element_types[store.argument]
     constant = arith.ConstantOp.create(
         properties={"value": number(value, element)}, result_types=[element]
     )
     body.add_ops([constant, YieldOp.create(operands=[constant.results[0]])])
-    kernel = Kernel(
+    return Kernel(
         extents=tuple(extents),
         reduced=frozenset(),
         valid_extents=(),
@@ -346,7 +344,6 @@ def constant_kernel(
         captured={},
         index_of={},
     )
-    return normalised(kernel)
 
 
 def _place_of(value: SSAValue) -> SSAValue:

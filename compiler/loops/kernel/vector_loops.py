@@ -8,15 +8,12 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.kernel.kernel import Kernel, Stage
+from ncc.compiler.target import MOST_INTERLEAVED
 from ncc.dialects.operation import ops_of
 from ncc.dialects.size import hint, is_open
 
 LARGEST_OFFSET = 2**31 - 1
 """The largest offset of an element that is gathered, in int32."""
-
-MOST_INTERLEAVED = 8
-"""The most vectors that are interleaved or deinterleaved in registers."""
-
 
 NO_LANE = "none of its parallel loops is contiguous wherever it moves"
 """Why a kernel has no lane by `can_be_lane`."""

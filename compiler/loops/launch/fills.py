@@ -4,7 +4,7 @@
                             %offset0, %extent0, %stride0, .., %run0, %offset1, .., %first, %last)
       for chunk in [first, min(last, extent0)):             box 0, and the next ones in the same way
         for .. in [0, ..): ...
-          for cell in [0, run0): memory[offset0 + chunk * stride0 + .. + cell] = bits
+          for n in [0, run0): memory[offset0 + chunk * stride0 + .. + n] = bits
 
 What is stored, the entry point says, and where boxes are, and how large: little is stored, and
 networks have many borders, most of which have as many boxes of as many loops. One kernel for these
@@ -26,10 +26,12 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, PackableType
 from xdsl.ir import Attribute, Block, SSAValue
 
+from ncc.compiler.cost_model import Threads
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
 from ncc.compiler.loops.emit.position import reach_of
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.normal_form import normalised
 from ncc.compiler.loops.kernel.read_kernel import constant_kernel
 from ncc.compiler.loops.kernel.stable_text import stable_text
 from ncc.compiler.loops.launch.halos import Box
@@ -39,13 +41,13 @@ from ncc.dialects.size import hint, largest
 
 USUAL = (2, 1, 0, 0)
 """Loops around the runs of each box, of a border in blocks. A border of fewer boxes or loops is
-made like it, by runs of no cells and loops of one turn.
+made like it, by runs of no elements and loops of one turn.
 """
 
 
 @dataclass(frozen=True)
 class Fill:
-    """A box as loops: cells from `offset`, the outermost loop first, then `run` in a row."""
+    """A box as loops: elements from `offset`, the outermost loop first, then `run` in a row."""
 
     offset: int
     loops: tuple[tuple[int, int], ...]
@@ -82,28 +84,35 @@ class Fill:
 class Fills:
     """Boxes of the memory behind a place, to be filled with one value.
 
-    computations: the same as kernels, a box each, for who asks what is done.
+    kernels: one for each box, for reports.
     """
 
-    computations: tuple[Kernel, ...]
+    kernels: tuple[Kernel, ...]
     value: float
     element: PackableType[Any]
 
     @staticmethod
-    def of(boxes: Sequence[Box], subview: Subview, value: float, element: Attribute) -> Fills:
+    def of(
+        boxes: Sequence[Box],
+        subview: Subview,
+        value: float,
+        element: Attribute,
+        costs: Threads,
+    ) -> Fills:
         """place: where the offsets of the boxes are counted from."""
         if not isinstance(element, PackableType):
             raise CompilerBug(f"a border of {element}")
         kernels = []
         for box in boxes:
             store = Access(0, box.subview.offset - subview.offset, box.subview.strides)
-            kernels.append(constant_kernel(box.extents, value, store, (element,)))
+            kernel = constant_kernel(box.extents, value, store, (element,))
+            kernels.append(normalised(kernel, costs))
         return Fills(tuple(kernels), value, element)
 
     @cached_property
     def parts(self) -> tuple[Fill, ...]:
         """The boxes as loops, those of most loops first."""
-        found = sorted(map(Fill.of, self.computations), key=lambda part: -len(part.loops))
+        found = sorted(map(Fill.of, self.kernels), key=lambda part: -len(part.loops))
         nothing = [Fill(0, (), 0)] * (len(USUAL) - len(found))
         usual = list(zip([*found, *nothing], USUAL, strict=False))
         if len(found) > len(USUAL) or any(len(part.loops) > depth for part, depth in usual):
@@ -118,7 +127,7 @@ class Fills:
     @cached_property
     def text(self) -> str:
         """All that the kernel depends on."""
-        return stable_text(("fills", self.depths, self.cell))
+        return stable_text(("fills", self.depths, self.bits_type))
 
     @cached_property
     def chunks(self) -> int:
@@ -132,20 +141,20 @@ class Fills:
         return (bits, *(told for part in self.parts for told in part.numbers))
 
     @property
-    def cell(self) -> IntegerType:
+    def bits_type(self) -> IntegerType:
         """What the kernel takes elements for: as many bits."""
         return IntegerType(8 * self.element.compile_time_size)
 
     @property
     def type(self) -> MemRefType[Attribute]:
         """The kernel's memory, however much it is."""
-        return memory_type(self.cell, DYNAMIC_INDEX)
+        return memory_type(self.bits_type, DYNAMIC_INDEX)
 
     @cached_property
     def reach(self) -> int:
         """How many bytes of it are touched here."""
-        cells = largest(*(reach_of(kernel, 0) for kernel in self.computations))
-        return cells * self.element.compile_time_size
+        elements = largest(*(reach_of(kernel, 0) for kernel in self.kernels))
+        return elements * self.element.compile_time_size
 
     def write(self, name: str, lanes: int) -> func.FuncOp:
         """The kernel. lanes: of the target's vectors."""
@@ -163,8 +172,8 @@ class _Writer:
         self.memory, bits, *self.numbers = self.entry.args[:-2]
         self.first, self.last = self.entry.args[-2:]
         self.builder = LoopBuilder(self.entry)
-        self.cell = self.builder.add(arith.IndexCastOp, [bits], fills.cell)
-        self.vector = self.builder.splat(self.cell, lanes)
+        self.bits = self.builder.add(arith.IndexCastOp, [bits], fills.bits_type)
+        self.vector = self.builder.splat(self.bits, lanes)
 
     def written(self, name: str) -> func.FuncOp:
         numbers = iter(self.numbers)
@@ -209,16 +218,16 @@ class _Writer:
         builder.loop(first, last, 1, [], body)
 
     def _run(self, at: SSAValue, run: SSAValue) -> None:
-        """Neighbouring cells: vectors of them, and the rest one by one."""
+        """Neighbouring elements: vectors of them, and the rest one by one."""
         builder, lanes = self.builder, self.lanes
         vectors = builder.binary(arith.SubiOp, run, builder.remainder(run, lanes))
 
         def store(value: SSAValue, first: SSAValue, last: SSAValue, step: int) -> None:
-            def body(cell: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
-                builder.store(value, self.memory, builder.binary(arith.AddiOp, at, cell))
+            def body(n: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+                builder.store(value, self.memory, builder.binary(arith.AddiOp, at, n))
                 return []
 
             builder.loop(first, last, step, [], body)
 
         store(self.vector, builder.constant(0), vectors, lanes)
-        store(self.cell, vectors, run, 1)
+        store(self.bits, vectors, run, 1)

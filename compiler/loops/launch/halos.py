@@ -1,13 +1,13 @@
-"""The border of a padded value as boxes of cells, as few and as long ones as there are.
+"""The border of a padded value as boxes of elements, as few and as long ones as there are.
 
-    row      | < low .. own cells .. high > | < low .. own cells .. high > |
+    row      | < low .. own elements .. high > | < low .. own elements .. high > |
     runs       .                     ..............                     .
 
 Where rows follow one another without gaps, what ends a row and what begins the next is one run;
 with whole rows above and below the own ones, so are the end of a plane and the beginning of the
 next.
 
-Where sizes depend on the inputs, some boxes may have no cells.
+Where sizes depend on the inputs, some boxes may have no elements.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Box:
 
 
 def boxes(halo: Halo) -> Iterator[Box]:
-    """Boxes that cover every cell of the border once, and no other."""
+    """Boxes that cover every element of the border once, and no other."""
     strides = halo.subview.strides
     dense = tuple(prod(halo.shape[axis + 1 :]) for axis in range(len(halo.shape)))
     return _runs(halo) if strides == dense else _slabs(halo)

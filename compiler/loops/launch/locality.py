@@ -4,7 +4,7 @@
     window, channels outermost                 reads half of what it does from another core
             rows outermost                     reads what it made, and a few rows of another core
 
-A window does little with each cell that it reads, so that reading from another core's cache shows.
+A window does little with each element that it reads: a read from another core's cache shows.
 Where what it reads was shared out among threads along another loop than its own outermost one, that
 loop becomes the outermost one here. Its tiles stay what they are, and so do results.
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from ncc.compiler.cost_model import Threads
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.schedule.schedule import Schedule, chunks_of
 from ncc.compiler.plan import Buffer, Call, Subview
@@ -58,14 +59,16 @@ class Sharing:
                 self.steps[subview.buffer] = hint(subview.further)
 
 
-def handed_out_along(kernel: Kernel, schedule: Schedule, loop: int | None) -> Schedule:
+def handed_out_along(
+    kernel: Kernel, schedule: Schedule, loop: int | None, costs: Threads
+) -> Schedule:
     """The schedule of a window with that loop outermost, for its columns their rows."""
     others = schedule.order[:-1]
     if loop not in others or schedule.order[-1] != schedule.lane or len(others) < 2:
         return schedule
     first = loop if loop != others[-1] else others[-2]
     order = (first, *(d for d in others if d != first))
-    chunks = chunks_of(kernel, order, dict(schedule.tile))
+    chunks = chunks_of(kernel, order, dict(schedule.tile), costs.chunks)
     return replace(schedule, order=(*order, schedule.order[-1]), chunks=chunks)
 
 

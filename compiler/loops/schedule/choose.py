@@ -69,12 +69,6 @@ STRATEGIES: tuple[tuple[Strategy, Callable[[Kernel, Target], Schedule | Reason],
 )
 """In the order in which they are tried, each with the kernels that it wants."""
 
-RIVALS = 12
-NEAR = 1.5
-"""The most schedules of a kernel that `ncc tune` times, and how many times the cycles of the
-cheapest one they may take.
-"""
-
 
 def tried(kernel: Kernel, target: Target) -> Iterator[tuple[Strategy, Schedule | Reason, str]]:
     """The results of the strategies, up to the first that fits, and what each of them wants."""
@@ -112,7 +106,9 @@ def cheapest_of(kernel: Kernel, target: Target) -> list[Candidate]:
     target = target_for(kernel, target)
     found = dot.candidates(kernel, target) or contraction.candidates(kernel, target)
     found = sorted(found, key=lambda one: one.cost)
-    return [one for one in found[:RIVALS] if one.cost <= NEAR * found[0].cost]
+    costs = target.costs.schedules
+    nearest = found[: costs.most_rivals]
+    return [one for one in nearest if one.cost <= costs.rival_cycles * found[0].cost]
 
 
 def named(kernel: Kernel, target: Target, text: str) -> Schedule | None:

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import f32
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, Reason
 from ncc.compiler.loops.kernel.products import match_product
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
-from ncc.compiler.loops.schedule.cycles import L2_SHARE, TileCost
+from ncc.compiler.loops.schedule.cycles import TileCost
 from ncc.compiler.loops.schedule.operands import ContractionOperands, Quad, elements_of
 from ncc.compiler.loops.schedule.prefetch import prefetched_to_l1, prefetched_to_l2
 from ncc.compiler.loops.schedule.schedule import (
@@ -32,21 +32,12 @@ from ncc.compiler.loops.schedule.schedule import (
 from ncc.compiler.target import Target
 from ncc.dialects.size import is_open
 
-EVEN_CHUNKS = 32
-"""Chunks of a kernel: with so many, it costs little if one thread takes one more than another. A
-chunk may be a single tile, which is work enough.
-"""
-
 
 class Prefetches(TypedDict):
     """Fields of a schedule."""
 
     prefetch_l2: tuple[Access, ...]
     prefetch_l1: tuple[Access, ...]
-
-
-MOST_AT_ONCE = 16
-"""The most steps that are unrolled: a block of channels."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +67,7 @@ class Candidate:
             self.tile,
             order,
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(broadcast[d])))),
-            chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
+            chunks=chunks_of(kernel, order[:-1], sizes, operands.target.costs.threads.even_chunks),
             quad=quad,
             short=operands.short,
             at_once=operands.at_once,
@@ -91,7 +82,7 @@ def _prefetches(
 ) -> Prefetches:
     """The prefetches of a schedule, by the names of its fields."""
     to_l2 = prefetched_to_l2(operands, sizes, order) if operands.quad is None else ()
-    to_l1 = () if operands.core.width else prefetched_to_l1(operands, sizes, order)
+    to_l1 = () if operands.target.core.width else prefetched_to_l1(operands, sizes, order)
     return {"prefetch_l2": to_l2, "prefetch_l1": to_l1}
 
 
@@ -176,9 +167,8 @@ def _operands(
     short = None if quad is not None else short_of(kernel, lane, target.shortest_factor)
     if not points and vector < kernel.extents[lane]:
         short = None  # a whole cache line is loaded anyway
-    core = target.core
     operands = ContractionOperands(
-        kernel, core, lane, vector, vector, stream, broadcast, points, vectors, quad, short
+        kernel, target, lane, vector, vector, stream, broadcast, points, vectors, quad, short
     )
     return replace(operands, at_once=_at_once(operands, target))
 
@@ -201,7 +191,7 @@ def _at_once(operands: ContractionOperands, target: Target) -> tuple[int, int] |
     else:
         count = kernel.extents[quad.loop]
         fits = quad.signed and not quad.in_pairs and broadcast.coefficients[loop] == count
-    return (loop, min(kernel.extents[loop], MOST_AT_ONCE)) if fits else None
+    return (loop, min(kernel.extents[loop], target.costs.schedules.most_at_once)) if fits else None
 
 
 def _candidates(operands: ContractionOperands, target: Target) -> list[Candidate]:
@@ -277,16 +267,17 @@ def _order(operands: ContractionOperands, sizes: dict[int, int]) -> tuple[int, .
     points, vectors = tuple(reversed(operands.points)), operands.vectors
     if not points or not vectors:
         return (*batch, *points, *vectors, lane)
+    core, l2_share = operands.target.core, operands.target.costs.tiles.l2_share
     stream = 4 * operands.steps * prod(kernel.likely[d] for d in (*vectors, lane))
     broadcast = 4 * elements_of(operands.broadcast, kernel, batch)
 
     def again(bytes: int, loops: Sequence[int]) -> int:
         """Bytes that are read again, if these loops are the outer ones."""
         times = prod(-(-kernel.likely[d] // sizes.get(d, 1)) for d in loops)
-        return bytes * (times - 1) if bytes > L2_SHARE * operands.core.l2_bytes else 0
+        return bytes * (times - 1) if bytes > l2_share * core.l2_bytes else 0
 
     *rows, last = points
-    waits = stream * operands.core.memory_line / operands.core.l2_line
+    waits = stream * core.memory_line / core.l2_line
     along = max(waits, 2 * elements_of(kernel.store, kernel, batch)) > broadcast
     by_vectors = (again(broadcast, vectors), not along, (*vectors, *points))
     by_rows = (again(stream, rows), along, (*rows, *vectors, last))

@@ -22,49 +22,10 @@ from typing import TypeAlias
 
 from ncc.compiler.loops.schedule.operands import ContractionOperands
 from ncc.compiler.loops.schedule.schedule import parts_of_tile
-from ncc.compiler.target import Core
-
-L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
-"""The vectors of a tile stay in L1, or in L2, until they are read again if they fill at most this
-share of it.
-"""
+from ncc.compiler.target import Target
 
 L1_WAY = 4096
-"""The distance in bytes of addresses in the same set of L1. The points of a tile may take L1_SHARE
-of the ways of a set.
-"""
-
-LATENCY = 8
-"""Independent accumulators that hide the latency of multiply-adds."""
-
-DEPTH = 4.0
-"""Cycles from one multiply-add to the next of its sum, on cores whose loads are instructions."""
-
-COUNTING, PAIRED = 5.0, 0.5
-"""Instructions that count and move addresses, on such cores, once for all steps at once; and those
-of a load of a vector, if one instruction loads it and its neighbour."""
-
-POINT, POINT_FROM_L2 = 0.5, 4.0
-"""Cycles of a broadcast: from L1, and from L2 if points evict each other from a set of L1."""
-
-VECTOR_IN_L1 = 1.0
-"""Cycles of loading a vector from L1; a `Core` has those of a line from L2 and beyond."""
-
-STRAY = 0.25
-"""How much longer a line takes, as a part, in streams beyond those that a core prefetches."""
-
-STEP = 0.5
-"""Cycles of a step besides its loads and multiply-adds, on a core with one unit."""
-
-UNLIKE = 0.17
-"""Extra cycles of a broadcast for one whole vector and a short one."""
-
-STORE, TILE = 2.0, 10.0
-"""Cycles of storing a vector of results, and of starting a tile."""
-
-CROWD = 4.0
-"""Cycles of each accumulator beyond `Core.sums`: nothing overlaps with its start and store."""
-
+"""The distance in bytes of addresses in the same set of L1."""
 
 Share: TypeAlias = tuple[float, int, bool]
 """A number of tiles, the points of each, and whether the last of these is short."""
@@ -79,6 +40,7 @@ class TileCycles:
     products     cycles of the multiply-adds of a step
     overhead     other cycles of a step
     stores       cycles of storing the results
+    start        cycles of starting the tile
     crowd        cycles of accumulators that overlap with nothing
     """
 
@@ -87,12 +49,13 @@ class TileCycles:
     products: float
     overhead: float
     stores: float
+    start: float
     crowd: float
 
     @cached_property
     def total(self) -> float:
         step = max(self.loads, self.products) + self.overhead
-        return self.steps * step + self.stores + TILE + self.crowd
+        return self.steps * step + self.stores + self.start + self.crowd
 
     def parts(self) -> dict[str, float]:
         """The same by cause. The longer of loads and multiply-adds counts."""
@@ -101,7 +64,7 @@ class TileCycles:
             longer: self.steps * max(self.loads, self.products),
             "steps": self.steps * self.overhead,
             "stores": self.stores,
-            "starts": TILE + self.crowd,
+            "starts": self.start + self.crowd,
         }
 
 
@@ -187,11 +150,12 @@ class TileCost:
 
 
 def _conflicts(operands: ContractionOperands, p: int) -> bool:
-    """Whether the lines of p points need more ways of a set of L1 than their share."""
+    """Whether the lines of p points need more ways of a set of L1 than the share of a tile."""
     if not operands.points:
         return False
     distance = 4 * abs(operands.broadcast.coefficients[operands.points[0]])
-    return p * gcd(distance, L1_WAY) > L1_SHARE * operands.core.l1_bytes
+    target = operands.target
+    return p * gcd(distance, L1_WAY) > target.costs.tiles.l1_share * target.core.l1_bytes
 
 
 def _tile_cycles(
@@ -203,34 +167,36 @@ def _tile_cycles(
     Without loops over points, each vector is read once. If the lane is the only loop over vectors,
     all of them are read for each tile of points.
     """
-    core, held = operands.core, 4 * operands.steps
+    core, costs = operands.target.core, operands.target.costs.tiles
+    held = 4 * operands.steps
     again = operands.points and operands.vectors
     held *= q * operands.vector if again else operands.all_vectors
-    point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
+    point = costs.point_from_l2 if _conflicts(operands, p) else costs.point
     vectors = _whole_vectors(operands, q, short)
-    reads = point * p + _vector_cycles(core, held, lines) * vectors
-    if operands.vectors and not again and held > L2_SHARE * core.l2_bytes:
-        reads += STRAY * core.l3_line * max(0, lines * q - core.streams)
-    others = core.operand * (p + q) + STEP / core.multiply_adds
+    reads = point * p + _vector_cycles(operands.target, held, lines) * vectors
+    if operands.vectors and not again and held > costs.l2_share * core.l2_bytes:
+        reads += costs.stray * core.l3_line * max(0, lines * q - core.streams)
+    others = core.operand * (p + q) + costs.step / core.multiply_adds
     taken = ceil(p * vectors) if operands.joined else p * vectors
     if short and q == 2 and not operands.joined and not operands.left_out:
-        taken += UNLIKE * p
-    products = max(taken, LATENCY) / core.multiply_adds
+        taken += costs.unlike * p
+    products = max(taken, costs.latency) / core.multiply_adds
     if core.width:
         steps = 1 if operands.at_once is None else operands.at_once[1]
         of_points, each = operands.loads_of_points(p), operands.loads_of_a_vector
         side_by_side = min(q, operands.kernel.extents[operands.lane] // operands.vector) * each
         alone = max(each * vectors - side_by_side // 2 * 2, 0.0)
-        issued = of_points + side_by_side // 2 * 2 * PAIRED + alone
+        issued = of_points + side_by_side // 2 * 2 * costs.paired + alone
         taken = operands.products(p, vectors)
-        front = (taken + issued + operands.shuffles(p) + COUNTING / steps) / core.width
-        in_l1 = held <= L1_SHARE * core.l1_bytes
+        front = (taken + issued + operands.shuffles(p) + costs.counting / steps) / core.width
+        in_l1 = held <= costs.l1_share * core.l1_bytes
         loads = of_points + each * vectors
         reads = max(loads / core.loads, 0.0 if in_l1 else reads - point * p)
-        products = max(taken / core.multiply_adds, DEPTH, front)
+        products = max(taken / core.multiply_adds, costs.depth, front)
         others = core.operand * issued
-    crowd = CROWD * max(0, p * vectors - core.sums)
-    return TileCycles(operands.steps, reads, products, others, STORE * p * vectors, crowd)
+    crowd = costs.crowd * max(0, p * vectors - core.sums)
+    stores = costs.store * p * vectors
+    return TileCycles(operands.steps, reads, products, others, stores, costs.start, crowd)
 
 
 def _whole_vectors(operands: ContractionOperands, q: int, short: bool) -> float:
@@ -241,8 +207,9 @@ def _whole_vectors(operands: ContractionOperands, q: int, short: bool) -> float:
     return q * operands.vector / whole - short * (block - operands.short[1]) / whole
 
 
-def _vector_cycles(core: Core, held: int, lines: float) -> float:
+def _vector_cycles(target: Target, held: int, lines: float) -> float:
     """Cycles of loading a vector, if so many bytes are loaded before it is loaded again."""
-    if held <= L1_SHARE * core.l1_bytes:
-        return VECTOR_IN_L1
-    return lines * (core.l2_line if held <= L2_SHARE * core.l2_bytes else core.l3_line)
+    core, costs = target.core, target.costs.tiles
+    if held <= costs.l1_share * core.l1_bytes:
+        return costs.vector_in_l1
+    return lines * (core.l2_line if held <= costs.l2_share * core.l2_bytes else core.l3_line)

@@ -36,7 +36,7 @@ def interleaved(kernel: Kernel, target: Target) -> Schedule | Reason:
         return f"{count} values side by side are no fewer than the {vector} of a vector"
     others = [d for d in in_store_order(kernel, kernel.parallel) if d not in found]
     reduced = [d for d in sorted(kernel.reduced) if d != members]
-    chunks = chunks_of(kernel, others, {})
+    chunks = chunks_of(kernel, others, {}, target.costs.threads.chunks)
     if members in kernel.reduced:
         order, unroll = (*others, lane), frozenset({members})
         return Schedule(

@@ -32,18 +32,10 @@ from ncc.compiler.loops.schedule.schedule import (
     in_store_order,
     vector_of,
 )
-from ncc.compiler.target import FLAT, Target, tile_cycles, tile_rows
+from ncc.compiler.target import Target, tile_cycles, tile_rows
 from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
 from ncc.dialects.size import hint, is_never_below, is_open, largest
-
-MOST_ITERATIONS = 8
-"""The most groups of points that share the prefetches of weights."""
-
-MOST_WEIGHTS = 1.5
-"""Threads share points if the weights are at most so many times as large as the data. Then each
-thread reads all weights, from the third level of cache, and less of the data from another core.
-"""
 
 STEP, PAIR = 32, 2
 """Inputs that one product of tiles sums over, in pairs."""
@@ -163,14 +155,15 @@ def matrix_tiles(kernel: Kernel, target: Target) -> Schedule | Reason:
     if isinstance(found, str):
         return found
     inner = found.points[-1]
-    flat, rows, count = _cut(kernel, found)
+    flat, rows, count = _cut(kernel, found, target)
     blocks = 1 if found.vectors is None else kernel.extents[found.vectors]
     p, q = _tall_or_square(kernel, found, count, blocks, target)
     sizes = [(inner, rows), *([] if found.vectors is None else [(found.vectors, q)])]
     vectors = () if found.vectors is None else (found.vectors,)
     held, read = (_bytes_of(access, kernel, found) for access in (found.weights, found.high))
     share = target.core.l2_bytes // 2
-    points_outer = 2 * held <= share and held < MOST_WEIGHTS * read
+    most_read = target.costs.schedules.most_read_again * read
+    points_outer = 2 * held <= share and held < most_read
     order = (*found.points, *vectors) if points_outer else (*vectors, *found.points)
     return Schedule(
         Strategy.MATRIX_TILES,
@@ -207,7 +200,8 @@ def _next_weights(
     block = found.weights.coefficients[found.vectors]
     held = BF16_BYTES * block * kernel.extents[found.vectors]
     room = BF16_BYTES * block * q <= target.core.l2_bytes // 2
-    if held <= target.core.l2_bytes or not room or iterations > MOST_ITERATIONS:
+    few = iterations <= target.costs.schedules.most_prefetching_groups
+    if held <= target.core.l2_bytes or not room or not few:
         return ()
     return (replace(found.weights, offset=found.weights.offset + q * block),)
 
@@ -227,7 +221,7 @@ def bf16_split(kernel: Kernel, target: Target) -> Schedule | Reason:
     sizes = {which[0]: 2, side: 2 if kernel.extents[side] == 2 else 1}
     sizes[lane] = 2 if kernel.extents[lane] >= 2 * target.lanes else 1
     order = (*others, side, *which, lane)
-    chunks = chunks_of(kernel, others, sizes)
+    chunks = chunks_of(kernel, others, sizes, target.costs.threads.chunks)
     vector = vector_of(kernel.extents[lane], target)
     points = tuple((d, n) for d, n in sizes.items() if n > 1)
     return Schedule(Strategy.BF16_SPLIT, lane, vector, points, order, (), chunks=chunks)
@@ -239,7 +233,7 @@ def pitch_of(found: Bf16Contraction) -> int:
     return outer // inner
 
 
-def _cut(kernel: Kernel, found: Bf16Contraction) -> tuple[bool, int, int]:
+def _cut(kernel: Kernel, found: Bf16Contraction, target: Target) -> tuple[bool, int, int]:
     """Whether tiles are flat, their rows, and how many there are. Where the run tells that, these
     are the most rows, and the tiles for the hint.
     """
@@ -249,7 +243,8 @@ def _cut(kernel: Kernel, found: Bf16Contraction) -> tuple[bool, int, int]:
     in_rows = len(strides) == 2 and not strides[0] % strides[1]
     if in_rows and is_never_below(pitch_of(found), extent):
         whole = prod(outer[:-1]), pitch_of(found) * (outer[-1] - 1) + extent
-        if _pairs_cycles(*_tiles(*whole)) <= FLAT * _pairs_cycles(*_tiles(*points)):
+        worth = target.costs.tiles.flat
+        if _pairs_cycles(*_tiles(*whole)) <= worth * _pairs_cycles(*_tiles(*points)):
             flat, points = True, whole
     rows, count = _tiles(*points)
     return flat, tile.ROWS if is_open(points[-1]) else rows, count
@@ -271,7 +266,7 @@ def even_rows(extent: int) -> int:
     it: so no tile has a row beyond the last point, however few there are.
     """
     tiles = largest(1, -(-extent // tile.ROWS))
-    return largest(1, (extent + tiles - 1) // tiles)
+    return largest(1, -(-extent // tiles))
 
 
 def _tall_or_square(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from ncc.compiler.cost_model import Schedules
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
@@ -19,34 +20,27 @@ from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 CLOSED = (Strategy.FORMED_WEIGHTS,)
 """Strategies whose emitters need numbers as extents."""
 
-LONG = 61
-"""How long a loop is taken to be at least whose extent the run tells: no divisor of it, and no
-short loop, makes a schedule that fits one size only.
-"""
 
-SMALL = 36
-"""The points of a small image (`small_images.py`) that a tile is chosen for."""
-
-
-def for_the_hint(kernel: Kernel) -> Kernel:
+def for_the_hint(kernel: Kernel, costs: Schedules) -> Kernel:
     """The kernel with numbers in place of sizes, for whoever chooses a schedule."""
+    long = costs.long_extent
     if not kernel.is_open:
         return kernel
     opened = [(d, hint(n)) for d, n in enumerate(kernel.extents) if is_open(n)]
-    extents = tuple(max(hint(n), _long(n)) if is_open(n) else n for n in kernel.extents)
+    extents = tuple(max(hint(n), _at_least(n, long)) if is_open(n) else n for n in kernel.extents)
     told = [(d, n) for d, n in opened if d not in kernel.reduced]
     is_used = all(n > 1 for _, n in told)  # else it may be a part for images that the hint is not
     about = tuple((d, n * is_used) for d, n in told)
-    return replace(changed(kernel, partial(_stride, kernel)), extents=extents, about=about)
+    return replace(changed(kernel, partial(_stride, kernel, long)), extents=extents, about=about)
 
 
-def _long(extent: int) -> int:
+def _at_least(extent: int, long: int) -> int:
     """How long a loop is taken to be: some have a largest extent, as those over taps."""
     most = most_of(extent)
-    return LONG if most is None else min(LONG, most)
+    return long if most is None else min(long, most)
 
 
-def _stride(kernel: Kernel, size: Size) -> int:
+def _stride(kernel: Kernel, long: int, size: Size) -> int:
     """A number for a stride that the run tells: its hint, but none by which loops look contiguous,
     or as long as the short loop between two elements, where they are so for the hint alone.
     """
@@ -54,7 +48,7 @@ def _stride(kernel: Kernel, size: Size) -> int:
     fixed = {-1, 0, 1, *(n for n in (*strides, *kernel.extents) if not is_open(n))}
     number = hint(size)
     while number in fixed:
-        number += LONG if number >= 0 else -LONG
+        number += long if number >= 0 else -long
     return number
 
 
@@ -79,7 +73,7 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments and not schedule.prefetch_l2:
         return schedule
-    hinted = for_the_hint(kernel)
+    hinted = for_the_hint(kernel, target.costs.schedules)
     about = tuple((d, kernel.extents[d]) for d, _ in hinted.about)
     strided = replace(kernel, extents=hinted.extents, about=about)
     with by_hint():
@@ -103,9 +97,10 @@ def _for_small_images(kernel: Kernel, schedule: Schedule, target: Target) -> Sch
     if schedule.coalesced is None or not is_for_small_images(kernel, schedule):
         return schedule
     column, row = schedule.coalesced
-    hinted = for_the_hint(kernel)
+    hinted = for_the_hint(kernel, target.costs.schedules)
     extents = tuple(1 if d == row else n for d, n in enumerate(hinted.extents))
-    found = choose(replace(hinted, extents=extents, about=((column, SMALL),)), target)
+    about = ((column, target.costs.schedules.small_points),)
+    found = choose(replace(hinted, extents=extents, about=about), target)
     alike = (found.strategy, found.lane, found.vector)
     if alike != (schedule.strategy, schedule.lane, schedule.vector):
         return schedule

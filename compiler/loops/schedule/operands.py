@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import i8
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel, KSplit
 from ncc.compiler.loops.kernel.vectors_over import vectors_over
 from ncc.compiler.loops.schedule.schedule import Strategy
-from ncc.compiler.target import OCTET, QUAD, Core
+from ncc.compiler.target import OCTET, QUAD, Target
 from ncc.dialects.size import is_open
 
 
@@ -49,7 +49,7 @@ class ContractionOperands:
     """
 
     kernel: Kernel
-    core: Core
+    target: Target
     lane: int
     vector: int
     whole: int
@@ -120,7 +120,7 @@ class ContractionOperands:
     @property
     def joined(self) -> bool:
         """Whether short vectors of two points share one accumulator."""
-        return self.short is not None and self.short[1] < self.vector and self.core.joins
+        return self.short is not None and self.short[1] < self.vector and self.target.core.joins
 
     def stored_together(self, vectors: int) -> int:
         """How many of the vectors of a tile along the lane one store takes: several if they are

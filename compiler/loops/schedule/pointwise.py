@@ -22,12 +22,6 @@ from ncc.compiler.loops.schedule.schedule import (
 )
 from ncc.compiler.target import Target
 
-LEAST_SQUARE = 4
-"""The shortest side of a square that is transposed in registers."""
-
-MOST_SHARED = 4
-"""Channels, or blocks of them, that are read at the same computed coordinates in one step."""
-
 
 def pointwise(kernel: Kernel, target: Target) -> Schedule | Reason:
     """The lane is the contiguous loop of the store, and nothing is read across it.
@@ -54,8 +48,8 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | Reason:
     tile = ((lane, 2),) if wide and not kernel.accumulates else ()
     blocks = _read_alike(kernel, lane)
     if blocks is not None:
-        tile = ((blocks, tile_of(kernel.extents[blocks], MOST_SHARED)),)
-    chunks = chunks_of(kernel, order[:-1], dict(tile))
+        tile = ((blocks, tile_of(kernel.extents[blocks], target.costs.schedules.most_shared)),)
+    chunks = chunks_of(kernel, order[:-1], dict(tile), target.costs.threads.chunks)
     return Schedule(
         Strategy.POINTWISE, lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks
     )
@@ -88,8 +82,9 @@ def gathered(kernel: Kernel, target: Target) -> Schedule | Reason:
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     shared = [d for d in others if d in kernel.indexed][:1]
     order = (*(d for d in others if d not in shared), *shared, lane)
-    tile = tuple((d, n) for d in shared if (n := tile_of(kernel.extents[d], MOST_SHARED)) > 1)
-    chunks = chunks_of(kernel, order[:-1], dict(tile))
+    most = target.costs.schedules.most_shared
+    tile = tuple((d, n) for d in shared if (n := tile_of(kernel.extents[d], most)) > 1)
+    chunks = chunks_of(kernel, order[:-1], dict(tile), target.costs.threads.chunks)
     return Schedule(
         Strategy.GATHERED,
         lane,
@@ -113,6 +108,7 @@ def transposed(kernel: Kernel, target: Target) -> Schedule | Reason:
     if any(stage.extracts for stage in kernel.stages):
         return GATHERS
     best: tuple[int, int, int] | None = None
+    least = target.costs.schedules.least_square
     for lane in kernel.parallel:
         if kernel.store.coefficients[lane] != 1 or lane in kernel.indexed:
             continue
@@ -121,7 +117,7 @@ def transposed(kernel: Kernel, target: Target) -> Schedule | Reason:
             if other == lane or any(a.coefficients[other] != 1 for a in across):
                 continue
             lanes = vector_of(min(kernel.extents[lane], kernel.extents[other]), target)
-            if lanes >= LEAST_SQUARE and (best is None or lanes > best[0]):
+            if lanes >= least and (best is None or lanes > best[0]):
                 best = (lanes, lane, other)
     if best is None:
         return "all of its operands are contiguous along no two loops that are long enough"
@@ -129,7 +125,7 @@ def transposed(kernel: Kernel, target: Target) -> Schedule | Reason:
     others = [d for d in kernel.parallel if d not in (lane, along)]
     order = (*in_store_order(kernel, others), along, lane)
     tile = ((along, lanes),)
-    chunks = chunks_of(kernel, order[:-1], dict(tile))
+    chunks = chunks_of(kernel, order[:-1], dict(tile), target.costs.threads.chunks)
     return Schedule(
         Strategy.TRANSPOSED, lane, lanes, tile, order, (), transpose=along, chunks=chunks
     )
@@ -145,5 +141,5 @@ def scalar(kernel: Kernel, target: Target) -> Schedule:
         (),
         order,
         tuple(sorted(kernel.reduced)),
-        chunks=chunks_of(kernel, order, {}),
+        chunks=chunks_of(kernel, order, {}, target.costs.threads.chunks),
     )

@@ -20,16 +20,12 @@ from math import prod
 from typing import TypeAlias
 
 from ncc.compiler.loops.kernel.kernel import LINE, Access
-from ncc.compiler.loops.schedule.cycles import L2_SHARE
 from ncc.compiler.loops.schedule.operands import ContractionOperands, elements_of
 from ncc.dialects.size import hint, is_open, largest, smallest
 
 PER_STREAM = LINE // 2
 """Elements of one stream of lines that a step prefetches. A larger share has several streams, since
 hardware prefetchers follow many at once, but run ahead only so far on each."""
-
-MOST_STREAMS = 32
-"""The most prefetches of a step: more of them would cost more than they save."""
 
 
 Order: TypeAlias = tuple[int, ...]
@@ -81,7 +77,7 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     piece = -(-together * step // prod(trips.values()))
     most = PER_STREAM if len(runs) == 1 else LINE
     streams = -(-hint(piece) // most)
-    if streams * len(runs) > MOST_STREAMS:
+    if streams * len(runs) > operands.target.costs.schedules.most_prefetches:
         return ()
     piece = smallest(-(-piece // streams), LINE)
     coefficients = list(stream.coefficients)
@@ -129,7 +125,8 @@ def _next_points_to_l2(
     if found is None or not any(order.index(found[0]) < order.index(loop) for loop in inside):
         return ()
     held = 4 * elements_of(operands.broadcast, operands.kernel, ())
-    return (found[1],) if held > L2_SHARE * operands.core.l2_bytes else ()
+    core, costs = operands.target.core, operands.target.costs.tiles
+    return (found[1],) if held > costs.l2_share * core.l2_bytes else ()
 
 
 def _points_of_next(operands: ContractionOperands, sizes: Sizes) -> tuple[int, Access] | None:

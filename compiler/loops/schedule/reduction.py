@@ -7,6 +7,7 @@ from math import prod
 
 from xdsl.dialects.builtin import i8
 
+from ncc.compiler.cost_model import Schedules
 from ncc.compiler.loops.kernel.kernel import GATHERS, NO_SUM, PADDED, Kernel, Reason
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
 from ncc.compiler.loops.schedule.schedule import (
@@ -19,23 +20,6 @@ from ncc.compiler.loops.schedule.schedule import (
     vector_of,
 )
 from ncc.compiler.target import Target
-
-MAX_UNROLLED = 9
-"""The most taps of a window that is unrolled, so that neighbouring points share loads."""
-
-MAX_UNROLLED_ROW = 7
-"""The most taps of a row that is unrolled in a larger window."""
-
-MOST_POINTS, FEW_POINTS = 7, 4
-"""Points of a register tile: with 32 registers, and with fewer, or if points share no loads. One
-row of MOST_POINTS leaves some of 16 registers for the loads of a row of a window.
-"""
-
-FEWEST_SCATTERED = 4
-"""The fewest results of a vector whose lanes are stored one by one."""
-
-MOST_VECTORS = 8
-"""Vectors of a register tile along the lane: half of 16 registers."""
 
 
 def window(kernel: Kernel, target: Target) -> Schedule | Reason:
@@ -64,7 +48,9 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
     summed = [d for d in sorted(kernel.reduced) if d != quad]
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     taps = prod(kernel.extents[d] for d in summed)
-    unroll = frozenset(summed) if taps <= MAX_UNROLLED else _row(kernel, summed)
+    costs = target.costs.schedules
+    is_small = taps <= costs.most_unrolled_taps
+    unroll = frozenset(summed) if is_small else _row(kernel, summed, costs)
     vector, shortest = vector_of(kernel.extents[lane], target), target.shortest
     if quad is None and _multiplies_bytes(kernel):
         vector = vector_of(kernel.extents[lane], target, target.byte_lanes)
@@ -74,7 +60,7 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
         if vector > target.lanes:
             tile = tile[-1:]  # a point has two registers
     else:
-        tile = _vectors(kernel, lane, vector) if taps > MAX_UNROLLED else ()
+        tile = () if is_small else _vectors(kernel, lane, vector, costs)
     return Schedule(
         Strategy.WINDOW if quad is None else Strategy.WINDOW_DOT,
         lane,
@@ -83,7 +69,7 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
         (*others, lane),
         tuple(summed),
         unroll,
-        chunks=chunks_of(kernel, others, dict(tile)),
+        chunks=chunks_of(kernel, others, dict(tile), target.costs.threads.chunks),
         quad=quad,
         short=None if quad is not None else short_of(kernel, lane, shortest),
     )
@@ -106,7 +92,9 @@ def _tile(
     inner, around = loops[-1], len(loops) > 1
     one_row = target.registers < 32 and 0 < len(unroll) < len(kernel.reduced)
     wide = one_row or target.registers >= 32 and (len(unroll) > 0 or around)
-    tile = [(inner, tile_of(kernel.extents[inner], MOST_POINTS if wide else FEW_POINTS))]
+    costs = target.costs.schedules
+    most = costs.most_points if wide else costs.few_points
+    tile = [(inner, tile_of(kernel.extents[inner], most))]
     if kernel.bf16_split is not None and kernel.bf16_split.pairs in loops[:-1]:
         tile.insert(0, (kernel.bf16_split.pairs, 2))
     elif unroll and around and not one_row and _overlap(kernel, loops[-2]):
@@ -114,11 +102,13 @@ def _tile(
     return tuple((loop, n) for loop, n in tile if n > 1)
 
 
-def _vectors(kernel: Kernel, lane: int, vector: int) -> tuple[tuple[int, int], ...]:
+def _vectors(
+    kernel: Kernel, lane: int, vector: int, costs: Schedules
+) -> tuple[tuple[int, int], ...]:
     """Neighbouring vectors, if the lane is the only parallel loop, as for sums of columns: a step
     of the reduction loads several lines of a row, and sums do not wait for each other.
     """
-    points = tile_of(kernel.extents[lane] // vector, MOST_VECTORS)
+    points = tile_of(kernel.extents[lane] // vector, costs.most_vectors)
     return ((lane, points),) if points > 1 else ()
 
 
@@ -128,10 +118,10 @@ def _overlap(kernel: Kernel, rows: int) -> bool:
     return any(c[d] == c[rows] for c in reads if c[rows] for d in kernel.reduced)
 
 
-def _row(kernel: Kernel, summed: Sequence[int]) -> frozenset[int]:
+def _row(kernel: Kernel, summed: Sequence[int], costs: Schedules) -> frozenset[int]:
     """The loop over a row of a window, if it is unrolled."""
     last = summed[-1]
-    return frozenset({last}) if kernel.extents[last] <= MAX_UNROLLED_ROW else frozenset()
+    return frozenset({last}) if kernel.extents[last] <= costs.most_unrolled_row else frozenset()
 
 
 def rows(kernel: Kernel, target: Target) -> Schedule | Reason:
@@ -158,9 +148,10 @@ def rows(kernel: Kernel, target: Target) -> Schedule | Reason:
         return f"none of its reduced loops is contiguous, with at least {target.lanes} steps"
     lane = max(lanes, key=lambda d: kernel.extents[d])
     order = in_store_order(kernel, kernel.parallel)
-    tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], FEW_POINTS)) > 1)
+    most = target.costs.schedules.few_points
+    tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], most)) > 1)
     reduced = (*(d for d in sorted(kernel.reduced) if d != lane), lane)
-    chunks = chunks_of(kernel, order, dict(tile))
+    chunks = chunks_of(kernel, order, dict(tile), target.costs.threads.chunks)
     return Schedule(Strategy.ROWS, lane, target.lanes, tile, order, reduced, chunks=chunks)
 
 
@@ -184,7 +175,8 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | Reason:
         return GATHERS
     steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.parallel}
     found = [d for d in steps if _are_neighbours(steps[d]) and d not in kernel.indexed]
-    lanes = [d for d in found if kernel.extents[d] >= FEWEST_SCATTERED]
+    costs = target.costs.schedules
+    lanes = [d for d in found if kernel.extents[d] >= costs.fewest_scattered]
     if not lanes:
         return "its operands are contiguous along no loop of the result that is long enough"
     lane = max(lanes, key=lambda d: kernel.extents[d])
@@ -198,6 +190,6 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | Reason:
         (),
         order,
         reduced,
-        kernel.reduced if taps <= MAX_UNROLLED else frozenset(),
-        chunks=chunks_of(kernel, order[:-1], {}),
+        kernel.reduced if taps <= costs.most_unrolled_taps else frozenset(),
+        chunks=chunks_of(kernel, order[:-1], {}, target.costs.threads.chunks),
     )

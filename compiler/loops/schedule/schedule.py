@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 
+from ncc.compiler.cost_model import Threads
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.target import Target
 from ncc.dialects.size import hint, is_open
@@ -113,12 +114,6 @@ SIDE_BY_SIDE, LONG_REDUCTION = 4, 16
 and how many vectors make a reduction long.
 """
 
-CHUNKS_WANTED = 16
-"""Chunks of a kernel: several threads share so many evenly, even if one of them comes late."""
-
-LEAST_PART = 4096
-"""The fewest steps of a part of the lane, on average: then the call of a chunk costs little."""
-
 
 def vector_of(extent: int, target: Target, longest: int = 0) -> int:
     """The longest vector that the loop fills, a power of two, up to that of the target, unless
@@ -161,9 +156,7 @@ def in_store_order(kernel: Kernel, loops: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(loops, key=lambda d: -abs(kernel.store.coefficients[d])))
 
 
-def chunks_of(
-    kernel: Kernel, loops: Sequence[int], sizes: dict[int, int], wanted: int = CHUNKS_WANTED
-) -> int:
+def chunks_of(kernel: Kernel, loops: Sequence[int], sizes: dict[int, int], wanted: int) -> int:
     """How many of these loops must be chunk loops to make as many chunks as are wanted.
 
     loops: outermost first, without the lane. Threads share parts of the lane if all other loops
@@ -178,7 +171,7 @@ def chunks_of(
     return count
 
 
-def with_lane_parted(kernel: Kernel, schedule: Schedule) -> Schedule:
+def with_lane_parted(kernel: Kernel, schedule: Schedule, costs: Threads) -> Schedule:
     """The schedule with parts of the lane as chunks, if all loops around the lane make fewer than
     half of the chunks that are wanted.
 
@@ -191,11 +184,11 @@ def with_lane_parted(kernel: Kernel, schedule: Schedule) -> Schedule:
     if any(form is not None for form in forms) or schedule.tiles or kernel.clipped:
         return schedule
     chunks = prod(-(-kernel.extents[d] // schedule.points(d)) for d in around)
-    if 2 * hint(chunks) >= CHUNKS_WANTED:
+    if 2 * hint(chunks) >= costs.chunks:
         return schedule
     tile = schedule.vector * schedule.points(lane)
     tiles, steps = hint(kernel.extents[lane]) // tile, hint(prod(kernel.extents)) // hint(chunks)
-    parts = min(-(-CHUNKS_WANTED // hint(chunks)), steps // LEAST_PART, tiles)
+    parts = min(-(-costs.chunks // hint(chunks)), steps // costs.least_part, tiles)
     return replace(schedule, span=-(-tiles // parts) * tile) if parts > 1 else schedule
 
 

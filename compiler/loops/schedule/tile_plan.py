@@ -28,7 +28,7 @@ class TilePlan:
             self.extent += self.pitch * (kernel.extents[self.wrapped] - 1)
         self.most_rows = schedule.points(self.inner)
         self.rows = even_rows(self.extent) if is_open(self.extent) else self.most_rows
-        self.in_row = (self.extent + self.rows - 1) // self.rows
+        self.in_row = -(-self.extent // self.rows)
         self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
         self.p = schedule.tiles
         self.point_groups = -(-self.count // self.p)

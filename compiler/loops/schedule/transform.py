@@ -36,7 +36,7 @@ def transform(kernel: Kernel, target: Target) -> Schedule | Reason:
     order = in_store_order(kernel, [d for d in others if d != lane])
     clipped = {outer for outer, _, _ in kernel.valid_extents}
     whole = next((i for i, d in enumerate(order) if d in clipped), len(order))
-    chunks = min(whole, chunks_of(kernel, order, dict(tile)))
+    chunks = min(whole, chunks_of(kernel, order, dict(tile), target.costs.threads.chunks))
     reduced = tuple(sorted(kernel.reduced))
     if lane is None:
         return Schedule(Strategy.TRANSFORM, None, 1, tile, order, reduced, chunks=chunks)

@@ -72,7 +72,7 @@ class FoldConstants(LayerPattern):
         except NotImplementedError as error:
             return str(error)
         if steps > MOST_STEPS and steps > 4 * sum(prod(x.get_shape()) for x in operands):
-            return f"a step of its computation has {steps} elements"
+            return f"a step that computes it has {steps} elements"
         return None
 
     def rewrite(self, rewriter: PatternRewriter, *layers: Layer) -> None:

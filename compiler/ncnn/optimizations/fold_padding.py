@@ -49,9 +49,9 @@ def _padded(op: Layer, axes: str, pads: Sequence[Pad]) -> dict[str, ParamValue]:
     """The params that say these pads on top of those that `op` has."""
     names = [PAD_NAMES[axis] for axis in axes]
     return {
-        name: getattr(op, name) + cells
+        name: getattr(op, name) + width
         for pair, pad in zip(names, pads, strict=True)
-        for name, cells in zip(pair, pad, strict=True)
+        for name, width in zip(pair, pad, strict=True)
     }
 
 
@@ -87,7 +87,7 @@ class FusePaddingConvolution(FoldPadding):
         pads = _pads(padding, op.AXES)
         if isinstance(pads, str):
             return pads
-        own = [cells for pad in op.pads for cells in pad]
+        own = [width for pad in op.pads for width in pad]
         if min(own) < 0:
             return f"{op.layer_name} pads by what it is given"
         if any(own) and op.pad_value != padding.value:
@@ -127,7 +127,7 @@ class FusePaddingPooling(FoldPadding):
         if op.pad_mode not in (FULL, VALID):
             return f"{op.layer_name} pads by what it is given"
         shape = shape_of(op.operands[0])
-        if shape is None or any(cells for pad in op.borders(shape[1:]) for cells in pad):
+        if shape is None or any(width for pad in op.borders(shape[1:]) for width in pad):
             return f"{op.layer_name} has borders of its own"
         if op.pooling_type != MAXIMUM:
             return None if padding.value == 0 else f"a mean pads with 0, not {padding.value:g}"

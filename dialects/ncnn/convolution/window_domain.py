@@ -49,7 +49,7 @@ def _linear(loop: AffineExpr, factor: int, offset: int) -> AffineExpr:
 
 
 MOST_PHASES = 1 << 12
-"""Phases of all axes: each is a computation of its own."""
+"""Phases of all axes: each has an operation of its own."""
 
 
 def _few(phases: int) -> int:

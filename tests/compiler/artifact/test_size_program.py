@@ -5,11 +5,15 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ncc.compiler.artifact.size_program import ProgramWriter, needed, symbol_in, symbols_of
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects.size import Assumption, Size, form_of, hint, largest, smallest
 from ncc.dialects.size_form import Symbol
+from tests.dialects import sizes
+from tests.dialects.sizes import expressions, values
 
 H, W = Size.symbol("data_h", 224), Size.symbol("data_w", 256, 2, 640)
 SHAPE = (3, H, W)
@@ -44,6 +48,16 @@ def test_a_program_computes_what_expressions_say() -> None:
             wanted = form_of(expression).value({"data_h": h, "data_w": w})
             assert values[writer.place(node)] == wanted
     assert program.values([(3, 224, 256)])[writer.place(nodes[5])] == hint(EXPRESSIONS[5])
+
+
+@given(st.lists(expressions(), max_size=5), values())
+def test_a_program_computes_any_expressions(texts: list[str], at: dict[str, int]) -> None:
+    """Together, and also where they are negative, or quotients of negative numbers."""
+    writer = ProgramWriter(symbols_of([(sizes.H, sizes.W)]))
+    asked = [eval(text, dict(sizes.EXTENTS)) for text in texts]
+    nodes = [writer.number(size) for size in asked]
+    found = writer.program().values([(at["h"], at["w"])])
+    assert [found[writer.place(node)] for node in nodes] == [form_of(n).value(at) for n in asked]
 
 
 def test_an_expression_is_computed_once() -> None:

@@ -93,6 +93,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "trace": {"trace": True},
     "tuned": {"tuned": False},
     "by_sample": {"by_sample": False},
+    "verify_each": {"verify_each": True},
     "ranges": {"input_shapes": {"data": (4, (5, 9), 7)}},
 }
 

@@ -55,14 +55,14 @@ def any_sizes(draw: random.Random) -> Sizes:
     def node() -> int:
         return draw.randrange(program.nodes)
 
-    phases = [sorted((draw.randrange(9), draw.randrange(9))) for _ in parts]
+    epochs = [sorted((draw.randrange(9), draw.randrange(9))) for _ in parts]
     relations = [draw.choice(tuple(RELATIONS)) for _ in range(draw.randrange(3))]
     return Sizes(
         program,
         tuple(Condition(node(), relation) for relation in relations),
         (tuple(node() for _ in range(OUTPUTS)),),
         tuple(parts),
-        Lifetimes(tuple((first, last) for first, last in phases)),
+        Lifetimes(tuple((first, last) for first, last in epochs)),
         tuple((node(), draw.choice([NOWHERE, *range(len(parts))])) for _ in range(30)),
     )
 

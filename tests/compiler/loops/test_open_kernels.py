@@ -226,14 +226,17 @@ def test_a_transform_has_one_code_for_all_partial_tiles(tmp_path: Path) -> None:
     for kernel in partial:
         transform = TransformLoops.of(kernel)
         points = kernel.extents[transform.row] * kernel.extents[transform.column]
-        written = write(*OwnSizes().of((kernel, choose(for_the_hint(kernel), options.target))), "f")
+        hinted = for_the_hint(kernel, options.target.costs.schedules)
+        written = write(*OwnSizes().of((kernel, choose(hinted, options.target))), "f")
         assert sum(op.name == "vector.store" for op in written.walk()) == 2 * points
 
 
 def check(kernel: Kernel, target: Target, rng: np.random.Generator) -> None:
     """The open kernel, and those for each size, on the same memory."""
-    hinted = for_the_hint(kernel)
-    schedule = for_any_size(kernel, with_lane_parted(hinted, choose(hinted, target)), target)
+    costs = target.costs
+    hinted = for_the_hint(kernel, costs.schedules)
+    schedule = with_lane_parted(hinted, choose(hinted, target), costs.threads)
+    schedule = for_any_size(kernel, schedule, target)
     own = OwnSizes()
     written = write(*own.of((kernel, schedule)), "open")
     opened = Code(written, target)

@@ -100,7 +100,7 @@ def test_launches_in_a_loop_are_shared_as_others(
     module = make_network([(columns, columns)], parts)
     plan = rolled(make_plan(module), 0, 2, 4)
     shared, alone = (
-        statically_scheduled(build(one, AVX512, 1, threads=2), 2).script
+        statically_scheduled(build(one, AVX512, 1, threads=2), 2, AVX512.costs.threads).script
         for one in (plan, plan.unrolled())
     )
     (loop,) = (step for step in shared if isinstance(step, LoopLaunch))
@@ -110,7 +110,7 @@ def test_launches_in_a_loop_are_shared_as_others(
     private = build(
         rolled(make_plan(make_network([(columns, columns)], parts)), 0, 2, 4, 2), AVX512, 1
     )
-    assert statically_scheduled(private, 2).script == private.script
+    assert statically_scheduled(private, 2, AVX512.costs.threads).script == private.script
 
 
 @pytest.mark.parametrize("threads", [2, 3])

@@ -62,9 +62,9 @@ def image() -> np.ndarray[Any, Any]:
 def contenders(network: Path, chosen: Options) -> dict[str, list[str]]:
     """The texts of the candidates of all kernels that have some."""
     found = {
-        step.signature or "": list(map(schedule_text, rivals(step.generic_op, chosen.target)))
+        step.signature or "": list(map(schedule_text, rivals(step.only_kernel, chosen.target)))
         for step in Schedulings(network, None, chosen).steps
-        if step.generic_op is not None
+        if step.only_kernel is not None
     }
     return {name: texts for name, texts in found.items() if len(texts) > 1}
 

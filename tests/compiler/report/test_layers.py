@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ncc.compiler.report.facts import Facts, Layer, Reason, Step
-from ncc.compiler.report.layers import with_computations
+from ncc.compiler.report.layers import with_steps
 from tests.compiler.report.conftest import of_text
 
 
@@ -60,6 +60,6 @@ def test_computations_are_told_by_names() -> None:
     """Steps and decisions name layers; a step may compute several."""
     layers = (Layer("ReLU", "a", 0, "", (), (), 0, 0), Layer("ReLU", "b", 0, "", (), (0,), 0, 0))
     steps = [Step(("a", "b"), "k", 1, 1, 1, 1), Step(("b",), "k", 1, 1, 1, 1)]
-    a, b = with_computations(layers, steps, {"b": [Reason("pass", "not, too small")]})
+    a, b = with_steps(layers, steps, {"b": [Reason("pass", "not, too small")]})
     assert (a.steps, b.steps) == ((0,), (0, 1))
     assert (a.decided, b.decided) == ((), (Reason("pass", "not, too small"),))

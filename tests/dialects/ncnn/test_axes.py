@@ -9,11 +9,11 @@ from ncc.dialects.ncnn.axes import (
     MOST_SCALED,
     along_axis,
     extents,
-    fractions_of,
     only_axis,
     resolve_axes,
     resolve_axis,
     scaled_extent,
+    scaling_by,
 )
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.size import NeedsNumbers, Size, assuming, form_of
@@ -60,18 +60,31 @@ def test_along_axis() -> None:
     assert along_axis(0, 3) == (-1, 1, 1)
 
 
-@pytest.mark.parametrize("scale", [1.3, 0.7, 2.2, 1 / 3, 0.3333, 1.05, 1.414213562, 0.0123])
-def test_fractions_are_right_for_all_extents(scale: float) -> None:
-    """Each for its part; parts follow one another."""
-    parts = fractions_of(scale)
-    assert [last for last, _ in parts] == sorted({last for last, _ in parts})
-    assert parts[-1][0] == MOST_SCALED
-    first = 1
-    for last, fraction in parts:
-        for extent in range(first, last + 1):
-            found = extent * fraction.numerator // fraction.denominator
-            assert found == int(np.float32(extent) * np.float32(scale))
-        first = last + 1
+@pytest.mark.parametrize(
+    ("scale", "most_steps"),
+    [
+        *((scale, 0) for scale in (0.7, 2.2, 1 / 3, 4.1, 1.49, 1e-6)),
+        *((scale, 20) for scale in (1.3, 1.05, 0.3333, 1.414213562, 3.14159, 0.0123)),
+    ],
+)
+def test_a_scaling_is_that_of_float32(scale: float, most_steps: int) -> None:
+    """For all extents; most scales need no steps."""
+    scaling = scaling_by(scale)
+    assert scaling.last == MOST_SCALED and len(scaling.steps) <= most_steps
+    extents = np.arange(1, MOST_SCALED + 1)
+    whole = extents * scaling.share.numerator + scaling.offset
+    for begin, more in scaling.steps:
+        whole += more * np.minimum(1, extents // begin)
+    wanted = (extents.astype(np.float32) * np.float32(scale)).astype(np.int64)
+    np.testing.assert_array_equal(whole // scaling.share.denominator, wanted)
+
+
+def test_a_scale_beyond_those_of_images_is_for_fewer_extents() -> None:
+    """Beyond 2^24, each second product rounds."""
+    last = scaling_by(300.0).last
+    assert 2**24 // 300 < last < MOST_SCALED
+    for extent in (1, 2**24 // 300, last):
+        assert scaling_by(300.0).of(extent) == int(np.float32(extent) * np.float32(300))
 
 
 @pytest.mark.parametrize(
@@ -79,8 +92,7 @@ def test_fractions_are_right_for_all_extents(scale: float) -> None:
     [
         (2.0, 64, (1, 2, 999)),
         (0.7, 64, (1, 2, 9, 999)),
-        (1.3, 64, (1, 10, 89)),
-        (1.3, 95, (90, 99)),
+        (1.3, 64, (1, 9, 10, 70, 80, 90, 99, 100, 160, 170, 5000, MOST_SCALED)),
     ],
 )
 def test_an_open_extent_is_scaled(scale: float, hint: int, others: tuple[int, ...]) -> None:
@@ -94,7 +106,7 @@ def test_an_open_extent_is_scaled(scale: float, hint: int, others: tuple[int, ..
     assert not all(one.holds(one.form.value({"h": beyond})) for one in assumed)
 
 
-def test_an_extent_beyond_all_fractions_needs_a_number() -> None:
+def test_an_extent_that_no_image_has_needs_a_number() -> None:
     """No image is as large."""
     with pytest.raises(NeedsNumbers, match="a scale of 1.3 rounds"):
         scaled_extent(Size.symbol("h", MOST_SCALED + 1), 1.3)

@@ -13,7 +13,7 @@ from ncc.compiler.linalg.analysis import attributes
 from ncc.compiler.linalg.analysis.attributes import TypedAttribute
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 
 ALL: list[tuple[TypedAttribute[Any], Any]] = [
     (attributes.VALID_EXTENTS, ((0, 1, 17), (2, 3, 5))),
@@ -21,7 +21,7 @@ ALL: list[tuple[TypedAttribute[Any], Any]] = [
     (attributes.LANES, (16, 0)),
     (attributes.SEPARABLE, (((1.0, 0.5), (0.0, -1.0)), ((1.0,),))),
     (attributes.FACTORS, f32),
-    (attributes.HALVES, True),
+    (attributes.BF16_SPLIT, True),
 ]
 
 

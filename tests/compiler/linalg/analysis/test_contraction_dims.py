@@ -10,7 +10,7 @@ from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones, relu
+from tests.compiler.linalg.operations import ones, relu
 
 
 def test_loops_are_told_by_the_factors_that_they_move(

@@ -10,7 +10,7 @@ from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Windo
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones, relu
+from tests.compiler.linalg.operations import ones, relu
 
 
 def dims_of(module: ModuleOp) -> ConvolutionDims:

@@ -13,7 +13,7 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
-from tests.compiler.linalg.computations import ones, relu
+from tests.compiler.linalg.operations import ones, relu
 
 Write: TypeAlias = Callable[..., Tensor]
 ViewOf: TypeAlias = Callable[..., LinalgOp]

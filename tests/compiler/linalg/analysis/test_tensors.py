@@ -13,7 +13,7 @@ from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant, pad_val
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 
 
 def test_constants() -> None:

@@ -10,7 +10,7 @@ from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.analysis.uses import producer_of, reader_of
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import add, relu, work
+from tests.compiler.linalg.operations import add, relu, work
 
 
 def test_one_makes_and_one_reads(make_network: Callable[..., ModuleOp]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import add, relu
+from tests.compiler.linalg.operations import add, relu
 
 
 def weights(b: Builder, shape: Sequence[int], stream: int = 0) -> Tensor:

@@ -12,16 +12,16 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.attributes import TILE
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions import choose_convolution as convolve
 from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
-from ncc.compiler.linalg.memory.room import LITTLE_MORE, Room
+from ncc.compiler.linalg.memory.room import Room
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
-from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import (
     block,
     convolution,
@@ -39,6 +39,7 @@ from tests.compiler.linalg.convolutions.tiled import (
     in_tiles,
     rewritten,
 )
+from tests.compiler.linalg.operations import add, relu
 from tests.crossed import crossed
 
 
@@ -444,18 +445,18 @@ def test_a_residual_that_others_place(make_network: MakeNetwork, always_tiled: F
     assert any(len(shape_of(op.results[0])) == 3 and len(op.inputs) == 2 for op in generics(module))
 
 
-def test_room_for_chunks(
+def test_room_for_strips(
     make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, always_tiled: Form
 ) -> None:
     """The memory that the pool before it needs, less the image with its border."""
-    monkeypatch.setattr(convolve, "chunk_size", chunk := Mock(return_value=1))
+    monkeypatch.setattr(convolve, "strip_size", strip := Mock(return_value=1))
     rewritten(
         make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)),
         in_tiles(always_tiled, rows=None),
     )
     front, image = 4 * 96 * (14 * 14 + 7 * 7), 4 * 96 * 9 * 9
-    room = Room(int(LITTLE_MORE * front) - image, read=image, made=0)
-    chunk.assert_called_with(ANY, 1, room)
+    room = Room(int(CostModel().memory.little_more * front) - image, read=image, made=0)
+    strip.assert_called_with(ANY, 1, room)
 
 
 def test_how_much_is_computed_at_a_time(make_network: MakeNetwork, always_tiled: Form) -> None:
@@ -464,5 +465,5 @@ def test_how_much_is_computed_at_a_time(make_network: MakeNetwork, always_tiled:
     for shape, loop in (((16, 5 * tile, 14), 3), ((16, tile, 5 * tile), 4), ((16, tile, tile), -1)):
         module = make_network([shape], lambda b, x: relu(b, convolution(b, x, 16)))
         rewritten(module, target)
-        said = [chunk for op in generics(module) if (chunk := TILE.of(op)) is not None]
+        said = [strip for op in generics(module) if (strip := TILE.of(op)) is not None]
         assert said == ([(loop, 2)] if loop > 0 else [])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ncc.compiler.cost_model import CostModel, GivenTiles
+from ncc.compiler.cost_model import CostModel, GivenTiles, Winograd
 from ncc.compiler.linalg.convolutions.choose_tiles import (
     costs_of,
     cycles_of,
@@ -136,28 +136,28 @@ def test_the_form_by_the_core() -> None:
     assert (one, two) == (F4, [F2, F2])
 
 
-def test_the_form_by_halves() -> None:
+def test_the_form_in_bf16x3() -> None:
     """By products on matrix tiles, the form that rounds finest, where many channels and points
     leave most of them to be saved.
     """
     for channels, size, form in ((512, 28, F2), (256, 56, F2), (64, 56, None), (512, 7, None)):
-        tiling = tiling_of(channels, channels, size, size, AMX, halves=True)
+        tiling = tiling_of(channels, channels, size, size, AMX, bf16x3=True)
         assert (tiling and tiling.form) is form
-        assert tiling is None or (tiling.halves and not tiling.formed)
-    assert tiling_of(256, 256, 56, 56, AMX, taps=5, halves=True) is None
+        assert tiling is None or (tiling.bf16x3 and not tiling.formed)
+    assert tiling_of(256, 256, 56, 56, AMX, taps=5, bf16x3=True) is None
 
 
 def taken(channels: int, size: int, target: Target) -> str:
     """How a convolution of 3x3 is computed where there are matrix tiles."""
-    tiling = tiling_of(channels, channels, size, size, target, halves=channels >= STEP)
+    tiling = tiling_of(channels, channels, size, size, target, bf16x3=channels >= STEP)
     if tiling is None:
         return "direct"
-    return f"F({tiling.form.tile}) by halves" if tiling.halves else f"F({tiling.form.tile})"
+    return f"F({tiling.form.tile}) in bf16x3" if tiling.bf16x3 else f"F({tiling.form.tile})"
 
 
 @pytest.mark.parametrize("size", [100, 128, 256])
-def test_float32_competes_with_halves(size: int) -> None:
-    """Where channels leave much of the steps of tiles empty; where they fill them, halves are
+def test_float32_competes_with_bf16x3(size: int) -> None:
+    """Where channels leave much of the steps of tiles empty; where they fill them, bf16x3 are
     faster. Half of the tiles are slower than F(4) in float32.
     """
     ways = {24: "F(4)", 32: "direct", 40: "F(4)", 48: "F(4)", 56: "direct", 64: "direct"}
@@ -166,27 +166,27 @@ def test_float32_competes_with_halves(size: int) -> None:
         assert taken(channels, size, SHARED) == "F(4)"
 
 
-def test_halves_are_left_to_many_channels() -> None:
-    """Of half of the tiles, too: F(2) by halves has fewer products than F(4) has time for."""
-    assert taken(256, 56, AMX) == taken(256, 56, SHARED) == "F(2) by halves"
-    assert taken(128, 28, AMX) == "direct" and taken(128, 28, SHARED) == "F(2) by halves"
+def test_bf16x3_is_left_to_many_channels() -> None:
+    """Of half of the tiles, too: F(2) in bf16x3 has fewer products than F(4) has time for."""
+    assert taken(256, 56, AMX) == taken(256, 56, SHARED) == "F(2) in bf16x3"
+    assert taken(128, 28, AMX) == "direct" and taken(128, 28, SHARED) == "F(2) in bf16x3"
     assert taken(512, 7, AMX) == taken(512, 7, SHARED) == "direct"
 
 
 def test_other_windows_compete_in_float32() -> None:
     """F(4) for 5x5, in groups of 48 channels, and windows of one row or column."""
-    tiling = tiling_of(256, 48, 27, 27, AMX, 2, taps=5, halves=True)
-    assert tiling is not None and (tiling.form, tiling.halves) == (F4_5, False)
+    tiling = tiling_of(256, 48, 27, 27, AMX, 2, taps=5, bf16x3=True)
+    assert tiling is not None and (tiling.form, tiling.bf16x3) == (F4_5, False)
     sizes = 192, 192, 17, 17
-    assert tiling_of(*sizes, AMX, axes=(False, True), taps=7, halves=True) is None
-    row = tiling_of(*sizes, SLOW, axes=(False, True), taps=7, halves=True)
+    assert tiling_of(*sizes, AMX, axes=(False, True), taps=7, bf16x3=True) is None
+    row = tiling_of(*sizes, SLOW, axes=(False, True), taps=7, bf16x3=True)
     assert row == tiling_of(*sizes, SLOW, axes=(False, True), taps=7)
 
 
 def test_slow_tiles_change_nothing() -> None:
     """What tiles have no time for is done as without them."""
     for channels, size in ((32, 28), (48, 56), (64, 7), (512, 7), (512, 14), (128, 112)):
-        found = tiling_of(channels, channels, size, size, SLOW, halves=True)
+        found = tiling_of(channels, channels, size, size, SLOW, bf16x3=True)
         assert found == tiling_of(channels, channels, size, size, SLOW)
 
 
@@ -209,7 +209,9 @@ def test_the_cheaper_way_is_counted() -> None:
 @pytest.mark.parametrize(("tile", "formed"), [(2, False), (4, True)])
 def test_given_tiles(tile: int, formed: bool) -> None:
     """They are taken whatever they cost, where the window has a form."""
-    target = replace(AVX512, costs=CostModel(given_tiles=GivenTiles(tile, formed=formed)))
+    target = replace(
+        AVX512, costs=CostModel(winograd=Winograd(given_tiles=GivenTiles(tile, formed=formed)))
+    )
     for taps in (3, 5):
         tiling = tiling_of(3, 4, 5, 6, target, taps=taps)
         assert tiling is not None and (tiling.form.tile, tiling.formed) == (tile, formed)
@@ -224,4 +226,4 @@ def test_tiles_that_hardly_pay_for_open_images(target: Target) -> None:
     known, opened = (costs_of(64, 64, 8, 8, target, opened=it) for it in (False, True))
     assert opened.direct == known.direct and opened.worth < known.worth == 1
     least = min(cycles for _, cycles in opened.tilings)
-    assert (opened.chosen is not None) == (least < target.costs.open_worth * opened.direct)
+    assert (opened.chosen is not None) == (least < target.costs.winograd.open_worth * opened.direct)

@@ -10,7 +10,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import Convolutions, CostModel
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions.conv1d_to_conv2d import Conv1dToConv2d
@@ -111,7 +111,7 @@ def test_full_vectors_stay(make_network: MakeNetwork) -> None:
 
     (told,) = Conv1dToConv2d().explain(make_network([(20, 32)], sums))
     assert told.reason == "vectors along the sequence have hardly an empty lane"
-    wide = Conv1dToConv2d(CostModel(fewest_empty_lanes=0))
+    wide = Conv1dToConv2d(CostModel(convolutions=Convolutions(fewest_empty_lanes=0)))
     assert wide.explain(make_network([(20, 32)], sums))[0].fired
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i32
+from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
@@ -20,8 +21,8 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert, maximum
 from ncc.dialects.size import Size, assuming
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights
+from tests.compiler.linalg.operations import relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
@@ -134,13 +135,33 @@ def stepping(b: Builder, x: Tensor) -> Tensor:
     return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m])
 
 
+def products(module: ModuleOp) -> list[GenericOp]:
+    """The contractions of a network."""
+    views = [LinalgOp(op) for op in generics_of(network_of(module).body.block)]
+    return [view.op for view in views if view.product is not None and view.reduced]
+
+
 def found(module: ModuleOp) -> Convolution | str:
     """What the one contraction of a network is."""
-    views = [LinalgOp(op) for op in generics_of(network_of(module).body.block)]
-    (op,) = (
-        linalg_op.op for linalg_op in views if linalg_op.product is not None and linalg_op.reduced
-    )
+    (op,) = products(module)
     return match(op, AVX512)
+
+
+@pytest.mark.parametrize(("borders", "shared"), [("nn", True), ("nm", False)])
+def test_images_with_one_border_are_one(
+    make_network: MakeNetwork, borders: str, shared: bool
+) -> None:
+    """Also where the inputs decide how wide it is."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        sides = [Size.symbol(name, 1, most=2) for name in borders]
+        images = [b.pad(x, [0, n, n], [0, 2 - n, 2 - n]) for n in sides]
+        return b.concat([convolution(b, image, 64, pad=0) for image in images], 0)
+
+    module = make_network([(64, 28, 28)], write)
+    one, other = (match(op, AVX512) for op in products(module))
+    assert isinstance(one, Convolution) and isinstance(other, Convolution)
+    assert one.siblings() == [other.op] * shared
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from xdsl.context import Context
 from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import along, pool, weights
 from tests.compiler.linalg.convolutions.tiled import MakeNetwork, calls_of, check_numbers
+from tests.compiler.linalg.operations import add, relu
 from tests.crossed import crossed
 
 
@@ -105,7 +105,7 @@ def residual(b: Builder, x: Tensor, taps: int, dilation: int) -> Tensor:
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("taps, dilation", [(3, 1), (7, 1), (3, 4), (7, 3)])
 @pytest.mark.parametrize("width", [12, 41])
-def test_chunks_of_columns(
+def test_strips_of_columns(
     make_network: MakeNetwork,
     width: int,
     taps: int,
@@ -113,7 +113,7 @@ def test_chunks_of_columns(
     size: int,
     always_tiled: Form,
 ) -> None:
-    """One row of tiles is cut along it, with what follows; the last chunk is what is left."""
+    """One row of tiles is cut along it, with what follows; the last strip is what is left."""
     shape = (16, 1, width)
     write = partial(residual, taps=taps, dilation=dilation)
     check_numbers(make_network([shape], write), [shape], always_tiled, size)
@@ -126,8 +126,8 @@ def row(b: Builder, x: Tensor, outputs: int, seed: int) -> Tensor:
     return b.sum((o, p, q), (i, k), x[i, p, q + k] * w[o, i, k])
 
 
-def test_chunks_of_columns_side_by_side(make_network: MakeNetwork, always_tiled: Form) -> None:
-    """Two convolutions of one sequence are computed chunk by chunk from one V."""
+def test_strips_of_columns_side_by_side(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """Two convolutions of one sequence are computed strip by strip from one V."""
     shape = (16, 1, 41)
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
@@ -137,7 +137,7 @@ def test_chunks_of_columns_side_by_side(make_network: MakeNetwork, always_tiled:
     check_numbers(make_network([shape], write), [shape], always_tiled)
 
 
-def test_chunks_of_columns_at_stride(
+def test_strips_of_columns_at_stride(
     make_network: MakeNetwork, always_tiled_at_stride: Form
 ) -> None:
     """The same, where tiles of the input are two steps apart."""
@@ -150,7 +150,7 @@ def test_chunks_of_columns_at_stride(
     )
 
 
-def test_chunks_of_columns_by_windows_of_rows(
+def test_strips_of_columns_by_windows_of_rows(
     make_network: MakeNetwork, always_tiled: Form
 ) -> None:
     """All phases of a dilation are one row of tiles, whose columns have one element."""
@@ -161,7 +161,7 @@ def test_chunks_of_columns_by_windows_of_rows(
     )
 
 
-def test_chunks_of_columns_of_volumes(make_network: MakeNetwork, always_tiled: Form) -> None:
+def test_strips_of_columns_of_volumes(make_network: MakeNetwork, always_tiled: Form) -> None:
     """Each slice has one row of tiles."""
     shape = (16, 3, 1, 30)
     check_numbers(
@@ -172,15 +172,15 @@ def test_chunks_of_columns_of_volumes(make_network: MakeNetwork, always_tiled: F
 
 
 @pytest.mark.parametrize("taps, dilation", [(3, 1), (3, 4)])
-def test_chunks_of_columns_without_a_copy(
+def test_strips_of_columns_without_a_copy(
     make_network: MakeNetwork, make_plan: Any, always_tiled: Form, taps: int, dilation: int
 ) -> None:
-    """Three kernels a chunk, with all that follows, and not a single copy between them."""
+    """Three kernels a strip, with all that follows, and not a single copy between them."""
     shape = (16, 1, 41)
-    chunks = -(-shape[-1] // (always_tiled.tile * dilation))
+    strips = -(-shape[-1] // (always_tiled.tile * dilation))
     module = make_network([shape], partial(residual, taps=taps, dilation=dilation))
     check_numbers(module, [shape], always_tiled)
     PackChannels().apply(Context(), module)
     before_and_behind = 3  # the first activation, blocks of 16 in, and out
-    assert chunks > 2
-    assert len(calls_of(make_plan(module))) <= 2 * 3 * chunks + before_and_behind
+    assert strips > 2
+    assert len(calls_of(make_plan(module))) <= 2 * 3 * strips + before_and_behind

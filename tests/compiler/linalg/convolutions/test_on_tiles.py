@@ -11,9 +11,9 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights
 from tests.compiler.linalg.convolutions.tiled import MakeNetwork, check_numbers
+from tests.compiler.linalg.operations import add, relu
 
 SHAPE = (16, 7, 7)
 

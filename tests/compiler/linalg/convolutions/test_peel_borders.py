@@ -15,7 +15,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import Convolutions, CostModel
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
@@ -29,8 +29,8 @@ from ncc.dialects.scalar import maximum
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg import computations
-from tests.compiler.linalg.computations import (
+from tests.compiler.linalg import operations
+from tests.compiler.linalg.operations import (
     ELSEWHERE,
     add_from_elsewhere,
     every_other,
@@ -44,7 +44,7 @@ MakeNetwork = Callable[..., ModuleOp]
 Sides = tuple[int, int, int, int]
 """Cells of padding above, below, on the left and on the right."""
 
-ANY_WORK = CostModel(most_peeled_work=1 << 20)
+ANY_WORK = CostModel(convolutions=Convolutions(most_peeled_work=1 << 20))
 SMALL = replace(AVX512, core=replace(AVX512.core, l1_bytes=0), costs=ANY_WORK)
 """A target for which no input is small, and peeling pays however much work it is."""
 
@@ -190,13 +190,13 @@ def test_what_stays_whole(make_network: MakeNetwork, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("window", "peeled"), [(3, True), (5, False)])
-def test_cells_of_halves_are_copied(make_network: MakeNetwork, window: int, peeled: bool) -> None:
+def test_bf16x3_reads_copies(make_network: MakeNetwork, window: int, peeled: bool) -> None:
     """With their border, so that there is nothing to be peeled."""
     border = window // 2
     write = convolution(window, 2, (border, border, border, border))
     module = make_network([(3, 96, 96)], write)
     text = str(module)
-    PeelBorders(SMALL, halves=True).apply(Context(), module)
+    PeelBorders(SMALL, bf16x3=True).apply(Context(), module)
     assert (str(module) != text) == peeled
 
 
@@ -205,7 +205,7 @@ def unpadded(b: Builder, x: Tensor) -> Tensor:
 
 
 def depthwise(b: Builder, x: Tensor) -> Tensor:
-    return computations.depthwise(b, b.pad(x, [0, 1, 1], [0, 1, 1]))
+    return operations.depthwise(b, b.pad(x, [0, 1, 1], [0, 1, 1]))
 
 
 def largest(b: Builder, x: Tensor) -> Tensor:
@@ -276,6 +276,13 @@ def test_compiled_results_are_equal_bit_by_bit(tmp_path: Path, stride: int, thre
 
     host = Target.of("host")
     peeled = compiled(host)
-    whole = compiled(replace(host, costs=host.costs._replace(most_peeled_work=0)))
+    whole = compiled(
+        replace(
+            host,
+            costs=host.costs._replace(
+                convolutions=host.costs.convolutions._replace(most_peeled_work=0)
+            ),
+        )
+    )
     assert len(peeled.artifact.info["steps"]) > len(whole.artifact.info["steps"])
     np.testing.assert_array_equal(peeled(x), whole(x))

@@ -19,8 +19,8 @@ from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolutio
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, hint
-from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.convolutions.layers import block, convolution
+from tests.compiler.linalg.operations import relu
 from tests.structured.evaluate import evaluate
 from tests.structured.given_sizes import with_extents
 
@@ -128,7 +128,7 @@ def test_a_residual_is_added_on_the_tiles(make_network: MakeNetwork) -> None:
 def test_others_have_no_small_images(
     make_network: MakeNetwork, shape: tuple[int, ...], write: Write
 ) -> None:
-    """Those of known extents, and of large ones; where a pool reads chunks."""
+    """Those of known extents, and of large ones; where a pool reads strips."""
     with assuming():
         module = make_network([shape], write)
         ChooseConvolution(AVX512).apply(Context(), module)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.convolutions.space_to_depth import SpaceToDepth
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.operations import whole_numbers
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork = Callable[..., ModuleOp]

@@ -16,7 +16,7 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.convolutions.sum_over_images import SumOverImages
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.operations import whole_numbers
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import crossed
 from tests.runnable import NAMES

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ncc.compiler.linalg.convolutions.forms import F4, F4_4, S2, Form, lengthened
-from ncc.compiler.linalg.convolutions.tiling import CALLS, DOWN, LEAST, Tiling, compared_extent
+from ncc.compiler.linalg.convolutions.tiling import DOWN, Tiling, compared_extent
 from ncc.compiler.linalg.convolutions.winograd import Depth
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.size import Size
@@ -38,20 +38,20 @@ def test_tiles_of_one_row(target: Target) -> None:
 
 @ON_ALL
 def test_several_rows_are_cut_between_them(target: Target) -> None:
-    """Chunks are rows of tiles; all columns are in each."""
+    """Strips are rows of tiles; all columns are in each."""
     tiling = Tiling(F4, 64, 16, 74, 74, target)
     assert (tiling.along, tiling.length) == (DOWN, 19)
 
 
 @ON_ALL
-def test_parts_are_made_again_in_each_chunk(target: Target) -> None:
-    """A window of two parts reads one column of V more in each chunk."""
+def test_parts_are_made_again_in_each_strip(target: Target) -> None:
+    """A window of two parts reads one column of V more in each strip."""
     sizes = 64, 64, 1, 400, target
 
     def more(form: Form) -> float:
-        """What chunks of one column cost more than chunks of two, beside being more."""
+        """What strips of one column cost more than strips of two, beside being more."""
         row = Tiling(form, *sizes, axes=(False, True))
-        return row.cycles(1) - row.cycles(2) - CALLS * row.length / 2
+        return row.cycles(1) - row.cycles(2) - row.target.costs.strips.calls * row.length / 2
 
     assert more(F4_4) <= 0 < more(lengthened(F4_4, 7))
 
@@ -66,6 +66,8 @@ def test_groups(target: Target) -> None:
 
 def test_costs_are_compared_for_larger_images() -> None:
     """Than that of the hint, as far as the run may find them."""
-    assert compared_extent(14) == 14
-    assert [compared_extent(Size.symbol("h", n)) for n in (100, 14, 1)] == [150, 21, LEAST]
-    assert [compared_extent(Size.symbol("h", 2, most=n)) for n in (4, 100)] == [4, LEAST]
+    least = AVX512.costs.winograd.least_extent
+    sizes = [Size.symbol("h", n) for n in (100, 14, 1)]
+    sizes += [Size.symbol("h", 2, most=n) for n in (4, 100)]
+    found = [compared_extent(size, AVX512) for size in (14, *sizes)]
+    assert found == [14, 150, 21, least, 4, least]

@@ -16,8 +16,8 @@ from ncc.compiler.linalg.convolutions.join_phases import JoinPhases
 from ncc.compiler.linalg.convolutions.transposed import Axis, Walk
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import weights
+from tests.compiler.linalg.operations import add, relu
 from tests.compiler.linalg.same_numbers import marked
 from tests.structured.evaluate import evaluate
 

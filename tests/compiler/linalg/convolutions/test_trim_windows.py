@@ -15,7 +15,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir.affine import AffineExpr
 
 import ncc
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import Convolutions, CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
@@ -28,7 +28,7 @@ from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.compiled import compiled
-from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere, relu, whole_numbers
+from tests.compiler.linalg.operations import ELSEWHERE, add_from_elsewhere, relu, whole_numbers
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import some
 from tests.structured.evaluate import evaluate
@@ -154,7 +154,9 @@ def test_other_windows_stay(make_network: MakeNetwork, window: str) -> None:
 
     module = make_network([(4, 17, 17)], write)
     before = str(module)
-    TrimWindows(CostModel(fewest_trimmed_elements=1)).apply(Context(), module)
+    TrimWindows(CostModel(convolutions=Convolutions(fewest_trimmed_elements=1))).apply(
+        Context(), module
+    )
     assert str(module) == before
 
 

@@ -27,7 +27,10 @@ def in_tiles(
 ) -> Target:
     """A target for which all convolutions take tiles of that form, or of the first that fits."""
     given = GivenTiles(form.tile, rows, formed)
-    return replace(target, costs=target.costs._replace(given_tiles=given))
+    return replace(
+        target,
+        costs=target.costs._replace(winograd=target.costs.winograd._replace(given_tiles=given)),
+    )
 
 
 def rewritten(module: ModuleOp, target: Target) -> ModuleOp:

@@ -16,7 +16,7 @@ from ncc.dialects.bfloat16 import bf16_pairs, from_bfloat16
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 from tests.structured.evaluate import evaluate_value
 
 BLOCKS, ROWS, PLANES = Channels.BLOCKS, Channels.ROWS, Channels.PLANES
@@ -31,7 +31,7 @@ def bf16_pairs_of(array: Array, channels: Channels, count: int) -> Array:
 
 @pytest.mark.parametrize("count", [64, 48, 40], ids=["pairs", "a block alone", "half a block"])
 @pytest.mark.parametrize("channels", [BLOCKS, ROWS, PLANES], ids=lambda channels: channels.name)
-def test_the_order_of_halves(channels: Channels, count: int) -> None:
+def test_the_order_of_bf16_pairs(channels: Channels, count: int) -> None:
     """Channel by channel, however they lie; behind the last one are zeros."""
     image = np.random.default_rng(0).standard_normal((5, count)).astype(np.float32)
     whole = np.zeros((5, -(-count // STEP) * STEP), np.float32)
@@ -94,20 +94,20 @@ def blocks(*extents: int) -> tuple[Builder, Tensor]:
 
 
 def makers(b: Builder) -> list[GenericOp]:
-    """What makes halves."""
-    return [op for op in b.block.ops if isinstance(op, GenericOp) and LinalgOp(op).halves]
+    """What makes bf16 pairs."""
+    return [op for op in b.block.ops if isinstance(op, GenericOp) and LinalgOp(op).bf16_split]
 
 
 def test_halves_are_made_once() -> None:
     """For all who read the value so."""
     _, x = blocks(2, 3)
-    halved = Bf16Values()
-    assert halved.of(x.value, BLOCKS, 32) is halved.of(x.value, BLOCKS, 32)
-    assert halved.of(x.value, BLOCKS, 30) is not halved.of(x.value, BLOCKS, 32)
+    split = Bf16Values()
+    assert split.of(x.value, BLOCKS, 32) is split.of(x.value, BLOCKS, 32)
+    assert split.of(x.value, BLOCKS, 30) is not split.of(x.value, BLOCKS, 32)
 
 
 def test_halves_are_made_where_the_value_is() -> None:
-    """In front of the pads, concats and slices of its image, which are those of halves then."""
+    """In front of the pads, concats and slices of its image, which are those of bf16 pairs then."""
     b, x = blocks(2, 3)
     padded = b.concat([b.pad(x, (0, 1, 0), (0, 2, 0)), b.slice(x, (0, 1, 0), (2, 2, 16))], 1)
     made = Bf16Values().of(padded.value, BLOCKS, 32)
@@ -122,8 +122,8 @@ def test_a_border_of_an_odd_block() -> None:
     made = Bf16Values().of(b.pad(x, (0, 1, 0), (0, 1, 0)).value, BLOCKS, 44)
     assert made.shape == (2, 6, 2, STEP) and isinstance(made.value.owner, tensor.PadOp)
     (owner,) = makers(b)
-    halved, axis = LinalgOp(owner).halved
-    completed = halved.value.owner
+    split, axis = LinalgOp(owner).bf16_source
+    completed = split.value.owner
     assert isinstance(completed, tensor.PadOp) and completed.source is x.value and axis == 0
 
 
@@ -131,7 +131,7 @@ def test_a_border_of_an_odd_block() -> None:
     "what", ["another number", "half a pair", "more blocks", "some of the blocks"]
 )
 def test_views_that_halves_cannot_show(what: str) -> None:
-    """A border of ones has halves of its own; a single block is half a step."""
+    """A border of ones has bf16 pairs of its own; a single block is half a step."""
     b, x = blocks(1 if what == "half a pair" else 4, 3)
     linalg_op = {
         "another number": lambda: b.pad(x, (0, 1, 0), (0, 1, 0), 1.0),
@@ -153,7 +153,7 @@ def test_views_that_halves_cannot_show(what: str) -> None:
 @pytest.mark.parametrize("linalg_op", ["none", "concat", "border of a concat"])
 def test_groups_of_blocks(count: int, linalg_op: str) -> None:
     """The steps of each begin anew; behind its channels are zeros, whatever its blocks hold. Where
-    groups are an axis of what is computed, and joined behind, halves are made of that.
+    groups are an axis of what is computed, and joined behind, bf16 pairs are made of that.
     """
     size, channels = -(-count // 16), np.arange(count)
     given = np.full((3, size * 16, 5), np.nan, np.float32)
@@ -177,7 +177,7 @@ def test_groups_of_blocks(count: int, linalg_op: str) -> None:
     found = from_bfloat16(evaluate_value(made.value))
     np.testing.assert_array_equal(found, expected.reshape(-1, *found.shape[1:]))
     apart = linalg_op != "none" or (size % 2 == 1)
-    assert [LinalgOp(owner).halved[1] for owner in makers(b)] == [int(apart)]
+    assert [LinalgOp(owner).bf16_source[1] for owner in makers(b)] == [int(apart)]
 
 
 def test_groups_of_whole_pairs_are_steps_like_any() -> None:
@@ -185,7 +185,7 @@ def test_groups_of_whole_pairs_are_steps_like_any() -> None:
     block = Block(arg_types=[TensorType(f32, [2, 4, 3, 16]), TensorType(f32, [2, 3, 3, 16])])
     b = Builder(block)
     even, odd = (b.collapse(relu(b, tensor_of(x)), [[0, 1], [2], [3]]) for x in block.args)
-    halved = Bf16Values()
-    assert halved.of(even.value, BLOCKS, 128).shape == (4, 3, 2, STEP)
-    assert halved.of(odd.value, BLOCKS, 96).shape == (3, 3, 2, STEP)
-    assert [LinalgOp(owner).halved[1] for owner in makers(b)] == [1, 0]
+    split = Bf16Values()
+    assert split.of(even.value, BLOCKS, 128).shape == (4, 3, 2, STEP)
+    assert split.of(odd.value, BLOCKS, 96).shape == (3, 3, 2, STEP)
+    assert [LinalgOp(owner).bf16_source[1] for owner in makers(b)] == [1, 0]

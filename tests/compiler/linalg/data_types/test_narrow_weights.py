@@ -36,7 +36,7 @@ from tests.runnable import NAMES
 Array: TypeAlias = np.ndarray[Any, Any]
 Read: TypeAlias = Callable[..., list[list[Any]]]
 
-POINTS = AVX512.costs.most_points_of_float16
+POINTS = AVX512.costs.data_types.most_points_of_float16
 INPUTS = 256
 """So many that even a block of weights is more than a first-level cache holds by 64 lines."""
 

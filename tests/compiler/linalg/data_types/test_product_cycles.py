@@ -49,11 +49,11 @@ def test_channels(channels: tuple[int, int], computed: tuple[int, int]) -> None:
 )
 def test_points(points: tuple[int, int, int], least: float, most: float) -> None:
     """As many as full tiles have in the time of what rows are cut into."""
-    assert least <= points_on_tiles(*points) <= most
+    assert least <= points_on_tiles(*points, AMX.costs.tiles.flat) <= most
 
 
 def test_channels_between_cost_as_the_next() -> None:
-    """But for what is halved, and for sums that nobody stores."""
+    """But for what is split, and for sums that nobody stores."""
     few, all = (cycles_on_tiles(n, n, 9, IMAGE, AMX) for n in (48, 64))
     assert few == all
 

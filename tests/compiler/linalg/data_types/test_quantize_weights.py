@@ -17,7 +17,7 @@ from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.element import element_of, i20, i24
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import marked
 from tests.structured.evaluate import evaluate

@@ -1,4 +1,4 @@
-"""Contractions by halves of bfloat16: the same sums, but for 2**-16 of their largest terms."""
+"""Contractions by pairs of bfloat16: the same sums, but for 2**-16 of their largest terms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Array: TypeAlias = np.ndarray[Any, Any]
 Write: TypeAlias = Callable[[Builder, Tensor], Tensor]
 
 LEFT = 2.0**-16
-"""What one product may lose of itself, the other terms' halves of units in the last place too."""
+"""What one product may lose of itself, the other terms' half units in the last place too."""
 
 
 def random(*shape: int, seed: int = 0) -> Array:
@@ -108,7 +108,7 @@ def components(b: Builder, x: Tensor) -> Tensor:
     return b.sum((o, p, z), over=(i,), of=blocked(b, x)[i, p, z] * w[p, o, i])
 
 
-def halved(module: ModuleOp) -> list[LinalgOp]:
+def bf16_sums(module: ModuleOp) -> list[LinalgOp]:
     """The contractions on bfloat16."""
     views = [LinalgOp(op) for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
     return [v for v in views if v.reduced and element_of(v.reads[0].value) == bf16]
@@ -149,7 +149,7 @@ def test_the_same_sums(make_network: MakeNetwork, write: Write, shape: tuple[int
     PackChannels().apply(Context(), module)
     SplitBf16(FAST).apply(Context(), module)
     module.verify()
-    found = halved(module)
+    found = bf16_sums(module)
     assert found and all(shape_of(v.reads[0].value)[-1] >= STEP for v in found)
     [after] = evaluate(network_of(module), [x])
     assert (abs(after - exact) <= LEFT * bound).all()
@@ -174,7 +174,7 @@ def test_sums_in_parts(
     PackChannels().apply(Context(), module)
     SplitBf16(replace(FAST, core=replace(FAST.core, l2_bytes=l2_bytes))).apply(Context(), module)
     module.verify()
-    *_, last = found = halved(module)
+    *_, last = found = bf16_sums(module)
     sums = [v for v in found if shape_of(v.op.results[0]) == shape_of(last.op.results[0])]
     assert len(sums) == parts
     [after] = evaluate(network_of(module), [x])
@@ -191,7 +191,7 @@ def _absolute(make_network: MakeNetwork, write: Write, shape: tuple[int, ...]) -
 
 
 def product(x: Array, y: Array) -> Array:
-    """x @ y by three products of halves, as float32 arithmetic has it."""
+    """x @ y by three products of bf16 parts, as float32 arithmetic has it."""
     (high, low), (weight, rest) = (
         [from_bfloat16(half) for half in bf16_pairs(factor)] for factor in (x, y)
     )
@@ -250,7 +250,7 @@ def test_class_of_float32_in_tiles(depth: int, data: str) -> None:
     assert abs(found - exact).max() <= 1e-5 * abs(exact).max()
 
 
-def test_two_halves_leave_little() -> None:
+def test_two_parts_leave_little() -> None:
     """2**-17 of each number; nothing of a number with sixteen bits."""
     x = random(4096)
     first, second = (from_bfloat16(half).astype(np.float64) for half in bf16_pairs(x))
@@ -331,19 +331,19 @@ def test_what_stays(make_network: MakeNetwork, write: Write, shape: tuple[int, .
 def test_groups_that_stay(
     make_network: MakeNetwork, write: Write, shape: tuple[int, ...], stays: bool
 ) -> None:
-    """Those whose halves would cost more than tiles save."""
+    """Those whose bf16 pairs would cost more than tiles save."""
     module = make_network([shape], write)
     PackChannels().apply(Context(), module)
     SplitBf16(FAST).apply(Context(), module)
-    assert stays != any(len(linalg_op.write.index) == 5 for linalg_op in halved(module))
+    assert stays != any(len(linalg_op.write.index) == 5 for linalg_op in bf16_sums(module))
 
 
-def test_halves_are_made_once(make_network: MakeNetwork) -> None:
-    """Two readers of a value share its halves."""
+def test_bf16_pairs_are_made_once(make_network: MakeNetwork) -> None:
+    """Two readers of a value share its bf16 pairs."""
     module = make_network([(12, 64)], lambda b, x: (rows(16)(b, x), rows(32)(b, x)))
     PackChannels().apply(Context(), module)
     SplitBf16(FAST).apply(Context(), module)
-    first, second = halved(module)
+    first, second = bf16_sums(module)
     assert first.reads[0].value is second.reads[0].value
 
 
@@ -383,7 +383,7 @@ def test_factors_that_are_said(
 
 
 @pytest.mark.parametrize(
-    ("channels", "size", "target", "halves"),
+    ("channels", "size", "target", "bf16x3"),
     [
         (48, 36, AMX, False),
         (64, 20, AMX, True),
@@ -392,21 +392,21 @@ def test_factors_that_are_said(
     ],
 )
 def test_convolutions_round_as_they_promise(
-    make_network: MakeNetwork, channels: int, size: int, target: Target, halves: bool
+    make_network: MakeNetwork, channels: int, size: int, target: Target, bf16x3: bool
 ) -> None:
-    """F(4) stays in float32, where it rounds by 1e-5 of the largest result: in halves it would
-    round by more. The direct convolution, and F(2), have halves.
+    """F(4) stays in float32, where it rounds by 1e-5 of the largest result: in bf16x3 it would
+    round by more. The direct convolution, and F(2), run in bf16x3.
     """
     shape = channels, size, size
     module = make_network([shape], windows(channels, 3))
     x = random(*shape)
     [exact] = evaluate(network_of(module), [x], dtype=np.float64)
-    ChooseConvolution(target, halves=True).apply(Context(), module)
+    ChooseConvolution(target, bf16x3=True).apply(Context(), module)
     is_tiled = "separable" in str(module)
     PackChannels().apply(Context(), module)
     SplitBf16(target).apply(Context(), module)
     module.verify()
-    assert bool(halved(module)) == halves and (is_tiled or halves)
+    assert bool(bf16_sums(module)) == bf16x3 and (is_tiled or bf16x3)
     [after] = evaluate(network_of(module), [x])
     assert abs(after - exact).max() <= 1e-5 * abs(exact).max()
 
@@ -414,13 +414,13 @@ def test_convolutions_round_as_they_promise(
 @pytest.mark.parametrize("channels", [pytest.param(256, marks=pytest.mark.slow), 272])
 @pytest.mark.slow
 def test_sums_of_tiles_in_a_loop(make_network: MakeNetwork, channels: int) -> None:
-    """Each iteration makes the halves of its tiles; an odd number of blocks is filled up there."""
+    """Each iteration splits its own tiles; an odd number of blocks is filled up there."""
     target = in_tiles(F2, rows=3, target=AMX)
     module = make_network([(channels, 20, 20)], windows(256, 3))
     x = random(channels, 20, 20)
     [exact] = evaluate(network_of(module), [x], dtype=np.float64)
     for one in (
-        ChooseConvolution(target, halves=True),
+        ChooseConvolution(target, bf16x3=True),
         PackChannels(),
         SplitBf16(target),
         TileAndFuse(),

@@ -19,7 +19,7 @@ from ncc.compiler.linalg.rewrite.insert import erase_dead
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
 from ncc.dialects.weights.sources import Array
-from tests.compiler.linalg.computations import add, last_row, relu, sum_of
+from tests.compiler.linalg.operations import add, last_row, relu, sum_of
 from tests.crossed import some
 from tests.structured.evaluate import evaluate
 

@@ -18,7 +18,7 @@ from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.fusion.fuse_producers import FuseProducers
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.operations import whole_numbers
 from tests.compiler.linalg.same_numbers import after
 from tests.structured.evaluate import evaluate
 

@@ -17,8 +17,11 @@ from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import pointwise_convolution
+from tests.compiler.linalg.operations import pointwise_convolution
 from tests.compiler.linalg.same_numbers import after
+
+MOST = CostModel().fusion.most_in_epilogue
+
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
@@ -39,7 +42,7 @@ def two_readers(b: Builder, x: Tensor) -> list[Tensor]:
     return [pointwise_convolution(b, gathered, 20), pointwise_convolution(b, gathered, 32)]
 
 
-BLOCKS = CostModel().most_blocks_in_place
+BLOCKS = CostModel().reductions.most_blocks_in_place
 
 
 def many_results(b: Builder, x: Tensor) -> list[Tensor]:
@@ -127,9 +130,9 @@ def test_which(
     module = make_network([(16, 5, 4)], write)
     after(module, PackChannels())
     block = network_of(module).body.block
-    before = len(find_groups(block))
+    before = len(find_groups(block, MOST))
     after(module, ReadInPlace())
-    groups = find_groups(block)
+    groups = find_groups(block, MOST)
     assert len(groups) == before - in_place
     assert sum(group.gather is not None for group in groups) == in_place
 
@@ -142,6 +145,6 @@ def test_what_says_more_of_itself_reads_a_selection(make_network: MakeNetwork) -
     [gather] = (op for op in generics_of(block) if "lanes" in op.attributes)
     [reader] = (use.operation for use in gather.results[0].uses)
     reader.attributes["channels"] = ArrayAttr([])
-    before = len(find_groups(block))
+    before = len(find_groups(block, MOST))
     after(module, ReadInPlace())
-    assert len(find_groups(block)) == before
+    assert len(find_groups(block, MOST)) == before

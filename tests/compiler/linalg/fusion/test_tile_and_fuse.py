@@ -29,14 +29,6 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.size import Size, assuming, form_of, is_open
 from ncc.dialects.tiled import TiledLoopOp
 from tests.compiler.conftest import network
-from tests.compiler.linalg.computations import (
-    ELSEWHERE,
-    add,
-    add_from_elsewhere,
-    relu,
-    turned,
-    whole_numbers,
-)
 from tests.compiler.linalg.convolutions.layers import (
     along,
     block,
@@ -47,6 +39,14 @@ from tests.compiler.linalg.convolutions.layers import (
     volume,
 )
 from tests.compiler.linalg.convolutions.tiled import in_tiles
+from tests.compiler.linalg.operations import (
+    ELSEWHERE,
+    add,
+    add_from_elsewhere,
+    relu,
+    turned,
+    whole_numbers,
+)
 from tests.crossed import crossed
 from tests.structured.evaluate import evaluate
 from tests.structured.given_sizes import with_extents
@@ -85,40 +85,40 @@ def behind(module: ModuleOp) -> list[GenericOp]:
 # --- Convolutions in tiles ------------------------------------------------------------------
 
 
-CHUNKS = 1, 2, 3
+STRIPS = 1, 2, 3
 
 
-@pytest.fixture(params=CHUNKS)
-def chunk(request: pytest.FixtureRequest) -> int:
+@pytest.fixture(params=STRIPS)
+def strip(request: pytest.FixtureRequest) -> int:
     """So many rows of tiles, or columns, are computed at a time."""
     size: int = request.param
     return size
 
 
 def loops_of(
-    form: Form, chunk: int, shape: Shape, write: Write, *, packed: bool = True
+    form: Form, strip: int, shape: Shape, write: Write, *, packed: bool = True
 ) -> list[TiledLoopOp]:
     """The loops of a network behind the passes that choose tiles, and perhaps the layout."""
     module = network([shape], write)
-    ChooseConvolution(in_tiles(form, chunk)).apply(Context(), module)
+    ChooseConvolution(in_tiles(form, strip)).apply(Context(), module)
     if packed:
         PackChannels().apply(Context(), module)
     return tiled(module, exact=False)
 
 
 @pytest.mark.parametrize(("height", "packed"), crossed([13, 16, 24], [False, True]))
-def test_rows_of_tiles(chunk: int, always_tiled: Form, height: int, packed: bool) -> None:
-    """All chunks that have their rows are one loop; the last one, if it is smaller or cut off,
+def test_rows_of_tiles(strip: int, always_tiled: Form, height: int, packed: bool) -> None:
+    """All strips that have their rows are one loop; the last one, if it is smaller or cut off,
     stands behind it.
     """
-    whole = height // always_tiled.tile // chunk
+    whole = height // always_tiled.tile // strip
     shape = (16, height, 9)
     write = lambda b, x: relu(b, convolution(b, relu(b, x), 16))  # noqa: E731
-    loops = loops_of(always_tiled, chunk, shape, write, packed=packed)
+    loops = loops_of(always_tiled, strip, shape, write, packed=packed)
     assert [loop.times for loop in loops] == ([whole] if whole > 1 else [])
     for loop in loops:
         image, *_ = (window for window in loop.windows if window.step)
-        assert image.step == chunk * always_tiled.tile
+        assert image.step == strip * always_tiled.tile
         assert image.size == image.step + always_tiled.taps - 1
 
 
@@ -143,15 +143,15 @@ LAYERS: dict[str, tuple[Shape, Write]] = {
     "residual that is cut off": ((16, 21, 13), lambda b, x: block(b, block(b, relu(b, x)))),
     "pool": ((16, 24, 12), lambda b, x: relu(b, pool(b, relu(b, convolution(b, relu(b, x), 16))))),
     "pool of a last row": ((16, 25, 12), lambda b, x: pool(b, relu(b, convolution(b, x, 16)))),
-    "pool over chunks": ((16, 24, 12), lambda b, x: pool(b, convolution(b, x, 16), 3, 2)),
+    "pool over strips": ((16, 24, 12), lambda b, x: pool(b, convolution(b, x, 16), 3, 2)),
 }
 
 
-@pytest.mark.parametrize(("layer", "chunk"), crossed(list(LAYERS), CHUNKS))
-def test_convolutions(always_tiled: Form, chunk: int, layer: str) -> None:
+@pytest.mark.parametrize(("layer", "strip"), crossed(list(LAYERS), STRIPS))
+def test_convolutions(always_tiled: Form, strip: int, layer: str) -> None:
     """Each in as many loops as there are convolutions that have iterations enough."""
-    loops = loops_of(always_tiled, chunk, *LAYERS[layer])
-    assert loops or chunk > 1
+    loops = loops_of(always_tiled, strip, *LAYERS[layer])
+    assert loops or strip > 1
     for loop in loops:
         assert loop.times > 1
         assert sum(op.separable is not None for op in computations(loop)) == 2
@@ -161,9 +161,9 @@ ROWS_OF_TAPS = (3, 1, 41, 1), (7, 2, 48, 1), (11, 3, 41, 1), (7, 2, 48, 3), (11,
 """Taps, parts of a window, the width of the row, and dilation."""
 
 
-@pytest.mark.parametrize(("row", "chunk"), crossed(ROWS_OF_TAPS, CHUNKS))
-def test_a_single_row(always_tiled: Form, chunk: int, row: tuple[int, int, int, int]) -> None:
-    """It is cut along its columns. Windows of several parts read V of the next chunk, too: both
+@pytest.mark.parametrize(("row", "strip"), crossed(ROWS_OF_TAPS, STRIPS))
+def test_a_single_row(always_tiled: Form, strip: int, row: tuple[int, int, int, int]) -> None:
+    """It is cut along its columns. Windows of several parts read V of the next strip, too: both
     iterations make it.
     """
     taps, parts, width, dilation = row
@@ -173,24 +173,24 @@ def test_a_single_row(always_tiled: Form, chunk: int, row: tuple[int, int, int, 
         y = relu(b, along(b, x, 16, taps, 2, dilation=dilation))
         return relu(b, add(b, along(b, y, 16, taps, 2, dilation=dilation), x))
 
-    for loop in loops_of(always_tiled, chunk, (16, 1, width), write):
+    for loop in loops_of(always_tiled, strip, (16, 1, width), write):
         (transform, *_) = computations(loop)
         made = shape_of(transform.op.results[0])[-2 if dilation == 1 else -3]
-        assert made == chunk + parts - 1
+        assert made == strip + parts - 1
 
 
 @pytest.mark.parametrize("height", [13, 12])
 def test_convolutions_along_rows_one_behind_the_other(
-    always_tiled: Form, chunk: int, height: int
+    always_tiled: Form, strip: int, height: int
 ) -> None:
-    """The second one reads the rows of one chunk alone, but has a loop of its own."""
+    """The second one reads the rows of one strip alone, but has a loop of its own."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         y = relu(b, along(b, relu(b, x), 16, 7, 2))
         return relu(b, along(b, y, 16, 7, 2))
 
-    loops = loops_of(always_tiled, chunk, (16, height, 14), write)
-    assert [loop.times for loop in loops] == [height // chunk] * 2
+    loops = loops_of(always_tiled, strip, (16, height, 14), write)
+    assert [loop.times for loop in loops] == [height // strip] * 2
     for loop in loops:
         assert [op.separable is not None for op in computations(loop)].count(True) == 2
         assert all(TILE.of(op.op) is None for op in computations(loop))
@@ -207,7 +207,7 @@ def test_weights_that_the_run_transforms(always_tiled: Form, formed: bool) -> No
     assert shape_of(loop.parts[0]) == shapes[-1] and len(shapes) >= 4
 
 
-def test_a_convolution_without_chunks_behind_another_one(always_tiled: Form) -> None:
+def test_a_convolution_without_strips_behind_another_one(always_tiled: Form) -> None:
     """Its V is large: it is not computed beside what it reads, which would keep nothing near."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -232,13 +232,13 @@ def both(_: Builder, y: Tensor) -> Tensor:
     return y
 
 
-@pytest.mark.parametrize(("height", "follow", "chunk"), crossed([16, 18, 25], [both, pool], CHUNKS))
+@pytest.mark.parametrize(("height", "follow", "strip"), crossed([16, 18, 25], [both, pool], STRIPS))
 def test_siblings_share_v(
-    always_tiled: Form, chunk: int, height: int, follow: Callable[[Builder, Tensor], Tensor]
+    always_tiled: Form, strip: int, height: int, follow: Callable[[Builder, Tensor], Tensor]
 ) -> None:
     """One loop makes the results of all, and the transform of their image once."""
     write = lambda b, x: siblings(b, relu(b, x), follow)  # noqa: E731
-    loops = loops_of(always_tiled, chunk, (16, height, 10), write)
+    loops = loops_of(always_tiled, strip, (16, height, 10), write)
     for loop in loops:
         assert len(loop.results) == 2
         assert sum(op.separable is not None for op in computations(loop)) == 3
@@ -259,7 +259,7 @@ def marked(b: Builder, x: Tensor, axis: int = 1, rows: int = ROWS) -> Tensor:
 
 
 def followed(write: Write, rows: int = ROWS, shape: Shape = IMAGE, axis: int = 1) -> ModuleOp:
-    """What `write` makes of an image that is computed in chunks along an axis."""
+    """What `write` makes of an image that is computed in strips along an axis."""
 
     def whole(b: Builder, x: Tensor) -> Tensor | Sequence[Tensor]:
         image = marked(b, x, axis, rows)
@@ -314,7 +314,7 @@ INSIDE: dict[str, tuple[Write, int, int]] = {
 
 @pytest.mark.parametrize("name", INSIDE)
 def test_inside(name: str) -> None:
-    """Each chunk of four rows makes so many of what follows, while it is near."""
+    """Each strip of four rows makes so many of what follows, while it is near."""
     write, ops, rows = INSIDE[name]
     (loop,) = tiled(module := followed(write))
     assert (loop.times, len(computations(loop)), behind(module)) == (4, ops, [])
@@ -334,7 +334,7 @@ OUTSIDE: dict[str, tuple[Write, int]] = {
     "a product": (depthwise, 1),
     "a sum behind a pool": (lambda b, x: pointwise(b, largest(b, x)), 1),
     "on top of it": (largest_on_top, 1),
-    "rows of two chunks": (lambda b, x: largest(b, x, window=3, rows=7), 1),
+    "rows of two strips": (lambda b, x: largest(b, x, window=3, rows=7), 1),
     "another step": (lambda b, x: largest(b, x, window=3, step=3, rows=5), 1),
     "turned behind": (lambda b, x: turned(b, largest(b, x)), 1),
     "two readers": (lambda b, x: add(b, largest(b, x), turned(b, largest(b, x))), 4),
@@ -344,7 +344,7 @@ OUTSIDE: dict[str, tuple[Write, int]] = {
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_outside(name: str) -> None:
-    """Each of these needs rows of two chunks, or more than rows, or is work of another kind."""
+    """Each of these needs rows of two strips, or more than rows, or is work of another kind."""
     write, ops = OUTSIDE[name]
     (loop,) = tiled(module := followed(write))
     assert (loop.times, len(behind(module))) == (4, ops)
@@ -352,7 +352,7 @@ def test_outside(name: str) -> None:
 
 @pytest.mark.parametrize("rows", [1, 3, 5, 6, 8, 15, 16, 20])
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_chunks_along_any_axis(rows: int, axis: int) -> None:
+def test_strips_along_any_axis(rows: int, axis: int) -> None:
     """Whether they divide it or not, with what follows."""
     whole = IMAGE[axis] // rows
     loops = tiled(module := followed(relu, rows, axis=axis))
@@ -384,7 +384,7 @@ def test_views_at_the_end_are_left() -> None:
 
 
 def test_what_stands_behind_is_cut_off() -> None:
-    """17 rows are four chunks of four and a row, of which a pool of eight rows reads nothing."""
+    """17 rows are four strips of four and a row, of which a pool of eight rows reads nothing."""
     (loop,) = tiled(module := followed(largest, shape=(4, 17, 16)))
     assert loop.times == 4 and not behind(module)
 
@@ -511,7 +511,7 @@ def test_any_chain(
 
 
 @pytest.mark.parametrize("rows", [Size.symbol("h", 40), 40])
-def test_chunks_of_any_width(rows: int) -> None:
+def test_strips_of_any_width(rows: int) -> None:
     """How many rows an iteration makes may depend on the columns, whoever says how many rows there
     are: lines of text have as many for each width.
     """

@@ -12,12 +12,12 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, Groups
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.groups.join_groups import JoinGroups
 from ncc.compiler.target import AVX512
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.operations import whole_numbers
 from tests.compiler.linalg.same_numbers import after
 from tests.crossed import crossed
 
@@ -87,6 +87,6 @@ def test_groups_of_groups(make_network: Callable[..., ModuleOp]) -> None:
         return b.collapse(y, [[0, 1], [2], [3]])
 
     module = make_network([(32, 9, 9)], lambda b, x: grouped(b, grouped(b, x)))
-    slow_rows = replace(AVX512, costs=CostModel(full_along_rows=0.01))
+    slow_rows = replace(AVX512, costs=CostModel(groups=Groups(full_along_rows=0.01)))
     sums = after(module, JoinGroups(slow_rows))
     assert [shape_of(one.op.results[0])[0] for one in sums if one.reduced] == [2, 2]

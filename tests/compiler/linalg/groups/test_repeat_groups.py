@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineExpr
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
 from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.compiled import compiled
-from tests.compiler.linalg.computations import relu, whole_numbers
+from tests.compiler.linalg.operations import relu, whole_numbers
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

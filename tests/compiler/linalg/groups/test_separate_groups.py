@@ -12,7 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, Groups
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
 from ncc.compiler.linalg.groups.separate_groups import SeparateGroups
 from ncc.compiler.target import AVX512
@@ -20,10 +20,10 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 from tests.compiler.linalg.same_numbers import after
 
-LARGE = replace(AVX512, costs=CostModel(group_weights_share=0))
+LARGE = replace(AVX512, costs=CostModel(groups=Groups(group_weights_share=0)))
 """A target whose cache the weights of any groups leave."""
 
 NETWORK = """7767517

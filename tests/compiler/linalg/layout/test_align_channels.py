@@ -8,11 +8,11 @@ from typing import TypeAlias
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, Layout
 from ncc.compiler.linalg.layout.align_channels import AlignChannels
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.operations import whole_numbers
 from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 
@@ -146,5 +146,5 @@ def test_why_groups_are_not_aligned(
     def write(b: Builder, x: Tensor) -> Tensor:
         return convolution(b, convolution(b, x, 3 * size), 48, 3)
 
-    costs = CostModel(most_gathered_channels=most)
+    costs = CostModel(layout=Layout(most_gathered_channels=most))
     assert reason in reasons(AlignChannels(costs), make_network([(32, 4, 6)], write))

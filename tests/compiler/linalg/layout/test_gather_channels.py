@@ -13,7 +13,7 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.layout.gather_channels import GatherChannels, lanes_of
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import pointwise_convolution
+from tests.compiler.linalg.operations import pointwise_convolution
 from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 
@@ -145,5 +145,5 @@ def test_shuffles_of_very_many_channels_stay(
         concat_op = b.concat([pointwise_convolution(b, x, 24), pointwise_convolution(b, x, 24)], 0)
         return pointwise_convolution(b, shuffled(b, concat_op, 2), 32)
 
-    costs = COSTS._replace(most_gathered_channels=most)
+    costs = COSTS._replace(layout=COSTS.layout._replace(most_gathered_channels=most))
     assert gathered(make_network([(16, 6, 6)], write), costs)[0] == count

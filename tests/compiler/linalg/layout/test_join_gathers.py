@@ -16,14 +16,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, Layout
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.hoist_gathers import HoistGathers
 from ncc.compiler.linalg.layout.join_gathers import JoinGathers
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import pointwise_convolution
+from tests.compiler.linalg.operations import pointwise_convolution
 from tests.compiler.linalg.reasons import reasons
 from tests.compiler.linalg.same_numbers import after
 from tests.crossed import some
@@ -111,7 +111,7 @@ def test_what_somebody_else_reads(make_network: MakeNetwork, other: str) -> None
 def test_concats_of_many_parts_stay(make_network: MakeNetwork) -> None:
     """A gather that is stored puts its blocks together of all of them."""
     module = make_network([(16, 3, 2)], lambda b, x: units(b, x, 4))
-    told = reasons(JoinGathers(CostModel(most_joined_parts=3)), module)
+    told = reasons(JoinGathers(CostModel(layout=Layout(most_joined_parts=3))), module)
     assert "its parts would be more than 3" in told
 
 

@@ -17,7 +17,7 @@ from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packed_views import has_gaps, is_gathered
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 from tests.steps import lines_of
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

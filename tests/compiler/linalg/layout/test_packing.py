@@ -16,7 +16,7 @@ from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, packing_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 

@@ -27,7 +27,7 @@ from tests.compiler.linalg.same_numbers import after
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Transposed: TypeAlias = Callable[..., int]
 
-MANY, ROWS = CostModel().fewest_uses_of_transposed, CostModel().fewest_transposed_rows
+MANY, ROWS = CostModel().layout.fewest_uses_of_transposed, CostModel().layout.fewest_transposed_rows
 
 
 @pytest.fixture

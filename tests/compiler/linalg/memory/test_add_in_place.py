@@ -13,6 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 
 import ncc
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.add_in_place import added_in_place
 from ncc.compiler.linalg.memory.plan_memory import plan as plan_of
@@ -136,7 +137,7 @@ def test_many_operands_are_looked_at_together(
     plans = [make_plan(make_network([(4, 8, 8)], partial(write, count))) for count in (20, 40)]
     calls = [first_addition(plan) for plan in plans]
     assert len(calls[0].operands) > 20
-    once, twice = (lines_of(list, added_in_place(call)) for call in calls)
+    once, twice = (lines_of(list, added_in_place(call, CostModel().memory)) for call in calls)
     assert twice < 2.2 * once
 
 
@@ -173,7 +174,7 @@ def test_whose_memory_it_is(
     """That of the arena, where elements lie alike; not the caller's."""
     plan = make_plan(make_network([(4, 8, 8)], write))
     calls = [step for step in plan.steps if isinstance(step, Call)]
-    assert sum(len(list(added_in_place(call))) for call in calls) == here
+    assert sum(len(list(added_in_place(call, CostModel().memory))) for call in calls) == here
 
 
 @pytest.mark.parametrize(("sides", "halos"), [((1, 1), 1), ((0, 2), 2)])
@@ -263,7 +264,7 @@ def test_little_memory_beside(
 
     plan = make_plan(make_network([(channels, 13, 13)], write))
     calls = [step for step in plan.steps if isinstance(step, Call)]
-    assert sum(len(list(added_in_place(call))) for call in calls) == here
+    assert sum(len(list(added_in_place(call, CostModel().memory))) for call in calls) == here
 
 
 def _stride(subview: Subview) -> int:
@@ -276,7 +277,7 @@ def _has_a_border(subview: Subview) -> bool:
 
 
 def in_parts(ends: list[int], read: Callable[[Builder, Tensor, int, int], Tensor]) -> Write:
-    """A residual sum whose rows up to each end are a computation of their own, as of chunks."""
+    """A residual sum whose rows up to each end are a computation of their own, as of strips."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         x = transposed(b, x)
@@ -414,8 +415,8 @@ def test_numbers(tmp_path: Path) -> None:
             np.testing.assert_allclose(model(x), wanted, rtol=0, atol=1e-5 * abs(wanted).max())
 
 
-def test_numbers_in_chunks(tmp_path: Path) -> None:
-    """Residual units of convolutions in tiles, whose chunks take over a value row by row."""
+def test_numbers_in_strips(tmp_path: Path) -> None:
+    """Residual units of convolutions in tiles, whose strips take over a value row by row."""
     lines, blobs, last = ["Input data 0 1 x0 0=32 1=32 2=16"], 1, "x0"
     for n in range(3):
         lines += [
@@ -450,7 +451,7 @@ def test_values_of_any_size(make_network: MakeNetwork) -> None:
     FormFusionGroups().apply(Context(), module)
     with assuming() as assumed:
         call = first_addition(plan_of(module))
-    (added,) = added_in_place(call)
+    (added,) = added_in_place(call, CostModel().memory)
     (result,) = call.results
     assert added.buffer is not result.buffer
     assert added.buffer.part == result.buffer.part is not None

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.memory.alive import alive_at, touches
 from ncc.compiler.plan import Plan, touched
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[[ModuleOp], Plan]

@@ -26,7 +26,7 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.statements import Code
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import DYNAMIC_HEADER
-from tests.compiler.linalg.computations import flip, work
+from tests.compiler.linalg.operations import flip, work
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 MakePlan: TypeAlias = Callable[..., Plan]

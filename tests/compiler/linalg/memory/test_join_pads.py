@@ -19,7 +19,7 @@ from ncc.compiler.linalg.memory.plan_memory import plan as plan_of
 from ncc.compiler.plan import Call, Halo, Plan
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, largest
-from tests.compiler.linalg.computations import flip, work
+from tests.compiler.linalg.operations import flip, work
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[[ModuleOp], Plan]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.driver.assemble import artifact_of
-from ncc.compiler.linalg.memory.loops import FEWEST_ITERATIONS, MOST_UNEVEN, share_of, stays
+from ncc.compiler.linalg.memory.loops import share_of, stays
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan
@@ -21,9 +23,12 @@ from ncc.dialects.size import Size, form_of, hint
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
 from ncc.runtime.session import Model
-from tests.compiler.linalg.computations import relu, work
+from tests.compiler.linalg.operations import relu, work
 from tests.compiler.linalg.tiles import Seen, loop
 from tests.runnable import skipped_on_a_lesser_cpu
+
+THREADS = CostModel().threads
+
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[..., Plan]
@@ -58,14 +63,14 @@ def with_other(b: Builder, x: Tensor, other: Tensor) -> Tensor:
     return b.map(at, made[at] + other[at])
 
 
-def chunks(b: Builder, x: Tensor, count: int) -> Tensor:
-    """Two sums in a row for so many chunks of rows."""
+def strips(b: Builder, x: Tensor, count: int) -> Tensor:
+    """Two sums in a row for so many strips of rows."""
     (made,) = loop(b, count, [Seen(x, ROWS, ROWS + 4)], two_boxes)
     return made
 
 
 def image(count: int) -> list[tuple[int, ...]]:
-    """The shape that so many chunks read."""
+    """The shape that so many strips read."""
     return [(3, ROWS * count + 4, COLUMNS)]
 
 
@@ -89,7 +94,7 @@ def test_threads_share_iterations(
     make_network: MakeNetwork, make_plan: MakePlan, threads: int
 ) -> None:
     """Each has memory for what an iteration hands on, in whole lines; the rest moves along."""
-    module = make_network(image(6), lambda b, x: chunks(b, x, 6))
+    module = make_network(image(6), lambda b, x: strips(b, x, 6))
     (step,) = (plan := make_plan(module, threads=threads)).steps
     assert isinstance(step, Loop) and step.is_private
     first, second = step.calls
@@ -106,7 +111,7 @@ def test_threads_share_iterations(
 
 def test_one_thread_does_all_iterations(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """In the same memory, which is as large as what one of them hands on."""
-    (step,) = make_plan(make_network(image(6), lambda b, x: chunks(b, x, 6))).steps
+    (step,) = make_plan(make_network(image(6), lambda b, x: strips(b, x, 6))).steps
     assert isinstance(step, Loop) and not step.is_private
     (own,) = step.own
     assert own.elements == 3 * (ROWS + 2) * (COLUMNS - 2)
@@ -116,7 +121,7 @@ def test_few_iterations_are_shared_call_by_call(
     make_network: MakeNetwork, make_plan: MakePlan
 ) -> None:
     """Three of two threads take as long as four."""
-    (step,) = make_plan(make_network(image(3), lambda b, x: chunks(b, x, 3)), threads=2).steps
+    (step,) = make_plan(make_network(image(3), lambda b, x: strips(b, x, 3)), threads=2).steps
     assert isinstance(step, Loop) and not step.is_private and step.count == 3
 
 
@@ -125,7 +130,7 @@ def test_what_is_left_stands_behind(make_network: MakeNetwork, make_plan: MakePl
 
     def write(b: Builder, x: Tensor) -> Tensor:
         last = b.slice(x, [0, 4 * ROWS, 0], [3, 3 + 4, COLUMNS])
-        return b.concat([chunks(b, x, 4), two_boxes(b, last)], axis=1)
+        return b.concat([strips(b, x, 4), two_boxes(b, last)], axis=1)
 
     plan = make_plan(make_network([(3, 4 * ROWS + 7, COLUMNS)], write), threads=2)
     first, *others = plan.steps
@@ -194,7 +199,7 @@ def test_halos_stand_in_front(make_network: MakeNetwork, make_plan: MakePlan) ->
     """That of what a loop writes, and nothing is between them."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        return box(b, b.pad(chunks(b, x, 6), [0, 1, 1], [0, 1, 1], 0.0))
+        return box(b, b.pad(strips(b, x, 6), [0, 1, 1], [0, 1, 1], 0.0))
 
     steps = make_plan(make_network(image(6), write), threads=2).steps
     assert [type(step) for step in steps] == [Halo, Loop, Call]
@@ -502,10 +507,11 @@ def test_a_chain_in_a_body_spares_what_is_outside(
 
 def test_shares() -> None:
     """Whole iterations are dealt out: 5 to two threads are 3 at most, where 2.5 would do."""
-    assert share_of(8, 2) == share_of(6, 3) == 1
-    assert share_of(5, 2) == share_of(Size.symbol("h", 5), 2) == MOST_UNEVEN
-    assert share_of(FEWEST_ITERATIONS * 4 - 1, 4) is share_of(0, 2) is share_of(9, 4) is None
-    assert stays(500, 400, 1000) and not stays(500, 401, 1000)
+    share = partial(share_of, costs=THREADS)
+    assert share(8, 2) == share(6, 3) == 1
+    assert share(5, 2) == share(Size.symbol("h", 5), 2) == THREADS.most_uneven
+    assert share(THREADS.fewest_iterations * 4 - 1, 4) is share(0, 2) is share(9, 4) is None
+    assert stays(500, 400, 1000, THREADS) and not stays(500, 401, 1000, THREADS)
 
 
 @pytest.mark.parametrize(

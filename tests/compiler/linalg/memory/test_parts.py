@@ -10,7 +10,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.barriers import in_phases
+from ncc.compiler.barriers import in_epochs
 from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.plan import Halo, Kind, Part, Plan, touched
@@ -60,7 +60,7 @@ def open_network(seed: int) -> tuple[list[Shape], Callable[..., list[Tensor]]]:
 
 @pytest.mark.parametrize("first", range(0, 60, 30))
 def test_open_networks(make_network: MakeNetwork, first: int) -> None:
-    """Each part of the arena is in use in the phases of all steps that touch it, and holds the
+    """Each part of the arena is in use in the epochs of all steps that touch it, and holds the
     buffers in it, whatever the input is. Nothing is assumed of it.
     """
     for seed in range(first, first + 30):
@@ -70,14 +70,14 @@ def test_open_networks(make_network: MakeNetwork, first: int) -> None:
             plan = planned(module, threads)
         assert not assumed, f"seed {seed}: {list(map(str, assumed))}"
         assert plan.arena_bytes == 0
-        for phased in in_phases(plan.steps, threads):
-            for buffers in touched(phased.step):
+        for timed in in_epochs(plan.steps, threads):
+            for buffers in touched(timed.step):
                 for buffer in buffers:
                     if buffer.kind is not Kind.ARENA:
                         continue
                     assert buffer.part is not None
                     part = plan.arena[buffer.part]
-                    assert part.first <= phased.first and phased.last <= part.last
+                    assert part.first <= timed.first and timed.last <= part.last
                     end = buffer.byte_offset + buffer.bytes
                     for h in (1, 2, 5, 30):
                         values = [form_of(n).value({"h": h}) for n in (end, part.bytes)]

@@ -230,7 +230,7 @@ def test_stretches_of_steps_change_no_offset(
     """Values are held against all that are alive with them, however steps are divided."""
     for seed in range(10):
         plan = make_plan(make_network(*random_network(seed)))
-        costs = COSTS._replace(steps_together=stretch)
+        costs = COSTS._replace(memory=COSTS.memory._replace(steps_together=stretch))
         other = make_plan(make_network(*random_network(seed)), costs=costs)
         offsets = [[buffer.byte_offset for buffer in lifetimes(found)] for found in (plan, other)]
         assert offsets[0] == offsets[1]
@@ -255,7 +255,7 @@ def halos(plan: Plan) -> list[Halo]:
 @pytest.mark.parametrize(
     ("rows", "value", "between", "count"),
     [(4, 0.0, [3], 1), (4, 0.0, [3, 2, 3], 1), (5, 0.0, [3], 2), (4, 1.0, [3], 2)]
-    + [(4, 0.0, [40, 40], 2), (4, 0.0, [3] * (COSTS.near_steps + 1), 2)],
+    + [(4, 0.0, [40, 40], 2), (4, 0.0, [3] * (COSTS.memory.near_steps + 1), 2)],
 )
 def test_values_of_one_size_share_an_offset_and_a_halo(
     make_network: MakeNetwork,
@@ -285,9 +285,9 @@ def test_values_of_one_size_share_an_offset_and_a_halo(
 @pytest.mark.parametrize(
     ("between", "threads", "stays"),
     [
-        (COSTS.near_steps + 1, 1, False),
-        (COSTS.near_steps + 1, 2, True),
-        (COSTS.near_steps_of_threads + 1, 2, False),
+        (COSTS.memory.near_steps + 1, 1, False),
+        (COSTS.memory.near_steps + 1, 2, True),
+        (COSTS.memory.near_steps_of_threads + 1, 2, False),
     ],
 )
 def test_threads_share_an_offset_for_longer(
@@ -344,9 +344,9 @@ def test_steps_say_their_layers(make_network: MakeNetwork, make_plan: MakePlan) 
 @pytest.mark.parametrize(
     ("size", "iterations", "in_arena"),
     [
-        (COSTS.most_on_stack, None, False),
-        (COSTS.most_on_stack + 4, None, True),
-        (COSTS.most_on_stack + 4, 2, False),
+        (COSTS.memory.most_on_stack, None, False),
+        (COSTS.memory.most_on_stack + 4, None, True),
+        (COSTS.memory.most_on_stack + 4, 2, False),
     ],
 )
 def test_large_scratch_memory_lies_in_the_arena(
@@ -399,7 +399,7 @@ def test_another_order_where_the_largest_first_leaves_gaps(
         sum(buffer.bytes for buffer, (first, last) in alive.items() if first <= at <= last)
         for at in range(len(plan.steps))
     )
-    first = COSTS._replace(arena_tries=0)
+    first = COSTS._replace(memory=COSTS.memory._replace(arena_tries=0))
     once = make_plan(make_network([(16, 16)], crossing(seed)), costs=first)
     assert once.arena_bytes > 1.1 * plan.arena_bytes
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.memory.room import LITTLE_MORE, Room, rooms
+from ncc.compiler.linalg.memory.room import Room, rooms
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import add, flip, work
+from tests.compiler.linalg.operations import add, flip, work
 
 MakeNetwork = Callable[..., ModuleOp]
 RoomsOf = Callable[[Callable[[Builder, Tensor], Tensor]], list[Room]]
@@ -25,13 +26,13 @@ def rooms_of(make_network: MakeNetwork) -> RoomsOf:
 
     def found(write: Callable[[Builder, Tensor], Tensor]) -> list[Room]:
         module = make_network([(10, 4)], lambda b, x: [write(b, x)])
-        return list(rooms(network_of(module).body.block).values())
+        return list(rooms(network_of(module).body.block, CostModel().memory).values())
 
     return found
 
 
 def free(needed: int, kept: int) -> int:
-    return int(LITTLE_MORE * needed) - kept
+    return int(CostModel().memory.little_more * needed) - kept
 
 
 def test_of_a_chain(rooms_of: RoomsOf) -> None:

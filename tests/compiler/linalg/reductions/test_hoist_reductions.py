@@ -19,7 +19,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import add, relu
+from tests.compiler.linalg.operations import add, relu
 from tests.compiler.linalg.same_numbers import after
 from tests.structured.evaluate import evaluate
 

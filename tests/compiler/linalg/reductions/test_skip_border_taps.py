@@ -15,7 +15,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.reductions.skip_border_taps import SkipBorderTaps
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, largest
-from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.operations import whole_numbers
 from tests.structured.evaluate import evaluate
 from tests.structured.given_sizes import with_extents
 

@@ -19,7 +19,7 @@ from ncc.compiler.target import AVX2, AVX512, ONE_UNIT, TWO_UNITS_OF_AMD, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Folded
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 from tests.compiler.linalg.reasons import reasons
 from tests.structured.evaluate import evaluate
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp, i8, i32
 
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, Reductions
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import (
@@ -281,7 +281,7 @@ def test_compiled_sums_go_on_bit_by_bit(tmp_path: Path, product: str, target: st
     options = Options.of(random_weights=1, target=target)
     whole = compile_with(param, None, options)
     feeds = {b.name: draw.standard_normal(b.shape).astype(np.float32) for b in whole.inputs}
-    costs = CostModel(operand_share=0.03, reduction_part_share=0.05)
+    costs = CostModel(reductions=Reductions(operand_share=0.03, reduction_part_share=0.05))
     small = replace(options.target, costs=costs)
     for threads in (1, 2, 3):
         cut = compile_with(param, None, replace(options, target=small, num_threads=threads))

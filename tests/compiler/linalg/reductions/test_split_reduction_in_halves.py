@@ -16,7 +16,7 @@ from ncc.compiler.linalg.reductions.split_reduction_in_halves import HALVES, Spl
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.steps import lines_of
 

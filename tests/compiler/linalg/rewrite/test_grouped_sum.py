@@ -12,7 +12,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum, Made
 from ncc.compiler.linalg.rewrite.insert import generic_of, tensor_of
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones
+from tests.compiler.linalg.operations import ones
 
 
 def image(*shape: int) -> tuple[Builder, Tensor]:

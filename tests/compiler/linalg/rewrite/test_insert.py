@@ -24,7 +24,7 @@ from ncc.compiler.linalg.rewrite.insert import (
     tensor_of,
 )
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import relu, row_sums, work
+from tests.compiler.linalg.operations import relu, row_sums, work
 
 
 def block_of(*shape: int) -> tuple[Builder, Tensor]:

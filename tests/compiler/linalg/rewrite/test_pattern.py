@@ -23,7 +23,7 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern, WeightPattern, la
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 

@@ -15,7 +15,7 @@ from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.rewrite.insert import tensor_of
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole, neighbours, same_view
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.operations import relu
 
 Shape: TypeAlias = tuple[int, ...]
 Write: TypeAlias = Callable[[Builder, Tensor], Tensor]

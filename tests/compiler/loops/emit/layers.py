@@ -11,7 +11,7 @@ from ncc.compiler.loops.kernel.kernel import LINE, Access, Kernel
 from ncc.compiler.target import TARGETS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
-from tests.compiler.linalg.computations import depthwise, ones
+from tests.compiler.linalg.operations import depthwise, ones
 
 KernelOf: TypeAlias = Callable[..., Kernel]
 """The type of the fixture `kernel`."""

@@ -44,7 +44,7 @@ def test_transforms_store_lines(tmp_path: Path, channels: int) -> None:
 
 @pytest.mark.parametrize("channels", [128, 144, 120], ids=["pairs", "a block alone", "half of one"])
 def test_lines_are_stored_at_once(tmp_path: Path, channels: int) -> None:
-    """So is that of a block alone, with zeros, which are halved like anything."""
+    """So is that of a block alone, with zeros, which are split like anything."""
     [kernel] = kernels(tmp_path, channels)
     stores = [line for line in kernel.splitlines() if "vector.store" in line and "bf16" in line]
     assert stores and all("vector<32xbf16>" in line for line in stores)

@@ -17,7 +17,7 @@ from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from tests.compiler.linalg.computations import pointwise_convolution
+from tests.compiler.linalg.operations import pointwise_convolution
 from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 

@@ -25,8 +25,8 @@ from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert, exp
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import add
 from tests.compiler.linalg.convolutions.layers import convolution
+from tests.compiler.linalg.operations import add
 from tests.compiler.loops.emit.layers import KernelOf, depthwise_of_blocks
 from tests.crossed import crossed
 from tests.runnable import RUNNABLE

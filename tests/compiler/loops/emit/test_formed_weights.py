@@ -16,9 +16,9 @@ from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.convolutions.layers import weights
 from tests.compiler.linalg.convolutions.tiled import in_tiles
+from tests.compiler.linalg.operations import relu
 from tests.compiler.loops.emit.tiled import FLOATS, check
 from tests.crossed import crossed
 

@@ -21,9 +21,9 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import convolution
 from tests.compiler.linalg.convolutions.tiled import in_tiles
+from tests.compiler.linalg.operations import add, relu
 from tests.compiler.loops.emit.tiled import FLOATS, block, check
 from tests.crossed import crossed, some
 

@@ -17,8 +17,8 @@ from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.sources import Array
-from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import convolution
+from tests.compiler.linalg.operations import add, relu
 from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 

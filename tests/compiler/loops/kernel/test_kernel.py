@@ -14,7 +14,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum, to_index
 from ncc.dialects.size import Size
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import row_sums, work
+from tests.compiler.linalg.operations import row_sums, work
 from tests.compiler.loops.conftest import Kernels
 
 

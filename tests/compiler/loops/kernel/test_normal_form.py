@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block
 
+from ncc.compiler.cost_model import CostModel
+from ncc.compiler.loops.kernel import normal_form
 from ncc.compiler.loops.kernel.kernel import (
     Access,
     Bf16Split,
@@ -21,12 +23,18 @@ from ncc.compiler.loops.kernel.kernel import (
     KSplit,
     Stage,
 )
-from ncc.compiler.loops.kernel.normal_form import FEWEST_STEPS, LONG, normalised
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import row_sums, work
+from tests.compiler.linalg.operations import row_sums, work
 from tests.compiler.loops.conftest import Kernels
+
+THREADS = CostModel().threads
+LONG, FEWEST_STEPS = THREADS.long_loop, THREADS.fewest_part_steps
+
+
+def normalised(kernel: Kernel) -> Kernel:
+    return normal_form.normalised(kernel, THREADS)
 
 
 def test_loops_merge(kernels: Kernels) -> None:

@@ -9,9 +9,11 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.loops.kernel.kernel import Access, Captured, Stage
+from ncc.compiler.loops.kernel.normal_form import normalised
 from ncc.compiler.loops.kernel.read_kernel import constant_kernel, kernel_of, text_of
 from ncc.compiler.plan import Call
 from ncc.compiler.target import AVX512, ONE_UNIT
@@ -19,7 +21,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum, to_index
 from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import row_sums, work
+from tests.compiler.linalg.operations import row_sums, work
 from tests.compiler.loops.conftest import Kernels
 
 
@@ -115,7 +117,8 @@ def test_what_is_read_at_computed_coordinates(kernels: Kernels) -> None:
 
 def test_a_box_of_one_number() -> None:
     """Borders are such boxes; contiguous axes are one loop."""
-    kernel = constant_kernel((2, 3, 4), 0.5, Access(0, 0, (24, 4, 1)), (f32,))
+    box = constant_kernel((2, 3, 4), 0.5, Access(0, 0, (24, 4, 1)), (f32,))
+    kernel = normalised(box, CostModel().threads)
     assert kernel.extents == (2, 12) and kernel.store == Access(0, 0, (24, 1))
     assert not kernel.anchor.inputs and not kernel.accumulates
 

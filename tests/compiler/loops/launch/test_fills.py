@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp, f32
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
@@ -43,7 +44,8 @@ def halo_of(
 
 def fills_of(halo: Halo) -> Fills:
     element = element_of(halo.subview.buffer.value)
-    return Fills.of(tuple(boxes(halo)), halo.subview, halo.value, element)
+    costs = CostModel().threads
+    return Fills.of(tuple(boxes(halo)), halo.subview, halo.value, element, costs)
 
 
 def check(
@@ -131,7 +133,7 @@ def test_values_share_a_kernel() -> None:
     """It is told what to store: the bits of a number, whatever they mean."""
     halo = halo_of((2, 3, 4), (0, 1, 1), (0, 1, 1), 0)
     one, other = fills_of(halo), fills_of(halo_of((2, 3, 4), (0, 1, 1), (0, 1, 1), 0, "i4"))
-    lowest = Fills(one.computations, -3.4028234663852886e38, f32)
+    lowest = Fills(one.kernels, -3.4028234663852886e38, f32)
     assert one.text == other.text == lowest.text
     assert [fills.numbers[0] for fills in (one, other, lowest)] == [0x3F800000, 1, -0x800001]
 

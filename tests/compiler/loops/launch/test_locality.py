@@ -72,13 +72,14 @@ def loops(
 
 def second_behind(loops: NetworkLoops, order: Callable[[Schedule], tuple[int, ...]]) -> Schedule:
     """How the second reduction is handed out where the first one is in that order."""
-    first, second = [s for s in loops.steps if s.generic_op and s.generic_op.reduced]
-    assert first.generic_op is not None and second.generic_op is not None
-    sharing, schedule = Sharing(), choose(first.generic_op, AVX512)
+    first, second = [s for s in loops.steps if s.only_kernel and s.only_kernel.reduced]
+    assert first.only_kernel is not None and second.only_kernel is not None
+    sharing, schedule = Sharing(), choose(first.only_kernel, AVX512)
     ordered = replace(schedule, order=order(schedule))
-    sharing.note(first.generic_op, list(first.subviews), ordered)
-    along = sharing.outermost(second.generic_op, list(second.subviews))
-    return handed_out_along(second.generic_op, choose(second.generic_op, AVX512), along)
+    sharing.note(first.only_kernel, list(first.subviews), ordered)
+    along = sharing.outermost(second.only_kernel, list(second.subviews))
+    schedule = choose(second.only_kernel, AVX512)
+    return handed_out_along(second.only_kernel, schedule, along, AVX512.costs.threads)
 
 
 def channels_first(schedule: Schedule) -> tuple[int, ...]:
@@ -104,17 +105,17 @@ def test_a_window_is_shared_as_what_it_reads(
 @pytest.mark.parametrize(("rows", "loop"), [(1, 1), (4, 1), (ROWS, 0)])
 def test_parts_of_several_rows(loops: Callable[..., NetworkLoops], rows: int, loop: int) -> None:
     """Who makes four rows at a time hands out rows; who makes all of them hands out blocks."""
-    first, second = [s for s in loops(depthwise).steps if s.generic_op and s.generic_op.reduced]
-    assert first.generic_op is not None and second.generic_op is not None
-    store = first.generic_op.store
+    first, second = [s for s in loops(depthwise).steps if s.only_kernel and s.only_kernel.reduced]
+    assert first.only_kernel is not None and second.only_kernel is not None
+    store = first.only_kernel.store
     sharing = Sharing({first.subviews[store.argument].buffer: rows * store.coefficients[1]})
-    assert sharing.outermost(second.generic_op, list(second.subviews)) == loop
+    assert sharing.outermost(second.only_kernel, list(second.subviews)) == loop
 
 
 def test_a_contraction_has_an_order_of_its_own(loops: Callable[..., NetworkLoops]) -> None:
     """What it reads is read many times: weights decide."""
     found = loops(summed)
-    last = [s.generic_op for s in found.steps if s.generic_op and s.generic_op.reduced][-1]
+    last = [s.only_kernel for s in found.steps if s.only_kernel and s.only_kernel.reduced][-1]
     for order in (rows_first, channels_first):
         assert second_behind(found, order) == choose(last, AVX512)
 
@@ -122,7 +123,7 @@ def test_a_contraction_has_an_order_of_its_own(loops: Callable[..., NetworkLoops
 def test_only_several_threads_share(loops: Callable[..., NetworkLoops]) -> None:
     """One thread finds all that it made: it has the order that reads the fewest lines twice."""
     alone, together = (
-        [s.kernel for s in loops(narrowed, n).steps if s.generic_op and s.generic_op.reduced]
+        [s.kernel for s in loops(narrowed, n).steps if s.only_kernel and s.only_kernel.reduced]
         for n in (1, 2)
     )
     schedule = second_behind(loops(narrowed), lambda schedule: schedule.order)

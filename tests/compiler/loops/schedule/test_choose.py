@@ -14,14 +14,14 @@ from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count
 from ncc.compiler.loops.schedule.pointwise import scalar
-from ncc.compiler.loops.schedule.schedule import CHUNKS_WANTED, Schedule
+from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.dialects.casts import cast
 from ncc.dialects.element import ELEMENTS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, select
 from ncc.dialects.shapes import Shape
-from tests.compiler.linalg.computations import depthwise, ones, row_sums
+from tests.compiler.linalg.operations import depthwise, ones, row_sums
 from tests.compiler.loops.emit.layers import (
     KernelOf,
     convolution,
@@ -255,7 +255,7 @@ def test_threads_get_enough_to_do(kernel: KernelOf, target: Target) -> None:
     """The outer loops make some 16 chunks or more where there are as many steps."""
     for write in (convolution, depthwise, pooling):
         found = kernel(write, (64, 34, 34))
-        assert chunk_count(found, choose(found, target)) >= CHUNKS_WANTED
+        assert chunk_count(found, choose(found, target)) >= target.costs.threads.chunks
 
 
 @targets

@@ -23,7 +23,7 @@ from ncc.compiler.target import (
     Target,
 )
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones
+from tests.compiler.linalg.operations import ones
 from tests.compiler.loops.emit.layers import (
     KernelOf,
     convolution,

@@ -13,7 +13,7 @@ from ncc.compiler.loops.schedule.operands import ContractionOperands
 from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.compiler.target import AVX2, AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones
+from tests.compiler.linalg.operations import ones
 from tests.compiler.loops.emit.layers import KernelOf
 
 
@@ -71,10 +71,8 @@ def test_a_tile_that_fits_the_hint_costs_less(operands: ContractionOperands) -> 
 def test_a_second_unit_is_worth_what_is_not_read(operands: ContractionOperands) -> None:
     """A tile of many points takes half the time or little more; one of one waits for vectors."""
     (points, *_), (blocks, *_) = operands.points, operands.vectors
-    one, two = (
-        TileCost(replace(operands, core=replace(TWO_UNITS, multiply_adds=units)))
-        for units in (1, 2)
-    )
+    cores = (replace(TWO_UNITS, multiply_adds=units) for units in (1, 2))
+    one, two = (TileCost(replace(operands, target=replace(AVX512, core=core))) for core in cores)
     for tile, least, most in (
         (((points, 14), (blocks, 2)), 0.5, 0.6),
         (((points, 1), (blocks, 8)), 0.9, 1.0),
@@ -86,7 +84,8 @@ def test_sums_beyond_those_of_the_core_cost_more(operands: ContractionOperands) 
     """A core overlaps 13 of 28 sums with others: two tiles of 14 take less."""
     (points, *_), (blocks, *_) = operands.points, operands.vectors
     for sums in (13, 32):
-        cost = TileCost(replace(operands, core=replace(TWO_UNITS_OF_AMD, sums=sums)))
+        core = replace(TWO_UNITS_OF_AMD, sums=sums)
+        cost = TileCost(replace(operands, target=replace(AVX512, core=core)))
         large, small = (cost.of(((points, n), (blocks, 2))) for n in (14, 7))
         assert (large < small) == (sums == 32)
 

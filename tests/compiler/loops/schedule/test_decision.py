@@ -13,7 +13,7 @@ from ncc.compiler.loops.schedule.decision import Decision
 from ncc.compiler.loops.schedule.schedule import Strategy
 from ncc.compiler.target import Target
 from ncc.dialects.shapes import Shape
-from tests.compiler.linalg.computations import row_sums
+from tests.compiler.linalg.operations import row_sums
 from tests.compiler.loops.emit.layers import (
     KernelOf,
     convolution,

@@ -15,7 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, DataTypes
 from ncc.compiler.driver import objects
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.linalg.convolutions.forms import F2, Form
@@ -96,13 +96,13 @@ def test_cuts(
 ) -> None:
     """Rows that divide well, sums in four tiles at most, and chunks that cover all of it."""
     found = kernel(make_network, kernels_of, outputs, inputs, size, window)
-    halves = bf16_pairs_of(found)
+    pairs = bf16_pairs_of(found)
     schedule = choose(found, AMX)
-    assert halves is not None
-    vectors = 1 if halves.vectors is None else schedule.points(halves.vectors)
-    assert (schedule.points(halves.points[-1]), schedule.tiles, vectors) == (rows, p, q)
+    assert pairs is not None
+    vectors = 1 if pairs.vectors is None else schedule.points(pairs.vectors)
+    assert (schedule.points(pairs.points[-1]), schedule.tiles, vectors) == (rows, p, q)
     assert p * q <= len(tile.SUMS)
-    points = prod(found.extents[d] for d in halves.points)
+    points = prod(found.extents[d] for d in pairs.points)
     done = chunk_count(found, schedule) * p * q * rows * 16
     assert points * outputs <= done
 
@@ -113,9 +113,9 @@ def test_weights_are_asked_for(
 ) -> None:
     """Those of the next blocks of outputs, if all weights exceed L2."""
     found = kernel(make_network, kernels_of, channels, channels, size, 3)
-    schedule, halves = choose(found, AMX), bf16_pairs_of(found)
-    assert halves is not None and halves.vectors is not None
-    blocks = 2 * halves.weights.coefficients[halves.vectors]
+    schedule, pairs = choose(found, AMX), bf16_pairs_of(found)
+    assert pairs is not None and pairs.vectors is not None
+    blocks = 2 * pairs.weights.coefficients[pairs.vectors]
     assert [access.offset for access in schedule.prefetch_l2] == [blocks] * wanted
     module = ModuleOp([write(found, schedule, "k")])
     module.verify()
@@ -124,7 +124,7 @@ def test_weights_are_asked_for(
     assert str(module).count("rt.prefetch") == (lines if wanted else 0)
 
 
-def test_halves_are_made_at_once(make_network: Make, kernels_of: Make) -> None:
+def test_bf16_pairs_are_made_at_once(make_network: Make, kernels_of: Make) -> None:
     """Both parts of a vector from one load, if the channels are contiguous."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -342,15 +342,15 @@ depthwise ones, sums, pooling, joined values; an odd number of blocks at last.""
 
 
 @pytest.mark.slow
-def test_makers_store_halves(tmp_path: Path, compiled: Compile) -> None:
+def test_makers_store_bf16_pairs(tmp_path: Path, compiled: Compile) -> None:
     """Any kernel of a value in pairs of blocks stores bf16 numbers like a kernel of its own."""
     param = tmp_path / "net.param"
     param.write_text(MAKERS)
     shared = compiled(param, None, 3)
     model = ncc.Model(shared.artifact, num_threads=1)
     steps = [layers for _, layers in model.artifact.info["steps"]]
-    assert steps.count(["halves"]) == 1  # of the input
-    assert sum("halves" in layers for layers in steps) == 8
+    assert steps.count(["bf16"]) == 1  # of the input
+    assert sum("bf16" in layers for layers in steps) == 8
     feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
     found = model.run(feeds)
     expected = interpret(read(param, None, random_weights=SEED).module, feeds)
@@ -375,7 +375,7 @@ def test_makers_of_odd_and_even_blocks(tmp_path: Path, compiled: Compile) -> Non
         ]
     model = checked(written(tmp_path, lines), compiled, 4e-5)
     steps = [layers for _, layers in model.artifact.info["steps"]]
-    assert all([f"scaled{k}", "halves"] in steps for k in range(4))
+    assert all([f"scaled{k}", "bf16"] in steps for k in range(4))
 
 
 def test_tiles_of_whole_pairs_ask_nothing(tmp_path: Path) -> None:
@@ -420,7 +420,7 @@ def test_sums_in_parts(tmp_path: Path, compiled: Compile) -> None:
         "7767517\n2 2\nInput in 0 1 in 0=9 1=9 2=96\n"
         "Convolution c 1 1 in out 0=40 1=3 3=2 4=1 5=1 6=34560 9=2 -23310=1,0.1\n"
     )
-    costs = CostModel(bf16_parts_worth=0)
+    costs = CostModel(data_types=DataTypes(bf16_parts_worth=0))
     small = replace(FAST, core=replace(FAST.core, l2_bytes=1 << 12), costs=costs)
     model = compiled(param, None, 3, small)
     assert sum("c" in layers for _, layers in model.artifact.info["steps"]) == 3
@@ -495,11 +495,11 @@ def test_components(
     model = checked(param, partial(compiled, target=target), layers * 1e-5)
     steps = [layers for _, layers in model.artifact.info["steps"]]
     for name in ("first", "apart", "row", "small", "deep"):
-        assert [name, "halves"] in steps
+        assert [name, "bf16"] in steps
 
 
 @pytest.mark.slow
-def test_halves_beside_float32(tmp_path: Path, compiled: Compile) -> None:
+def test_bf16_pairs_beside_float32(tmp_path: Path, compiled: Compile) -> None:
     """F(4) in float32 between direct bf16 convolutions; a value that both read is stored twice."""
     sizes = [(32, 48, 1), (48, 48, 3), (48, 64, 3), (64, 64, 3)]
     lines = ["Input in 0 1 in 0=34 1=33 2=32"]
@@ -541,7 +541,7 @@ GROUPS = [(5, 64, 64), (6, 40, 40), (5, 80, 48), (3, 48, 32)]
 @pytest.mark.slow
 @pytest.mark.parametrize(("groups", "size", "outputs"), GROUPS)
 def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outputs: int) -> None:
-    """Each group has tiles of weights of its own, and steps of halves, whether its blocks are
+    """Each group has tiles of weights of its own, and steps of bf16 pairs, whether its blocks are
     pairs or not, filled or not; what follows reads all of them, or goes on by group.
     """
     channels, made = groups * size, groups * outputs
@@ -563,7 +563,7 @@ def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outpu
 
 
 @pytest.mark.slow
-def test_makers_store_halves_of_groups(tmp_path: Path, compiled: Compile) -> None:
+def test_makers_store_bf16_pairs_of_groups(tmp_path: Path, compiled: Compile) -> None:
     """A convolution in groups stores those of the next, of an odd number of blocks each, too."""
     lines = ["Input in 0 1 in 0=9 1=7 2=240"]
     lines += [
@@ -573,12 +573,12 @@ def test_makers_store_halves_of_groups(tmp_path: Path, compiled: Compile) -> Non
     ]
     model = checked(written(tmp_path, lines), compiled, 3e-5)
     steps = [layers for _, layers in model.artifact.info["steps"]]
-    assert ["c0", "halves"] in steps and ["c1", "halves"] in steps
+    assert ["c0", "bf16"] in steps and ["c1", "bf16"] in steps
 
 
 @pytest.mark.parametrize("half", [64, 80, 88], ids=["pairs", "a block alone", "half of one"])
 @pytest.mark.slow
-def test_selections_store_halves(tmp_path: Path, compiled: Compile, half: int) -> None:
+def test_selections_store_bf16_pairs(tmp_path: Path, compiled: Compile, half: int) -> None:
     """Of the channels that a shuffle puts together out of two values, as units of a network do that
     work on half of their channels.
     """
@@ -597,4 +597,4 @@ def test_selections_store_halves(tmp_path: Path, compiled: Compile, half: int) -
             f"Slice parts{k + 1} 1 2 mixed{k} kept{k + 1} part{k + 1} -23300=2,-233,-233",
         ]
     model = checked(written(tmp_path, lines), compiled, 7e-5)
-    assert ["mixed0", "halves"] in [layers for _, layers in model.artifact.info["steps"]]
+    assert ["mixed0", "bf16"] in [layers for _, layers in model.artifact.info["steps"]]

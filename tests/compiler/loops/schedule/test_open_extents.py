@@ -7,25 +7,28 @@ from dataclasses import replace
 
 import pytest
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.loops.kernel.kernel import SHORT, Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
+from ncc.compiler.loops.schedule import open_extents
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count, is_coalesced
 from ncc.compiler.loops.schedule.matrix_tiles import even_rows
 from ncc.compiler.loops.schedule.open_extents import (
-    LONG,
-    SMALL,
     for_any_size,
-    for_the_hint,
 )
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, form_of, hint
 from ncc.dialects.tile import ROWS
-from tests.compiler.linalg.computations import ones
+from tests.compiler.linalg.operations import ones
 from tests.compiler.loops.emit.layers import KernelOf
 from tests.compiler.loops.emit.layers import convolution as of_planes
+
+
+def for_the_hint(kernel: Kernel) -> Kernel:
+    return open_extents.for_the_hint(kernel, CostModel().schedules)
 
 
 def convolution(b: Builder, x: Tensor) -> Tensor:
@@ -74,7 +77,7 @@ def test_costs_are_those_of_the_hint(opened: Callable[[int], Kernel]) -> None:
         told = [d for d, n in enumerate(kernel.extents) if isinstance(n, Size)]
         assert told
         assert {hinted.likely[d] for d in told} == {likely}
-        assert {hinted.extents[d] for d in told} == {max(side, LONG)}
+        assert {hinted.extents[d] for d in told} == {max(side, CostModel().schedules.long_extent)}
 
 
 def test_tiles_of_short_rows_have_few_points(opened: Callable[[int], Kernel]) -> None:
@@ -132,7 +135,7 @@ def test_tiles_go_on_to_the_next_row_in_narrow_images(kernel: KernelOf) -> None:
 
 
 def test_tiles_for_small_images(kernel: KernelOf) -> None:
-    """A kernel for small images has the tile that suits SMALL points, whichever the hint suits."""
+    """A kernel for small images has the tile that suits these, whatever the hint has."""
     closed = kernel(of_planes, (3, 114, 114))
     row, column = (d for d, n in enumerate(closed.extents) if n == 112)
 
@@ -146,7 +149,7 @@ def test_tiles_for_small_images(kernel: KernelOf) -> None:
     tiles = {chosen(1, columns)[1].tile for columns in (1, 7, 14, 112)}
     assert len(tiles) == 1
     ((column_again, points),) = (one for one in tiles.pop() if one[0] == column)
-    assert column_again == column and SMALL % points < points
+    assert column_again == column and 1 < points <= CostModel().schedules.small_points
     before, after = chosen(112, 112)
     assert after.tile == before.tile
 

@@ -13,7 +13,6 @@ from xdsl.ir.affine import AffineExpr
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count
-from ncc.compiler.loops.schedule.schedule import CHUNKS_WANTED
 from ncc.compiler.target import AVX512, NEON, Target
 from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
@@ -46,7 +45,7 @@ def test_coordinates_are_computed_in_vectors(
         schedule = choose(found, target)
         assert schedule.vector == target.lanes
         assert [n for _, n in schedule.tile] == ([] if channels == 1 else [min(channels, 4)])
-        assert chunk_count(found, schedule) >= CHUNKS_WANTED
+        assert chunk_count(found, schedule) >= target.costs.threads.chunks
 
 
 @pytest.mark.parametrize("target", [NEON, AVX512], ids=lambda t: t.name)
@@ -89,7 +88,7 @@ def test_blocks_share_coordinates(
     found = kernel(sampled, image, (64, 96), packed=False)
     schedule = choose(found, target)
     assert [n for loop, n in schedule.tile if loop != schedule.lane] == together
-    assert chunk_count(found, schedule) >= CHUNKS_WANTED
+    assert chunk_count(found, schedule) >= target.costs.threads.chunks
     apart = choose(kernel(of_its_own, image, (blocks, 96), packed=False), target)
     assert all(loop == apart.lane for loop, _ in apart.tile)
 

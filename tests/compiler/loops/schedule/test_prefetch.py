@@ -14,7 +14,7 @@ from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.prefetch import PER_STREAM
 from ncc.compiler.target import AVX512, ONE_UNIT
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones
+from tests.compiler.linalg.operations import ones
 from tests.compiler.loops.emit.layers import (
     KernelOf,
     convolution,
@@ -74,7 +74,7 @@ def test_rows_of_planes_are_not_prefetched(kernel: KernelOf) -> None:
     assert not schedule.prefetch_l2
 
 
-def deep_sums_of_halves(b: Builder, x: Tensor) -> Tensor:
+def deep_sums_of_bf16(b: Builder, x: Tensor) -> Tensor:
     """Sums of each half of the channels, whose weights are apart."""
     x = b.expand(x, [[0, 1], [2], [3]], (2, x.shape[0] // 2, *x.shape[1:]))
     w = b.expand(b.weight(ones(512, 512)), [[0], [1, 2]], (512, 2, 256))
@@ -84,7 +84,7 @@ def deep_sums_of_halves(b: Builder, x: Tensor) -> Tensor:
 
 def test_panels_with_gaps_between_them_are_prefetched_one_by_one(kernel: KernelOf) -> None:
     """The lines of each vector of the next tile, and none in between."""
-    found = kernel(deep_sums_of_halves, (512, 7, 7))
+    found = kernel(deep_sums_of_bf16, (512, 7, 7))
     schedule = choose(found, AVX512)
     weights = found.anchor.inputs[1]
     assert weights is not None

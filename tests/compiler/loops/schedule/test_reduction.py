@@ -7,13 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.loops.kernel.kernel import NO_SUM
 from ncc.compiler.loops.schedule.reduction import (
-    FEW_POINTS,
-    FEWEST_SCATTERED,
-    MAX_UNROLLED,
-    MOST_POINTS,
-    MOST_VECTORS,
     rows,
     scattered,
     window,
@@ -21,9 +17,12 @@ from ncc.compiler.loops.schedule.reduction import (
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.target import AVX2, AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
-from tests.compiler.linalg.computations import ones, relu, row_sums
+from tests.compiler.linalg.operations import ones, relu, row_sums
 from tests.compiler.loops.conftest import Kernels
 from tests.compiler.loops.emit.layers import targets
+
+COSTS = CostModel().schedules
+
 
 Write = Callable[[Builder, Tensor], Tensor]
 BLOCK = 16
@@ -62,7 +61,7 @@ def test_windows_of_blocks(kernels: Kernels, target: Target) -> None:
     assert kernel.store.coefficients[found.lane] == 1 and found.vector == target.lanes
     assert found.unroll == kernel.reduced
     (outer, two), (inner, points) = found.tile
-    assert (two, points) == (2, MOST_POINTS if target.registers >= 32 else FEW_POINTS)
+    assert (two, points) == (2, COSTS.most_points if target.registers >= 32 else COSTS.few_points)
     assert kernel.store.coefficients[outer] > kernel.store.coefficients[inner] > 1
     assert found.chunks == 2
 
@@ -73,13 +72,15 @@ def test_rows_whose_windows_lie_apart(kernels: Kernels) -> None:
     """
     (kernel,) = kernels(windows((2, 2), stride=2), (2, 28, 28, BLOCK))
     found = window(kernel, AVX512)
-    assert isinstance(found, Schedule) and [points for _, points in found.tile] == [MOST_POINTS]
+    assert isinstance(found, Schedule) and [points for _, points in found.tile] == [
+        COSTS.most_points
+    ]
 
 
 @pytest.mark.parametrize(("taps", "unrolled"), [((3, 3), 2), ((5, 5), 1), ((1, 9), 1), ((9, 9), 0)])
 def test_what_is_unrolled(kernels: Kernels, taps: tuple[int, int], unrolled: int) -> None:
     """A window of few taps, a short row of a larger one, no longer row."""
-    assert 3 * 3 <= MAX_UNROLLED < 5 * 5
+    assert 3 * 3 <= COSTS.most_unrolled_taps < 5 * 5
     (kernel,) = kernels(windows(taps), (1, 30, 30, BLOCK))
     found = window(kernel, AVX512)
     assert isinstance(found, Schedule) and len(found.unroll) == unrolled
@@ -91,16 +92,16 @@ def test_one_row_of_points_where_registers_are_few(kernels: Kernels) -> None:
     (kernel,) = kernels(windows((5, 5)), (1, 30, 30, BLOCK))
     few, many = window(kernel, AVX2), window(kernel, AVX512)
     assert isinstance(few, Schedule) and isinstance(many, Schedule)
-    assert [points for _, points in few.tile] == [MOST_POINTS]
-    assert [points for _, points in many.tile] == [2, MOST_POINTS]
+    assert [points for _, points in few.tile] == [COSTS.most_points]
+    assert [points for _, points in many.tile] == [2, COSTS.most_points]
 
 
 @targets
 def test_sums_of_columns(kernels: Kernels, target: Target) -> None:
     """Several neighbouring vectors: each is a sum, and they do not wait for each other."""
-    (kernel,) = kernels(column_sums, (100, 16 * MOST_VECTORS * BLOCK))
+    (kernel,) = kernels(column_sums, (100, 16 * COSTS.most_vectors * BLOCK))
     found = window(kernel, target)
-    assert isinstance(found, Schedule) and found.tile == ((found.lane, MOST_VECTORS),)
+    assert isinstance(found, Schedule) and found.tile == ((found.lane, COSTS.most_vectors),)
 
 
 @targets
@@ -110,7 +111,7 @@ def test_sums_of_rows(kernels: Kernels, target: Target) -> None:
     found = rows(kernel, target)
     assert isinstance(found, Schedule) and found.reduced[-1] == found.lane
     assert found.lane in kernel.reduced
-    assert found.vector == target.lanes and found.tile == ((0, FEW_POINTS),)
+    assert found.vector == target.lanes and found.tile == ((0, COSTS.few_points),)
 
 
 def test_what_is_no_sum_of_rows(kernels: Kernels) -> None:
@@ -145,5 +146,5 @@ def test_results_that_lie_apart(kernels: Kernels, target: Target) -> None:
     assert isinstance(found, Schedule) and found.lane is not None and not found.tile
     assert kernel.store.coefficients[found.lane] == 2 and found.order[-1] == found.lane
     assert found.vector == target.lanes and found.unroll == kernel.reduced
-    *_, short = kernels(into_every_other, (3, 2 + FEWEST_SCATTERED - 1))
+    *_, short = kernels(into_every_other, (3, 2 + COSTS.fewest_scattered - 1))
     assert isinstance(scattered(short, target), str)

@@ -82,7 +82,7 @@ def test_threads_share_a_lane(
     """Where the loops around it are few, in parts of whole tiles, and of enough steps each."""
     (kernel,) = kernels_of(make_network([shape], write))
     schedule = choose(kernel, AVX512)
-    parted = with_lane_parted(kernel, schedule)
+    parted = with_lane_parted(kernel, schedule, AVX512.costs.threads)
     assert parts_of_lane(kernel, schedule) == 1
     assert parts_of_lane(kernel, parted) == parts
     assert chunk_count(kernel, parted) == parts * chunk_count(kernel, schedule)

@@ -1,4 +1,4 @@
-// passes: choose-convolution{halves=true}
+// passes: choose-convolution{bf16x3=true}
 // 48 channels take as long as 64 on matrix tiles: F(4) is cheaper in float32, and `factors` says so.
 builtin.module {
   func.func @network(%x: tensor<48x36x36xf32>) -> tensor<48x36x36xf32> attributes {outputs = ["y"], inputs = ["x"]} {

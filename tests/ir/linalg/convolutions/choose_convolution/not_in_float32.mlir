@@ -1,4 +1,4 @@
-// passes: choose-convolution{halves=true}
+// passes: choose-convolution{bf16x3=true}
 // refused: choose-convolution conv: Winograd is not worth it; ..
 // Not: 64 channels fill matrix tiles.
 builtin.module {

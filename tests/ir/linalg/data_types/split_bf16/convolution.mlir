@@ -1,5 +1,5 @@
 // passes: convert-ncnn-to-linalg,pack-channels,split-bf16
-// Data and weights in two halves each, three products a term; the 32 numbers of a step lie side by side.
+// Data and weights in two parts each, three products a term; the 32 numbers of a step lie side by side.
 builtin.module {
   func.func @network() -> tensor<32x4x4xf32> attributes {outputs = ["y"]} {
     %x = ncnn.Input() {layer = "x", blobs = ["x"], line = 3 : i32, w = 6 : i32, h = 6 : i32, c = 64 : i32} : () -> tensor<64x6x6xf32>
@@ -13,7 +13,7 @@ builtin.module {
 // arguments: %x_1
 %0 = tensor.expand_shape %x_1 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 32, 6, 6] : tensor<64x6x6xf32> into tensor<2x32x6x6xf32>
 %1 = tensor.empty() : tensor<2x6x6x2x32xbf16>
-%2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%0 : tensor<2x32x6x6xf32>) outs(%1 : tensor<2x6x6x2x32xbf16>) {
+%2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "bf16"} ins(%0 : tensor<2x32x6x6xf32>) outs(%1 : tensor<2x6x6x2x32xbf16>) {
 ^bb0(%3: f32, %4: bf16):
   %5 = linalg.index 3 : index
   %6 = arith.constant 0 : index
@@ -48,7 +48,7 @@ builtin.module {
   linalg.yield %35 : f32
 } -> tensor<4x6x6x16xf32>
 %36 = tensor.empty() : tensor<2x6x6x2x2x16xbf16>
-%37 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 2) + d4), d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%r_1 : tensor<4x6x6x16xf32>) outs(%36 : tensor<2x6x6x2x2x16xbf16>) attrs =  {halves} {
+%37 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 2) + d4), d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "bf16"} ins(%r_1 : tensor<4x6x6x16xf32>) outs(%36 : tensor<2x6x6x2x2x16xbf16>) attrs =  {bf16_split} {
 ^bb0(%38: f32, %39: bf16):
   %40 = linalg.index 3 : index
   %41 = arith.constant 0 : index

@@ -13,7 +13,7 @@ builtin.module {
 // arguments: %x_1
 %0 = tensor.expand_shape %x_1 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 32, 3, 3] : tensor<64x3x3xf32> into tensor<2x32x3x3xf32>
 %1 = tensor.empty() : tensor<2x3x3x2x32xbf16>
-%2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%0 : tensor<2x32x3x3xf32>) outs(%1 : tensor<2x3x3x2x32xbf16>) {
+%2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "bf16"} ins(%0 : tensor<2x32x3x3xf32>) outs(%1 : tensor<2x3x3x2x32xbf16>) {
 ^bb0(%3: f32, %4: bf16):
   %5 = linalg.index 3 : index
   %6 = arith.constant 0 : index

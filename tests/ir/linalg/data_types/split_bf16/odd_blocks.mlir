@@ -18,7 +18,7 @@ builtin.module {
 } : tensor<48x12x12xf32> to tensor<64x12x12xf32>
 %5 = tensor.expand_shape %0 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 32, 12, 12] : tensor<64x12x12xf32> into tensor<2x32x12x12xf32>
 %6 = tensor.empty() : tensor<2x12x12x2x32xbf16>
-%7 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%5 : tensor<2x32x12x12xf32>) outs(%6 : tensor<2x12x12x2x32xbf16>) {
+%7 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "bf16"} ins(%5 : tensor<2x32x12x12xf32>) outs(%6 : tensor<2x12x12x2x32xbf16>) {
 ^bb0(%8: f32, %9: bf16):
   %10 = linalg.index 3 : index
   %11 = arith.constant 0 : index
@@ -58,7 +58,7 @@ builtin.module {
   tensor.yield %46 : f32
 } : tensor<3x12x12x16xf32> to tensor<4x12x12x16xf32>
 %47 = tensor.empty() : tensor<2x12x12x2x2x16xbf16>
-%48 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 2) + d4), d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%41 : tensor<4x12x12x16xf32>) outs(%47 : tensor<2x12x12x2x2x16xbf16>) attrs =  {halves} {
+%48 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 2) + d4), d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "bf16"} ins(%41 : tensor<4x12x12x16xf32>) outs(%47 : tensor<2x12x12x2x2x16xbf16>) attrs =  {bf16_split} {
 ^bb0(%49: f32, %50: bf16):
   %51 = linalg.index 3 : index
   %52 = arith.constant 0 : index

@@ -18,7 +18,7 @@ builtin.module {
 } : tensor<40x12x12xf32> to tensor<64x12x12xf32>
 %5 = tensor.expand_shape %0 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 32, 12, 12] : tensor<64x12x12xf32> into tensor<2x32x12x12xf32>
 %6 = tensor.empty() : tensor<2x12x12x2x32xbf16>
-%7 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%5 : tensor<2x32x12x12xf32>) outs(%6 : tensor<2x12x12x2x32xbf16>) {
+%7 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "bf16"} ins(%5 : tensor<2x32x12x12xf32>) outs(%6 : tensor<2x12x12x2x32xbf16>) {
 ^bb0(%8: f32, %9: bf16):
   %10 = linalg.index 3 : index
   %11 = arith.constant 0 : index
@@ -60,7 +60,7 @@ builtin.module {
 %47 = ncnn.constant <[64] inline "f4" "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"> : tensor<64xf32>
 %48 = tensor.expand_shape %47 [[0 : i64, 1 : i64, 2 : i64]] output_shape [2, 2, 16] : tensor<64xf32> into tensor<2x2x16xf32>
 %49 = tensor.empty() : tensor<2x12x12x2x2x16xbf16>
-%50 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 2) + d4), d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%48, %41 : tensor<2x2x16xf32>, tensor<4x12x12x16xf32>) outs(%49 : tensor<2x12x12x2x2x16xbf16>) attrs =  {halves} {
+%50 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 2) + d4), d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "bf16"} ins(%48, %41 : tensor<2x2x16xf32>, tensor<4x12x12x16xf32>) outs(%49 : tensor<2x12x12x2x2x16xbf16>) attrs =  {bf16_split} {
 ^bb0(%51: f32, %52: f32, %53: bf16):
   %54 = linalg.index 3 : index
   %55 = arith.constant 0 : index

@@ -1,5 +1,5 @@
 // passes: tile-and-fuse
-// A pool whose windows reach into the next chunk waits for the image.
+// A pool whose windows reach into the next strip waits for the image.
 builtin.module {
   func.func @network(%0: tensor<2x8x4xf32>) -> tensor<2x3x2xf32> attributes {inputs = ["input0"], outputs = ["output0"]} {
     %1 = tensor.empty() : tensor<2x8x4xf32>

@@ -8,7 +8,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import SSAValue
 
-from ncc.compiler.barriers import in_phases
+from ncc.compiler.barriers import in_epochs
 from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.build_network import Step as LoopsStep
 from ncc.compiler.loops.kernels_text import KernelsText
@@ -53,12 +53,12 @@ def memory_of(planned: Plan) -> Memory:
     first: dict[PlannedBuffer, int] = {}
     last: dict[PlannedBuffer, int] = {}
     written: dict[PlannedBuffer, tuple[str, ...]] = {}
-    for number, phased in enumerate(in_phases(planned.steps)):
-        reads, writes = touched(phased.step)
+    for number, timed in enumerate(in_epochs(planned.steps)):
+        reads, writes = touched(timed.step)
         for buffer in (*reads, *writes):
             first.setdefault(buffer, number)
             last[buffer] = number
-        layers = () if isinstance(phased.step, Halo) else phased.step.layers
+        layers = () if isinstance(timed.step, Halo) else timed.step.layers
         for buffer in writes:
             written[buffer] = written.get(buffer) or layers
     found = [

@@ -10,8 +10,8 @@ from xdsl.ir import Block
 
 from ncc.compiler.measure.bench import StepCost
 from ncc.compiler.plan import Buffer, Call, Kind, Plan, Subview
-from ncc.compiler.report.computations import memory_of, with_times
 from ncc.compiler.report.facts import Facts, Step
+from ncc.compiler.report.steps import memory_of, with_times
 
 
 def test_kernels_and_steps_refer_to_each_other(facts: Facts) -> None:

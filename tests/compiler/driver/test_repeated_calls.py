@@ -1,0 +1,73 @@
+"""Calls of a model of open shapes with shapes that it knows: they cost little, and are checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncc
+from ncc.compiler.driver.specialise import LateModel
+from tests.functions_entered import functions_entered
+
+ONE = """7767517
+2 2
+Input data 0 1 data
+Convolution c 1 1 data out 0=8 1=3 4=1 5=1 6=216 9=1
+"""
+
+TWO = """7767517
+3 3
+Input data 0 1 data
+Input more 0 1 more
+BinaryOp add 2 1 data more out 0=0
+"""
+
+
+def made(folder: Path, text: str) -> LateModel:
+    path = folder / "net.param"
+    path.write_text(text)
+    model = ncc.compile(path, random_weights=1)
+    assert isinstance(model, LateModel)
+    return model
+
+
+def image(*shape: int) -> Any:
+    return np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("reason", [None, "a test wants it so"])
+def test_a_call_of_a_shape_again_costs_little(tmp_path: Path, reason: str | None) -> None:
+    """No more than that of a model for this shape alone, but for one look at what is known and the
+    bytes of a result.
+    """
+    model, x = made(tmp_path, ONE), image(3, 8, 8)
+    model.reason = reason
+    alone = model.compiled({"data": x.shape})
+    alone(x)
+    model(x)
+    more = functions_entered(lambda: model(x)) - functions_entered(lambda: alone(x))
+    assert more <= 6
+
+
+def test_shapes_that_were_called_apart_are_not_known_together(tmp_path: Path) -> None:
+    """The version of the last call has seen both, each with another."""
+    model = made(tmp_path, TWO)
+    for height, other in ((8, 8), (5, 5), (8, 5), (5, 5)):
+        feeds = {"data": image(3, height, 4), "more": image(3, other, 4)}
+        if height != other:
+            with pytest.raises(ncc.ModelError):
+                model.run(feeds)
+        else:
+            np.testing.assert_array_equal(model.run(feeds)["out"], feeds["data"] + feeds["more"])
+
+
+def test_an_array_of_a_known_shape_is_checked(tmp_path: Path) -> None:
+    """Its type and its strides may be others than those of the last call."""
+    model, x = made(tmp_path, ONE), image(3, 8, 8)
+    wanted = model(x)
+    np.testing.assert_array_equal(model(np.asfortranarray(x)), wanted)
+    with pytest.raises(ncc.InputError, match="float32"):
+        model(x.astype(np.float64))

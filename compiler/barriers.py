@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Loop, touched
 from ncc.dialects.size import is_never_below
@@ -83,8 +83,7 @@ def _touched(step: AnyStep) -> list[Touched]:
     return [Touched.by(call) for call in calls]
 
 
-@dataclass(frozen=True)
-class Timed:
+class Timed(NamedTuple):
     """A step, whether a barrier stands in front of it, the calls of a loop that have one in front,
     and the epochs that it begins and ends in.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,8 +19,7 @@ from ncc.runtime.memory_files import FileLike, file_of
 from ncc.runtime.paths import PathLike
 
 
-@dataclass(frozen=True)
-class NetworkFile:
+class NetworkFile(NamedTuple):
     """A network as its file describes it, and what `ReadResult` says besides."""
 
     module: ModuleOp

@@ -136,9 +136,11 @@ Step: TypeAlias = Call | Halo
 class Loop:
     """Calls that come again, for another part of the result.
 
-    calls: those of the first iteration. count: of iterations. own: buffers for what calls of an
-    iteration hand on, which do not move. threads: in how many parts these are, one for each thread
-    that does whole iterations. If it is 1, all threads share each call of each iteration.
+    calls: those of the first iteration; where inputs decide the count, the last one may be a
+    smaller tile of the same memory (`dialects/tiled.py`). count: of iterations. own: buffers for
+    what calls of an iteration hand on, which do not move. threads: in how many parts these are, one
+    for each thread that does whole iterations. If it is 1, all threads share each call of each
+    iteration.
     """
 
     calls: tuple[Call, ...]

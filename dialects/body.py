@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
@@ -80,8 +80,7 @@ def dims_of(root: Scalar) -> set[int]:
     return dims
 
 
-@dataclass(frozen=True)
-class BodyLoops:
+class BodyLoops(NamedTuple):
     """The loops of one linalg operation: their extents, and their positions without gaps.
 
     `hidden` loops index no axis alone; an empty operand of their shape gives their extents.

@@ -26,7 +26,8 @@ from functools import lru_cache
 from math import ceil, floor, isinf
 from typing import NoReturn, Self
 
-from ncc.dialects.size_form import ZERO, Extremum, Form, Symbol, is_at_least, least
+from ncc.dialects.size_atoms import Extremum, Symbol, TileSize
+from ncc.dialects.size_form import ZERO, Form, is_at_least, least, of_tile
 
 
 class Size(int):
@@ -191,6 +192,34 @@ def _extremum(name: str, values: tuple[int, ...], own_hint: int | None = None) -
     return Size.of(Form.atom(Extremum(name, tuple(kept), own_hint)))
 
 
+def tile_size(full: int, last: int) -> int:
+    """What an iteration of a loop over tiles does: `full`, but in the last one `last`, which is
+    never more.
+    """
+    one, other = form_of(full), form_of(last)
+    return full if one == other else Size.of(Form.atom(TileSize(one, other)))
+
+
+def in_full_tile(value: int) -> int:
+    """The value in all iterations but the last, where it depends on the tile (`tile_size`)."""
+    return Size.of(of_tile(value.form, False)) if isinstance(value, Size) else value
+
+
+def in_last_tile(value: int) -> int:
+    """The value in the last iteration."""
+    return Size.of(of_tile(value.form, True)) if isinstance(value, Size) else value
+
+
+def in_all_tiles(value: int, count: int) -> int:
+    """The sum of the values in so many iterations."""
+    return in_full_tile(value) * (count - 1) + in_last_tile(value)
+
+
+def is_of_tile(*values: int) -> bool:
+    """Whether some of these may differ in the last iteration."""
+    return any(isinstance(value, Size) and value.form.is_of_tile for value in values)
+
+
 # --- what is assumed ------------------------------------------------------------------------------
 
 
@@ -254,7 +283,8 @@ def by_hint() -> Iterator[None]:
 def _assume(form: Form, relation: str) -> None:
     found = _assumed.get()
     if found is not None:
-        found.setdefault(Assumption(form, relation))
+        for is_last in (False, True):
+            found.setdefault(Assumption(of_tile(form, is_last), relation))
 
 
 def _is_below(a: float, b: float) -> bool:

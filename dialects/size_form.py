@@ -10,7 +10,7 @@ proves that a form is never below a number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
@@ -18,76 +18,8 @@ from itertools import product
 from math import ceil, floor, gcd, prod
 from typing import TypeAlias
 
+from ncc.dialects.size_atoms import Atom, Extremum, Quotient, Symbol, TileSize
 
-@dataclass(frozen=True)
-class Symbol:
-    """An extent of an input: the hint that decisions are taken for, and its range.
-
-    most: None where there is no limit.
-    """
-
-    name: str
-    hint: int
-    least: int = 1
-    most: int | None = None
-
-    @property
-    def text(self) -> str:
-        return self.name
-
-    def value(self, of: Mapping[str, int]) -> int:
-        return of[self.name]
-
-
-@dataclass(frozen=True)
-class Quotient:
-    """dividend / divisor, rounded down."""
-
-    dividend: Form
-    divisor: Form
-
-    @cached_property
-    def text(self) -> str:
-        sides = self.dividend.text, self.divisor.text
-        return " // ".join(f"({side})" if " " in side else side for side in sides)
-
-    @cached_property
-    def hint(self) -> int:
-        return self.dividend.hint // self.divisor.hint
-
-    def value(self, of: Mapping[str, int]) -> int:
-        return self.dividend.value(of) // self.divisor.value(of)
-
-
-@dataclass(frozen=True)
-class Extremum:
-    """The least or the largest of some forms. name: `min` or `max`.
-
-    own_hint: its hint, where that is not its value for the hints of the inputs.
-    """
-
-    name: str
-    forms: tuple[Form, ...]
-    own_hint: int | None = None
-
-    @cached_property
-    def text(self) -> str:
-        own = [] if self.own_hint is None else [f"hint={self.own_hint}"]
-        return f"{self.name}({', '.join([*map(str, self.forms), *own])})"
-
-    @cached_property
-    def hint(self) -> int:
-        if self.own_hint is not None:
-            return self.own_hint
-        return EXTREMA[self.name](form.hint for form in self.forms)
-
-    def value(self, of: Mapping[str, int]) -> int:
-        return EXTREMA[self.name](form.value(of) for form in self.forms)
-
-
-EXTREMA = {"min": min, "max": max}
-
-Atom: TypeAlias = Symbol | Quotient | Extremum
 Monomial: TypeAlias = tuple[Atom, ...]
 
 
@@ -172,7 +104,14 @@ class Form:
                         found |= atom.dividend.symbols | atom.divisor.symbols
                     case Extremum():
                         found.update(*(form.symbols for form in atom.forms))
+                    case TileSize():
+                        found |= atom.full.symbols | atom.last.symbols
         return frozenset(found)
+
+    @cached_property
+    def is_of_tile(self) -> bool:
+        """Whether the sizes of tiles are in it."""
+        return "tile(" in self.text
 
     def plus(self, other: Form, times: int = 1) -> Form:
         """self + times * other."""
@@ -184,11 +123,15 @@ class Form:
 
     def with_values(self, values: Mapping[str, Form]) -> Form:
         """The form with other forms in place of extents, by their names."""
+        return self._with(lambda atom: values.get(atom.name) if isinstance(atom, Symbol) else None)
+
+    def _with(self, changed: Callable[[Atom], Form | None]) -> Form:
+        """The form with other forms in place of some atoms, wherever they stand."""
         total = ZERO
         for monomial, factor in self.terms:
             part = Form.number(factor)
             for atom in monomial:
-                part = part.times(_with_values(atom, values))
+                part = part.times(changed(atom) or _with(atom, changed))
             total = total.plus(part)
         return total
 
@@ -307,15 +250,31 @@ def _term_over(term: tuple[Monomial, int], divisor: tuple[Monomial, int]) -> For
 ZERO = Form(())
 
 
-def _with_values(atom: Atom, values: Mapping[str, Form]) -> Form:
+def _with(atom: Atom, changed: Callable[[Atom], Form | None]) -> Form:
     match atom:
         case Symbol():
-            return values.get(atom.name, Form.atom(atom))
+            return Form.atom(atom)
         case Quotient():
-            return atom.dividend.with_values(values).over(atom.divisor.with_values(values))
+            return atom.dividend._with(changed).over(atom.divisor._with(changed))
         case Extremum():
-            forms = tuple(form.with_values(values) for form in atom.forms)
+            forms = tuple(form._with(changed) for form in atom.forms)
             return Form.atom(Extremum(atom.name, forms, atom.own_hint))
+        case TileSize():
+            return Form.atom(TileSize(atom.full._with(changed), atom.last._with(changed)))
+
+
+@lru_cache(maxsize=1 << 16)
+def of_tile(form: Form, is_last: bool) -> Form:
+    """The form in the last iteration of a loop over tiles, or in all others."""
+    if not form.is_of_tile:
+        return form
+
+    def changed(atom: Atom) -> Form | None:
+        if not isinstance(atom, TileSize):
+            return None
+        return atom.last if is_last else atom.full
+
+    return form._with(changed)
 
 
 Rational: TypeAlias = int | Fraction  # arithmetic of integers takes a twentieth of the time
@@ -466,6 +425,8 @@ def _least_of(atom: Atom) -> Rational | None:
             if atom.name == "max":
                 return max(known, default=None)
             return min(known) if len(known) == len(lows) else None
+        case TileSize():
+            return 0
 
 
 def _room_of(atom: Atom) -> Rational | None:
@@ -491,6 +452,8 @@ def _most_of(atom: Atom) -> Rational | None:
             if atom.name == "min":
                 return min(known, default=None)
             return max(known) if len(known) == len(highs) else None
+        case TileSize():
+            return _most(atom.full)
 
 
 def _most(form: Form) -> Rational | None:

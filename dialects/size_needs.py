@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ncc.dialects.size import Assumption
-from ncc.dialects.size_form import ZERO, Form, Symbol, least
+from ncc.dialects.size_atoms import Symbol
+from ncc.dialects.size_form import ZERO, Form, least
 
 
 def needed(assumed: Iterable[Assumption]) -> list[Assumption]:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from functools import reduce
 
-from ncc.dialects.size import Size, form_of, largest, smallest
-from ncc.dialects.size_form import Symbol
+from ncc.dialects.size import Size, form_of, largest, smallest, tile_size
+from ncc.dialects.size_atoms import Symbol
 
 _SYMBOL = re.compile(r"([A-Za-z_]\w*)@(\d+)(?::(\d+))?(?::(\d+))?")
 
@@ -19,7 +19,11 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
 }
-_FUNCTIONS: dict[str, Callable[..., int]] = {"min": smallest, "max": largest}
+_FUNCTIONS: dict[str, Callable[..., int]] = {
+    "min": smallest,
+    "max": largest,
+    "tile": tile_size,
+}
 
 
 def text_of_size(size: int) -> str:

@@ -10,12 +10,15 @@ The loop is an `scf.forall` over `tensor.extract_slice` and `tensor.parallel_ins
 constant numbers. In iteration i, an argument of the body is the window of its operand that begins
 at step * i along its axis, and the body yields part i of each result. Windows may overlap; parts do
 not. A body may also read whole values that are defined before the loop.
+
+Where the inputs decide how long a result is, the last tile may be a smaller one, as `affine.min`
+makes it: sizes in the body are `tile(full, last)` (`size_form.TileSize`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
@@ -36,14 +39,13 @@ from xdsl.utils.exceptions import VerifyException
 from ncc.dialects.attributes import SizeAttr, integer, integers, number_of, tensor_type, values_of
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import operands_of
-from ncc.dialects.size import by_hint, is_open
+from ncc.dialects.size import by_hint, in_all_tiles, in_last_tile, is_open
 from ncc.dialects.structured import shape_of_tensor
 
 I64Attr = IntegerAttr.constr(type=i64)
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """The part of a tensor that iteration i reads: `size` elements along an axis, from step * i."""
 
     value: SSAValue
@@ -143,7 +145,8 @@ class TiledLoopOp(IRDLOperation):
                 raise VerifyException(f"tiled.loop: {argument.type} is no window of its operand")
         for window, argument in zip(self.windows, block.args, strict=True):
             extent = shape_of_tensor(window.value)[window.axis]
-            if window.step < 0 or window.step * (count - 1) + window.size > extent:
+            end = window.step * (count - 1) + in_last_tile(window.size)
+            if window.step < 0 or end > extent:
                 raise VerifyException(f"tiled.loop: windows reach beyond {window.value.type}")
             if argument.type != window.type:
                 raise VerifyException(f"tiled.loop: {argument.type} is no window of its operand")
@@ -153,7 +156,7 @@ class TiledLoopOp(IRDLOperation):
 def _type_of(part: SSAValue, axis: int, count: int) -> TensorType[Attribute]:
     """The type of a result that consists of so many parts."""
     shape = list(shape_of_tensor(part))
-    shape[axis] *= count
+    shape[axis] = in_all_tiles(shape[axis], count)
     return tensor_type(element_of(part), shape)
 
 

@@ -12,8 +12,8 @@ and loading takes the same time for any size. The same artifact always gives the
 
 Loading compares the checksums of all parts that could make code access wrong memory: the manifest,
 the code, and the tables in the weights, which hold indices. These parts are small, and loading
-reads only their pages. It does not check other weights: if they are damaged, a run ends with wrong
-numbers.
+reads only their pages. It does not check other weights, unless it is told to: if they are damaged,
+a run ends with wrong numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ncc.runtime import cpu
 from ncc.runtime.archive import Archive, Chunks, write_archive
@@ -167,8 +167,7 @@ def extents(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) if shape else "scalar"
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Integers in the weights, by their first byte and size, that code relies on."""
 
     start: int

@@ -9,13 +9,12 @@ The caller checks whether an array of the suggested shape fits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """One form. why: what is otherwise here. how: what to feed, of an array x. shape: what that
     has.
     """

@@ -12,8 +12,7 @@ computed as ncnn does, x * norm - mean * norm with one rounding of the sum. Bits
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +30,7 @@ LEVELS = 256
 """The number of values of a channel."""
 
 
-@dataclass(frozen=True)
-class Normalization:
+class Normalization(NamedTuple):
     """x * norm - mean * norm, with a mean and a norm for each channel; None stands for none."""
 
     mean: tuple[float, ...] | None = None

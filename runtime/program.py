@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.extents import Shape
@@ -49,8 +49,7 @@ MOST_SHOWN = 100
 """Characters of an expression that an error shows."""
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(NamedTuple):
     """An extent of an input, by the place of the input and of the axis; name: for messages."""
 
     input: int
@@ -58,8 +57,7 @@ class Extent:
     name: str
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """What must hold of a node for the code to be right."""
 
     node: int

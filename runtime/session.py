@@ -104,14 +104,17 @@ class Model:
         self._output_names = {binding.name: None for binding in self.outputs}
 
     @classmethod
-    def load(cls, path: FileLike, num_threads: int | None = None) -> Model:
+    def load(
+        cls, path: FileLike, num_threads: int | None = None, *, verify_weights: bool = False
+    ) -> Model:
         """The model in a .ncc file, which holds code: load only what you would run.
 
-        path: or the bytes of the file, or the file opened for reading bytes.
+        path: or the bytes of the file, or the file opened for reading bytes. verify_weights: read
+        all weights and compare their checksum; that of code and tables always is compared.
 
         num_threads: as for `Model`. Raises ArtifactError, or OSError without a file.
         """
-        return cls(Artifact.load(path), num_threads)
+        return cls(Artifact.load(path, verify_weights=verify_weights), num_threads)
 
     def save(self, path: PathLike) -> None:
         """Write the model to a .ncc file, to be opened by `ncc.load`. Raises OSError."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ncc.runtime.arena import Lifetimes
 from ncc.runtime.extents import Shape
@@ -41,8 +41,7 @@ class Sized:
     numbers: array[int] | None = None
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """What the shapes of a call decide, by nodes of a program.
 
     outputs: the extents of each. buffers, lifetimes: the bytes of each buffer of the arena, and

@@ -1,18 +1,19 @@
 """All constants of a model in one blob, and how to pack them.
 
-This file needs no IR, so that ncc can pack a model from its files and a manifest.
+This file needs no IR, so that ncc can pack a model from its files and a thin model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ncc.compiler.background import background
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.stored import release
 from ncc.runtime.artifact import Table
@@ -22,8 +23,7 @@ PART = 4 << 20
 """Bytes packed until they are handed on, and pages of the .bin that they were in are given back."""
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """Weights by their byte offsets in a blob, and where they begin and end in it."""
 
     start: int
@@ -44,8 +44,7 @@ class _Part:
         return room[: self.end - self.start]
 
 
-@dataclass(frozen=True)
-class Constants:
+class Constants(NamedTuple):
     """Weights by their byte offsets, growing multiples of 64, in a blob of `size` bytes."""
 
     size: int
@@ -69,10 +68,8 @@ class Constants:
         if len(parts) == 1:
             yield parts[0].pack(memoryview(Memory(size).bytes))
             return
-        from concurrent.futures import ThreadPoolExecutor  # slow to import
-
         rooms = [memoryview(Memory(size).bytes) for _ in range(2)]
-        with ThreadPoolExecutor(1) as packer:
+        with background() as packer:
             packed = packer.submit(parts[0].pack, rooms[0])
             for number, part in enumerate(parts[1:], 1):
                 chunk, packed = packed, packer.submit(part.pack, rooms[number % 2])

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import gcd
+from typing import NamedTuple
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build_network import NetworkLoops
@@ -18,7 +19,8 @@ from ncc.compiler.plan import Plan
 from ncc.dialects.rt import MOST_CHUNKS
 from ncc.dialects.shapes import OpenShape
 from ncc.dialects.size import Assumption, Size, form_of, is_open
-from ncc.dialects.size_form import Atom, Extremum, Form, Monomial, Quotient, Symbol
+from ncc.dialects.size_atoms import Atom, Extremum, Quotient, Symbol, TileSize
+from ncc.dialects.size_form import Form, Monomial
 from ncc.runtime.arena import Lifetimes
 from ncc.runtime.program import OPERATIONS, Condition, Extent, Program
 from ncc.runtime.sizes import NOWHERE, Sizes
@@ -95,8 +97,7 @@ def sizes_of(
     )
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A node before the number of constants is known: an extent, a constant or an instruction."""
 
     kind: int
@@ -174,6 +175,8 @@ class ProgramWriter:
             case Extremum():
                 nodes = map(self.node, atom.forms)
                 return reduce(lambda a, b: self._instruction(atom.name, a, b), nodes)
+            case TileSize():
+                raise CompilerBug("the size of a tile outside of its loop")
 
 
 def needed(assumed: Iterable[Assumption]) -> Iterator[Assumption]:

@@ -35,7 +35,7 @@ def show_command(param: str, shapes: Shapes, as_json: bool) -> int:
 
     For a network: shapes, weights and multiply-adds of each layer; this needs no .bin. A layer of
     an unknown type is shown, too, and makes the exit code 1. For a compiled file: its target, its
-    inputs, and the steps of a run.
+    inputs, and the steps of a run. All of the file is read, and compared with its checksums.
     """
     if is_compiled(param):
         if shapes:
@@ -85,7 +85,7 @@ def show_compiled(path: str, as_json: bool) -> None:
     """Show a compiled file, for this CPU or another."""
     from ncc.runtime.artifact import Artifact
 
-    artifact = Artifact.load(path, any_cpu=True)
+    artifact = Artifact.load(path, verify_weights=True, any_cpu=True)
     if as_json:
         echo_json(compiled_object(artifact))
         return

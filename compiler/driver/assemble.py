@@ -1,11 +1,11 @@
-"""Makes a model, or its manifest, from a compilation."""
+"""Makes a model, or its thin model, from a compilation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,12 +19,12 @@ from ncc.compiler.artifact.from_plan import (
 )
 from ncc.compiler.artifact.size_program import sizes_of
 from ncc.compiler.driver.cache import Cache
-from ncc.compiler.driver.manifest import Made, Manifest
 from ncc.compiler.driver.models import Entry
 from ncc.compiler.driver.objects import Objects
 from ncc.compiler.driver.open_binding import OpenBinding, are_open
 from ncc.compiler.driver.python_settings import PYTHON
 from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.thin_model import Made, ThinModel
 from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.work import work_of
 from ncc.compiler.ncnn.input_types import input_types
@@ -64,16 +64,16 @@ def compiled(
             return _late(compilation, inputs, cache, pieces)
         weights: list[Weights] = []
 
-        def pack(manifest: Manifest) -> None:
-            if manifest.constants.size <= pack_up_to:
+        def pack(thin: ThinModel) -> None:
+            if thin.constants.size <= pack_up_to:
                 with compilation.timing("pack weights"), noting():  # which is no look at them
-                    weights.append(manifest.constants.packed())
+                    weights.append(thin.constants.packed())
 
-        manifest = assemble(compilation, cache, with_workers, pack).looking_at(
+        thin = assemble(compilation, cache, with_workers, pack).looking_at(
             pieces, compilation.numbers
         )
-    model = manifest.artifact(weights[0]) if weights else None
-    return Made(manifest, model, _is_by_files_alone(compilation))
+    model = thin.artifact(weights[0]) if weights else None
+    return Made(thin, model, _is_by_files_alone(compilation))
 
 
 def open_inputs(compilation: Compilation) -> list[OpenBinding]:
@@ -118,8 +118,7 @@ def _late(
     )
 
 
-@dataclass(frozen=True)
-class OpenVersions:
+class OpenVersions(NamedTuple):
     """Code for all shapes of the inputs: one version for each hint, which the cache keeps."""
 
     compilation: Compilation
@@ -135,10 +134,10 @@ class OpenVersions:
         if kept is not None:
             return kept
         with noting() as pieces:
-            manifest = assemble(compilation, self.cache)
-        artifact = manifest.artifact()
+            thin = assemble(compilation, self.cache)
+        artifact = thin.artifact()
         if entry is not None and compilation.weights_state() == compilation.read_from:
-            looked = manifest.looking_at({*self.pieces, *pieces}, compilation.numbers)
+            looked = thin.looking_at({*self.pieces, *pieces}, compilation.numbers)
             entry.keep(looked, artifact)
         return artifact
 
@@ -157,9 +156,9 @@ def assemble(
     compilation: Compilation,
     cache: Cache | None = None,
     with_workers: bool = False,
-    meanwhile: Callable[[Manifest], object] = lambda _: None,
-) -> Manifest:
-    """The manifest of a network, with code.
+    meanwhile: Callable[[ThinModel], object] = lambda _: None,
+) -> ThinModel:
+    """The thin model of a network, with code.
 
     with_workers: whether forks of this process make code. meanwhile: is called while they do, or
     before this process makes it.
@@ -170,10 +169,10 @@ def assemble(
             loops = compilation.loops(module, planned)
         objects = Objects(loops, compilation.options.target, cache, compilation.stopwatch)
         with objects.made_by_workers() if with_workers else nullcontext():
-            manifest = _described(compilation, module, planned, loops, objects.keys)
-            manifest = manifest.with_sizes(_sizes(compilation, module, planned, loops, assumed))
-            meanwhile(manifest)
-            return manifest.with_code(objects.all())
+            thin = _described(compilation, module, planned, loops, objects.keys)
+            thin = thin.with_sizes(_sizes(compilation, module, planned, loops, assumed))
+            meanwhile(thin)
+            return thin.with_code(objects.all())
 
 
 def artifact_of(compilation: Compilation, cache: Cache | None = None) -> Artifact:
@@ -216,7 +215,7 @@ def _described(
     planned: Plan,
     loops: NetworkLoops,
     keys: tuple[str, ...],
-) -> Manifest:
+) -> ThinModel:
     inputs, outputs = bindings(module, planned)
     batch, options = compilation.batch, compilation.options
     info: dict[str, object] = {
@@ -227,7 +226,7 @@ def _described(
     }
     if options.timestamps:
         outputs += (Binding(TIMESTAMPS, _of_timestamps(loops), "int64"),)
-        info["work"] = [vars(work_of(step)) for step in loops.steps]
+        info["work"] = [work_of(step)._asdict() for step in loops.steps]
     if options.trace:
         outputs += (Binding(TRACE, _of_trace(loops), "int64"),)
     weights = constants(planned)
@@ -245,4 +244,4 @@ def _described(
         tables=weights.tables(),
         by_sample=batch is not None,
     )
-    return Manifest(model, keys, weights, beside=beside)
+    return ThinModel(model, keys, weights, beside=beside)

@@ -1,7 +1,7 @@
 """The files of the cache. It has two tiers: kernels, and models.
 
     <folder>/<key>.o         magic, SHA-256 of key and content, content: the code of one kernel
-    <folder>/<key>.manifest  the same for the manifest of a large model (see `manifest.py`)
+    <folder>/<key>.thin      the same for the thin model of a large model (see `thin_model.py`)
     <folder>/<key>.ncc       a small model, as it is written for a user (see `models.py`)
     <folder>/added           bytes that were added since the folder was listed, a line a compilation
 
@@ -43,7 +43,7 @@ _UNLISTED_SHARE = 1 / 16  # of the limit: to list many files takes longer than t
 _ADDED = "added"  # since the folder was listed, a number of bytes a line
 _MAGIC = b"ncc kernel 1\n"
 
-KERNEL, MANIFEST, MODEL = ".o", ".manifest", ".ncc"
+KERNEL, THIN, MODEL = ".o", ".thin", ".ncc"
 """The kinds of entries."""
 
 _HEADER_BYTES = len(_MAGIC) + 32
@@ -59,7 +59,7 @@ class Cache:
         self,
         folder: Path,
         limit: int = LIMIT_BYTES,
-        kinds: tuple[str, ...] = (KERNEL, MANIFEST, MODEL),
+        kinds: tuple[str, ...] = (KERNEL, THIN, MODEL),
     ) -> None:
         self.folder = folder
         self.limit = limit
@@ -171,7 +171,7 @@ class Cache:
         """Path, last use and size of every file, those that a killed process left included."""
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
-                if not entry.name.endswith((KERNEL, MANIFEST, MODEL, DRAFT)):
+                if not entry.name.endswith((KERNEL, THIN, MODEL, DRAFT)):
                     continue  # locks and other files
                 with suppress(OSError):
                     found = entry.stat()
@@ -199,7 +199,7 @@ def cache_of(environment: Mapping[str, str]) -> Cache | None:
     switch = switch_of(environment, SWITCH_VARIABLE, "kernels")
     if switch == "off":
         return None
-    kinds = (KERNEL,) if switch == "kernels" else (KERNEL, MANIFEST, MODEL)
+    kinds = (KERNEL,) if switch == "kernels" else (KERNEL, THIN, MODEL)
     if folder := environment.get(FOLDER_VARIABLE):
         return Cache(Path(folder), kinds=kinds)
     from platformdirs import user_cache_path  # slow to import, and only needed here

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from ncc.compiler.background import background
 from ncc.compiler.diagnostics import CacheWarning
 from ncc.compiler.driver.cache import cache_of
 from ncc.compiler.driver.models import LARGE, Entry
@@ -30,8 +31,8 @@ from ncc.runtime.pixel_input import PixelInput
 from ncc.runtime.pixel_output import PixelOutput
 
 if TYPE_CHECKING:
-    from ncc.compiler.driver.manifest import Made, Manifest
     from ncc.compiler.driver.specialise import LateModel
+    from ncc.compiler.driver.thin_model import Made, ThinModel
     from ncc.runtime.session import Model
 
 
@@ -134,12 +135,12 @@ def answer() -> None:
     from ncc.compiler.driver.separate_process import Question
     from ncc.runtime.session import Model
 
-    def made(question: Question) -> tuple[Manifest, bool] | None:
+    def made(question: Question) -> tuple[ThinModel, bool] | None:
         request = _Request(question.param, question.bin, question.options, Stopwatch())
         if request.entry is None or request.entry.key != question.key:
             return None  # a file has changed, or ncc
         found = request.compiled(with_workers=True, pack_up_to=0)
-        return (found.manifest, found.by_files_alone) if not isinstance(found, Model) else None
+        return (found.thin, found.by_files_alone) if not isinstance(found, Model) else None
 
     separate_process.answer(made)
 
@@ -173,17 +174,17 @@ class _Request:
         made = self.compiled()
         if isinstance(made, Model):
             return made
-        artifact = made.model or made.manifest.artifact()
-        self._keep(made.manifest, artifact, made.by_files_alone)
+        artifact = made.model or made.thin.artifact()
+        self._keep(made.thin, artifact, made.by_files_alone)
         return Model(artifact)
 
     def into_file(self, path: PathLike) -> Artifact:
         """Write the model; what it holds, weights or not."""
-        manifest = self.entry.manifest() if self.entry is not None else None
-        if manifest is not None:
+        thin = self.entry.thin() if self.entry is not None else None
+        if thin is not None:
             with self.stopwatch.timing("pack the weights, and write the file"):
-                manifest.save(path)
-            return manifest.model
+                thin.save(path)
+            return thin.model
         from ncc.compiler.driver.specialise import LateModel
 
         made = self.compiled(with_workers=True, pack_up_to=LARGE)
@@ -192,9 +193,9 @@ class _Request:
             artifact.save(path)
             return artifact
         with self.stopwatch.timing("write the file"):
-            made.model.save(path) if made.model is not None else made.manifest.save(path)
-        self._keep(made.manifest, made.model, made.by_files_alone)
-        return made.model or made.manifest.model
+            made.model.save(path) if made.model is not None else made.thin.save(path)
+        self._keep(made.thin, made.model, made.by_files_alone)
+        return made.model or made.thin.model
 
     def compiled(
         self, with_workers: bool = False, pack_up_to: float = math.inf
@@ -223,12 +224,10 @@ class _Request:
     @contextmanager
     def _llvm_loaded(self) -> Iterator[None]:
         """Have LLVM ready when a block ends: forks of this process need not see to it then."""
-        from concurrent.futures import ThreadPoolExecutor
-
         from ncc.compiler.driver.threads_object import make_ready
 
         # No thread is at work where the process is forked: the block waits for it.
-        with ThreadPoolExecutor(1) as thread:
+        with background() as thread:
             ready = thread.submit(make_ready, self.options.target, self.cache)
             yield
         ready.result()
@@ -253,20 +252,20 @@ class _Request:
             warnings.warn(warning, stacklevel=4)
         if isinstance(answer.made, NccError):
             raise answer.made
-        manifest, by_files_alone = answer.made
-        if not manifest.holds:
+        thin, by_files_alone = answer.made
+        if not thin.holds:
             return None
-        artifact = manifest.artifact()
+        artifact = thin.artifact()
         # A folder that the other process could not write to is no better for this one.
         can_keep = not any(isinstance(warning, CacheWarning) for warning in answer.warnings)
-        self._keep(manifest, artifact, by_files_alone and can_keep)
+        self._keep(thin, artifact, by_files_alone and can_keep)
         return artifact
 
-    def _keep(self, manifest: Manifest, model: Artifact | None, by_files_alone: bool) -> None:
+    def _keep(self, thin: ThinModel, model: Artifact | None, by_files_alone: bool) -> None:
         """Put the model into the cache, if the files did not change since the compilation began."""
         if self.entry is not None and by_files_alone and self._entry_now() == self.entry:
             with self.stopwatch.timing("keep the model"):
-                self.entry.keep(manifest, model)
+                self.entry.keep(thin, model)
 
     def _entry_now(self) -> Entry | None:
         return Entry.of(self.cache, self.param, self.bin, self.options)

@@ -1,11 +1,10 @@
-"""The tier of the cache that keeps models: small ones whole, large ones by their manifests.
+"""The tier of the cache that keeps models: small ones whole, large ones by their thin models.
 
 A digest of the .bin is a part of the key of a small model. `ncc compile` copies such a model
 without numpy, whose import takes longer than all other work. A large .bin takes longer to digest
-than to pack, so the cache keeps a manifest of the model instead. The manifest of a large model
-names its kernels, the destination of each weight, and the values of the .bin that a rewrite has
-read. Sources of weights (`dialects/weights/sources.py` and `derived.py`) need no IR, so that a
-manifest is followed without IR.
+than to pack, so the cache keeps a thin model instead (`thin_model.py`). It names its kernels, the
+destination of each weight, and the values of the .bin that a rewrite has read. Sources of weights
+(`dialects/weights/sources.py` and `derived.py`) need no IR, so that it becomes a model without IR.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from ncc.compiler.driver.cache import MANIFEST, MODEL, Cache
+from ncc.compiler.driver.cache import MODEL, THIN, Cache
 from ncc.compiler.driver.keys import model_key
 from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path
@@ -28,16 +27,16 @@ from ncc.runtime.memory_files import is_in_memory
 from ncc.runtime.paths import PathLike
 
 if TYPE_CHECKING:
-    from ncc.compiler.driver.manifest import Manifest
+    from ncc.compiler.driver.thin_model import ThinModel
 
 LARGE = 32 << 20
 """Bytes of a .bin, or of a model, from which on no model is kept whole."""
 
-LARGEST_MANIFEST = 4 << 20
-"""Bytes of a manifest that is kept: one with weights that a rewrite computed may have more."""
+LARGEST_THIN_MODEL = 4 << 20
+"""Bytes of a thin model that is kept: one with weights that a rewrite computed may have more."""
 
 _OPEN = b"open shapes"
-"""In place of the manifest where a shape is open: each shape is a compilation of its own."""
+"""In place of the thin model where a shape is open: each shape is a compilation of its own."""
 
 
 @dataclass(frozen=True)
@@ -83,52 +82,52 @@ class Entry:
 
     def artifact(self) -> Artifact | None:
         """The model, if the cache has it: a small one in memory, a large one packed by its
-        manifest.
+        thin model.
         """
         kept = self._small()
         if kept is None:
-            manifest = self.manifest()
-            return None if manifest is None else manifest.artifact()
+            thin = self.thin()
+            return None if thin is None else thin.artifact()
         from ncc.runtime.session import in_memory  # takes numpy
 
         with suppress(ArtifactError, OSError):  # broken, or evicted meanwhile
             return in_memory(Artifact.load(kept, verify_weights=True, any_cpu=True))
         return None
 
-    def manifest(self) -> Manifest | None:
-        """The manifest of a large model, with code.
+    def thin(self) -> ThinModel | None:
+        """The thin model of a large model, with code.
 
         None where there is none, it does not hold, or the cache has lost a kernel.
         """
-        held = self.cache.get(self.key, MANIFEST) if self.lasts else None
+        held = self.cache.get(self.key, THIN) if self.lasts else None
         if held is None or held == _OPEN:
             return None
         # Ours: the key says by which version, a checksum that it is whole.
-        manifest: Manifest = pickle.loads(held)
-        objects = [code for key in manifest.objects if (code := self.cache.get(key)) is not None]
-        if len(objects) < len(manifest.objects) or not manifest.holds:
+        thin: ThinModel = pickle.loads(held)
+        objects = [code for key in thin.objects if (code := self.cache.get(key)) is not None]
+        if len(objects) < len(thin.objects) or not thin.holds:
             return None
-        return manifest.with_code(tuple(objects))
+        return thin.with_code(tuple(objects))
 
     @property
     def is_open(self) -> bool:
         """Whether an earlier compilation noted that a shape is open."""
-        return self.cache.get(self.key, MANIFEST) == _OPEN
+        return self.cache.get(self.key, THIN) == _OPEN
 
     def keep_open(self) -> None:
         """Note that a shape is open."""
         self._put(_OPEN)
 
-    def keep(self, manifest: Manifest, model: Artifact | None) -> None:
-        """Keep a small model, or the manifest of a large one. The files have not changed.
+    def keep(self, thin: ThinModel, model: Artifact | None) -> None:
+        """Keep a small model, or the thin model of a large one. The files have not changed.
 
         A large one, whose weights are in memory alone, is not kept.
         """
         if not self.lasts:
             return
-        whole = self.digest is not None and model is not None and not manifest.beside
-        if model is None or not whole or manifest.constants.size > LARGE:
-            self._put(pickle.dumps(manifest.with_code(()), pickle.HIGHEST_PROTOCOL))
+        whole = self.digest is not None and model is not None and not thin.beside
+        if model is None or not whole or thin.constants.size > LARGE:
+            self._put(pickle.dumps(thin.with_code(()), pickle.HIGHEST_PROTOCOL))
         else:
             self.cache.put_file(self._small_key, MODEL, model.save)
             self.cache.trim()
@@ -142,8 +141,8 @@ class Entry:
         return None if self.digest is None else self.cache.path(self._small_key, MODEL)
 
     def _put(self, data: bytes) -> None:
-        if len(data) <= LARGEST_MANIFEST:
-            self.cache.put(self.key, data, MANIFEST)
+        if len(data) <= LARGEST_THIN_MODEL:
+            self.cache.put(self.key, data, THIN)
             self.cache.trim()
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.background import background
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.driver.cache import Cache
 from ncc.compiler.driver.keys import kernel_key
@@ -24,9 +25,11 @@ from ncc.compiler.stopwatch import Stopwatch
 from ncc.compiler.target import Target
 from ncc.dialects.size import assuming
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
-@dataclass(frozen=True)
-class _Part:
+
+class _Part(NamedTuple):
     """One object to make: its key in the cache, its text for LLVM, and the effort."""
 
     key: str
@@ -108,20 +111,14 @@ class Objects:
         missing = self._missing()
         if not missing:
             return {}
-        from concurrent.futures import Future, ThreadPoolExecutor  # slow to import
-
         made: dict[int, Future[bytes]] = {}
-        llvm = ThreadPoolExecutor(1)
-        try:
+        with background() as llvm:
             for n in counted("machine code", missing, len(missing)):
                 part = self._parts[n]
                 text = part.text(self.stopwatch)
                 made[n] = llvm.submit(self._emitted, text, part.effort, self.stopwatch)
             with self.stopwatch.timing("wait for LLVM"):
                 images = {n: one.result() for n, one in made.items()}
-        finally:
-            # After an interruption only the current kernel is finished, not all that are written.
-            llvm.shutdown(cancel_futures=True)
         unmap_code()
         return images
 

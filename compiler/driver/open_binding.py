@@ -69,6 +69,11 @@ class OpenBinding(Binding):
         return self.settles or (self.is_open and not self.ranked)
 
     @property
+    def open_shape(self) -> OpenShape:
+        """The shape with None for what is not known."""
+        return tuple(None if extent == DYNAMIC else extent for extent in self.shape)
+
+    @property
     def extents(self) -> str:
         return super().extents if self.ranked else "?"
 

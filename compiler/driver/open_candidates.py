@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from ncc.compiler.driver.open_binding import OpenBinding
-from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape
+from ncc.dialects.shapes import OpenShape, Shape
 from ncc.runtime.pixel_form import TYPE as PIXELS
 
 Shapes: TypeAlias = Mapping[str, Shape]
@@ -88,7 +88,7 @@ def _with_ones(shape: OpenShape, of_call: Shape) -> OpenShape:
 def _opened(binding: OpenBinding, shape: Shape, *closed: int) -> OpenShape:
     """The shape of a call with all extents open that are not known, but the channels of images."""
     if binding.ranked:
-        return tuple(None if extent == DYNAMIC else extent for extent in binding.shape)
+        return binding.open_shape
     kept = (*closed, 0) if len(shape) > 2 else closed
     opened: list[int | None] = [None] * len(shape)
     for axis in kept:

@@ -4,7 +4,7 @@
       sends the question  ------------------>     imports xDSL and the levels
       imports numpy                               compiles down to the loops
                                                   makes the code, with forks of itself
-      packs weights     <-- the manifest ----     ends
+      packs weights     <-- thin model ------     ends
 
 The separate process is a fresh interpreter with the module path of the user's process. It reads the
 question from a file in memory. If it fails, it does not answer: then the user's process compiles,
@@ -36,7 +36,7 @@ from ncc.runtime.errors import NccError
 from ncc.runtime.paths import PathLike
 
 if TYPE_CHECKING:
-    from ncc.compiler.driver.manifest import Manifest
+    from ncc.compiler.driver.thin_model import ThinModel
 
 LEVELS = "xdsl"
 """The package that is loaded where a process compiles, or has layers of its own."""
@@ -59,11 +59,11 @@ _LIKE_HERE = {
 }
 """Python's options for what an interpreter finds, and leaves, by their names in sys.flags."""
 
-_OF_AN_ANSWER = ("ncc.compiler.driver.manifest", "ncc.runtime.session")
+_OF_AN_ANSWER = ("ncc.compiler.driver.thin_model", "ncc.runtime.session")
 """Modules that the user's process needs when an answer is there. They import numpy."""
 
-Made: TypeAlias = "tuple[Manifest, bool]"
-"""A manifest with code, and whether the files alone decide it."""
+Made: TypeAlias = "tuple[ThinModel, bool]"
+"""A thin model with code, and whether the files alone decide it."""
 
 
 @dataclass(frozen=True)

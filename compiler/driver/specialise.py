@@ -63,7 +63,7 @@ class LateModel(Model):
     compile: gives the artifact for shapes of all inputs but those that grow, in which calls may
     differ that run the same code, and for the values of those that decide shapes.
     compile_open: gives the artifact for shapes with None for open extents, and the shapes for which
-    costs are compared; raises Unsupported or ModelError where there is none.
+    costs are compared, or usual ones; raises Unsupported or ModelError where there is none.
     """
 
     def __init__(
@@ -122,11 +122,16 @@ class LateModel(Model):
         return self._model(shapes, {})
 
     def save(self, path: PathLike, input_shapes: Mapping[str, Sequence[int]] | None = None) -> None:
-        """Write the model for these shapes to a .ncc file.
+        """Write the model for these shapes to a .ncc file; without them for all shapes, as
+        `ncc compile` does.
 
-        Raises what `compiled` does. `ncc compile` writes a file for all shapes.
+        Raises what `compiled` does, and Unsupported where the network cannot be for all shapes.
         """
-        self.compiled(input_shapes).save(path)
+        if input_shapes is not None or any(map(OpenBinding.needs_a_call, self._open)):
+            self.compiled(input_shapes).save(path)
+            return
+        known = {b.name: b.open_shape for b in self._open if not b.grows}
+        self._compile_open(known, {}).save(path)
 
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
         last = self._last  # another call may set it
@@ -229,7 +234,7 @@ class LateModel(Model):
 
     def close(self) -> None:
         """Give back arenas and threads; calls that are running finish first, later ones fail."""
-        self._closed = True
+        self._closed, self._last = True, None
         for model in (*self._versions.models, *self._kept.models()):
             model.close()
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import NamedTuple
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -51,6 +52,7 @@ from ncc.compiler.plan import Buffer, Call, Halo, Kind, Loop, Plan, Subview
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.dialects.functions import module_of
+from ncc.dialects.size import in_full_tile
 from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
 
 
@@ -154,8 +156,7 @@ def build(
     )
 
 
-@dataclass(frozen=True)
-class _Due:
+class _Due(NamedTuple):
     """A step of the plan; which unit it launches is known when all steps have been seen."""
 
     made_by: Unit | Member
@@ -172,8 +173,7 @@ class _Due:
     """The values of the own sizes of its code."""
 
 
-@dataclass(frozen=True)
-class _DueLoop:
+class _DueLoop(NamedTuple):
     """A loop of the plan, what is due in its first iteration, and where barriers stand in it."""
 
     loop: Loop
@@ -350,7 +350,7 @@ class _NetworkWriter:
             chunks, sizes = member.chunks, member.sizes
         elif due.fills is not None:
             reaches, chunks, numbers = [due.fills.reach], due.fills.chunks, due.fills.numbers
-        arguments = tuple(map(self._argument, due.subviews, unit.types, reaches))
+        arguments = tuple(map(self._argument, due.subviews, unit.types, map(in_full_tile, reaches)))
         step = Step(unit.name, due.layers, chunks, due.subviews, due.kernels)
         is_told = due.steps is not None
         return Launch(unit.name, chunks, arguments, numbers, is_told, sizes=sizes), step

@@ -20,7 +20,7 @@ a kernel is only a comment: a layer's own code, or the fill of borders.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.schedule.decision import Decision
@@ -29,8 +29,7 @@ from ncc.compiler.loops.work import flops
 from ncc.compiler.target import Target
 
 
-@dataclass(frozen=True)
-class KernelsText:
+class KernelsText(NamedTuple):
     """The text of all kernels of a network; `str` makes it."""
 
     loops: NetworkLoops

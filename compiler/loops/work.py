@@ -9,8 +9,8 @@ written counts once, however often it is read. Memory whose size only the run kn
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import IndexType
 
@@ -33,8 +33,7 @@ OPERATIONS = {
 """The count of operations of arith and math; those that are missing count 1."""
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """flops: None if unknown. tile_flops, byte_flops: how many of them are products of matrix
     tiles, and dot products of bytes. weight_bytes: of constants; the other bytes are of values of
     the run.

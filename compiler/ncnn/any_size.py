@@ -20,7 +20,8 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.onnx.operator import SizesOp
 from ncc.dialects.size import Assumption, NeedsNumbers, Size, assuming, form_of, is_open
-from ncc.dialects.size_form import Form, Symbol
+from ncc.dialects.size_atoms import Symbol
+from ncc.dialects.size_form import Form
 from ncc.dialects.weights.sources import Random
 from ncc.dialects.weights.stored import Raw, Stored
 from ncc.dialects.weights.weight import WeightAttr

@@ -18,7 +18,8 @@ from typing import TypeAlias
 from ncc.compiler.diagnostics import ModelError
 from ncc.dialects.shapes import OpenShape
 from ncc.dialects.size import Assumption, Size, assume_all, assuming
-from ncc.dialects.size_form import ZERO, Form, Symbol, is_at_least
+from ncc.dialects.size_atoms import Symbol
+from ncc.dialects.size_form import ZERO, Form, is_at_least
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import ANY, is_within, shown_range
 
@@ -27,6 +28,9 @@ Infer: TypeAlias = Callable[[Asked], None]
 
 MOST_TRIES = 16
 """How often extents are moved: networks have few open ones."""
+
+MOST_TRIED = 4096
+"""Extents below this are tried where quotients of one have to be a number, as of channels."""
 
 
 def with_fitting_hints(asked: Asked, infer: Infer) -> tuple[Asked, Iterable[Assumption]]:
@@ -88,8 +92,13 @@ def _hints_for(form: Form, least: int) -> dict[str, int]:
     factors = {m[0]: f for m, f in form.terms if len(m) == 1 and isinstance(m[0], Symbol)}
     for symbol, factor in reversed(factors.items()):
         to, rest = divmod(symbol.hint * factor - form.hint, factor)
-        if not rest and to >= least and is_within(to, (symbol.least, symbol.most)):
+        if not rest and _fits(form, symbol, to, least):
             return {symbol.name: to}
+    if len(form.symbols) == 1:
+        (symbol,) = form.symbols
+        for to in sorted(range(1, MOST_TRIED), key=lambda n: abs(n - symbol.hint)):
+            if _fits(form, symbol, to, least):
+                return {symbol.name: to}
     for (one, f), (other, g) in combinations(factors.items(), 2):
         if f == -g and len(form.terms) == 2:
             low = max(one.least, other.least)
@@ -97,6 +106,13 @@ def _hints_for(form: Form, least: int) -> dict[str, int]:
             if 1 < low <= most:
                 return {one.name: most, other.name: most}
     return {}
+
+
+def _fits(form: Form, symbol: Symbol, to: int, least: int) -> bool:
+    """Whether the form is 0 where an extent is `to`, and it can be that."""
+    values = {one.name: one.hint for one in form.symbols} | {symbol.name: to}
+    in_range = to >= least and is_within(to, (symbol.least, symbol.most))
+    return in_range and form.value(values) == 0
 
 
 def _with_symbols(asked: Asked, change: Callable[[Symbol], Symbol]) -> Asked:

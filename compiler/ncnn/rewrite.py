@@ -9,8 +9,7 @@ leaves a network that is smaller, or as large and closer to one form, so sweeps 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
@@ -28,8 +27,7 @@ Refuse: TypeAlias = Callable[[LayerPattern, Match], str | None]
 """The reason why a pattern must not apply to these layers; None if it may."""
 
 
-@dataclass(frozen=True)
-class Rewrite:
+class Rewrite(NamedTuple):
     """One firing of a pattern: its name, the layers it took, their lines in the file.
 
     `survivor` is the layer that makes their result now; empty where nobody reads it.

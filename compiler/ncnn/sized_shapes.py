@@ -21,11 +21,15 @@ from ncc.compiler.options import Options
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
 from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, Size
-from ncc.dialects.size_form import Form, Symbol
+from ncc.dialects.size_atoms import Symbol
+from ncc.dialects.size_form import Form
 from ncc.runtime.extents import ANY, Range
 
 CHANNELS, SIDE = 3, 224
 """The hint of the first extent of an image, and of all other open extents, if nobody gives one."""
+
+FURTHER = 256
+"""How far beyond twice its hint another value of an extent is looked for."""
 
 _AXES = "cdhw"
 """ncnn's names of axes; a blob with fewer has the last ones, and c in front."""
@@ -87,7 +91,8 @@ def with_equalities(shapes: Asked, assumed: Iterable[Assumption]) -> Asked:
     assumed to equal them.
     """
     symbols = [s for shape in shapes.values() for n in shape for s in _symbols(n)]
-    values: dict[str, Form] = {}
+    assumed = list(assumed)
+    values = {one.name: Form.number(one.hint) for one in symbols if _is_decided(one, assumed)}
     for one in assumed:
         if one.relation != "==":
             continue
@@ -105,6 +110,15 @@ def with_equalities(shapes: Asked, assumed: Iterable[Assumption]) -> Asked:
 
 def _symbols(extent: int | None) -> Iterable[Symbol]:
     return extent.form.symbols if isinstance(extent, Size) else ()
+
+
+def _is_decided(symbol: Symbol, assumed: Iterable[Assumption]) -> bool:
+    """Whether quotients of an extent leave it one value: c // 4 == 3 and c % 4 == 0."""
+    forms = [one.form for one in assumed if one.relation == "==" and one.form.symbols == {symbol}]
+    others = (n for n in range(1, 2 * symbol.hint + FURTHER) if n != symbol.hint)
+    return bool(forms) and not any(
+        all(form.value({symbol.name: n}) == 0 for form in forms) for n in others
+    )
 
 
 def _solved(form: Form, symbols: Sequence[Symbol]) -> dict[str, Form] | None:

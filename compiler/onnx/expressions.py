@@ -19,7 +19,8 @@ from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.layer import Shape
 from ncc.dialects.onnx.plumbing import OnnxInputOp
 from ncc.dialects.size import NeedsNumbers, form_of, is_open
-from ncc.dialects.size_form import Atom, Extremum, Form, Quotient, Symbol, least
+from ncc.dialects.size_atoms import Atom, Extremum, Quotient, Symbol, TileSize
+from ncc.dialects.size_form import Form, least
 
 MOST_OPERANDS = 10
 """Operands that an expression can name: by one digit."""
@@ -62,6 +63,8 @@ class Expressions:
                 return f"//({self._form(atom.dividend)},{self._form(atom.divisor)})"
             case Extremum():
                 return _of_two(atom.name, [self._form(form) for form in atom.forms])
+            case TileSize():
+                raise NeedsNumbers("ncnn has no loops over tiles")
 
     def _symbol(self, symbol: Symbol) -> str:
         form = Form.atom(symbol)

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,7 @@ FEWEST = 32
 """Values of which a part says something."""
 
 
-@dataclass(frozen=True)
-class _Floats:
+class _Floats(NamedTuple):
     """A type of floats by the bits of their magnitude."""
 
     dtype: str

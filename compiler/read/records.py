@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ncc.compiler.diagnostics import ModelError, Problem
 
@@ -30,8 +30,7 @@ class Location:
     offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A layer type, or the name of a layer or blob."""
 
     text: str
@@ -50,8 +49,7 @@ class Spelling(StrEnum):
     WORD = "word"  # of a .param.bin: the bits of an integer or of a float
 
 
-@dataclass(frozen=True, slots=True)
-class RawValue:
+class RawValue(NamedTuple):
     """A parameter's value as it is spelled.
 
     A scalar has one value. Words are kept as signed integers.
@@ -71,8 +69,7 @@ class RawValue:
         return f"the array {few}" if self.values else "an empty array"
 
 
-@dataclass(frozen=True)
-class LayerRecord:
+class LayerRecord(NamedTuple):
     """One layer of the file.
 
     `params` is keyed by ncnn's id. `words` are the `id=value` of a text as they stand there,

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -121,8 +121,7 @@ Expansion: TypeAlias = "tuple[Sequence[Layer], Sequence[SSAValue]]"
 """Layers in the place of another one, and the values of its results."""
 
 
-@dataclass(frozen=True)
-class Declaration:
+class Declaration(NamedTuple):
     """The declarations of a layer type, as `@layer` found them."""
 
     type: str

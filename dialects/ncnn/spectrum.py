@@ -125,7 +125,7 @@ class SpectrogramOp(FourierLayer):
 
     @property
     def border(self) -> int:
-        """The cells that are added on each side."""
+        """The elements that are added on each side."""
         return self.n_fft // 2 if self.center else 0
 
     @property
@@ -136,7 +136,7 @@ class SpectrogramOp(FourierLayer):
         if len(x) != 1:
             raise LayerError(f"input {x} is no signal: its rank is not 1")
         if self.pad_type == REFLECT and self.border >= x[0]:
-            raise LayerError(f"{x} is too short to be mirrored for {self.border} cells", "n_fft")
+            raise LayerError(f"{x} is too short to be mirrored for {self.border} elements", "n_fft")
         if x[0] + 2 * self.border < self.n_fft:
             raise LayerError(f"{x} is shorter than a frame of {self.n_fft}", "n_fft")
         frames = (x[0] + 2 * self.border - self.n_fft) // self.hoplen + 1
@@ -212,7 +212,7 @@ class InverseSpectrogramOp(FourierLayer):
 
     @property
     def border(self) -> int:
-        """The cells that are cut off on each side."""
+        """The elements that are cut off on each side."""
         return self.n_fft // 2 if self.center else 0
 
     @property

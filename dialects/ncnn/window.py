@@ -7,8 +7,7 @@ numpy order, the last axis (w) last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -35,8 +34,7 @@ PAD_NAMES = {
 """The params that say the padding before and behind each axis."""
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """A window along one axis: `kernel` taps, `dilation` elements apart, moved by `stride`."""
 
     kernel: int
@@ -129,8 +127,7 @@ def tap_places(
     return tuple(slice(start, start + (n - 1) * step + 1, step) for start, step, n in starts)
 
 
-@dataclass(frozen=True)
-class Adaptive:
+class Adaptive(NamedTuple):
     """Windows that divide an axis of `size` elements into `output` parts, which may overlap.
 
     Part i is [floor(i * size / output), ceil((i + 1) * size / output)).
@@ -153,7 +150,7 @@ class Adaptive:
 
     @property
     def longest(self) -> int:
-        """The most cells that a part can have."""
+        """The most elements that a part can have."""
         return smallest(self.size, -(-self.size // self.output) + 1)
 
     @property
@@ -161,23 +158,23 @@ class Adaptive:
         """The ordinary window that is the same, where parts are equal; its stride is a number."""
         if self.size % self.output:
             return None
-        cells = self.size // self.output
-        if is_open(cells):
-            return Window(cells) if self.output == 1 else None
-        return Window(cells, cells)
+        elements = self.size // self.output
+        if is_open(elements):
+            return Window(elements) if self.output == 1 else None
+        return Window(elements, elements)
 
-    def cells(self) -> NDArray[np.int64]:
+    def elements(self) -> NDArray[np.int64]:
         """The elements of each part, shape (output, longest); short parts repeat their last
         element.
         """
         starts, stops = self.bounds
-        cells: NDArray[np.int64] = np.minimum(
+        elements: NDArray[np.int64] = np.minimum(
             starts[:, None] + np.arange(self.lengths.max()), stops[:, None] - 1
         )
-        return cells
+        return elements
 
     def shares(self) -> NDArray[np.float32]:
-        """The weight of each of `cells` in its part's mean: 1 / length, 0 for repeated ones."""
+        """The weight of each of `elements` in its part's mean: 1 / length, 0 for repeated ones."""
         lengths = self.lengths[:, None]
         shares = np.where(np.arange(lengths.max()) < lengths, 1 / lengths, 0)
         return shares.astype(np.float32)

@@ -1,6 +1,6 @@
 """Sources of the numbers of a weight: a file, a seed, or another weight.
 
-This file needs no IR: a manifest can describe the weights of a model, and ncc can pack them.
+This file needs no IR: a thin model can describe the weights of a model, and ncc can pack them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ LOOKED_AT = 1 << 18
 """Bytes of weights that are looked at together: they stay in a cache."""
 
 
-@dataclass(frozen=True)
-class Inline:
+class Inline(NamedTuple):
     """Values that a rewrite computed: the bytes themselves."""
 
     data: bytes
@@ -33,8 +32,7 @@ class Inline:
         return np.frombuffer(self.data, "<" + self.dtype, count)
 
 
-@dataclass(frozen=True)
-class Random:
+class Random(NamedTuple):
     """Values of a seed, the same on every machine: normal, `mean + scale * n`, or any bytes ("i1").
 
     Normal numbers are float32; bytes are int8, all equally likely.

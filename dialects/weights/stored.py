@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ from ncc.runtime.errors import NccError
 from ncc.runtime.memory_files import shown_path
 
 
-@dataclass(frozen=True, order=True)
-class Piece:
+class Piece(NamedTuple):
     """Some bytes of a file."""
 
     path: str
@@ -104,8 +103,7 @@ class Stored:
         return _looked_at(self.path, self.offset, self.encoding.bytes_of(count))
 
 
-@dataclass(frozen=True)
-class Raw:
+class Raw(NamedTuple):
     """Values in a file from a byte offset on, as memory holds them.
 
     dtype: numpy's name of their type, without the order of bytes, which is little-endian.

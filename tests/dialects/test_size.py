@@ -20,12 +20,17 @@ from ncc.dialects.size import (
     form_of,
     hint,
     hint_of_inputs,
+    in_all_tiles,
+    in_full_tile,
+    in_last_tile,
     is_equal,
     is_never_below,
+    is_of_tile,
     is_open,
     largest,
     most_of,
     smallest,
+    tile_size,
 )
 from tests.dialects.sizes import EXTENTS, H, W, expressions, values
 
@@ -138,6 +143,36 @@ def test_a_part_that_the_hint_does_not_have() -> None:
     assert [form_of(single).value({"h": h}) for h in (1, 2, 3)] == [1, 0, 0]
     assert single != largest(0, 2 - H)
     assert largest(0, H, hint=1) == H and largest(0, 3, hint=1) == 3
+
+
+def test_the_size_of_a_tile() -> None:
+    """It is a number in the last iteration of a loop, and another one in all others."""
+    whole = (H - 1) // 8
+    rows = tile_size(8, H - 8 * whole)
+    assert str(rows) == "[tile(8, -8 * ((h + 7) // 8) + h + 8)]" and hint(rows) == 8
+    read = 4 * (rows // 2) + 2
+    assert is_of_tile(read) and not is_of_tile(H, 8)
+    assert in_full_tile(read) == 18
+    assert in_last_tile(read) == 4 * ((H - 8 * whole) // 2) + 2
+    assert in_all_tiles(rows, whole + 1) == H
+    assert in_all_tiles(7, whole) == 7 * whole
+    assert tile_size(H, H) == H and in_last_tile(8) == 8
+
+
+def test_a_tile_is_bounded_by_a_full_one() -> None:
+    """It is never negative."""
+    rows = tile_size(8, H - 8 * ((H - 1) // 8))
+    with assuming() as assumed:
+        assert rows >= 0 and rows <= 8 and not rows > 8
+    assert not assumed
+    assert most_of(rows) == 8
+
+
+def test_what_is_assumed_of_a_tile() -> None:
+    """It is assumed of a full one, and of the last one."""
+    with assuming() as assumed:
+        assert tile_size(W, H - 3) > 2
+    assert list(map(str, assumed)) == ["w - 3 >= 0", "h - 6 >= 0"]
 
 
 def test_the_hint_of_inputs() -> None:

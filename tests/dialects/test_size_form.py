@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 
 from ncc.dialects.size import Size, form_of, is_open, largest, smallest
-from ncc.dialects.size_form import ZERO, Form, Symbol, least
+from ncc.dialects.size_atoms import Symbol
+from ncc.dialects.size_form import ZERO, Form, least
 from tests.dialects.sizes import EXTENTS, H, W, expressions, values
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from ncc.dialects.size import Size, hint, largest
+from ncc.dialects.size import Size, hint, largest, tile_size
 from ncc.dialects.size_text import size_of_text, text_of_size
 from tests.dialects.sizes import EXTENTS, H, W, expressions
 
@@ -26,6 +26,13 @@ def test_the_text_has_what_decisions_are_taken_for() -> None:
     assert text_of_size(single) == "max(0, -h@224 + 2, hint=1)"
     read = size_of_text(text_of_size(single))
     assert (read, hint(read)) == (single, 1)
+
+
+def test_the_text_has_both_sizes_of_a_tile() -> None:
+    """Also of one whose numbers are known."""
+    for rows in (tile_size(8, H - 8 * (H // 8)), 3 * tile_size(H, 2) + 1, tile_size(4, 2)):
+        assert size_of_text(text_of_size(rows)) == rows
+    assert text_of_size(tile_size(8, H % 8)) == "tile(8, -8 * (h@224 // 8) + h@224)"
 
 
 @given(expressions())

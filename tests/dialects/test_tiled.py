@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, Float32Type, ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import Builtin, ModuleOp, TensorType, f32
 from xdsl.dialects.test import Test, TestOp
-from xdsl.ir import Block
+from xdsl.ir import Attribute, Block
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
-from ncc.dialects.attributes import integer, integers
+from ncc.dialects.attributes import integer, integers, tensor_type
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import Size, tile_size
+from ncc.dialects.structured import shape_of_tensor
 from ncc.dialects.tiled import TILED, TiledLoopOp, Window, YieldOp
 
 TEXT = """builtin.module {
@@ -62,8 +64,8 @@ def made(
 ) -> TiledLoopOp:
     """A loop over windows (shape, axis, step, size) of operands that yields parts (shape, axis)."""
 
-    def kind(shape: Sequence[int]) -> TensorType[Float32Type]:
-        return TensorType(f32, shape)
+    def kind(shape: Sequence[int]) -> TensorType[Attribute]:
+        return tensor_type(f32, shape)
 
     source = TestOp(result_types=[kind(shape) for shape, *_ in windows])
     seen = [Window(v, *rest) for v, (_, *rest) in zip(source.results, windows, strict=True)]
@@ -180,6 +182,24 @@ def test_refused(change: Callable[[TiledLoopOp], None], message: str) -> None:
     loop.verify()
     change(loop)
     with pytest.raises(VerifyException, match=message):
+        loop.verify()
+
+
+H = Size.symbol("h", 20)
+FEW = tile_size(8, H - (H - 1) // 8 * 8)
+
+
+def test_the_last_tile_may_be_smaller() -> None:
+    """All tiles together are the result; windows reach no further than their operands."""
+    loop = made([((4, H + 2), 1, 8, FEW + 2)], [((2, FEW), 1)], (H - 1) // 8 + 1)
+    loop.verify()
+    assert shape_of_tensor(loop.results[0]) == (2, H)
+
+
+def test_no_tile_reaches_beyond() -> None:
+    """Nor does the last one."""
+    loop = made([((4, H + 1), 1, 8, FEW + 2)], [((2, FEW), 1)], (H - 1) // 8 + 1)
+    with pytest.raises(VerifyException, match="windows reach beyond"):
         loop.verify()
 
 

@@ -28,6 +28,7 @@ from typing import Any
 import pytest
 
 NOTIONS = (
+    "ncc.compiler.background",
     "ncc.compiler.barriers",
     "ncc.compiler.cost_model",
     "ncc.compiler.diagnostics",

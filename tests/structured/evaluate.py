@@ -31,11 +31,13 @@ from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.dialects import sized
 from ncc.dialects.element import element_of, i20, i24
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import in_full_tile, in_last_tile, is_of_tile
 from ncc.dialects.structured import shape_of_tensor
 from ncc.dialects.tiled import TiledLoopOp, YieldOp
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import ConstantOp
 from tests.structured.contraction import Contraction
+from tests.structured.given_sizes import with_sizes
 from tests.structured.loop_views import LoopViews, Window
 from tests.structured.scalar_semantics import COMBINERS, Float, compute, dtype_of, number
 
@@ -121,7 +123,13 @@ class Evaluator:
     def tiled_loop(self, op: TiledLoopOp) -> list[Array]:
         """The results of a loop over tiles: what its iterations make, one behind the other."""
         made: list[list[Array]] = []
-        for iteration in range(op.times):
+        whole, module, count = op, self.module, op.times
+        sizes = [n for value in (*op.body.block.args, *op.parts) for n in shape_of_tensor(value)]
+        for iteration in range(count):
+            if iteration in (0, count - 1) and is_of_tile(*sizes):
+                of_tile = in_last_tile if iteration == count - 1 else in_full_tile
+                op = with_sizes(whole, of_tile)
+                self.module = module and with_sizes(module, of_tile)
             for argument, window in zip(op.body.block.args, op.windows, strict=True):
                 begin = iteration * window.step
                 seen = np.moveaxis(self.values[window.value], window.axis, 0)
@@ -131,6 +139,7 @@ class Evaluator:
                 if not isinstance(inner, YieldOp):
                     self.step(inner)
             made.append([self.values[part] for part in op.parts])
+        self.module = module
         if not made:
             return [
                 np.zeros(shape_of_tensor(v), dtype_of(_element(v), self.dtype)) for v in op.results

@@ -5,13 +5,12 @@ c[b, m, n] += a[b, m, k] * w[b, n, k]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess
 
 
-@dataclass(frozen=True)
-class ContractionDims:
+class ContractionDims(NamedTuple):
     """The two factors, data first, and the loops by the factors that they index.
 
     batch: parallel, both. m: parallel, the data. n: parallel, the weights. k: reduced, both.

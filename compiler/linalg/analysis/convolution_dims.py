@@ -7,14 +7,13 @@ batch n, depth c, output channel o, output image p, input channel i, filter loop
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """The windows along an axis of the input: element `image` of the result reads element
     stride * image + dilation * tap.
 
@@ -35,8 +34,7 @@ class Window:
         return self.stride, self.dilation
 
 
-@dataclass(frozen=True)
-class ConvolutionDims:
+class ConvolutionDims(NamedTuple):
     """The two factors, and the loops; image and filter loops in the order of the input's axes.
 
     windows: one for each axis of the input that an image loop indexes, alone or with a filter loop;

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
@@ -32,8 +33,7 @@ from ncc.dialects.fixed_point import held_by
 from ncc.dialects.operation import operands_of, ops_of
 
 
-@dataclass(frozen=True)
-class _IterationSpace:
+class _IterationSpace(NamedTuple):
     """The maps and iterator types of a generic, without its operands.
 
     shown: for each loop, the operand and the axis that have its extent.

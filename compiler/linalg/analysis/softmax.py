@@ -11,8 +11,8 @@ With a mask, m is at least the least finite float, and the divisor is 1 where d 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.linalg.ops import GenericOp
@@ -26,8 +26,7 @@ EQUAL = 1
 """arith's number for `oeq`."""
 
 
-@dataclass(frozen=True)
-class Softmax:
+class Softmax(NamedTuple):
     """A softmax. powers: the exponentials.
 
     kept: the axes of the exponentials that their sums have. zeros: whether the divisor is 1 where a

@@ -13,7 +13,7 @@ where a smaller result gets other tiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
@@ -64,8 +64,7 @@ def _slices(block: Block) -> list[tensor.ExtractSliceOp]:
     return [op for op in ops_of(block) if isinstance(op, tensor.ExtractSliceOp)]
 
 
-@dataclass(frozen=True)
-class _Sliced:
+class _Sliced(NamedTuple):
     """An operation and its only reader, a slice. spans: the part of each axis after the channels
     that the slice keeps.
     """

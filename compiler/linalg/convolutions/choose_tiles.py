@@ -28,9 +28,10 @@ The choice does not depend on the number of threads, so that results do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from math import inf, prod
+from typing import NamedTuple
 
 from ncc.compiler.linalg.analysis.block_size import lanes_in
 from ncc.compiler.linalg.convolutions.forms import BOTH, F2, F4_5, forms_of
@@ -41,8 +42,7 @@ from ncc.compiler.linalg.data_types.product_cycles import cycles_on_tiles, sum_c
 from ncc.compiler.target import Target
 
 
-@dataclass(frozen=True)
-class Costs:
+class Costs(NamedTuple):
     """The algorithms that compete for a convolution, and their cycles.
 
     direct: in float32. direct_on_tiles: by bf16x3 on matrix tiles, if the target may use them.

@@ -12,7 +12,6 @@ Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import AffineMapAttr, TensorType, f32
@@ -32,7 +31,7 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import CostedPass, Decisions
 from ncc.compiler.linalg.rewrite.insert import erase_dead, rebuilt, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.compiler.linalg.rewrite.through_views import same_view
@@ -42,13 +41,10 @@ from ncc.dialects.operation import ops_of
 from ncc.dialects.structured import PARALLEL
 
 
-@dataclass(frozen=True)
-class Conv1dToConv2d(LinalgChoice[tuple[TensorAccess, ...]]):
+class Conv1dToConv2d(LinalgChoice[tuple[TensorAccess, ...]], CostedPass):
     """Rewrite convolutions of sequences for images."""
 
     name = "conv1d-to-conv2d"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> tuple[TensorAccess, ...] | str | None:
         """The operands that become images, of a convolution or of a follower."""

@@ -5,9 +5,9 @@ Their window is a square, a row or a column. They may have groups, or sum over s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
@@ -39,8 +39,7 @@ from ncc.dialects.element import element_of
 from ncc.dialects.size import is_open
 
 
-@dataclass(frozen=True)
-class Convolution:
+class Convolution(NamedTuple):
     """y[o, p, q] = init[o] + the sum of x[i, s*p+k, s*q+l] * w[o, i, k, l] over i and a window.
 
     In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, s*p+k, s*q+l] * w[g, o, i, k, l].
@@ -135,8 +134,7 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | 
     return Convolution(op, x.value, w.value, init, tiling, split)
 
 
-@dataclass(frozen=True)
-class SpatialConvolution:
+class SpatialConvolution(NamedTuple):
     """A convolution of an image x, or a volume, by constant weights w[channels, inputs, taps].
 
     channels   loops over the channels of the result, groups first

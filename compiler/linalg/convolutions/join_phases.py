@@ -33,8 +33,8 @@ floating-point sums, and what an infinite element makes of a tap that is missing
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
@@ -43,23 +43,21 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape
 from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, shown
 from ncc.compiler.linalg.convolutions.transposed import Axis, TransposedConvolution
+from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import following, part
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import by_hint, is_open, largest, smallest
 from ncc.dialects.weights.derived import Phases, Taken
 from ncc.dialects.weights.weight import WeightAttr
 
 
-@dataclass(frozen=True)
-class JoinPhases(LinalgPattern["_Joining"]):
+class JoinPhases(LinalgPattern["_Joining"], TargetPass):
     """Rewrite transposed convolutions as convolutions."""
 
     name = "join-phases"
-
-    target: Target = AVX512
 
     def match(self, op: GenericOp) -> _Joining | str | None:
         layer = TransposedConvolution.of(op)
@@ -84,8 +82,7 @@ class JoinPhases(LinalgPattern["_Joining"]):
         _rewrite(found.layer, found.way)
 
 
-@dataclass(frozen=True)
-class _Way:
+class _Way(NamedTuple):
     """One convolution for all phases, or one for each phase in order.
 
     axes: the axes of each convolution. extents: those of its result. strides: from element to
@@ -142,8 +139,7 @@ class _Way:
         )
 
 
-@dataclass(frozen=True)
-class _Joining:
+class _Joining(NamedTuple):
     """A transposed convolution, and its replacement."""
 
     layer: TransposedConvolution

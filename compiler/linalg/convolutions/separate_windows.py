@@ -27,6 +27,7 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_value
+from ncc.compiler.linalg.rewrite.decisions import CostedPass
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     generic_of,
@@ -48,13 +49,10 @@ _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
 """The builder's method for a reduction by an operation."""
 
 
-@dataclass(frozen=True)
-class SeparateWindows(LinalgPattern["_Separating"]):
+class SeparateWindows(LinalgPattern["_Separating"], CostedPass):
     """Reduce windows along one axis after the other."""
 
     name = "separate-windows"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Separating | str | None:
         return _Separating.of(op)

@@ -17,8 +17,8 @@ Breaks: nothing by itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
@@ -32,22 +32,20 @@ from ncc.compiler.linalg.convolutions.choose_tiles import (
     shown,
 )
 from ncc.compiler.linalg.convolutions.convolution import SpatialConvolution, start_of
+from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.derived import Unstrided
 from ncc.dialects.weights.weight import WeightAttr
 
 
-@dataclass(frozen=True)
-class SpaceToDepth(LinalgPattern["_Strided"]):
+class SpaceToDepth(LinalgPattern["_Strided"], TargetPass):
     """Make phases of the image channels."""
 
     name = "space-to-depth"
-
-    target: Target = AVX512
 
     def match(self, op: GenericOp) -> _Strided | str | None:
         return _Strided.of(op, self.target.costs.winograd.fewest_tiled_channels)
@@ -69,8 +67,7 @@ def _shown(phases: float, plain: float) -> str:
     return f"estimated cycles: as it is {shown(plain)}, of phases {shown(phases)}"
 
 
-@dataclass(frozen=True)
-class _Strided:
+class _Strided(NamedTuple):
     """A convolution of an image x by square windows, at a stride along both axes."""
 
     op: GenericOp

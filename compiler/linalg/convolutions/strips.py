@@ -79,18 +79,22 @@ def _sizes(length: int, longest: int) -> list[int]:
 
 
 def rows_for(tiling: Tiling, image: Tiling, size: int, threads: int) -> int:
-    """The rows of a strip for images of any width: as many tiles as so many rows of an image have.
+    """The rows of a strip, or columns, for images of any size: as many tiles as `size` rows of an
+    image have.
 
     So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. No
-    strip is larger than the image. If threads share whole strips, there are as many as they need.
+    strip is larger than the image. If threads share whole strips, each of them has as many.
     """
-    if tiling.along == ACROSS or not is_open(tiling.columns):
+    if not is_open(tiling.rows, tiling.columns):
         return size
-    rows = smallest(tiling.rows, size * image.columns // tiling.columns)
-    if threads > 1 and _shares(image, [size], threads):
-        fewest = tiling.target.costs.threads.fewest_iterations
-        rows = smallest(rows, tiling.rows // (fewest * threads))
-    return largest(1, rows)
+    most = size
+    if tiling.along != ACROSS and is_open(tiling.columns):
+        as_wide = size * image.columns // tiling.columns
+        most = largest(1, smallest(tiling.rows, as_wide))
+    if threads == 1 or not _shares(image, [size], threads):
+        return most
+    strips = threads * largest(1, -(-tiling.length // (threads * most)))
+    return largest(1, -(-tiling.length // strips))
 
 
 def _shares(tiling: Tiling, sizes: Sequence[int], threads: int) -> dict[int, float]:

@@ -14,7 +14,7 @@ and the NaN of an infinite weight times a zero of the border.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
@@ -42,8 +42,7 @@ class SumOverImages(LinalgPattern["_Windows"]):
         found.rewrite()
 
 
-@dataclass(frozen=True)
-class _Windows:
+class _Windows(NamedTuple):
     """A depthwise convolution of a padded image.
 
     axes: those along which each window sees all of the image.

@@ -17,6 +17,7 @@ from functools import cached_property
 from itertools import product
 from math import prod
 from operator import sub
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
@@ -90,8 +91,7 @@ class Walk:
         return taps != sorted(taps)
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """All phases of an axis, in one window.
 
     before: elements in front of the result. first: the first element of the window of element 0.
@@ -150,8 +150,7 @@ def _reach(walks: Sequence[Walk], before: int = 0) -> range:
     return range(min(map(sub, first, more)), max(map(sub, last, more)) + 1)
 
 
-@dataclass(frozen=True)
-class TransposedConvolution:
+class TransposedConvolution(NamedTuple):
     """The phases of a transposed convolution; each adds to the result of the one before.
 
     walks: for each phase, one for each axis of the image. start: the initial value of the first.

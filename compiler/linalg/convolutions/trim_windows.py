@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
@@ -37,6 +38,7 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value, weights_of
+from ncc.compiler.linalg.rewrite.decisions import CostedPass
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
     Span,
@@ -65,13 +67,10 @@ from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
 
-@dataclass(frozen=True)
-class TrimWindows(LinalgPattern["_Trimming"]):
+class TrimWindows(LinalgPattern["_Trimming"], CostedPass):
     """Leave out products with zeros of the border, if they are many."""
 
     name = "trim-windows"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Trimming | str | None:
         return _Trimming.of(op, self.costs)
@@ -235,8 +234,7 @@ def _are_large(axes: Sequence[_Axis], costs: CostModel) -> bool:
     return least >= costs.convolutions.fewest_trimmed_elements
 
 
-@dataclass(frozen=True)
-class _Trimming:
+class _Trimming(NamedTuple):
     """A convolution of a padded image, with its followers and its windows along each axis."""
 
     operations: tuple[GenericOp, ...]

@@ -53,7 +53,7 @@ take 7/4 of the memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat
@@ -69,8 +69,7 @@ from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import WeightAttr
 
 
-@dataclass(frozen=True)
-class Depth:
+class Depth(NamedTuple):
     """The windows along the depth of a volume: slice z of the result reads slices
     stride * z + dilation * d for d < taps. An image is one slice.
     """
@@ -89,8 +88,7 @@ class Depth:
 IMAGE = Depth()
 
 
-@dataclass(frozen=True)
-class TransformConstants:
+class TransformConstants(NamedTuple):
     """The matrices of each axis, and the weights, as tensors.
 
     filter: the matrix by which the sum over channels transforms weights; None if they already are.

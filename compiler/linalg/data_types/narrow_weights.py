@@ -17,7 +17,7 @@ Needs: the linalg level before groups, constants in blocks.  Breaks: nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects import arith, math, memref, tensor
@@ -30,9 +30,9 @@ from ncc.compiler.linalg.analysis.attributes import may_be_rebuilt
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import RESHAPES
 from ncc.compiler.linalg.analysis.weight_uses import is_large, points_with
+from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.insert import hold_as
 from ncc.compiler.linalg.rewrite.pattern import WeightPattern
-from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.code import CodeOp, LanesOp
 from ncc.dialects.element import element_of
@@ -42,13 +42,10 @@ from ncc.dialects.weights.sources import LOOKED_AT, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 
-@dataclass(frozen=True)
-class NarrowWeights(WeightPattern["_Narrow"]):
+class NarrowWeights(WeightPattern["_Narrow"], TargetPass):
     """Let sums of few points read weights of float16 as such."""
 
     name = "narrow-weights"
-
-    target: Target = AVX512
 
     def match(self, op: ConstantOp) -> _Narrow | str | None:
         weights, uses = op.result, list(_uses(op.result))
@@ -77,8 +74,7 @@ class NarrowWeights(WeightPattern["_Narrow"]):
         Rewriter.replace_op(constant, narrow)
 
 
-@dataclass(frozen=True)
-class _Narrow:
+class _Narrow(NamedTuple):
     """A constant, its weights in float16, and all that read it."""
 
     constant: ConstantOp

@@ -57,7 +57,7 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_value, weights_of
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import Decisions, TargetPass
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     doc_of,
@@ -68,7 +68,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 )
 from ncc.compiler.linalg.rewrite.padded import padded
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
-from ncc.compiler.target import AVX512, OCTET, QUAD, Target
+from ncc.compiler.target import OCTET, QUAD
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import copy_of
@@ -78,13 +78,10 @@ from ncc.dialects.weights.derived import Blocked, Surplus
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 
-@dataclass(frozen=True)
-class PackVnni(LinalgChoice["Split"]):
+class PackVnni(LinalgChoice["Split"], TargetPass):
     """Split a reduced loop of int8 contractions in groups of four, for dot-product instructions."""
 
     name = "pack-vnni"
-
-    target: Target = AVX512
 
     def match(self, op: GenericOp) -> Split | str | None:
         found = find(LinalgOp(op), in_lanes=self.target.dot and self.target.lanes == BLOCK)

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -32,6 +33,7 @@ from xdsl.ir import Operation
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import is_large, points_with
+from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     generic_of,
@@ -41,7 +43,6 @@ from ncc.compiler.linalg.rewrite.insert import (
     tensor_of,
 )
 from ncc.compiler.linalg.rewrite.pattern import WeightPattern
-from ncc.compiler.target import AVX512, Target
 from ncc.dialects import fixed_point as fraction
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
@@ -53,13 +54,10 @@ MOST_UNEVEN, MOST_UNEVEN_SHORT = 1 << 8, 1 << 4
 """How many times the mean of a row its power of two may be, with 24 bits and with 20."""
 
 
-@dataclass(frozen=True)
-class QuantizeWeights(WeightPattern["_Quantized"]):
+class QuantizeWeights(WeightPattern["_Quantized"], TargetPass):
     """Let products of a matrix and one vector read fixed-point weights."""
 
     name = "quantize-weights"
-
-    target: Target = AVX512
 
     def match(self, op: ConstantOp) -> _Quantized | str | None:
         if element_of(op.result) != f32 or not is_large(op.result, self.target.core):
@@ -84,8 +82,7 @@ class QuantizeWeights(WeightPattern["_Quantized"]):
             one.rewrite(found.source, found.short)
 
 
-@dataclass(frozen=True)
-class _Quantized:
+class _Quantized(NamedTuple):
     """Weights, all sums that read them, and whether 20 bits are enough."""
 
     source: Weights

@@ -63,10 +63,10 @@ from ncc.compiler.linalg.analysis.weight_uses import points_of
 from ncc.compiler.linalg.data_types.bf16_values import STEP, Bf16Values, Channels
 from ncc.compiler.linalg.data_types.product_cycles import cycles_in_blocks, cycles_on_tiles
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import parts_of
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import Decisions, TargetPass
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, convert
@@ -76,13 +76,10 @@ from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 
-@dataclass(frozen=True)
-class SplitBf16(LinalgChoice["Bf16Sum"]):
+class SplitBf16(LinalgChoice["Bf16Sum"], TargetPass):
     """Compute contractions by bf16x3 on matrix tiles where that is cheaper."""
 
     name = "split-bf16"
-
-    target: Target = AVX512
 
     def match(self, op: GenericOp) -> Bf16Sum | str | None:
         linalg_op = LinalgOp(op)

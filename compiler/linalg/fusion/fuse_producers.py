@@ -12,7 +12,7 @@ Needs: the linalg level before groups.  Breaks: nothing; results are equal bit b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg.ops import GenericOp
@@ -43,8 +43,7 @@ class FuseProducers(LinalgPattern["_Fusing"]):
         _inline(LinalgOp(found.op), found.reader)
 
 
-@dataclass(frozen=True)
-class _Fusing:
+class _Fusing(NamedTuple):
     """A pointwise operation, and its reader, which another kernel stores."""
 
     op: GenericOp

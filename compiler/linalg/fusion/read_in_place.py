@@ -13,7 +13,6 @@ bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -21,24 +20,21 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.attributes import may_read_elsewhere
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.uses import reader_of
+from ncc.compiler.linalg.rewrite.decisions import CostedPass
 from ncc.compiler.linalg.rewrite.insert import builder_for, generic_of, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.size import is_open
 
 
-@dataclass(frozen=True)
-class ReadInPlace(LinalgPattern[GenericOp]):
+class ReadInPlace(LinalgPattern[GenericOp], CostedPass):
     """Let sums read lanes of blocks in place, instead of a gathered copy."""
 
     name = "read-in-place"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> GenericOp | str | None:
         linalg_op = LinalgOp(op)

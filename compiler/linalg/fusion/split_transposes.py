@@ -25,21 +25,18 @@ from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.fusion.fusion_groups import find_groups
 from ncc.compiler.linalg.layout.fold_transposes import Move
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import Decisions, TargetPass
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
-from ncc.compiler.target import AVX512, MOST_INTERLEAVED, Target
+from ncc.compiler.target import MOST_INTERLEAVED
 from ncc.dialects.element import element_of
 from ncc.dialects.size import hint, is_open
 
 
-@dataclass(frozen=True)
-class SplitTransposes(LinalgChoice["_Split"]):
+class SplitTransposes(LinalgChoice["_Split"], TargetPass):
     """Split transposes that would move elements one by one."""
 
     name = "split-transposes"
-
-    target: Target = AVX512
 
     def match(self, op: GenericOp) -> _Split | str | None:
         return _Split.of(op, self.target.lanes)

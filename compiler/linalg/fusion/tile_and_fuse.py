@@ -6,9 +6,10 @@
                                                  %y = transform %m back
                                                }
 
-The values inside an iteration stay in a cache. `tile_chain.py` finds the operations of a loop. All
-iterations of a loop are equal. The last rows, which are fewer, or of which some are cut off, stand
-behind the loop, and a concat joins both.
+The values inside an iteration stay in a cache. `tile_chain.py` finds the operations of a loop. The
+last rows may be fewer, or some of them are cut off. Where the inputs decide how many there are, the
+body says what its sizes are in the last iteration (`dialects/tiled.py`), so that it is there once.
+Otherwise all iterations are equal. The last rows stand behind the loop, and a concat joins both.
 
 Needs: the layout of all values.
 Breaks: nothing. Results are equal bit by bit if kernels sum in the same order.
@@ -44,7 +45,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.parts import loop_along, reach, start
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import is_open, smallest
+from ncc.dialects.size import in_full_tile, in_last_tile, is_of_tile, is_open, smallest, tile_size
 from ncc.dialects.structured import offsets_of, pad_sides
 from ncc.dialects.tiled import TiledLoopOp, Window, YieldOp
 
@@ -94,10 +95,12 @@ def _pieces(b: Builder, chain: TileChain) -> Iterator[Mapping[SSAValue, Tensor]]
     count = chain.whole()
     extents = {value: shape_of(value)[chain.along[value].axis] for value in steps}
     if is_open(*extents.values(), *steps.values()):
-        if is_open(count) or count > 0:  # inputs may have few rows, whatever their sizes are
-            yield _loop(b, chain, count, steps)
-        rest = {value: extents[value] - count * step for value, step in steps.items()}
-        yield _Iteration(chain, b, count, rest, partial(_window, b, count)).run()
+        last = {value: extents[value] - count * step for value, step in steps.items()}
+        sizes = {value: tile_size(step, last[value]) for value, step in steps.items()}
+        if is_open(count) or count > 0:
+            yield _loop(b, chain, count + 1, sizes)
+        else:
+            yield _Iteration(chain, b, 0, last, partial(_window, b, 0)).run()
         return
     number = count if count > 1 else 0
     if count > 1:
@@ -118,7 +121,7 @@ def _window(b: Builder, number: int, window: Window) -> SSAValue:
     return b.cut(tensor_of(window.value), window.axis, begin, begin + window.size).value
 
 
-def _loop(b: Builder, chain: TileChain, count: int, steps: Sizes) -> Mapping[SSAValue, Tensor]:
+def _loop(b: Builder, chain: TileChain, count: int, sizes: Sizes) -> Mapping[SSAValue, Tensor]:
     inner = Builder(Block())
     windows: dict[Window, SSAValue] = {}
 
@@ -127,7 +130,7 @@ def _loop(b: Builder, chain: TileChain, count: int, steps: Sizes) -> Mapping[SSA
             windows[window] = inner.block.insert_arg(window.type, len(inner.block.args))
         return windows[window]
 
-    made = _Iteration(chain, inner, 0, steps, window_of).run()
+    made = _Iteration(chain, inner, count - 1, sizes, window_of).run()
     inner.block.add_op(YieldOp([one.value for one in made.values()]))
     axes = [chain.along[value].axis for value in made]
     op = TiledLoopOp(count, list(windows), axes, inner.block)
@@ -138,7 +141,7 @@ def _loop(b: Builder, chain: TileChain, count: int, steps: Sizes) -> Mapping[SSA
 class _Iteration:
     """Writes the operations of one iteration.
 
-    number: the iteration, if it stands behind the loop. wanted: the sizes of the results.
+    number: the iteration; of a loop, the last one. wanted: the sizes of the results.
     """
 
     def __init__(
@@ -219,5 +222,7 @@ class _Iteration:
             if outer == loop_along(linalg_op, along.axis):
                 within = linalg_op.extents[inner]
                 before = self.number * along.step * within
-                valid = smallest(valid - before, self.sizes[linalg_op.op.results[0]] * within)
+                size = self.sizes[linalg_op.op.results[0]] * within
+                last = smallest(valid - before, in_last_tile(size))
+                valid = tile_size(in_full_tile(size), last) if is_of_tile(size) else last
             yield outer, inner, valid

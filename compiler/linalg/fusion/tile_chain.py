@@ -26,25 +26,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import TILE
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, unshaped
 from ncc.compiler.linalg.rewrite.parts import loop_along, reach
-from ncc.dialects.size import is_open, largest, smallest
+from ncc.dialects.size import hint, is_open, largest
 from ncc.dialects.structured import offsets_of, pad_sides
 
 Sizes: TypeAlias = Mapping[SSAValue, int]
 """The number of elements of each value that an iteration makes, along the axis that is tiled."""
 
 
-@dataclass(frozen=True)
-class Along:
+class Along(NamedTuple):
     """How a value is tiled: iteration i makes its elements from step * i on, along an axis."""
 
     axis: int
@@ -222,18 +222,22 @@ class TileChain:
 
     def whole(self) -> int:
         """The number of equal iterations: they read nothing beyond the end of a value, and all that
-        they make is valid. If inputs decide it, a row at least stays behind them.
+        they make is valid. If inputs decide it, one more stands behind them, which makes no more.
         """
         steps = {value: self.along[value].step for value in self.results}
         extents = {value: shape_of(value)[self.along[value].axis] for value in steps}
-        behind = 1 if is_open(*extents.values(), *steps.values()) else 0
-        counts = [(extents[value] - behind) // step for value, step in steps.items()]
+        counts = [extents[value] // step for value, step in steps.items()]
         for value, size in self.sizes(steps).items():
             along = self.along[value]
             counts.append((shape_of(value)[along.axis] - size) // along.step + 1)
-            for valid, inside in self._valid(value):
-                counts.append((valid - behind) // (along.step * inside))
-        return largest(smallest(*counts), 0)
+            counts += [valid // (along.step * inside) for valid, inside in self._valid(value)]
+        if not is_open(*extents.values(), *steps.values()):
+            return max(min(counts), 0)
+        whole = largest(*((extents[value] - 1) // step for value, step in steps.items()), 0)
+        # Each value has what the results are made of: so it has whole tiles where they do.
+        if any(hint(count) < hint(whole) for count in counts):
+            raise CompilerBug("a tile ends beyond a value, and is not the last one")
+        return whole
 
     def _valid(self, value: SSAValue) -> Iterator[tuple[int, int]]:
         """Valid extents along the axis of a value: the number of valid elements, and how many lie

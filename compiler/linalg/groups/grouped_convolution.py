@@ -15,7 +15,7 @@ Four passes rewrite grouped convolutions:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
@@ -32,8 +32,7 @@ from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import WeightAttr
 
 
-@dataclass(frozen=True)
-class GroupedConvolution:
+class GroupedConvolution(NamedTuple):
     """Sums in groups with constant weights, and their initial values."""
 
     sums: GroupedSum

@@ -13,7 +13,6 @@ Breaks: an infinity or NaN in one channel spreads to all groups of its block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, prod
 
 from xdsl.dialects.linalg.ops import GenericOp
@@ -24,22 +23,20 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import TensorAccess, shape_of
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, shown
 from ncc.compiler.linalg.groups.grouped_convolution import GroupedConvolution, ungrouped
+from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, rebuilt_without, replace_op
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Joined
 from ncc.dialects.weights.weight import WeightAttr
 
 
-@dataclass(frozen=True)
-class JoinGroups(LinalgPattern[GroupedConvolution]):
+class JoinGroups(LinalgPattern[GroupedConvolution], TargetPass):
     """Join groups if that is cheaper."""
 
     name = "join-groups"
-
-    target: Target = AVX512
 
     def match(self, op: GenericOp) -> GroupedConvolution | str | None:
         found = GroupedConvolution.of(op)

@@ -10,14 +10,13 @@ Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
@@ -25,6 +24,7 @@ from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import collapse_of, sums_in_groups, ungrouped
 from ncc.compiler.linalg.layout.gather_channels import gather_inside
+from ncc.compiler.linalg.rewrite.decisions import CostedPass
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     rebuilt_without,
@@ -36,13 +36,10 @@ from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 
 
-@dataclass(frozen=True)
-class RepeatGroups(LinalgPattern["_Repeating"]):
+class RepeatGroups(LinalgPattern["_Repeating"], CostedPass):
     """Repeat the channel of each group."""
 
     name = "repeat-groups"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Repeating | str | None:
         return _Repeating.of(op, self.costs.layout.most_gathered_channels)
@@ -51,8 +48,7 @@ class RepeatGroups(LinalgPattern["_Repeating"]):
         found.rewrite()
 
 
-@dataclass(frozen=True)
-class _Repeating:
+class _Repeating(NamedTuple):
     """A grouped convolution. output: the loop over the channels that a group makes. start: the
     initial value of the sums.
     """

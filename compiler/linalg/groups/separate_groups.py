@@ -13,7 +13,6 @@ Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import tensor
@@ -26,23 +25,21 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_
 from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import GroupedConvolution, ungrouped
+from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
 from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt_without, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import part
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
 
-@dataclass(frozen=True)
-class SeparateGroups(LinalgPattern[GroupedConvolution]):
+class SeparateGroups(LinalgPattern[GroupedConvolution], TargetPass):
     """Compute groups one after the other."""
 
     name = "separate-groups"
-
-    target: Target = AVX512
 
     def match(self, op: GenericOp) -> GroupedConvolution | str | None:
         found = GroupedConvolution.of(op)

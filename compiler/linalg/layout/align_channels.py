@@ -13,7 +13,6 @@ bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import tensor
@@ -21,7 +20,6 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import generics_of
@@ -36,7 +34,7 @@ from ncc.compiler.linalg.layout.packed_views import (
     joins_ragged,
 )
 from ncc.compiler.linalg.layout.packing import packing_of
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import CostedPass, Decisions
 from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum, Made
 from ncc.compiler.linalg.rewrite.insert import move_after
 from ncc.compiler.linalg.rewrite.pattern import Choice, LinalgChoice
@@ -47,13 +45,10 @@ from ncc.dialects.operation import ops_of
 _Concat: TypeAlias = tensor.ConcatOp | tensor.CollapseShapeOp
 
 
-@dataclass(frozen=True)
-class AlignChannels(Choice[_Concat, _Concat]):
+class AlignChannels(Choice[_Concat, _Concat], CostedPass):
     """Let groups of channels, and parts of concats, begin with a block."""
 
     name = "align-channels"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: _Concat) -> _Concat | str | None:
         return self._match(op, PackedAxes())
@@ -78,13 +73,10 @@ class AlignChannels(Choice[_Concat, _Concat]):
                     axes = PackedAxes()
 
 
-@dataclass(frozen=True)
-class _AlignGroups(LinalgChoice[GroupedSum]):
+class _AlignGroups(LinalgChoice[GroupedSum], CostedPass):
     """Let sums over constants read groups of whole blocks, where their groups are none."""
 
     name = AlignChannels.name
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> GroupedSum | str | None:
         found = GroupedSum.of(LinalgOp(op)) if len(shape_of(op.results[0])) == 4 else None

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
@@ -84,8 +85,7 @@ class Move:
         return Move(source, forms, tuple(shape))
 
 
-@dataclass(frozen=True)
-class _Folding:
+class _Folding(NamedTuple):
     """A move of a value that moves made."""
 
     op: GenericOp
@@ -190,7 +190,7 @@ def _through_concat(b: Builder, move: Move, op: tensor.ConcatOp) -> Tensor | Non
     extents = [shape_of(part)[axis] for part in op.inputs]
     rest = AffineForm.of({d: c for d, c in form.terms if d != loop})
     beside = any(other.coefficient(loop) for k, other in enumerate(move.index) if k != axis)
-    whole = move.shape[loop] * factor == sum(extents)
+    whole = move.shape[loop] * factor == shape_of(op.result)[axis]
     if beside or not whole or any(n % factor for n in extents):
         return None
     if not _is_below(rest, factor, move.shape):
@@ -200,7 +200,7 @@ def _through_concat(b: Builder, move: Move, op: tensor.ConcatOp) -> Tensor | Non
         shape = list(move.shape)
         shape[loop] = extent // factor
         parts.append(_written(b, Move.to(shape, part, move.index)))
-    return b.concat(parts, loop)
+    return b.concat(parts, loop, move.shape[loop])
 
 
 def _is_below(form: AffineForm, limit: int, shape: Sequence[int]) -> bool:

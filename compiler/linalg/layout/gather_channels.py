@@ -14,8 +14,8 @@ bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects import tensor
@@ -23,14 +23,13 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.attributes import CHANNELS, LANES
 from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import groups_of
 from ncc.compiler.linalg.layout.fold_transposes import Move
 from ncc.compiler.linalg.layout.packed_axes import follows
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import CostedPass, Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     doc_of,
     erase_dead,
@@ -45,13 +44,10 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import offsets_of
 
 
-@dataclass(frozen=True)
-class GatherChannels(Choice[tensor.CollapseShapeOp, "_Gather"]):
+class GatherChannels(Choice[tensor.CollapseShapeOp, "_Gather"], CostedPass):
     """Write shuffles of a concat's channels, and slices of them, as gathers."""
 
     name = "gather-channels"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: tensor.CollapseShapeOp) -> _Gather | str | None:
         return _shuffled(op, self.costs.layout.most_gathered_channels)
@@ -78,8 +74,7 @@ class GatherChannels(Choice[tensor.CollapseShapeOp, "_Gather"]):
         erase_dead(block)
 
 
-@dataclass(frozen=True)
-class _Gather:
+class _Gather(NamedTuple):
     """Channels of a concat, in the order of the result."""
 
     source: SSAValue

@@ -15,8 +15,8 @@ bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ArrayAttr
@@ -69,8 +69,7 @@ class HoistElementwise(LinalgPattern["_Hoisting"]):
                 left += reversed(again.rewrite())
 
 
-@dataclass(frozen=True)
-class _Hoisting:
+class _Hoisting(NamedTuple):
     """A pointwise operation, and the operand that is the view or transpose to move behind it."""
 
     linalg_op: LinalgOp
@@ -191,7 +190,7 @@ def _before_concat(
         parts.append(
             _pointwise(b, linalg_op, operands, [*maps, _loops_of(linalg_op.write)], extents)
         )
-    return b.concat(parts, _loops_of(linalg_op.write).index(loop))
+    return b.concat(parts, _loops_of(linalg_op.write).index(loop), linalg_op.extents[loop])
 
 
 def _why_behind_move(linalg_op: LinalgOp, position: int, source: GenericOp) -> str | None:

@@ -13,7 +13,7 @@ are equal bit by bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
@@ -56,8 +56,7 @@ class HoistGathers(LinalgPattern["_Gather"]):
         replace_op(found.op, b, _taken(b, found.source, found.channels))
 
 
-@dataclass(frozen=True)
-class _Gather:
+class _Gather(NamedTuple):
     """A gather of channels of a value that another operation makes."""
 
     op: GenericOp

@@ -15,13 +15,11 @@ Needs: `gather-channels`, before `hoist-gathers`.  Breaks: nothing; results are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
@@ -29,7 +27,7 @@ from ncc.compiler.linalg.layout.gather_channels import gather
 from ncc.compiler.linalg.layout.hoist_gathers import is_free
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packed_views import is_gathered, joins_channels
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import CostedPass, Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     erase_dead,
@@ -43,13 +41,10 @@ from ncc.dialects.index_notation import Builder
 from ncc.dialects.operation import ops_of
 
 
-@dataclass(frozen=True)
-class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp]):
+class JoinGathers(Choice[tensor.ConcatOp, tensor.ConcatOp], CostedPass):
     """Join the sources of gathers in place of the gathers."""
 
     name = "join-gathers"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: tensor.ConcatOp) -> tensor.ConcatOp | str | None:
         axes = PackedAxes()

@@ -8,7 +8,7 @@ y[o, p] += x[i, p] * w[o, i]    o and i split
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
@@ -22,8 +22,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess
 from ncc.compiler.linalg.layout.packing import Packing
 
 
-@dataclass(frozen=True)
-class LaneSplit:
+class LaneSplit(NamedTuple):
     """The split loops of an operation: each goes on counting blocks, and `inner` has the loop over
     the lanes of one, behind all loops that there were.
     """

@@ -13,7 +13,6 @@ Needs: the linalg level before groups.  Breaks: the order of floating-point sums
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import tensor
@@ -22,7 +21,6 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import VALID_EXTENTS
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of
@@ -40,7 +38,7 @@ from ncc.compiler.linalg.layout.gather_channels import gather_lanes, lanes_of
 from ncc.compiler.linalg.layout.lane_split import LaneSplit
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, takes_all
-from ncc.compiler.linalg.rewrite.decisions import Decision, Decisions, ExplainedPass
+from ncc.compiler.linalg.rewrite.decisions import CostedPass, Decision, Decisions
 from ncc.compiler.linalg.rewrite.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
@@ -50,13 +48,10 @@ from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 
-@dataclass(frozen=True)
-class PackChannels(ExplainedPass):
+class PackChannels(CostedPass):
     """Choose the layout of every value of the network and rewrite its operations."""
 
     name = "pack-channels"
-
-    costs: CostModel = CostModel()
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         axes = PackedAxes()

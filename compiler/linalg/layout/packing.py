@@ -9,8 +9,8 @@ operation would be split and how each operand would be read. `choose_layout.py` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.tensor import ExtractOp
@@ -36,8 +36,7 @@ class PackedRead(Enum):
 _BOTH = {PackedRead.PLAIN, PackedRead.PACKED}
 
 
-@dataclass(frozen=True)
-class Packing:
+class Packing(NamedTuple):
     """How a packed operation looks.
 
     axis    the axis of the result that is packed

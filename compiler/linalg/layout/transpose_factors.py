@@ -36,7 +36,7 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import CostedPass, Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     generic_of,
     move_before,
@@ -54,13 +54,10 @@ FEW = BLOCK // 2
 """Elements of a row that fill no vector."""
 
 
-@dataclass(frozen=True)
-class TransposeFactors(LinalgChoice["_Factor"]):
+class TransposeFactors(LinalgChoice["_Factor"], CostedPass):
     """Transpose computed factors that lie across their products."""
 
     name = "transpose-factors"
-
-    costs: CostModel = CostModel()
 
     @by_hint()
     def match(self, op: GenericOp) -> _Factor | str | None:

@@ -43,6 +43,7 @@ from ncc.dialects.attributes import values_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import in_full_tile
 from ncc.dialects.structured import offsets_of, pad_sides
 from ncc.dialects.tiled import TiledLoopOp, YieldOp
 from ncc.dialects.weights.weight import ConstantOp
@@ -323,7 +324,8 @@ class Placement:
         whole = self._subview(_made_of(op, position))
         if isinstance(op, YieldOp):
             axis = values_of(_loop_of(op).result_axes)[position]
-            return replace(whole, further=shape_of(value)[axis] * whole.strides[axis])
+            step = in_full_tile(shape_of(value)[axis])
+            return replace(whole, further=step * whole.strides[axis])
         if isinstance(op, tensor.ExtractSliceOp):
             return whole
         if isinstance(op, tensor.PadOp):
@@ -361,8 +363,8 @@ class Placement:
         return replace(source, strides=tuple(strides))
 
     def _root(self, value: SSAValue, kind: Kind, number: int = 0) -> Subview:
-        """Memory of its own for a value."""
-        shape = shape_of(value)
+        """Memory of its own for a value. A smaller tile has a part of the memory of a full one."""
+        shape = tuple(map(in_full_tile, shape_of(value)))
         if kind is not Kind.OUTPUT:
             number = self.count[kind]
         if isinstance(value, BlockArgument):

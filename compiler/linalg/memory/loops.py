@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from ncc.compiler.cost_model import Threads
 from ncc.compiler.plan import Buffer, Call, Kind, Loop
-from ncc.dialects.size import hint, is_open, smallest
+from ncc.dialects.size import hint
 from ncc.runtime.artifact import ALIGNMENT
 
 
@@ -40,7 +40,7 @@ def stays(weights: int, handed_on: int, cache: int, costs: Threads) -> bool:
 def loop_of(calls: Sequence[Call], count: int, threads: int, cache: int, costs: Threads) -> Loop:
     """The loop whose first iteration consists of these calls.
 
-    Its own buffers get as many copies as `private_copies` says.
+    Its own buffers get one copy for each thread that shares iterations.
 
     cache: bytes of a thread's second level.
     """
@@ -52,15 +52,8 @@ def loop_of(calls: Sequence[Call], count: int, threads: int, cache: int, costs: 
     sharing = threads if threads > 1 and share_of(count, threads, costs) is not None and near else 1
     for buffer in own:
         line = ALIGNMENT // buffer.element_bytes if sharing > 1 else 1
-        buffer.elements = private_copies(count, sharing) * (-(-buffer.elements // line) * line)
+        buffer.elements = sharing * (-(-buffer.elements // line) * line)
     return Loop(tuple(calls), count, frozenset(own), sharing)
-
-
-def private_copies(count: int, sharing: int) -> int:
-    """How many copies of its own buffers a loop has: one for each thread that shares iterations.
-    None where the run finds no iteration, so that they take no memory.
-    """
-    return sharing * smallest(1, count) if is_open(count) else sharing
 
 
 def _bytes(buffers: set[Buffer]) -> int:

@@ -37,7 +37,7 @@ from ncc.compiler.linalg.memory.add_in_place import Shared, add_in_place
 from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
-from ncc.compiler.linalg.memory.loops import loop_of, private_copies
+from ncc.compiler.linalg.memory.loops import loop_of
 from ncc.compiler.linalg.memory.parts import parts_of, put_into_parts
 from ncc.compiler.linalg.memory.standing_halos import (
     BordersOf,
@@ -59,7 +59,15 @@ from ncc.compiler.plan import (
 from ncc.compiler.target import AVX512
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import ops_of
-from ncc.dialects.size import hint, is_open, largest, smallest
+from ncc.dialects.size import (
+    hint,
+    in_all_tiles,
+    in_full_tile,
+    is_of_tile,
+    is_open,
+    largest,
+    smallest,
+)
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.tiled import TiledLoopOp
 from ncc.runtime.artifact import ALIGNMENT
@@ -181,11 +189,17 @@ def _halos_in(op: TiledLoopOp, loop: Loop, placement: Placement) -> Iterator[Hal
     """The halos of padded values in the body of a loop, in the memory of all iterations."""
     for inner in ops_of(op.body.block):
         if isinstance(inner, tensor.PadOp):
-            (low, high), subview = pad_sides(inner), placement.subviews[inner.result]
-            count = loop.count if subview.further else private_copies(loop.count, loop.threads)
+            (low, high), subview = map(tuple, pad_sides(inner)), placement.subviews[inner.result]
+            shape = shape_of(inner.result)
+            if subview.further and is_of_tile(*shape):
+                # Tiles lie one behind the other, as one value, and the last one may be smaller.
+                whole = tuple(in_all_tiles(n, loop.count) if is_of_tile(n) else n for n in shape)
+                yield Halo(replace(subview, further=0), whole, low, high, pad_value(inner))
+                continue
+            count = loop.count if subview.further else loop.threads
             apart = subview.further or subview.buffer.elements // loop.threads
             all_of_them = replace(subview, strides=(apart, *subview.strides), further=0)
-            shape = count, *shape_of(inner.result)
+            shape = count, *map(in_full_tile, shape)
             yield Halo(all_of_them, shape, (0, *low), (0, *high), pad_value(inner))
 
 
@@ -237,7 +251,7 @@ def _lay_out(
 
 def _takes(buffer: Buffer) -> int:
     """The bytes that a buffer takes of the arena; for the hint, if they depend on the inputs."""
-    return hint(_rounded(buffer.bytes))
+    return _rounded(hint(buffer.elements) * buffer.element_bytes)
 
 
 def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:

@@ -17,7 +17,7 @@ Strips of tiles are as large as this room allows. Smaller ones are taken where r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import TensorType
@@ -38,8 +38,7 @@ from ncc.dialects.size import hint
 _WINDOWS = (tensor.PadOp, tensor.ExtractSliceOp, *RESHAPES)
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(NamedTuple):
     """Bytes at an operation.
 
     free: what the network needs anyway, elsewhere, beyond what is alive here.

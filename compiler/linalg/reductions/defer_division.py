@@ -13,8 +13,8 @@ sum, which is up to d times as large.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.linalg.ops import GenericOp
 
@@ -38,8 +38,7 @@ class DeferDivision(LinalgPattern["_Dividing"]):
         found.rewrite()
 
 
-@dataclass(frozen=True)
-class _Dividing:
+class _Dividing(NamedTuple):
     """A contraction, the position where it reads quotients, and the softmax that makes them.
 
     axes: where the axes of the sums are among those of the result.

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.linalg.ops import GenericOp
@@ -60,8 +61,7 @@ class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
         erase_dead(block)
 
 
-@dataclass(frozen=True)
-class _Scaled:
+class _Scaled(NamedTuple):
     """A contraction of data that another operation scales, and the positions of data and weights.
 
     source: the data before they are scaled. axes: those of the weights for the axes of factors.

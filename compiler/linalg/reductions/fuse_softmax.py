@@ -16,16 +16,17 @@ order, and quotients are rounded twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.cost_model import CostModel, Reductions
+from ncc.compiler.cost_model import Reductions
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
 from ncc.compiler.linalg.analysis.softmax import Softmax
+from ncc.compiler.linalg.rewrite.decisions import CostedPass
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
@@ -37,13 +38,10 @@ ALIGNED = 16
 """The columns of an iteration are a multiple of this."""
 
 
-@dataclass(frozen=True)
-class FuseSoftmax(LinalgPattern["_Fused"]):
+class FuseSoftmax(LinalgPattern["_Fused"], CostedPass):
     """Compute softmax in one pass over its operand."""
 
     name = "fuse-softmax"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Fused | str | None:
         return _match(op)
@@ -60,8 +58,7 @@ class FuseSoftmax(LinalgPattern["_Fused"]):
         _rewrite(found.op, found.softmax, found.extents, self.costs.reductions)
 
 
-@dataclass(frozen=True)
-class _Fused:
+class _Fused(NamedTuple):
     """The quotients of a softmax, and the extents before, along and behind the summed axes."""
 
     op: GenericOp

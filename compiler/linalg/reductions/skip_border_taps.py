@@ -15,7 +15,7 @@ Breaks: the NaN of an infinite weight times a zero of the border.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
@@ -25,6 +25,7 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_value
+from ncc.compiler.linalg.rewrite.decisions import CostedPass
 from ncc.compiler.linalg.rewrite.insert import move_before, tensor_of
 from ncc.compiler.linalg.rewrite.parts import Span
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
@@ -33,8 +34,7 @@ from ncc.dialects.size import hint, hint_of_inputs, is_open, largest, smallest
 from ncc.dialects.structured import offsets_of, pad_sides
 
 
-@dataclass(frozen=True)
-class _Taps:
+class _Taps(NamedTuple):
     """A convolution, and the taps that see its image, by the axis of the image."""
 
     linalg_op: LinalgOp
@@ -42,13 +42,10 @@ class _Taps:
     seen: Mapping[int, Span]
 
 
-@dataclass(frozen=True)
-class SkipBorderTaps(LinalgPattern[_Taps]):
+class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
     """Let the run tell which taps see the image."""
 
     name = "skip-border-taps"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Taps | str | None:
         linalg_op = LinalgOp(op)

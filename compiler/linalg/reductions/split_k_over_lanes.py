@@ -17,7 +17,7 @@ Needs: constants in blocks, and that no other pass moves them.  Breaks: the orde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import f16, f32
 from xdsl.dialects.linalg.ops import GenericOp
@@ -27,8 +27,8 @@ from xdsl.rewriter import Rewriter
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import points_of
+from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.pattern import WeightPattern
-from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.weights.derived import Blocked, Folded
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
@@ -37,13 +37,10 @@ MOST_TIMES = 4
 """Inputs that are multiplied at once: more leave more to add up than they save."""
 
 
-@dataclass(frozen=True)
-class SplitKOverLanes(WeightPattern["_Fold"]):
+class SplitKOverLanes(WeightPattern["_Fold"], TargetPass):
     """Take several inputs at once in lanes of the last block that no output fills."""
 
     name = "split-k-over-lanes"
-
-    target: Target = AVX512
 
     def match(self, op: ConstantOp) -> _Fold | str | None:
         source, uses = op.value.data.source, list(op.result.uses)
@@ -70,8 +67,7 @@ class SplitKOverLanes(WeightPattern["_Fold"]):
         Rewriter.replace_op(found.constant, ConstantOp.of(WeightAttr(folded)))
 
 
-@dataclass(frozen=True)
-class _Fold:
+class _Fold(NamedTuple):
     """Weights, and how many inputs share a vector."""
 
     constant: ConstantOp

@@ -13,16 +13,16 @@ sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.rewrite.decisions import CostedPass
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     move_after,
@@ -36,13 +36,10 @@ from ncc.dialects.index_notation import Tensor
 from ncc.dialects.size import hint
 
 
-@dataclass(frozen=True)
-class SplitReductionByRows(LinalgPattern["_ImageSum"]):
+class SplitReductionByRows(LinalgPattern["_ImageSum"], CostedPass):
     """Sum the rows of a large image first, then their sums."""
 
     name = "split-reduction-by-rows"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _ImageSum | str | None:
         return _ImageSum.of(op, self.costs.reductions.fewest_bytes_by_rows)
@@ -51,8 +48,7 @@ class SplitReductionByRows(LinalgPattern["_ImageSum"]):
         found.rewrite()
 
 
-@dataclass(frozen=True)
-class _ImageSum:
+class _ImageSum(NamedTuple):
     """A sum over some axes of one value, rows first; `rows`, `columns`: axes."""
 
     op: GenericOp

@@ -28,21 +28,19 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
+from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
 from ncc.dialects.size import hint, is_open
 
 
-@dataclass(frozen=True)
-class SplitReductionForCache(LinalgPattern["_Sum"]):
+class SplitReductionForCache(LinalgPattern["_Sum"], TargetPass):
     """Sum in parts where the operands of a sum do not stay in a cache."""
 
     name = "split-reduction-for-cache"
-
-    target: Target = AVX512
 
     def match(self, op: GenericOp) -> _Sum | str | None:
         return _Sum.of(op, self.target)

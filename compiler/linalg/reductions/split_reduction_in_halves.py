@@ -31,7 +31,7 @@ from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import positions_with
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import CostedPass, Decisions
 from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
     erase_dead,
@@ -49,13 +49,10 @@ HALVES = 2
 """Parts that channels are summed in."""
 
 
-@dataclass(frozen=True)
-class SplitReductionInHalves(LinalgChoice["_Split"]):
+class SplitReductionInHalves(LinalgChoice["_Split"], CostedPass):
     """Sum both halves of the channels, then the two sums."""
 
     name = "split-reduction-in-halves"
-
-    costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Split | str | None:
         return _Split.of(op, {}, self.costs)

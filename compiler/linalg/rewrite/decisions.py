@@ -14,7 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
+from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.target import AVX512, Target
 
 
 @dataclass(frozen=True)
@@ -58,3 +60,17 @@ class ExplainedPass(ModulePass):
         decisions: Decisions = []
         self.run(network_of(module).body.block, decisions)
         return list(dict.fromkeys(decisions))
+
+
+@dataclass(frozen=True)
+class TargetPass(ExplainedPass):
+    """A pass that asks the target: which instructions it has, and what they cost."""
+
+    target: Target = AVX512
+
+
+@dataclass(frozen=True)
+class CostedPass(ExplainedPass):
+    """A pass that compares costs, which are those of every target."""
+
+    costs: CostModel = CostModel()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
@@ -20,8 +19,7 @@ Made: TypeAlias = dict[tuple[SSAValue, int], SSAValue]
 """What was made of a value, for groups of some size; several sums may read it."""
 
 
-@dataclass(frozen=True)
-class GroupedSum:
+class GroupedSum(NamedTuple):
     """y[g] += x[g * size + i] * w: the position of x, the weights w, and the loops g and i."""
 
     linalg_op: LinalgOp

@@ -1,6 +1,5 @@
 """The form of passes that rewrite operations of a network one by one: match, check, rewrite.
 
-    @dataclass(frozen=True)
     class SumOverImages(LinalgPattern[Windows]):
         name = "sum-over-images"
 

@@ -60,7 +60,9 @@ def same_view(
             low, high = pad_sides(op)
             return b.pad(x, widened(low, 0), widened(high, 0), pad_value(op))
         case tensor.ConcatOp():
-            return b.concat(operands, at[op.dim.value.data])
+            axis = op.dim.value.data
+            extent = shape_of(op.result)[axis] if axis else None  # channels may be in blocks
+            return b.concat(operands, at[axis], extent)
         case tensor.ExtractSliceOp():
             begin = offsets_of(op)
             begin[0] //= block

@@ -6,10 +6,10 @@ where a term is less than 2**-56, so that no coefficient has to be fitted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import factorial, inf, nan, sqrt
+from typing import NamedTuple
 
 from ncc.compiler.llvm.formulas import rounding
 from ncc.compiler.llvm.formulas.real import Lanes, power_of_two
@@ -24,8 +24,7 @@ _ROOT = sqrt(2.0)
 _SMALLEST_NORMAL = 2.0**-1022
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """high + low, where low is what rounding the sum to high left."""
 
     high: Lanes
@@ -67,8 +66,7 @@ def _log_tail() -> tuple[float, ...]:
     return tuple(float(Fraction(2, 2 * k + 3)) for k in range(11))
 
 
-@dataclass(frozen=True)
-class Reduced:
+class Reduced(NamedTuple):
     """x = n*ln(2) + r, |r| <= ln(2)/2."""
 
     nearest: Lanes

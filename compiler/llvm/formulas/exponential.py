@@ -6,9 +6,9 @@ Software Manual for the Elementary Functions, 1980).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from math import log as exact_log
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,8 +40,7 @@ def _exp2_tail() -> tuple[float, ...]:
     return interpolated(lambda r: np.expm1(r * LN2) / r, -0.5, 0.5, 5)
 
 
-@dataclass(frozen=True)
-class Reduced:
+class Reduced(NamedTuple):
     """x = n*ln(2) + r, |r| <= ln(2)/2."""
 
     nearest: Lanes

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import MemRefType, i64
@@ -61,8 +62,7 @@ class AddressForm:
         return self + other * -1
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(NamedTuple):
     """The lowered form of a memref: a pointer, and the strides of its indices."""
 
     pointer: SSAValue

@@ -11,7 +11,7 @@ an entry point are launches, and they take none of its time, so small code matte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import IndexType, i64
@@ -80,8 +80,7 @@ def _now(builder: LlvmBuilder) -> SSAValue:
     return builder.intrinsic("llvm.readcyclecounter", [], i64)
 
 
-@dataclass(frozen=True)
-class _Trace:
+class _Trace(NamedTuple):
     """The records of a trace, the number of the step, and the chunks of all runs before."""
 
     table: SSAValue

@@ -18,7 +18,8 @@ from ncc.dialects.functions import private_function
 from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
 from ncc.dialects.size import Size
-from ncc.dialects.size_form import Atom, Extremum, Form, Quotient, Symbol, is_at_least
+from ncc.dialects.size_atoms import Atom, Extremum, Quotient, Symbol, TileSize
+from ncc.dialects.size_form import Form, is_at_least
 
 index = IndexType()
 
@@ -157,6 +158,8 @@ class LoopBuilder:
                 operation = arith.MinSIOp if atom.name == "min" else arith.MaxSIOp
                 values = [self._computed(form) for form in atom.forms]
                 return reduce(partial(self._binary_at_head, operation), values)
+            case TileSize():
+                raise CompilerBug("the size of a tile is no number of a kernel's own")
 
     def _own_size(self, number: int) -> SSAValue:
         """A number that the launch tells."""

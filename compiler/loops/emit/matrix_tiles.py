@@ -20,10 +20,10 @@ are stored once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
@@ -52,16 +52,14 @@ ROWS_BETWEEN = 4
 """Rows that are finished between two products."""
 
 
-@dataclass(frozen=True)
-class _Tile:
+class _Tile(NamedTuple):
     """One tile of points: the base of each of their loops, and the first row to be stored."""
 
     bases: dict[int, SSAValue]
     first: SSAValue
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(NamedTuple):
     """The tiles that are summed at once: those of points, the first block of vectors, and the
     component, as the index of each of its loops.
     """

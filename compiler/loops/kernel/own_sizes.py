@@ -51,7 +51,8 @@ def changed(value: T, change: Callable[[Size], int]) -> T:
         case int() | float() | str() | None:
             pass
         case tuple():
-            found = tuple(map(part_of, value))
+            parts = map(part_of, value)
+            found = type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
         case Mapping():
             found = {key: part_of(held) for key, held in value.items()}
         case Attribute() | Block() | SSAValue():

@@ -22,7 +22,7 @@ from ncc.dialects.operation import operands_of, ops_of
 
 
 def stable_text(value: object) -> str:
-    """The text of a value made of numbers, strings, containers, dataclasses and attributes.
+    """The text of a value made of numbers, strings, containers, records and attributes.
 
     Raises CompilerBug for anything else: a value without a text must not take part in a key.
     """
@@ -42,6 +42,8 @@ def _writer_of(kind: type) -> Callable[[Any], str]:
         return _name if issubclass(kind, Enum) else repr
     if issubclass(kind, float):
         return float.hex
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return lambda value: f"{kind.__name__}{_sequence_text(value)}"
     if issubclass(kind, tuple | list):
         return _sequence_text
     if issubclass(kind, Attribute):

@@ -41,6 +41,15 @@ What depends on the shapes of the inputs is loaded from the numbers of the run (
       %since = %before + %chunks
       ...
 
+In a loop whose last tile is a smaller one, its numbers stand behind those of all others:
+
+      scf.for %iteration = 0 to %count {
+        %is_last = %iteration == %count - 1
+        %last = arith.select %is_last, 1, 0
+        %chunks = memref.load %numbers[3 + %last]
+        %sizes = rt.buffer %buffers[3] offset 56 further %last * 16 : memref<2xi64>
+        ..
+
 On demand (`Timestamps`) the time is noted before the first kernel, and behind the last chunk of
 each; of a loop, behind its last iteration. A `Trace` notes more: which thread does which chunks,
 and when.
@@ -59,7 +68,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ncc.compiler.loops.launch.numbers import Number, Table
+from ncc.compiler.loops.launch.numbers import WORD, Number, Table
 from ncc.compiler.loops.launch.script import (
     Argument,
     Barrier,
@@ -73,6 +82,7 @@ from ncc.compiler.loops.launch.script import (
 from ncc.dialects import rt
 from ncc.dialects.functions import private_function
 from ncc.dialects.operation import append, make, only_result
+from ncc.dialects.size import in_full_tile, is_of_tile
 from ncc.dialects.structured import constant
 
 index = IndexType()
@@ -101,12 +111,17 @@ def _written(loop: LoopLaunch, name: str, table: Table) -> func.FuncOp:
     block.add_ops([zero, one])
     words = _added(block, table.memory(buffers)) if table.numbers else None
     body = Block(arg_types=[index])
+    is_last: SSAValue | None = None
 
     def value(number: Number) -> SSAValue:
         if words is None or not number.is_told:
             return _added(body, _constant(number.value))
-        return _loaded(body, words, _added(body, _constant(table.word(number))))
+        at = _added(body, _constant(table.word(number)))
+        return _loaded(body, words, _in_tile(body, number, at, is_last))
 
+    if loop.is_of_tiles:
+        count = value(Number(loop.count))
+        is_last = _is_last(body, body.args[0], count, zero.result, one.result)
     for launch in loop.launches:
         given: list[SSAValue] = []
         for argument in launch.arguments:
@@ -119,7 +134,7 @@ def _written(loop: LoopLaunch, name: str, table: Table) -> func.FuncOp:
             begin = value(argument.begin) if argument.begin.is_told else None
             given.append(_memory(body, buffers, argument, further, begin))
         if launch.sizes:
-            given.append(_added(body, table.row(buffers, launch.sizes)))
+            given.append(_row(body, buffers, table, launch.sizes, is_last))
         given += [value(Number(number)) for number in launch.numbers]
         chunks = value(Number(launch.chunks))
         body.add_op(func.CallOp(launch.kernel, [*given, zero.result, chunks], []))
@@ -150,6 +165,34 @@ def _loaded(block: Block, words: SSAValue, at: SSAValue) -> SSAValue:
     return _added(block, make(memref.LoadOp, operands=[words, at], result_types=[index]))
 
 
+def _is_last(
+    block: Block, iteration: SSAValue, count: SSAValue, zero: SSAValue, one: SSAValue
+) -> SSAValue:
+    """1 in the last iteration, 0 in all others."""
+    end = _added(block, make(arith.SubiOp, operands=[count, one], result_types=[index]))
+    is_last = _added(block, arith.CmpiOp(iteration, end, "eq"))
+    return _added(block, arith.SelectOp(is_last, one, zero))
+
+
+def _in_tile(block: Block, number: Number, at: SSAValue, is_last: SSAValue | None) -> SSAValue:
+    """The word of a number in this iteration. at: that in full tiles."""
+    return at if is_last is None or not is_of_tile(number.value) else _sum(block, at, is_last)
+
+
+def _row(
+    block: Block,
+    buffers: SSAValue,
+    table: Table,
+    sizes: tuple[int, ...],
+    is_last: SSAValue | None,
+) -> SSAValue:
+    """The sizes of a kernel in this iteration."""
+    further: SSAValue | None = None
+    if is_last is not None and is_of_tile(*sizes):
+        further = _product(block, is_last, _added(block, _constant(WORD * len(sizes))))
+    return _added(block, table.row(buffers, sizes, further))
+
+
 def _memory(
     block: Block,
     buffers: SSAValue,
@@ -170,6 +213,7 @@ class _Entry:
 
     `did` counts those that the thread has done since the last barrier. `block` is the body of a
     loop while that is written; what no iteration changes stands in front of the loop, in `entry`.
+    `is_last` is 1 in the last iteration, if that has a smaller tile.
     """
 
     def __init__(self, script: Script, timestamps: Timestamps | None, trace: Trace | None) -> None:
@@ -180,6 +224,7 @@ class _Entry:
         self.table = table_of(script)
         self.numbers: dict[int, SSAValue] = {}
         self.none = self.did = self._number(0)
+        self.is_last: SSAValue | None = None
         self.known: dict[Argument, SSAValue] = {}
         self.chunks = 0
         self.timestamps, self.trace = timestamps, trace
@@ -220,7 +265,8 @@ class _Entry:
         """A number, or what the run tells for it: loaded here, since calls stand in between."""
         if not number.is_told:
             return self._number(number.value)
-        return _loaded(self.block, self.words, self._number(self.table.word(number)))
+        at = self._number(self.table.word(number))
+        return _loaded(self.block, self.words, _in_tile(self.block, number, at, self.is_last))
 
     def _times(self, iteration: SSAValue, number: int) -> SSAValue:
         return _product(self.block, iteration, self._value(Number(number)))
@@ -241,7 +287,8 @@ class _Entry:
         """A launch. iteration: that of the loop it is in."""
         given = [self._argument(argument, iteration) for argument in launch.arguments]
         if launch.sizes:
-            given.append(_added(self.block, self.table.row(self.buffers, launch.sizes)))
+            sizes = _row(self.block, self.buffers, self.table, launch.sizes, self.is_last)
+            given.append(sizes)
         given += [self._value(Number(number)) for number in launch.numbers]
         if iteration is not None and launch.is_told_iteration:
             given.append(iteration)
@@ -296,7 +343,10 @@ class _Entry:
         body = Block(arg_types=[index, index])
         iteration, self.did = body.args
         self.block = body
-        self.before = _sum(body, before, self._times(iteration, loop.counted))
+        self.before = _sum(body, before, self._times(iteration, in_full_tile(loop.counted)))
+        if loop.is_of_tiles:
+            count = self._value(Number(loop.count))
+            self.is_last = _is_last(body, iteration, count, self._number(0), self._number(1))
         for place, step in enumerate(loop.body):
             if isinstance(step, Launch):
                 self._launch(step, iteration)
@@ -305,7 +355,7 @@ class _Entry:
             else:
                 self._barrier()
         body.add_op(scf.YieldOp(self.did))
-        self.block = self.entry
+        self.block, self.is_last = self.entry, None
         zero, end, one = (self._value(Number(number)) for number in (0, loop.count, 1))
         op = scf.ForOp(zero, end, one, [did], body)
         self.block.add_op(op)

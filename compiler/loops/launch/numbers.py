@@ -3,6 +3,9 @@
     word of buffers[3]    0 ..                   where arguments begin, chunks, iterations, ..
                           .. row row row ..      the sizes that one kernel is told, side by side
 
+In a loop over tiles, numbers that the last, smaller tile changes come twice: for all other tiles,
+then for the last one. So does a row in which there is one.
+
 The entry point loads them where it needs them. Numbers that are the same for all inputs are
 constants of the entry point, and stand in no table but in the rows of kernels.
 """
@@ -17,7 +20,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.dialects import rt
-from ncc.dialects.size import Size
+from ncc.dialects.size import Size, in_full_tile, in_last_tile, is_of_tile
 from ncc.runtime.artifact import NUMBERS_BUFFER
 
 WORD = 8
@@ -35,6 +38,14 @@ class Number:
         """Whether only the run knows it."""
         return self.part is not None or isinstance(self.value, Size)
 
+    @property
+    def in_tiles(self) -> tuple[Number, ...]:
+        """What it is in full tiles, and in the last one, if it may be another number there."""
+        if not is_of_tile(self.value):
+            return (self,)
+        values = in_full_tile(self.value), in_last_tile(self.value)
+        return tuple(Number(value, self.part) for value in values)
+
 
 @dataclass
 class Table:
@@ -49,13 +60,14 @@ class Table:
         for number in numbers:
             if number.is_told and number not in self.places:
                 self.places[number] = len(self.numbers)
-                self.numbers.append(number)
+                self.numbers += number.in_tiles
 
     def add_row(self, sizes: tuple[int, ...]) -> None:
         """The sizes that a kernel is told."""
         if sizes and sizes not in self.rows:
             self.rows[sizes] = len(self.numbers)
-            self.numbers += map(Number, sizes)
+            for change in (in_full_tile, in_last_tile)[: 1 + is_of_tile(*sizes)]:
+                self.numbers += [Number(change(size)) for size in sizes]
 
     def word(self, number: Number) -> int:
         """Where a number stands that is told."""
@@ -65,10 +77,12 @@ class Table:
         """All of it, as indices."""
         return rt.BufferOp(buffers, NUMBERS_BUFFER, MemRefType(IndexType(), [len(self.numbers)]))
 
-    def row(self, buffers: SSAValue, sizes: tuple[int, ...]) -> rt.BufferOp:
-        """The sizes of a kernel."""
+    def row(
+        self, buffers: SSAValue, sizes: tuple[int, ...], further: SSAValue | None = None
+    ) -> rt.BufferOp:
+        """The sizes of a kernel. further: how many bytes further they are."""
         offset = WORD * self.rows[sizes]
-        return rt.BufferOp(buffers, NUMBERS_BUFFER, row_type(sizes), offset)
+        return rt.BufferOp(buffers, NUMBERS_BUFFER, row_type(sizes), offset, further)
 
 
 def row_type(sizes: Sequence[int]) -> MemRefType[Attribute]:

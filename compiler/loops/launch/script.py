@@ -19,7 +19,7 @@ from ncc.compiler.loops.launch.numbers import Number, Table, row_type
 from ncc.compiler.plan import elements_of
 from ncc.dialects.element import dtype_of
 from ncc.dialects.functions import declaration
-from ncc.dialects.size import is_never_below, is_open
+from ncc.dialects.size import in_all_tiles, in_full_tile, is_never_below, is_of_tile, is_open
 
 index = IndexType()
 
@@ -135,14 +135,20 @@ class LoopLaunch:
     @property
     def chunks(self) -> int:
         """The same in all iterations: how many there are, where threads take whole ones."""
-        return self.count * self.counted if self.function is None else self.count
+        return in_all_tiles(self.counted, self.count) if self.function is None else self.count
+
+    @property
+    def is_of_tiles(self) -> bool:
+        """Whether numbers of its launches may differ in the last iteration."""
+        numbers = (number for one in self.launches for number in (*one.needed, *one.sizes))
+        return is_of_tile(*numbers)
 
     @property
     def needed(self) -> Iterator[int]:
         """The numbers that the entry point needs for it, but those of its launches."""
         yield self.count
         if self.function is None:
-            yield from (self.counted, self.chunks)
+            yield from (in_full_tile(self.counted), self.chunks)
 
 
 Script: TypeAlias = tuple[Launch | LoopLaunch | Barrier, ...]

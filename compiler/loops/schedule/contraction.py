@@ -9,10 +9,10 @@ schedule.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from xdsl.dialects.builtin import f32
 
@@ -40,8 +40,7 @@ class Prefetches(TypedDict):
     prefetch_l1: tuple[Access, ...]
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A register tile for one choice of the lane, and its estimated cycles."""
 
     cost: float

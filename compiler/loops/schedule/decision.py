@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ncc.compiler.loops.kernel.kernel import Kernel, Reason
 from ncc.compiler.loops.schedule.choose import cheapest_of, choose, tried
@@ -13,8 +13,7 @@ from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.target import Target
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """The choice of a schedule, and the reasons for it.
 
     refused     strategies that were tried before, and which of their conditions does not hold

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import i8
 
@@ -16,8 +17,7 @@ from ncc.compiler.target import OCTET, QUAD, Target
 from ncc.dialects.size import is_open
 
 
-@dataclass(frozen=True)
-class Quad:
+class Quad(NamedTuple):
     """The loop over the four products of a lane of a dot product.
 
     surplus  whether the broadcast operand has signs that the target does not take: then each vector

@@ -8,16 +8,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from dataclasses import MISSING, fields
+from typing import Any, NamedTuple
 
 from ncc.compiler.loops.kernel.kernel_parser import KernelParser
 from ncc.compiler.loops.kernel.kernel_text import access_text
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 
 
-@dataclass(frozen=True)
-class _Form:
+class _Form(NamedTuple):
     """How the values of a field are written and read."""
 
     text: Callable[[Any], str]

@@ -10,8 +10,8 @@ kernel @contraction_2f9a0c5b7d11 {
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from textwrap import indent
+from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects import arith, linalg, math, tensor
@@ -28,8 +28,7 @@ DIALECTS = (Builtin, arith.Arith, linalg.Linalg, math.Math, tensor.Tensor)
 """The dialects that bodies of kernels are written in."""
 
 
-@dataclass(frozen=True)
-class ScheduledKernel:
+class ScheduledKernel(NamedTuple):
     """A kernel and its schedule: all that its loops depend on."""
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,7 @@ BY_CONSTANT: Mapping[int, Callable[[Double], tuple[Double, Double]]] = {
 """Factor and offset of f(x, c), by op_type."""
 
 
-@dataclass(frozen=True)
-class Affine:
+class Affine(NamedTuple):
     """factor * x + offset, in float64: two scalars, or two vectors along `axis` of x."""
 
     factor: Double

@@ -26,8 +26,8 @@ Needs: nothing.  Breaks: nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -61,8 +61,7 @@ LAST_FP32_SCALE_TERM = 100
 ACTIVATIONS = (ReLUOp, ClipOp, SigmoidOp, MishOp, HardSwishOp)
 
 
-@dataclass(frozen=True)
-class Activation:
+class Activation(NamedTuple):
     """One of ncnn's activations: its type, and its params."""
 
     kind: int

@@ -12,8 +12,8 @@ Needs: shapes.  Breaks: nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -30,8 +30,7 @@ from ncc.dialects.ncnn.linear.linear import MatMulOp
 from ncc.dialects.ncnn.reduction.reduction import SoftmaxOp
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(NamedTuple):
     """scale * q k^T + mask; `layers` in the order they run."""
 
     query: SSAValue

@@ -13,8 +13,8 @@ what terms make that overflow, or are infinities of both signs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.pattern_rewriter import PatternRewriter
@@ -91,8 +91,7 @@ def _taps(op: ConvolutionLayer) -> int:
     return prod(window.kernel for window in op.windows)
 
 
-@dataclass(frozen=True)
-class _Term:
+class _Term(NamedTuple):
     """What a branch adds to a convolution: weights of windows that begin so far outside, a bias."""
 
     windows: Sequence[Window]

@@ -15,8 +15,8 @@ Needs: nothing.  Breaks: nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import pi, sqrt
+from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -48,8 +48,7 @@ BY_ERF: Terms = {(1, 0): sqrt(0.5)}
 BY_TANH: Terms = {(1, 0): sqrt(2 / pi), (3, 0): 0.044715 * sqrt(2 / pi)}
 
 
-@dataclass(frozen=True)
-class WrittenActivation:
+class WrittenActivation(NamedTuple):
     """An arithmetic tree: its terms, f, what f is given in terms of x, and the layers of it all."""
 
     x: SSAValue

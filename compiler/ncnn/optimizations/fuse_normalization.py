@@ -14,8 +14,8 @@ Needs: the shape of x.  Breaks: nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -61,8 +61,7 @@ SQUARE, SQUARE_ROOT, RECIPROCAL_ROOT = 4, 5, 6
 """op_types of UnaryOp."""
 
 
-@dataclass(frozen=True)
-class Normalized:
+class Normalized(NamedTuple):
     """value / sqrt(mean(value^2) + eps), the mean over `axes`; `layers` in the order they run."""
 
     value: SSAValue
@@ -71,8 +70,7 @@ class Normalized:
     layers: tuple[Layer, ...]
 
 
-@dataclass(frozen=True)
-class Mean:
+class Mean(NamedTuple):
     """The mean of a value, or of its square, along axes; `layers` in the order they run."""
 
     value: SSAValue

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod, sqrt
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -94,8 +94,7 @@ def appended(b: Builder, cache: Tensor | None, rows: Tensor) -> Tensor:
     return b.concat([cache, rows], 1)
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(NamedTuple):
     """The rows of a run: it adds `keys` rows to each cache, and the query has `rows` rows.
 
     of_keys, of_values: (heads, features) of the caches.
@@ -223,7 +222,7 @@ class SDPAOp(Attention):
             raise LayerError(f"query {x.query} and key {x.key} differ in their features")
         if not are_equal(x.value[:2], (groups, keys)):
             raise LayerError(f"key {x.key} and value {x.value} differ in their heads or rows")
-        if heads % groups:
+        if not is_equal(heads % groups, 0):
             raise LayerError(f"{groups} heads of key and value cannot be shared by {heads}")
         past = cached_rows("cache of keys", x.past_key, groups, features)
         if cached_rows("cache of values", x.past_value, groups, x.value[2]) != past:

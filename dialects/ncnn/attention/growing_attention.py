@@ -86,7 +86,7 @@ def _counted(counters: MemoryView, extent: int) -> Value:
     return counters[extent.counter] + int(extent)
 
 
-Cell: TypeAlias = Callable[[Value, Value], Value]
+Element: TypeAlias = Callable[[Value, Value], Value]
 """A number by two indices: a feature of a row of keys or values, or a key of a row of features."""
 
 Score: TypeAlias = Callable[[Value, Value], None]
@@ -141,8 +141,8 @@ class _Attention:
         code, group = self.code, self.group
         _, past_keys, past_values, keys, values, _ = code.inputs[:6]
         first, features = group * self.past, values.shape[2]
-        score = self._by_rows(_cell_of_row(past_keys, first, self.features))
-        self._attend(self.past, 0, score, _cell_of_row(past_values, first, features))
+        score = self._by_rows(_element_of_row(past_keys, first, self.features))
+        self._attend(self.past, 0, score, _element_of_row(past_values, first, features))
         if self.keys >= MANY:
             score = self._by_lanes(lambda e, j: keys[group, e, j])
         else:
@@ -155,7 +155,7 @@ class _Attention:
             with code.lanes(features) as e:
                 code.results[0][self.head, self.first + row, e] = self.sums[row, e] / total
 
-    def _attend(self, count: Operand, before: Operand, score: Score, value: Cell) -> None:
+    def _attend(self, count: Operand, before: Operand, score: Score, value: Element) -> None:
         """Attend to `count` keys, after `before` other ones, block by block."""
         code, scores = self.code, self.scores
         start = code.variable(0)
@@ -172,7 +172,7 @@ class _Attention:
             self._add(self.sums, scores, size, lambda j, e: value(first + j, e))
             start.value = first + BLOCK
 
-    def _by_rows(self, key: Cell) -> Score:
+    def _by_rows(self, key: Element) -> Score:
         """Each score by itself, if the features of a key are contiguous."""
         code, query = self.code, self.query
 
@@ -187,7 +187,7 @@ class _Attention:
 
         return score
 
-    def _by_lanes(self, key: Cell) -> Score:
+    def _by_lanes(self, key: Element) -> Score:
         """A block of scores at a time, if the keys of a feature are contiguous."""
         code, scores = self.code, self.scores
 
@@ -211,30 +211,30 @@ class _Attention:
         with code.lanes(self.sums.shape[1]) as e:
             self.sums[row, e] = self.sums[row, e] * rescale
 
-    def _add(self, sums: MemoryView, factors: MemoryView, terms: Operand, cell: Cell) -> None:
+    def _add(self, sums: MemoryView, factors: MemoryView, terms: Operand, element: Element) -> None:
         """sums[row, i] += the sum over t of factors[row, t] * element(t, i)."""
         code = self.code
         whole = code.value(terms, index) // TOGETHER
         with code.range(whole) as group:
-            self._add_few(sums, factors, group * TOGETHER, TOGETHER, cell)
+            self._add_few(sums, factors, group * TOGETHER, TOGETHER, element)
         with code.range(terms, whole * TOGETHER) as t:
-            self._add_few(sums, factors, t, 1, cell)
+            self._add_few(sums, factors, t, 1, element)
 
     def _add_few(
-        self, sums: MemoryView, factors: MemoryView, start: Value, count: int, cell: Cell
+        self, sums: MemoryView, factors: MemoryView, start: Value, count: int, element: Element
     ) -> None:
         """The same for a few terms, which are added up in registers first."""
         code, (rows, width) = self.code, sums.shape
         held = [[factors[row, start + k] for k in range(count)] for row in range(rows)]
         with code.lanes(width) as i:
-            cells = [cell(start + k, i) for k in range(count)]
+            elements = [element(start + k, i) for k in range(count)]
             for row, mine in enumerate(held):
-                total = mine[0] * cells[0]
-                for factor, one in zip(mine[1:], cells[1:], strict=True):
+                total = mine[0] * elements[0]
+                for factor, one in zip(mine[1:], elements[1:], strict=True):
                     total = code.multiply_add(factor, one, total)
                 sums[row, i] = sums[row, i] + total
 
 
-def _cell_of_row(x: MemoryView, first: Value, features: int) -> Cell:
+def _element_of_row(x: MemoryView, first: Value, features: int) -> Element:
     """Access to rows that begin `first` rows after the beginning of x."""
     return lambda j, e: x[(first + j) * features + e]

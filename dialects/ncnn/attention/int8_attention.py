@@ -7,7 +7,7 @@ scale, and all keys share one. Each row of the probabilities has a scale, and al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -19,7 +19,7 @@ from ncc.dialects.ncnn.quantization.int8 import product
 from ncc.dialects.ncnn.quantization.int8_product import (
     Factor,
     FactorArray,
-    dequantized_cell,
+    dequantized_element,
     scale_of_largest,
 )
 from ncc.dialects.ncnn.reduction.reduction import softmax, softmax_array
@@ -58,8 +58,8 @@ def attended_int8(
     shares = _quantized(b, probabilities, 2)
     value = _quantized(b, v, 1)
     h, s, e, t = b.loops("h s e t")
-    cell = product(shares.values[h, s, t], value.values[h, t, e])
-    sums = b.sum((h, s, e), over=(t,), of=cell)
+    element = product(shares.values[h, s, t], value.values[h, t, e])
+    sums = b.sum((h, s, e), over=(t,), of=element)
     h, s, e = b.loops_of(sums.shape)
     units = 1.0 / (shares.scale[h, s] * value.scale[h])
     return b.reshape(b.map((h, s, e), convert(sums[h, s, e], f32) * units), (heads, rows, width))
@@ -75,8 +75,7 @@ def _quantized(b: Builder, x: Tensor, axes: int) -> Factor:
     return Factor(b.map(at, saturated_int8(x[at] * scale[at[:axes]])), scale)
 
 
-@dataclass(frozen=True)
-class Int8Affine:
+class Int8Affine(NamedTuple):
     """x -> W x + b of each row x, in int8.
 
     Either each output of W (outputs, inputs) has a scale, and x has one; or W has one scale, and
@@ -108,4 +107,4 @@ class Int8Affine:
         sums = b.sum((r, o), over=(k,), of=product(inputs.values[r, k], weights.values[o, k]))
         r, o = b.loops_of(sums.shape)
         row = o if self.by_output else r
-        return b.map((r, o), dequantized_cell(sums[r, o], left, row, right) + bias[o])
+        return b.map((r, o), dequantized_element(sums[r, o], left, row, right) + bias[o])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -52,8 +52,7 @@ from ncc.dialects.ncnn.quantization.int8 import refuse_int8
 from ncc.dialects.size import is_equal
 
 
-@dataclass(frozen=True)
-class Affine:
+class Affine(NamedTuple):
     """x -> W (s x) + b for each row x; s, a factor for each feature, is optional."""
 
     weight: WeightAttr
@@ -316,7 +315,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
         """The result, from those of all heads."""
         heads, rows, features = found.shape
         r, h, e = b.loops_of((rows, heads, features))
-        x = found.x if found.rows_outside else b.map((r, h, e), found.cell(h, r, e))
+        x = found.x if found.rows_outside else b.map((r, h, e), found.element(h, r, e))
         return self.affine("out").lower(b, b.collapse(x, [[0], [1, 2]]))
 
     def _split(self, b: Builder, x: Tensor) -> Heads:

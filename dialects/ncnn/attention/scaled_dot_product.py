@@ -12,7 +12,7 @@ there are more, `compiler/linalg/fusion/tile_attention.py` has rows run some at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.ir.affine import AffineExpr
@@ -42,8 +42,7 @@ MOST_PARTS = 1024
 """The most parts of the heads: each has its own operations."""
 
 
-@dataclass(frozen=True)
-class Heads:
+class Heads(NamedTuple):
     """Rows of features for each head. In memory the outermost axis is heads, or rows."""
 
     x: Tensor
@@ -58,13 +57,13 @@ class Heads:
     def outside(self, b: Builder) -> Tensor:
         """The tensor with heads outside."""
         h, r, e = b.loops_of(self.shape)
-        return b.map((h, r, e), self.cell(h, r, e)) if self.rows_outside else self.x
+        return b.map((h, r, e), self.element(h, r, e)) if self.rows_outside else self.x
 
     def of_heads(self, b: Builder, begin: int, end: int) -> Heads:
         """Some of the heads."""
         return Heads(b.cut(self.x, int(self.rows_outside), begin, end), self.rows_outside)
 
-    def cell(self, head: AffineExpr, row: AffineExpr, feature: AffineExpr) -> Scalar:
+    def element(self, head: AffineExpr, row: AffineExpr, feature: AffineExpr) -> Scalar:
         """One number."""
         at = (row, head, feature) if self.rows_outside else (head, row, feature)
         return self.x[at]
@@ -115,12 +114,12 @@ def _attended_at_once(
     groups, keys, features = v.shape
     shared = [heads // groups] if groups != heads else []
     g, *r, s, t, e = b.loops_of((groups, *shared, rows, keys, q.shape[2]))
-    products = q.cell(_head((g, *r), shared), s, e) * k.cell(g, t, e)
+    products = q.element(_head((g, *r), shared), s, e) * k.element(g, t, e)
     scores = masked(b, b.sum((g, *r, s, t), over=(e,), of=products), mask, scale)
     probabilities = softmax(b, scores, scores.rank - 1, zeros=zeros)
     g, *r, s, e, t = b.loops_of((groups, *shared, rows, features, keys))
     to = (s, g, *r, e) if q.rows_outside else (g, *r, s, e)
-    y = b.sum(to, over=(t,), of=probabilities[(g, *r, s, t)] * v.cell(g, t, e))
+    y = b.sum(to, over=(t,), of=probabilities[(g, *r, s, t)] * v.element(g, t, e))
     if not shared:
         return y
     return b.reshape(y, (rows, heads, features) if q.rows_outside else (heads, rows, features))

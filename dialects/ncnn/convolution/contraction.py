@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.ir.affine import AffineExpr
 
@@ -43,8 +44,7 @@ class Channels:
         return [grouped, not grouped or self.outputs > 1, not grouped or self.inputs > 1]
 
 
-@dataclass(frozen=True)
-class FilterParams:
+class FilterParams(NamedTuple):
     """The filters of one run: their channels, and the window along each axis in numpy order."""
 
     channels: Channels

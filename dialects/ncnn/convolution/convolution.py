@@ -53,7 +53,7 @@ from ncc.dialects.size import is_open
 
 _TERMS_AT_ONCE = 1 << 22
 """Values of windows that lie in memory at a time: all of them are as many images as a window has
-cells.
+elements.
 """
 
 

@@ -45,7 +45,7 @@ class DeformableConv2DOp(OnPlane, Filtering):
 
     def check(self) -> None:
         super().check()
-        if min(cells for pad in self.pads for cells in pad) < 0:
+        if min(width for pad in self.pads for width in pad) < 0:
             raise LayerError("the pads of a DeformableConv2D are no codes", "pad_left")
 
     def infer(self, *xs: Shape) -> Shape:
@@ -71,25 +71,25 @@ class DeformableConv2DOp(OnPlane, Filtering):
         columns = starts[1][None, :, None, :] + offsets[:, :, 1]
         inside = (rows > -1) & (rows < x.shape[1]) & (columns > -1) & (columns < x.shape[2])
         places = [np.where(inside, place, np.float32(NOWHERE)) for place in (rows, columns)]
-        cells = interpolate_arrays(x, [linear_tap_arrays(place) for place in places])
+        elements = interpolate_arrays(x, [linear_tap_arrays(place) for place in places])
         if len(xs) > 2:
-            cells = cells * np.where(inside, xs[2].reshape(inside.shape), np.float32(0))
+            elements = elements * np.where(inside, xs[2].reshape(inside.shape), np.float32(0))
         w, bias = self.filters_array(params), self.bias_array()
-        y = w.reshape(shape[0], -1) @ cells.reshape(-1, shape[1] * shape[2])
+        y = w.reshape(shape[0], -1) @ elements.reshape(-1, shape[1] * shape[2])
         y = y if bias is None else y + bias[:, None]
         return self.activate_array(y.reshape(shape))
 
     def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         shapes = [x.shape for x in xs]
         params, shape = self.params(*shapes), self.infer(*shapes)
-        cells = self._cells(b, params, shape[1:], *xs)
+        elements = self._elements(b, params, shape[1:], *xs)
         w = b.collapse(b.weight(held(self.weight, "weight")), [[0], [1], [2, 3]])
         init = self.spread_bias(b, params, shape[1:])
         o, y, z, i, u = b.loops("o y z i u")
-        term = cells[i, u, y, z] * w[o, i, u]
+        term = elements[i, u, y, z] * w[o, i, u]
         return self.finish(b, b.sum((o, y, z), over=(i, u), of=term, init=init), params)
 
-    def _cells(self, b: Builder, params: FilterParams, sizes: Shape, *xs: Tensor) -> Tensor:
+    def _elements(self, b: Builder, params: FilterParams, sizes: Shape, *xs: Tensor) -> Tensor:
         """The values that each tap reads, times the mask: (c, taps, h', w')."""
         x = b.reshape(xs[0], self.planes_of(xs[0].shape, params))
         high, wide = params.kernel
@@ -108,13 +108,13 @@ class DeformableConv2DOp(OnPlane, Filtering):
             minimum(select(place > -1.0, place, NOWHERE), n)
             for place, n in zip(places, x.shape[1:], strict=True)
         ]
-        cell = interpolate(image, b.index(c), [linear_taps(place) for place in near])
+        element = interpolate(image, b.index(c), [linear_taps(place) for place in near])
         if mask is not None:
             share = mask[v, u, y, z]
             for place, n in zip(near, x.shape[1:], strict=True):
                 share = select(place > -1.0, select(place < n, share, 0.0), 0.0)
-            cell = cell * share
-        return b.collapse(b.map((c, v, u, y, z), cell), [[0], [1, 2], [3], [4]])
+            element = element * share
+        return b.collapse(b.map((c, v, u, y, z), element), [[0], [1, 2], [3], [4]])
 
 
 def _starts(window: Window, count: int, before: int) -> NDArray[np.float32]:

@@ -77,7 +77,7 @@ class Filtering(Windowed, Int8Layer):
             return FilterParams(self.channels, tuple(self.windows))
         named, inner_axis = extents(xs[1]), "h" if len(self.AXES) == 1 else "d"
         outer, inner = named["c"], named[inner_axis]
-        if outer % self.groups or len(xs[1]) > len(self.AXES) + 2:
+        if not is_equal(outer % self.groups, 0) or len(xs[1]) > len(self.AXES) + 2:
             raise LayerError(f"filters {xs[1]} do not fall into {self.groups} groups")
         share = outer // self.groups
         outputs, inputs = (inner, share) if self.INPUT_MAJOR else (share, inner)

@@ -46,7 +46,7 @@ class PatchLayer(OnPlane):
         self.check_pads()
 
     @property
-    def cells(self) -> int:
+    def elements(self) -> int:
         """How many elements of one channel a patch has."""
         return prod(window.kernel for window in self.windows)
 
@@ -74,7 +74,7 @@ class UnfoldOp(PatchLayer):
 
     def infer(self, x: Shape) -> Shape:
         shape, _, outputs = self.image(x)
-        return (shape[0] * self.cells, prod(outputs))
+        return (shape[0] * self.elements, prod(outputs))
 
     def reference(self, x: Array) -> Array:
         shape, pads, _ = self.image(x.shape)
@@ -107,7 +107,7 @@ class FoldOp(PatchLayer):
     def check(self) -> None:
         super().check()
         check_positive(self, ["output_w", "output_h"])
-        if min(cells for pad in self.pads for cells in pad) < 0:
+        if min(width for pad in self.pads for width in pad) < 0:
             raise LayerError("the pads of a Fold are no codes", "pad_left")
 
     @property
@@ -126,18 +126,17 @@ class FoldOp(PatchLayer):
         return output_sizes(self.windows, self.inside, "kernel")
 
     def infer(self, x: Shape) -> Shape:
-        if len(x) != 2 or x[0] % self.cells or not is_equal(x[1], prod(self.patches)):
-            raise LayerError(
-                f"{x} are not {prod(self.patches)} patches of {self.cells} cells a channel"
-            )
-        return (x[0] // self.cells, *self.size)
+        wanted = prod(self.patches)
+        if len(x) != 2 or not is_equal(x[0] % self.elements, 0) or not is_equal(x[1], wanted):
+            raise LayerError(f"{x} are not {wanted} patches of {self.elements} elements a channel")
+        return (x[0] // self.elements, *self.size)
 
     def reference(self, x: Array) -> Array:
         channels = self.infer(x.shape)[0]
         wide = np.zeros((channels, *self.inside), x.dtype)
-        cells = x.reshape(channels, self.cells, *self.patches)
+        elements = x.reshape(channels, self.elements, *self.patches)
         for k, tap in enumerate(product(*(range(w.kernel) for w in self.windows))):
-            wide[(slice(None), *tap_places(tap, self.windows, self.patches))] += cells[:, k]
+            wide[(slice(None), *tap_places(tap, self.windows, self.patches))] += elements[:, k]
         (top, _), (left, _) = self.pads
         return wide[:, top : top + self.output_h, left : left + self.output_w]
 
@@ -165,5 +164,5 @@ def _gather_patches(b: Builder, x: Tensor, sweeps: Sequence[WindowDomain], init:
     rows, columns = sweeps
     c, y, z, v, u = b.loops("c y z v u", y=rows.count, z=columns.count, v=rows.taps, u=columns.taps)
     over = [loop for domain, loop in zip(sweeps, (v, u), strict=True) if domain.taps > 1]
-    cell = x[c, rows.tap(v), columns.tap(u), rows.x(y, v), columns.x(z, u)]
-    return b.sum((c, rows.out(y), columns.out(z)), over=over, of=cell, init=init)
+    element = x[c, rows.tap(v), columns.tap(u), rows.x(y, v), columns.x(z, u)]
+    return b.sum((c, rows.out(y), columns.out(z)), over=over, of=element, init=init)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -33,7 +33,7 @@ from ncc.dialects.ncnn.quantization.block_quantization import (
     scale_columns_array,
 )
 from ncc.dialects.ncnn.quantization.int8 import product, refuse_int8
-from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray, dequantized_cell
+from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray, dequantized_element
 from ncc.dialects.scalar import Scalar
 from ncc.dialects.size import are_equal, is_equal
 
@@ -43,8 +43,7 @@ NO_C, SCALAR, VECTOR_OF_ROWS, COLUMN, FULL, ROW = range(-1, 5)
 """The shape of C in Gemm: nothing, [1], [M], [M, 1], [M, N], [N] or [1, N]."""
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """The extents of a product (M, K) x (K, N), and how C is spread over (M, N)."""
 
     m: int
@@ -256,9 +255,9 @@ class GemmOp(Quantizable):
 
     def _product(self, b: Builder, left: Tensor, right: Tensor, added: Tensor | None) -> Tensor:
         m, n, k = b.loops("m n k")
-        a_cell, b_cell = self._cells(left, right, m, n, k)
+        a_element, b_element = self._elements(left, right, m, n, k)
         stationary_a = self.constantA and not self.constantB
-        term = b_cell * a_cell if stationary_a else a_cell * b_cell
+        term = b_element * a_element if stationary_a else a_element * b_element
         init = 0.0 if added is None else added
         y = b.sum(self._to(m, n), over=(k,), of=term, init=init)
         if self.alpha == 1.0:
@@ -276,14 +275,14 @@ class GemmOp(Quantizable):
         a = Factor.of_rows(b, left, a_scales, transposed=bool(self.transA))
         whole = Factor.of_whole(b, right, b_scales)
         m, n, k = b.loops("m n k")
-        cells = self._cells(a.values, whole.values, m, n, k)
-        sums = b.sum(self._to(m, n), over=(k,), of=product(*cells))
+        elements = self._elements(a.values, whole.values, m, n, k)
+        sums = b.sum(self._to(m, n), over=(k,), of=product(*elements))
         at = b.loops_of(sums.shape)
-        y = dequantized_cell(sums[at], a, self._to(*at)[0], whole)
+        y = dequantized_element(sums[at], a, self._to(*at)[0], whole)
         y = y if added is None else y + added[at]
         return b.map(at, y * self.alpha)
 
-    def _cells(
+    def _elements(
         self, left: Tensor, right: Tensor, m: AffineExpr, n: AffineExpr, k: AffineExpr
     ) -> tuple[Scalar, Scalar]:
         """A[m, k] and B[k, n]."""

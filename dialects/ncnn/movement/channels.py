@@ -13,6 +13,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.moving import MovingLayer
+from ncc.dialects.size import is_equal
 
 BLOCK_INNER, BLOCK_OUTER = 0, 1
 """Modes of PixelShuffle and Reorg: which of the block's place and the channel counts faster."""
@@ -34,7 +35,7 @@ class ShuffleChannelOp(MovingLayer):
             raise LayerError(f"{x} has no channels to shuffle: its rank is below 3")
         if len(x) < 3:
             return 1, x[0]
-        if x[0] % self.group:
+        if not is_equal(x[0] % self.group, 0):
             raise LayerError(
                 f"{x[0]} channels of {x} do not fall into {self.group} groups", "group"
             )
@@ -85,7 +86,7 @@ class PixelShuffleOp(BlockLayer):
     def infer(self, x: Shape) -> Shape:
         channels, height, width = self._image(x)
         r = self.upscale_factor
-        if channels % (r * r):
+        if not is_equal(channels % (r * r), 0):
             raise LayerError(
                 f"{channels} channels of {x} do not make blocks of {r} by {r}", "upscale_factor"
             )

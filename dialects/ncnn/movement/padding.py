@@ -138,12 +138,12 @@ def with_borders(b: Builder, x: Tensor, pads: Pads, type: int) -> Tensor:
     for axis, (n, pad) in reversed([*enumerate(zip(x.shape, pads, strict=True))]):
         sides = (np.arange(-pad[0], 0), np.arange(pad[1]))
         if is_open(n):
-            first = source_cells(sides[0], LONG, type)
-            last = source_cells(sides[1] + LONG, LONG, type) - (LONG - 1)
-            before, behind = _cells(b, x, axis, first), _cells(b, x, axis, last, n - 1)
+            first = source_elements(sides[0], LONG, type)
+            last = source_elements(sides[1] + LONG, LONG, type) - (LONG - 1)
+            before, behind = _elements(b, x, axis, first), _elements(b, x, axis, last, n - 1)
         else:
             before, behind = (
-                _cells(b, x, axis, source_cells(places, n, type))
+                _elements(b, x, axis, source_elements(places, n, type))
                 for places in (sides[0], sides[1] + n)
             )
         x = b.concat([*before, x, *behind], axis)
@@ -154,7 +154,7 @@ LONG = 1 << 31
 """More elements than any axis has."""
 
 
-def _cells(
+def _elements(
     b: Builder, x: Tensor, axis: int, places: NDArray[np.int64], base: int = 0
 ) -> list[Tensor]:
     """Some elements along an axis, by their distance from `base`; nothing of none."""
@@ -166,7 +166,7 @@ def _cells(
     return [b.map(at, x.at(*(place if k == axis else b.index(i) for k, i in enumerate(at))))]
 
 
-def source_cells(places: NDArray[np.int64], n: int, type: int) -> NDArray[np.int64]:
+def source_elements(places: NDArray[np.int64], n: int, type: int) -> NDArray[np.int64]:
     """For places along an axis of n elements with its border, the elements that they show."""
     if type == REPLICATE:
         return np.clip(places, 0, n - 1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.irdl import OptPropertyDef, base
@@ -137,8 +137,7 @@ class ReshapeOp(View):
         return Batching(read, from_axis, made, to_axis)
 
 
-@dataclass(frozen=True)
-class Batching:
+class Batching(NamedTuple):
     """The extents that a Reshape reads and makes, and which axis of each tells the samples.
 
     Elements stay in their order over all samples. An extent of 0 is the one that is read at the

@@ -44,8 +44,8 @@ class LRNOp(Layer):
     @property
     def share(self) -> float:
         """The factor of the sum of squares."""
-        cells = self.local_size if self.region_type == ACROSS_CHANNELS else self.local_size**2
-        return self.alpha / cells
+        elements = self.local_size if self.region_type == ACROSS_CHANNELS else self.local_size**2
+        return self.alpha / elements
 
     @property
     def reach(self) -> tuple[int, int]:

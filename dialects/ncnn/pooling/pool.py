@@ -36,10 +36,10 @@ def pool(b: Builder, x: Tensor, windows: Sequence[Window], kind: int) -> Tensor:
     c, *loops = b.loops(" ".join(["c", *sizes]), **sizes)
     ys, us = loops[:count], loops[count:]
     places = [y * w.stride + u for y, u, w in zip(ys, us, windows, strict=True)]
-    cell = x[[c, *places]]
+    element = x[[c, *places]]
     if kind == MAXIMUM:
-        return b.max((c, *ys), over=us, of=cell)
-    return b.sum((c, *ys), over=us, of=cell)
+        return b.max((c, *ys), over=us, of=element)
+    return b.sum((c, *ys), over=us, of=element)
 
 
 def largest(x: Array, axis: int | tuple[int, ...]) -> Array:

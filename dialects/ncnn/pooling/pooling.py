@@ -207,8 +207,8 @@ class PoolingLayer(Layer):
         if self.adaptive_pooling:
             for axis, parts in zip(space, self.adaptive(x.shape), strict=True):
                 bounds = zip(*parts.bounds, strict=True)
-                cells = [fold(np.take(x, range(*part), axis), axis=axis) for part in bounds]
-                x = np.stack(cells, axis)
+                elements = [fold(np.take(x, range(*part), axis), axis=axis) for part in bounds]
+                x = np.stack(elements, axis)
             return x
         borders = self.borders(x.shape[1:])
         taps = tuple(range(-len(space), 0))
@@ -251,19 +251,20 @@ class PoolingLayer(Layer):
                 return pooled
             return b.scaled(pooled, over_size(1, cells_of(windows)))
         tables = [(_parts_of_run if is_open(part.size) else _parts)(b, part) for part in parts]
-        cells, shares = zip(*tables, strict=True)
+        elements, shares = zip(*tables, strict=True)
         count = len(parts)
         names = ["c", *(f"y{k}" for k in range(count)), *(f"u{k}" for k in range(count))]
         c, *loops = b.loops(" ".join(names), c=x.shape[0])
         ys, us = loops[:count], loops[count:]
-        places = [to_index(table[y, u]) for table, y, u in zip(cells, ys, us, strict=True)]
-        cell = x.at(b.index(c), *places)
+        places = [to_index(table[y, u]) for table, y, u in zip(elements, ys, us, strict=True)]
+        element = x.at(b.index(c), *places)
         if self.pooling_type == MAXIMUM:
-            return b.max((c, *ys), over=us, of=cell)
+            return b.max((c, *ys), over=us, of=element)
         for table, y, u in zip(shares, ys, us, strict=True):
             share = table[y, u]
-            cell = select(share > 0.0, cell * share, 0.0)  # of no share, infinity would be NaN
-        return b.sum((c, *ys), over=us, of=cell)
+            # Infinity, times no share, would be NaN.
+            element = select(share > 0.0, element * share, 0.0)
+        return b.sum((c, *ys), over=us, of=element)
 
     def _expand_mean_of_real(self, b: Builder, x: Tensor, sizes: Sequence[int]) -> Tensor:
         """The mean without padding: a sum, times a table of 1 / elements."""
@@ -279,13 +280,13 @@ class PoolingLayer(Layer):
         total = pool(b, x, self.windows, MEAN)
         if is_open(*total.shape):
             return _mean_of_counted(b, total, self.windows, x.shape[1:], counted)
-        cells = [
-            _cells(window, n, bounds)
+        elements = [
+            _elements(window, n, bounds)
             for window, n, bounds in zip(self.windows, total.shape[1:], counted, strict=True)
         ]
-        if all((along == along[0]).all() for along in cells):
-            return b.scaled(total, float(_inverse([along[:1] for along in cells]).item()))
-        table = _table(b, cells)
+        if all((along == along[0]).all() for along in elements):
+            return b.scaled(total, float(_inverse([along[:1] for along in elements]).item()))
+        table = _table(b, elements)
         c, *space = b.loops_of(total.shape)
         return b.map((c, *space), total[[c, *space]] * table[space])
 
@@ -296,7 +297,7 @@ MOST_CONSTANT = 1 << 20
 
 def _parts(b: Builder, part: Adaptive) -> tuple[Tensor, Tensor]:
     """The elements of each part, and their shares of its mean."""
-    return b.table(part.cells()), b.table(part.shares())
+    return b.table(part.elements()), b.table(part.shares())
 
 
 def _parts_of_run(b: Builder, part: Adaptive) -> tuple[Tensor, Tensor]:
@@ -309,30 +310,30 @@ def _parts_of_run(b: Builder, part: Adaptive) -> tuple[Tensor, Tensor]:
 
     y, u = b.loops_of(shape)
     start, stop = bounds(number_of_index(b.index(y), i32))
-    cells = b.map((y, u), minimum(start + number_of_index(b.index(u), i32), stop - 1))
+    elements = b.map((y, u), minimum(start + number_of_index(b.index(u), i32), stop - 1))
     y, u = b.loops_of(shape)
     start, stop = bounds(number_of_index(b.index(y), i32))
     inside = number_of_index(b.index(u), i32) < stop - start
     shares = b.map((y, u), select(inside, 1.0 / convert(stop - start, f32), 0.0))
-    return cells, shares
+    return elements, shares
 
 
 def _is_small(plane: Sequence[int]) -> bool:
     return prod(plane) <= MOST_CONSTANT
 
 
-def _inverse(cells: Sequence[NDArray[np.int64]]) -> Array:
-    """1 / cells of each window, by the cells along each axis."""
+def _inverse(elements: Sequence[NDArray[np.int64]]) -> Array:
+    """1 / elements of each window, by the elements along each axis."""
     with np.errstate(divide="ignore"):
-        return np.asarray(1 / reduce(np.multiply.outer, cells)).astype(np.float32)
+        return np.asarray(1 / reduce(np.multiply.outer, elements)).astype(np.float32)
 
 
-def _table(b: Builder, cells: Sequence[NDArray[np.int64]]) -> Tensor:
+def _table(b: Builder, elements: Sequence[NDArray[np.int64]]) -> Tensor:
     """The same as a tensor."""
-    plane = [len(along) for along in cells]
+    plane = [len(along) for along in elements]
     if _is_small(plane):
-        return b.table(_inverse(cells))
-    tables = [b.table(along.astype(np.float32)) for along in cells]
+        return b.table(_inverse(elements))
+    tables = [b.table(along.astype(np.float32)) for along in elements]
     space = b.loops_of(plane)
     counts = [table[loop] for table, loop in zip(tables, space, strict=True)]
     return b.map(space, 1.0 / reduce(mul, counts))
@@ -357,19 +358,20 @@ def _mean_of_counted(
             ones = b.pad(b.full((1, stop - start), 1.0), (0, start), (0, n - stop))
             counts.append(b.reshape(pool(b, ones, [window], MEAN), (outputs,)))
         else:
-            counts.append(b.table(_cells(window, outputs, (start, stop)).astype(np.float32)))
+            counts.append(b.table(_elements(window, outputs, (start, stop)).astype(np.float32)))
     c, *space = b.loops_of(total.shape)
-    along = [cells[loop] for cells, loop in zip(counts, space, strict=True) if cells is not None]
+    pairs = zip(counts, space, strict=True)
+    along = [count[loop] for count, loop in pairs if count is not None]
     factor = 1.0 / (reduce(mul, along) * whole) if along else 1 / whole
     return b.map((c, *space), total[[c, *space]] * factor)
 
 
-def _cells(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.int64]:
+def _elements(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.int64]:
     """How many elements between `bounds` each window along one axis has."""
     starts = np.arange(outputs) * window.stride
     inside = np.minimum(starts + window.kernel, bounds[1]) - np.maximum(starts, bounds[0])
-    cells: NDArray[np.int64] = np.maximum(inside, 0)
-    return cells
+    elements: NDArray[np.int64] = np.maximum(inside, 0)
+    return elements
 
 
 class PoolingOnPlane(PoolingLayer):

@@ -49,20 +49,20 @@ class StatisticsPoolingOp(Layer):
         return (self._channels(x)[0] * (2 if self.include_stddev else 1),)
 
     def reference(self, x: Array) -> Array:
-        cells = x.reshape(self._channels(x.shape))
-        mean = cells.mean(axis=1)
-        return np.concatenate([mean, cells.std(axis=1)]) if self.include_stddev else mean
+        elements = x.reshape(self._channels(x.shape))
+        mean = elements.mean(axis=1)
+        return np.concatenate([mean, elements.std(axis=1)]) if self.include_stddev else mean
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
-        cells = b.reshape(x, self._channels(x.shape))
-        mean = pool_all(b, cells, MEAN)
+        elements = b.reshape(x, self._channels(x.shape))
+        mean = pool_all(b, elements, MEAN)
         if not self.include_stddev:
             return mean
-        c, k = b.loops_of(cells.shape)
-        distance = cells[c, k] - mean[c]
+        c, k = b.loops_of(elements.shape)
+        distance = elements[c, k] - mean[c]
         total = b.sum((c,), over=(k,), of=distance * distance)
         (c,) = b.loops_of(total.shape)
-        deviation = b.map((c,), sqrt(total[c] * over_size(1, cells.shape[1])))
+        deviation = b.map((c,), sqrt(total[c] * over_size(1, elements.shape[1])))
         return b.concat([mean, deviation], 0)
 
 
@@ -75,14 +75,14 @@ class Bins:
 
     @property
     def window(self) -> Window:
-        cells = -(-self.size // self.count)
-        return Window(cells, cells)
+        elements = -(-self.size // self.count)
+        return Window(elements, elements)
 
     @property
     def pad(self) -> Pad:
         """The zeros on either side; those behind the last window are not read."""
-        cells = (self.window.kernel * self.count - self.size + 1) // 2
-        return cells, self.window.kernel * self.count - self.size - cells
+        elements = (self.window.kernel * self.count - self.size + 1) // 2
+        return elements, self.window.kernel * self.count - self.size - elements
 
 
 HIGHEST_PYRAMID = 15

@@ -12,8 +12,8 @@ Other terms but 0 mean products of int8 by int8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -35,8 +35,7 @@ _REFUSED = (4, 5, 6)
 _LEAST = 400
 
 
-@dataclass(frozen=True)
-class BlockQuantization:
+class BlockQuantization(NamedTuple):
     """Numbers of `bits` bits, a scale for every `block` of them; maybe a scale for each input."""
 
     bits: int

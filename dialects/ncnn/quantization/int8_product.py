@@ -10,7 +10,7 @@ where all is zero; q = x * s, rounded, halves away from zero. The sum is that of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i8
@@ -22,8 +22,7 @@ from ncc.dialects.ncnn.quantization.int8 import quantize_array
 from ncc.dialects.scalar import Scalar, absolute, convert, equal, select
 
 
-@dataclass(frozen=True)
-class FactorArray:
+class FactorArray(NamedTuple):
     """int8 values and their scale: one a row, (rows, 1), or one for all, (1, 1)."""
 
     values: Array
@@ -54,8 +53,7 @@ def _quantized(x: Array, largest: Array) -> FactorArray:
     return FactorArray(quantize_array(x, scale), scale)
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(NamedTuple):
     """int8 values and their scale: one a row, (rows,), or one for all, (1,)."""
 
     values: Tensor
@@ -89,7 +87,7 @@ class Factor:
         return Factor(b.map(at, saturated_int8(x[at] * scale[0])), scale)
 
 
-def dequantized_cell(sum: Scalar, left: Factor, row: Index, right: Factor) -> Scalar:
+def dequantized_element(sum: Scalar, left: Factor, row: Index, right: Factor) -> Scalar:
     """An element of the product: its sum as float32, by the scales of both factors."""
     return convert(sum, f32) * (1.0 / (left.scale[row] * right.scale[0]))
 

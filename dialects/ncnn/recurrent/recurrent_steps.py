@@ -8,9 +8,8 @@ results hold the present states.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import f32, i32
 
@@ -33,8 +32,7 @@ HELD = 1 << 18
 """The most numbers of a matrix that stay in a second-level cache from step to step."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """How a step computes the next of so many `states`.
 
     hidden: the extent of the cell. outputs: that of the hidden state. reverse: the last row comes
@@ -50,8 +48,7 @@ class Rule:
     held: int = HELD
 
 
-@dataclass(frozen=True)
-class RecurrentOperands:
+class RecurrentOperands(NamedTuple):
     """The operands of the steps.
 
     inputs      (steps, directions * gates)

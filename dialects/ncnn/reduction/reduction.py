@@ -127,22 +127,22 @@ class ReductionOp(Layer):
     def _fold(
         self, b: Builder, x: Tensor, at: Sequence[AffineExpr], to: Indices, over: Indices
     ) -> Tensor:
-        cell = x[at]
+        element = x[at]
         match self.operation:
             case 4:
-                return b.max(to, over, cell, init=-LARGEST)
+                return b.max(to, over, element, init=-LARGEST)
             case 5:
-                return b.min(to, over, cell, init=LARGEST)
+                return b.min(to, over, element, init=LARGEST)
             case 6:
-                return b.product(to, over, cell)
+                return b.product(to, over, element)
             case 1 | 7:
-                return b.sum(to, over, absolute(cell))
+                return b.sum(to, over, absolute(element))
             case 2 | 8:
-                return b.sum(to, over, cell * cell)
+                return b.sum(to, over, element * element)
             case 10:
-                return b.sum(to, over, exp(cell))
+                return b.sum(to, over, exp(element))
             case _:
-                return b.sum(to, over, cell)
+                return b.sum(to, over, element)
 
     def _post(self, folded: Scalar) -> Scalar:
         if self.operation == L2:

@@ -12,8 +12,7 @@ input: these rows are computed once, and the second axis reads them as vectors.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,15 +40,14 @@ from ncc.dialects.size import is_equal, is_never_below, is_open
 NONE, NEAREST, BILINEAR, BICUBIC = range(4)
 
 TAPS = {NEAREST: 1, BILINEAR: 2, BICUBIC: 4}
-"""The cells that a place of the result looks at, along each axis."""
+"""The elements that a place of the result looks at, along each axis."""
 
 
 Tap: TypeAlias = tuple[Tensor, Tensor]
-"""A cell and its weight, of each place along one axis."""
+"""An element and its weight, of each place along one axis."""
 
 
-@dataclass(frozen=True)
-class ResampledAxis:
+class ResampledAxis(NamedTuple):
     """The places of one axis of the result: `n` pixels become `out`.
 
     scale: what the step is 1 over; n / out where there is none.
@@ -101,8 +99,8 @@ class ResampledAxis:
         places = np.clip(self._places(), 0.0, self.n - 1.0)
         first = np.minimum(np.floor(places).astype(np.int64), max(self.n - 2, 0))
         share = (places - first).astype(np.float32)
-        cells = np.stack([first, np.minimum(first + 1, self.n - 1)])
-        return cells, np.stack([1 - share, share])
+        elements = np.stack([first, np.minimum(first + 1, self.n - 1)])
+        return elements, np.stack([1 - share, share])
 
     def cubic(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The four pixels (taps, places) around each place, and their weights.
@@ -112,8 +110,8 @@ class ResampledAxis:
         places = self._places()
         whole = np.floor(places)
         weights = np.stack([cubic_kernel(places - whole - k) for k in (-1, 0, 1, 2)])
-        cells = whole.astype(np.int64) + np.arange(-1, 3)[:, None]
-        return np.clip(cells, 0, self.n - 1), weights.astype(np.float32)
+        elements = whole.astype(np.int64) + np.arange(-1, 3)[:, None]
+        return np.clip(elements, 0, self.n - 1), weights.astype(np.float32)
 
     def taps(self, resize_type: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Cells and weights, one row a tap, of `resize_type`."""
@@ -124,8 +122,8 @@ class ResampledAxis:
     def tensors(self, b: Builder, resize_type: int) -> list[Tap]:
         """The same as tensors: constants, or vectors that the run computes."""
         if not self.is_open:
-            cells, weights = self.taps(resize_type)
-            return [(b.table(c), b.table(w)) for c, w in zip(cells, weights, strict=True)]
+            elements, weights = self.taps(resize_type)
+            return [(b.table(c), b.table(w)) for c, w in zip(elements, weights, strict=True)]
         taps = self._of_run(b)
         return taps.linear() if resize_type == BILINEAR else taps.cubic()
 
@@ -143,9 +141,9 @@ class ResampledAxis:
 
 def resample_array(x: Array, axis: int, sweep: ResampledAxis, resize_type: int) -> Array:
     """x with one axis at another size."""
-    cells, weights = sweep.taps(resize_type)
+    elements, weights = sweep.taps(resize_type)
     shape = tuple(sweep.out if k == axis else 1 for k in range(x.ndim))
-    taken = [np.take(x, c, axis) * w.reshape(shape) for c, w in zip(cells, weights, strict=True)]
+    taken = [np.take(x, c, axis) * w.reshape(shape) for c, w in zip(elements, weights, strict=True)]
     return np.asarray(sum(taken[1:], taken[0]))
 
 
@@ -245,7 +243,7 @@ class InterpOp(Layer):
         return (x[0], width) if len(x) == 2 else (x[0], height, width)
 
     def tables(self, *xs: Shape) -> int:
-        """A cell and a weight for each tap of each place of a known size."""
+        """An element and a weight for each tap of each place of a known size."""
         if len(xs[0]) == 1 or self.stays(*xs):
             return 0
         known = [sweep.out for sweep in self.sweeps(*xs).values() if not sweep.is_open]
@@ -290,9 +288,9 @@ def _expand_nearest(
 ) -> Tensor:
     """Each pixel repeated where all ratios are whole, else a look-up of the pixel."""
     if not all(sweep.repeats for sweep in sweeps.values()):
-        cells = {axis: sweep.nearest_tensor(b) for axis, sweep in sweeps.items()}
+        nearest = {axis: sweep.nearest_tensor(b) for axis, sweep in sweeps.items()}
         at = b.loops_of(shape)
-        places = [to_index(cells[k][i]) if k in cells else b.index(i) for k, i in enumerate(at)]
+        places = [to_index(nearest[k][i]) if k in nearest else b.index(i) for k, i in enumerate(at)]
         return b.map(at, x.at(*places))
     extents = [x.shape[0]]
     for sweep in sweeps.values():
@@ -336,8 +334,8 @@ def _weighted(
         if axis not in taps:
             return weighted([*places, b.index(at[axis])])
         terms = [
-            weighted([*places, to_index(cell[at[axis]])]) * weight[at[axis]]
-            for cell, weight in taps[axis]
+            weighted([*places, to_index(element[at[axis]])]) * weight[at[axis]]
+            for element, weight in taps[axis]
         ]
         return sum(terms[1:], terms[0])
 

@@ -1,7 +1,7 @@
 """The taps of Interp where the run knows the size: it computes what are tables of a known size.
 
-Each table is a vector along one axis, in the arithmetic of `resample.py`: places in float64, cells
-as integers, weights rounded to float32.
+Each table is a vector along one axis, in the arithmetic of `resample.py`: places in float64,
+elements as integers, weights rounded to float32.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class TapsOfRun:
 
     def _cubic(self, k: int) -> tuple[Tensor, Tensor]:
         last = number_of_size(self.n - 1, f64)
-        cells = self._along(lambda at: convert(clamp(floor(at) + (k - 1), 0.0, last), i32))
+        elements = self._along(lambda at: convert(clamp(floor(at) + (k - 1), 0.0, last), i32))
         weights = self._along(lambda at: convert(cubic_weights(at - floor(at))[k], f32))
-        return cells, weights
+        return elements, weights
 
     def _along(self, of: Place) -> Tensor:
         """One number of each place."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ncc.compiler.artifact.size_program import ProgramWriter, needed, symbol_in, symbols_of
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects.size import Assumption, Size, form_of, hint, largest, smallest
-from ncc.dialects.size_form import Symbol
+from ncc.dialects.size_atoms import Symbol
 from tests.dialects import sizes
 from tests.dialects.sizes import expressions, values
 

@@ -138,3 +138,20 @@ def test_a_compiled_file_for_programs(tmp_path: Path, capfd: pytest.CaptureFixtu
     assert (told["model"], told["target"], told["threads"]) == ("digits.param", "avx2", 1)
     assert told["inputs"] == [data]
     assert ["conv1"] in [step["layers"][:1] for step in told["steps"]]
+
+
+def test_a_compiled_file_that_is_damaged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each bit of its content is compared with a checksum, weights as well."""
+    path = tmp_path / "net.ncc"
+    assert cli.run(["compile", str(DIGITS), "-o", str(path)]) == exit_codes.OK
+    with zipfile.ZipFile(path) as archive:
+        ends = [info.header_offset for info in archive.infolist()][1:] + [archive.start_dir]
+        names = archive.namelist()
+    content = path.read_bytes()
+    for end, name in zip(ends, names, strict=True):
+        data = bytearray(content)
+        data[end - 1] ^= 1
+        path.write_bytes(data)
+        capfd.readouterr()
+        assert cli.run(["show", str(path)]) == exit_codes.WRONG
+        assert f"{name} does not match its checksum" in capfd.readouterr().err

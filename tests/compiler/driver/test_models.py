@@ -133,7 +133,7 @@ def test_a_path_that_cannot_be_written_is_told(network: Path) -> None:
 def test_large_models_are_not_kept_whole(
     network: Path, made: list[Compilation], monkeypatch: pytest.MonkeyPatch, largest: int
 ) -> None:
-    """By the size of their .bin, or by that of their weights: their manifest is."""
+    """By the size of their .bin, or by that of their weights: their thin model is."""
     size = network.with_suffix(".bin").stat().st_size
     monkeypatch.setattr(models, "LARGE", largest if largest == 100 else size)
     first = compiled(network)

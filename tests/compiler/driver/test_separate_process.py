@@ -16,8 +16,8 @@ import ncc
 from ncc.compiler.driver import assemble, separate_process
 from ncc.compiler.driver import compile as front
 from ncc.compiler.driver.keys import model_key
-from ncc.compiler.driver.manifest import Manifest
 from ncc.compiler.driver.separate_process import Question
+from ncc.compiler.driver.thin_model import ThinModel
 from ncc.compiler.options import Options
 from tests.compiler.driver.processes import has_ended, is_at_work
 
@@ -145,8 +145,8 @@ def test_the_model_is_what_this_process_makes(network: Path) -> None:
     options: dict[str, object] = {"opt_level": 1, "num_threads": 2, "outputs": ["a", "b"]}
     answer = separate_process.ask(question(network, **options))
     assert answer is not None and not isinstance(answer.made, ncc.NccError)
-    manifest, by_files_alone = answer.made
-    found = manifest.artifact()
+    thin, by_files_alone = answer.made
+    found = thin.artifact()
     assert by_files_alone
     here = front.compile_with(network, None, Options.of(**options, tuned=False)).artifact  # type: ignore[arg-type]
     for name in ("objects", "inputs", "outputs", "info", "arena_bytes", "threads", "target"):
@@ -229,7 +229,7 @@ def test_weights_that_change_meanwhile_are_no_answer(
         return whole(*given)
 
     monkeypatch.setattr(assemble, "assemble", noted)
-    monkeypatch.setattr(Manifest, "holds", False)
+    monkeypatch.setattr(ThinModel, "holds", False)
     ncc.compile(network)
     assert len(compiled) == 1
 

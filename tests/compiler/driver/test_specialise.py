@@ -16,8 +16,8 @@ import pytest
 import ncc
 from ncc.compiler.driver import assemble, specialise
 from ncc.compiler.driver.cache import Cache
-from ncc.compiler.driver.manifest import Manifest
 from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.thin_model import ThinModel
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.verification.verify import verify
 from ncc.runtime.artifact import Artifact
@@ -109,11 +109,11 @@ def count_versions(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     made: list[Any] = []
     whole = assemble.assemble
 
-    def manifest(compilation: Compilation, cache: Cache | None) -> Manifest:
+    def thin(compilation: Compilation, cache: Cache | None) -> ThinModel:
         made.append(compilation.options.hints.get("data"))
         return whole(compilation, cache)
 
-    monkeypatch.setattr(assemble, "assemble", manifest)
+    monkeypatch.setattr(assemble, "assemble", thin)
     return made
 
 
@@ -181,7 +181,7 @@ def test_what_cannot_be_open_is_compiled_for_each_shape(
     """The model says why."""
     whole = assemble.assemble
 
-    def refuse(compilation: Compilation, cache: Cache | None) -> Manifest:
+    def refuse(compilation: Compilation, cache: Cache | None) -> ThinModel:
         if not compilation.options.hints:
             return whole(compilation, cache)
         raise ncc.Unsupported("a table of [(data_h + 1) // 2 * data_w] rows")

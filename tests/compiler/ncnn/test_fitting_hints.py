@@ -9,7 +9,9 @@ import pytest
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
-from ncc.dialects.size import form_of
+from ncc.dialects.ncnn.layer import shape_of
+from ncc.dialects.ncnn.network import Network
+from ncc.dialects.size import Size, form_of
 from ncc.runtime.errors import InputError
 
 Asked = dict[str, tuple[int | None | tuple[int, int | None], ...]]
@@ -37,6 +39,42 @@ Input d 0 1 d 0=0 1=0 2=3
 Concat e 2 1 a b e 0=1
 BinaryOp c 2 1 e d c 0=0
 """
+
+
+CONVOLUTION = "Convolution c 1 1 {} out 0=4 1=3 4=1 5=1 6={}"
+CHANNELS = """7767517
+3 3
+Input a 0 1 a
+{}
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "channels"),
+    [
+        ("PixelShuffle b 1 1 a b 0=2", CONVOLUTION.format("b", 108), 12),
+        ("ShuffleChannel b 1 1 a b 0=5", CONVOLUTION.format("b", 720), 20),
+        ("Reorg b 1 1 a b 0=2", CONVOLUTION.format("b", 432), 3),
+        ("Pooling b 1 1 a b 0=1 4=1", "InnerProduct c 1 1 b out 0=10 1=1 2=320", 32),
+    ],
+)
+def test_layers_decide_channels(first: str, second: str, channels: int, tmp_path: Path) -> None:
+    """Also by quotients of them: the quotient by 4 is 3, and nothing is left."""
+    path = tmp_path / "net.param"
+    path.write_text(CHANNELS.format(first, second))
+    options = Options.of(input_shapes={"a": (None,) * 3}, random_weights=1, ahead=True)
+    module = Compilation(path, None, options).network()
+    shape = shape_of(Network.of(module).inputs["a"])
+    assert shape is not None and shape[0] == channels
+    assert all(isinstance(extent, Size) for extent in shape[1:])
+
+
+def test_channels_that_blocks_divide_stay_open(tmp_path: Path) -> None:
+    """A hint is found that they divide."""
+    text = CHANNELS.format("PixelShuffle b 1 1 a b 0=2", "ReLU c 1 1 b out")
+    found = hints(tmp_path, text, {"a": (None, None, None)})
+    assert found == {"a_c": 4, "a_h": 224, "a_w": 224}
 
 
 def hints(tmp_path: Path, text: str, asked: Asked) -> dict[str, int]:

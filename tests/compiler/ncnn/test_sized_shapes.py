@@ -18,7 +18,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.read.read_network import read
 from ncc.compiler.read_onnx.read_model import read_model
 from ncc.dialects.size import Assumption, Size, form_of, hint
-from ncc.dialects.size_form import Symbol
+from ncc.dialects.size_atoms import Symbol
 from ncc.runtime.extents import ANY
 from tests.onnx.models import model, written
 

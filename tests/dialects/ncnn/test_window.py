@@ -87,11 +87,11 @@ def test_adaptive_parts_cover_everything() -> None:
     """Parts overlap where the sizes do not divide; the shares of each add up to one."""
     parts = Adaptive(5, 3)
     assert list(zip(*parts.bounds, strict=True)) == [(0, 2), (1, 4), (3, 5)]
-    assert parts.cells().tolist() == [[0, 1, 1], [1, 2, 3], [3, 4, 4]]
+    assert parts.elements().tolist() == [[0, 1, 1], [1, 2, 3], [3, 4, 4]]
     np.testing.assert_allclose(parts.shares().sum(1), 1, rtol=1e-6)
     assert parts.regular is None
     assert Adaptive(6, 3).regular == Window(2, 2)
-    assert Adaptive(2, 5).cells().tolist() == [[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]]
+    assert Adaptive(2, 5).elements().tolist() == [[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]]
 
 
 def test_places_of_a_tap() -> None:

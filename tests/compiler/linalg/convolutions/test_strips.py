@@ -208,5 +208,5 @@ def test_rows_where_threads_share_strips() -> None:
     assert share_of(image.rows // size, 2, COSTS.threads) is not None
     rows = rows_for(tiling, image, size, 2)
     assert hint(rows) == size
-    assert [rows_at(rows, height, 4) for height in (4, 40, 224)] == [1, 2, 14]
+    assert [rows_at(rows, height, 4) for height in (4, 40, 224)] == [1, 5, 28]
     assert rows_at(rows_for(tiling, image, size, 1), 2240, 4) == 64 * size

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pytest
 from xdsl.dialects.arith import FastMathFlagsAttr
@@ -24,10 +25,21 @@ class Pair:
     second: object
 
 
+class NamedPair(NamedTuple):
+    first: object
+    second: object
+
+
+class Size(NamedTuple):
+    height: object
+    width: object
+
+
 DIFFERENT = [
     None, True, False, 0, 1, -1, 0.0, -0.0, 1.0, 0.1, float("inf"), float("nan"),
     1.4e-45, "", "1", "a,b", b"a", (), (1,), ((1,),), (1, 2), ((1, 2),), ("a", "b"), ("a,b",),
     frozenset({1}), frozenset({1, 2}), {1: 2}, {2: 1}, Pair(1, 2), Pair(2, 1), Pair((1, 2), None),
+    NamedPair(1, 2), NamedPair(2, 1), Size(1, 2),
     f32, f64, FloatAttr(0.0, f32), FloatAttr(-0.0, f32), FloatAttr(0.0, f64),
     FloatAttr(1.0000001, f32), FloatAttr(1.0, f32), IntegerAttr(1, i32), IntegerAttr(1, i64),
     MemRefType(f32, [2, 3]), MemRefType(f32, [6]), MemRefType(f64, [6]),

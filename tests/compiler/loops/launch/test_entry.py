@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 from xdsl.dialects import arith, func, scf
@@ -23,7 +24,7 @@ from ncc.compiler.loops.launch.script import (
     table_of,
 )
 from ncc.dialects import rt
-from ncc.dialects.size import Size, form_of, largest
+from ncc.dialects.size import Size, form_of, in_full_tile, in_last_tile, largest, tile_size
 from tests.compiler.loops.launch.entry_log import EARLIER, events, events_with, unrolled
 from tests.compiler.loops.launch.scripts import (
     AFTER,
@@ -325,7 +326,29 @@ def at(script: Script, h: int, w: int, bases: Sequence[int]) -> Script:
             return replace(one, body=tuple(map(step, one.body)))  # type: ignore[arg-type]
         return launch(one) if isinstance(one, Launch) else one
 
-    return tuple(map(step, changed(script, number)))
+    parted = chain(*(_parted(one, number) for one in script))
+    return tuple(map(step, changed(tuple(parted), number)))
+
+
+def _parted(one: Launch | LoopLaunch | Barrier, number: Callable[[Size], int]) -> Script:
+    """A loop whose last tile is smaller as two: the second one does the last iteration alone."""
+    if not isinstance(one, LoopLaunch) or not one.is_of_tiles:
+        return (one,)
+    whole, (first, *others) = changed(one, in_full_tile), changed(one, in_last_tile).body
+    body = [
+        replace(inner, arguments=tuple(_begun(a, one.count - 1) for a in inner.arguments))
+        if isinstance(inner, Launch)
+        else inner
+        for inner in ([*others] if isinstance(first, Barrier) else [first, *others])
+    ]
+    is_second = changed(one.count, number) > 1
+    between = [Barrier()] if is_second and isinstance(first, Barrier) else []
+    return (replace(whole, count=one.count - 1), *between, LoopLaunch(1, tuple(body)))
+
+
+def _begun(argument: Argument, iteration: int) -> Argument:
+    """Memory as it lies in an iteration."""
+    return replace(argument, offset=argument.offset + iteration * argument.by_iteration)
 
 
 K = Launch("k", H // 2, (in_part(0, 4 * W), moved(memory(4, 0), 4 * H)), sizes=(H, W))
@@ -334,9 +357,19 @@ M = Launch("m", 3, (in_part(2),), (H,), is_told_iteration=True)
 N = Launch("n", H * W, (memory(4, 8), moved(memory(5, 0), 64)), sizes=(4, W))
 
 
+WHOLE = (H - 1) // 4
+ROWS = tile_size(4, H - 4 * WHOLE)
+T = Launch(
+    "t", ROWS * W, (in_part(0, 4 * W), moved(memory(4, 0), 4 * H)), (7, ROWS), sizes=(3, ROWS)
+)
+U = Launch("u", 2 * ROWS, (in_part(1),), at_once=largest(1, ROWS // 2), sizes=(W,))
+
+
 @pytest.mark.parametrize(
     "script",
     [
+        (BEFORE, LoopLaunch(WHOLE + 1, (T, Barrier(), N, U)), L, AFTER),
+        (LoopLaunch(WHOLE + 1, (Barrier(), U, Barrier(), T)), K),
         (K, Barrier(), L, M, Barrier(), N),
         (M, LoopLaunch(H, (K, Barrier(), L)), N),
         (LoopLaunch(W // 2, (Barrier(), K, M)), Barrier(), LoopLaunch(3, (L, Barrier(), M)), K),

@@ -25,7 +25,7 @@ from ncc.compiler.loops.launch.script import Argument, Barrier, Launch, LoopLaun
 from ncc.compiler.plan import Part
 from ncc.compiler.target import Target
 from ncc.dialects.functions import module_of
-from ncc.dialects.size import Size
+from ncc.dialects.size import Size, tile_size
 from ncc.runtime.artifact import (
     ARENA_BUFFER,
     FIRST_BUFFER,
@@ -39,8 +39,11 @@ from tests.compiler.interleaved import Extents, at, laid_out
 
 H, W = Size.symbol("h", 9), Size.symbol("w", 5)
 THREADS = 3
-PART = -(-4 * W // 64) * 64
-"""The bytes of a row that each thread has of its own."""
+PART = -(-8 * W // 64) * 64
+"""The bytes of two rows that each thread has of its own."""
+THREES, PAIRS = (H - 1) // 3, (H - 2) // 2
+THREE, PAIR = tile_size(3, H - 3 * THREES), tile_size(2, H - 1 - 2 * PAIRS)
+"""Rows of a tile, of which the last one may be smaller."""
 
 
 def test_a_number_has_one_place() -> None:
@@ -57,6 +60,17 @@ def test_a_number_has_one_place() -> None:
     assert (table.word(Number(H)), table.word(Number(W))) == (0, 7)
     assert table.rows == {(H, W): 3, (W, H): 5}
     assert WORD == MemRefType(builtin.i64, [1]).element_type.size
+
+
+def test_a_number_of_a_tile_has_two_places() -> None:
+    """For full tiles, then for the last one; so have the sizes beside it."""
+    table = Table()
+    table.add([Number(2 * PAIR), Number(W)])
+    table.add_row((W, PAIR))
+    last = H - 1 - 2 * PAIRS
+    assert table.numbers == list(map(Number, (4, 2 * last, W, W, 2, W, last)))
+    assert (table.word(Number(2 * PAIR)), table.word(Number(W))) == (0, 2)
+    assert table.rows == {(W, PAIR): 3}
 
 
 KERNEL = """
@@ -92,19 +106,23 @@ def launch(kernel: str, rows: int, *arguments: Argument, at_once: int = 1) -> La
     return Launch(kernel, rows, arguments, sizes=(W,), at_once=at_once)
 
 
-X, OUT = row(FIRST_BUFFER), row(FIRST_BUFFER + 1)
-A, B, C = (row(ARENA_BUFFER, part) for part in (0, 2, 3))
+X, OUT = row(FIRST_BUFFER, by_iteration=12 * W), row(FIRST_BUFFER + 1)
+A = row(ARENA_BUFFER, 0, by_iteration=12 * W)
+B, C = (row(ARENA_BUFFER, part) for part in (2, 3))
 OWN = row(ARENA_BUFFER, 1, by_thread=PART)
 UPPER, LOWER, HERE = (
-    row(ARENA_BUFFER, part, offset, by_iteration=4 * W)
+    row(ARENA_BUFFER, part, offset, by_iteration=8 * W)
     for part, offset in ((0, 0), (0, 4 * W), (2, 0))
 )
 SCRIPT: Script = (
-    launch("add", H, X, X, A),
+    LoopLaunch(THREES + 1, (launch("add", THREE, X, X, A),)),
     Barrier(),
     LoopLaunch(
-        H - 1,
-        (launch("add", 1, UPPER, LOWER, OWN), launch("multiply", 1, OWN, OWN, HERE)),
+        PAIRS + 1,
+        (
+            launch("add", PAIR, UPPER, LOWER, OWN),
+            Launch("multiply", 1, (OWN, OWN, HERE), sizes=(PAIR * W,)),
+        ),
         "loop_0",
     ),
     Barrier(),

@@ -11,7 +11,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
-from ncc.dialects.ncnn.movement.padding import source_cells
+from ncc.dialects.ncnn.movement.padding import source_elements
 from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
@@ -67,11 +67,11 @@ def test_a_value_of_each_channel(check_layer: Check) -> None:
     check_layer("Padding", params, [x], [np.array([np.inf, -2])], expected=[expected])
 
 
-def test_source_cells() -> None:
+def test_source_elements() -> None:
     """Replicated and mirrored: the cell each place shows."""
-    assert source_cells(np.arange(-2, 4), 3, 1).tolist() == [0, 0, 0, 1, 2, 2]
-    assert source_cells(np.arange(-2, 5), 3, 2).tolist() == [2, 1, 0, 1, 2, 1, 0]
-    assert source_cells(np.arange(1), 1, 2).tolist() == [0]
+    assert source_elements(np.arange(-2, 4), 3, 1).tolist() == [0, 0, 0, 1, 2, 2]
+    assert source_elements(np.arange(-2, 5), 3, 2).tolist() == [2, 1, 0, 1, 2, 1, 0]
+    assert source_elements(np.arange(1), 1, 2).tolist() == [0]
 
 
 @pytest.mark.parametrize("value", [-129.0, 128.0, float("inf"), float("nan")])

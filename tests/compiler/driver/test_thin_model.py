@@ -1,4 +1,4 @@
-"""Manifests of models: when they are followed, when not, and that nothing else changes."""
+"""Thin models of models: when they are followed, when not, and that nothing else changes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def same(network: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
     )
 
 
-def test_the_second_compilation_follows_the_manifest(
+def test_the_second_compilation_follows_the_thin_model(
     network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It gives the same model, and leaves out all levels."""
@@ -117,7 +117,7 @@ def test_it_takes_neither_ir_nor_llvm(network: Path) -> None:
 
 
 def test_sources_of_weights_take_no_ir() -> None:
-    """A manifest may hold any of them."""
+    """A thin model may hold any of them."""
 
     def kinds(source: type[Any]) -> Iterator[type[Any]]:
         yield source
@@ -148,7 +148,7 @@ def test_values_that_nobody_looked_at_may_change(
 def test_values_that_a_rewrite_looked_at_may_not(
     layer: str, network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The batch norm is folded into the filters, which are in the manifest: it holds no longer."""
+    """The batch norm is folded into the filters, which the thin model has: it holds no longer."""
     before = ncc.compile(network)(image())
     network.with_suffix(".bin").write_bytes(weights(**{layer: 7.0}))
     assert not np.array_equal(ncc.compile(network)(image()), before)
@@ -167,7 +167,7 @@ def test_tags_are_looked_at(network: Path, made: list[str]) -> None:
 
 
 def test_a_lost_kernel_is_made_again(network: Path, made: list[str], tmp_path: Path) -> None:
-    """The manifest is not followed half-way."""
+    """The thin model is not followed half-way."""
     cold = ncc.compile(network)
     next((tmp_path / "kernels").glob("*.o")).unlink()
     assert ncc.compile(network).artifact.objects == cold.artifact.objects
@@ -176,7 +176,7 @@ def test_a_lost_kernel_is_made_again(network: Path, made: list[str], tmp_path: P
     assert len(made) == 2
 
 
-def test_files_that_change_meanwhile_leave_no_manifest(
+def test_files_that_change_meanwhile_leave_no_thin_model(
     network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Nobody could tell which content it is of."""
@@ -188,20 +188,20 @@ def test_files_that_change_meanwhile_leave_no_manifest(
 
     monkeypatch.setattr(assemble, "assemble", disturbed)
     ncc.compile(network)
-    assert not list((tmp_path / "kernels").glob("*.manifest"))
+    assert not list((tmp_path / "kernels").glob("*.thin"))
 
 
-def test_layers_from_outside_leave_no_manifest(
+def test_layers_from_outside_leave_no_thin_model(
     network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Their code is no part of ncc's version."""
     monkeypatch.setattr(assemble, "OWN", ("xdsl.",))
     ncc.compile(network)
-    assert not list((tmp_path / "kernels").glob("*.manifest"))
+    assert not list((tmp_path / "kernels").glob("*.thin"))
 
 
-def test_what_is_to_be_warned_of_leaves_no_manifest(network: Path, made: list[str]) -> None:
-    """Who follows a manifest reads no network, and could not tell."""
+def test_what_is_to_be_warned_of_leaves_no_thin_model(network: Path, made: list[str]) -> None:
+    """Who follows a thin model reads no network, and could not tell."""
     with open(network.with_suffix(".bin"), "ab") as file:
         file.write(bytes(3))
     for _ in range(2):
@@ -213,10 +213,10 @@ def test_what_is_to_be_warned_of_leaves_no_manifest(network: Path, made: list[st
 def test_the_environment_may_want_kernels_only(
     network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Manifests are neither kept nor followed then."""
+    """Thin models are neither kept nor followed then."""
     monkeypatch.setenv("NCC_CACHE", "kernels")
     ncc.compile(network)
-    assert not list((tmp_path / "kernels").glob("*.manifest"))
+    assert not list((tmp_path / "kernels").glob("*.thin"))
     assert list((tmp_path / "kernels").glob("*.o"))
     monkeypatch.setenv("NCC_CACHE", "on")
     ncc.compile(network)
@@ -225,16 +225,16 @@ def test_the_environment_may_want_kernels_only(
     assert len(made) == 3
 
 
-def test_large_manifests_are_not_kept(
+def test_large_thin_models_are_not_kept(
     network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A cache is no place for folded weights of a whole network."""
-    monkeypatch.setattr(models, "LARGEST_MANIFEST", 1000)
+    monkeypatch.setattr(models, "LARGEST_THIN_MODEL", 1000)
     ncc.compile(network)
-    assert not list((tmp_path / "kernels").glob("*.manifest"))
+    assert not list((tmp_path / "kernels").glob("*.thin"))
 
 
-def test_there_is_no_manifest_for_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_there_is_no_thin_model_for_a_file_that_is_not_there(tmp_path: Path) -> None:
     """The compilation itself says what is wrong."""
     assert model_key(tmp_path / "net.param", None, Options()) is None
     cache = cache_of({"NCC_CACHE_DIR": str(tmp_path)})
@@ -255,7 +255,7 @@ def test_a_pipe_is_left_to_the_reader(network: Path, monkeypatch: pytest.MonkeyP
     assert np.array_equal(model(x), ncc.compile(network)(x))
 
 
-def test_a_manifest_does_not_hide_broken_weights(network: Path, made: list[str]) -> None:
+def test_a_thin_model_does_not_hide_broken_weights(network: Path, made: list[str]) -> None:
     """Whoever packs weights that are to be warned of goes through all levels, and is warned."""
     ncc.compile(network)
     ncc.compile(network)

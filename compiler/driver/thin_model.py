@@ -1,14 +1,14 @@
-"""The manifest of a model: everything except its numbers.
+"""A model that names its code and its weights, as a thin archive of `ar` names its members.
 
-    key       the text of the .param, options, tuned schedules, the size of the .bin, the version of
-              ncc
-    manifest  the kernels by their keys in the cache, where each weight goes and what is done to it,
-              inputs, outputs, size of the arena; and which bytes of the .bin all that depends on
+    key         the text of the .param, options, tuned schedules, the size of the .bin, the version
+                of ncc
+    thin model  the kernels by their keys in the cache, where each weight goes and what is done to
+                it, inputs, outputs, size of the arena; and which bytes of the .bin all that depends
+                on
 
-A manifest is valid as long as these bytes are the same: tags, and values that a rewrite has read.
+A thin model is valid as long as these bytes are the same: tags, and values that a rewrite has read.
 All other bytes may change, because the weights are packed from the file again. If one of them
-deserves a warning, the manifest is not valid. A model is made from its manifest without IR and
-without LLVM.
+deserves a warning, the thin model is not valid. It becomes a model without IR and without LLVM.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.read.plausible import StoredNumbers, faults
@@ -29,7 +30,7 @@ from ncc.runtime.sizes import Sizes
 
 
 @dataclass(frozen=True)
-class Manifest:
+class ThinModel:
     """A model without weights, the keys of its code, and where its weights come from."""
 
     model: Artifact
@@ -46,8 +47,8 @@ class Manifest:
 
     def looking_at(
         self, pieces: Iterable[Piece], numbers: tuple[StoredNumbers, ...] = ()
-    ) -> Manifest:
-        """The manifest that depends on these pieces of the .bin, and has these weights."""
+    ) -> ThinModel:
+        """The thin model that depends on these pieces of the .bin, and has these weights."""
         read = tuple(sorted(pieces))
         return replace(self, pieces=read, digest=_digest(read), numbers=numbers)
 
@@ -63,12 +64,12 @@ class Manifest:
         except OSError:
             return False
 
-    def with_code(self, objects: tuple[bytes, ...]) -> Manifest:
-        """The manifest with code, or with none, as it is kept."""
+    def with_code(self, objects: tuple[bytes, ...]) -> ThinModel:
+        """The thin model with code, or with none, as it is kept."""
         return replace(self, model=replace(self.model, objects=objects))
 
-    def with_sizes(self, sizes: Sizes | None) -> Manifest:
-        """The manifest of a model with open shapes."""
+    def with_sizes(self, sizes: Sizes | None) -> ThinModel:
+        """The thin model of a model with open shapes."""
         return replace(self, model=replace(self.model, sizes=sizes))
 
     def artifact(self, weights: Weights | None = None) -> Artifact:
@@ -80,13 +81,12 @@ class Manifest:
         self.model.save_with(self.constants.chunks(), self.constants.size, path)
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(NamedTuple):
     """What came of a compilation. model: with weights, if these are packed. by_files_alone: whether
     the next compilation of the same files gives the same, and has nothing to warn about.
     """
 
-    manifest: Manifest
+    thin: ThinModel
     model: Artifact | None
     by_files_alone: bool
 

@@ -1,4 +1,4 @@
-"""Calls of a model of open shapes with shapes that it knows: they cost little, and are checked."""
+"""Models of open shapes: a call with a known shape costs little, and a file is for all shapes."""
 
 from __future__ import annotations
 
@@ -71,3 +71,28 @@ def test_an_array_of_a_known_shape_is_checked(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model(np.asfortranarray(x)), wanted)
     with pytest.raises(ncc.InputError, match="float32"):
         model(x.astype(np.float64))
+
+
+def test_a_file_is_for_all_shapes_where_none_is_said(tmp_path: Path) -> None:
+    """Within the ranges; the file is that of `ncc compile`."""
+    path = tmp_path / "net.param"
+    path.write_text(ONE)
+    shape = 3, None, (4, 30)
+    late = ncc.compile(path, random_weights=1, input_shapes={"data": shape})
+    late.save(tmp_path / "net.ncc")
+    with ncc.load(tmp_path / "net.ncc") as model:
+        assert model.inputs[0].extents == "3x?x4..30"
+        for x in (image(3, 8, 9), image(3, 40, 30)):
+            np.testing.assert_allclose(model(x), late(x), rtol=1e-5, atol=1e-5)
+
+
+def test_what_cannot_be_for_all_shapes_is_saved_for_one(tmp_path: Path) -> None:
+    """The error says why, and a file for given shapes can be written."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput data 0 1 data\nSPP p 1 1 data out 0=0 1=2\n")
+    model = ncc.compile(path, input_shapes={"data": (3, None, None)})
+    with pytest.raises(ncc.Unsupported, match="SPP"):
+        model.save(tmp_path / "net.ncc")
+    assert isinstance(model, LateModel)
+    model.save(tmp_path / "net.ncc", {"data": (3, 8, 8)})
+    assert ncc.load(tmp_path / "net.ncc").inputs[0].shape == (3, 8, 8)

@@ -1,0 +1,31 @@
+"""Kernels of open shapes get sizes of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ncc.compiler.loops.kernel.own_sizes import OwnSizes
+from ncc.dialects.size import Size
+
+
+class Span(NamedTuple):
+    start: int
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    span: Span
+    strides: dict[str, int]
+
+
+def test_records_keep_their_kinds() -> None:
+    """Dataclasses and named tuples, however they are nested."""
+    height, width = Size.symbol("h", 8), Size.symbol("w", 9)
+    sizes = OwnSizes()
+    found = sizes.of(Rows(Span(height, (width, 3)), {"row": height}))
+    assert sizes.values == [height, width]
+    own_height, own_width = sizes.own.values()
+    assert found == Rows(Span(own_height, (own_width, 3)), {"row": own_height})
+    assert type(found.span) is Span

@@ -44,6 +44,11 @@ class Winograd(NamedTuple):
     row_worth: float = 0.85
     """Tiles for windows of one row, or one column, take at most this share of the cycles of the
     direct convolution, because their input needs a larger border."""
+    open_worth: float = 0.9
+    """Tiles take at most this share where the run tells how large the image is: small images need
+    the weights of the direct convolution, too."""
+    least_extent: int = 8
+    """The rows, and columns, that tiles are chosen for at least, where the run tells them."""
     bf16x3_worth: float = 0.97
     """Tiles with bf16x3 take at most this share of the cycles of the direct convolution with
     bf16x3: the model is not more precise, and V and M take memory."""
@@ -89,6 +94,9 @@ class Strips(NamedTuple):
     most_threads: int = 4
     """Threads for which a strip that they share grows: more have enough barriers to share the
     rest."""
+    larger_sides: int = 4
+    """How much higher and wider an image is that has several strips, where that of the hint is
+    one."""
     longest: int = 1 << 16
     """Tiles of a length beyond which strips are no larger: there are only more of them."""
     hardly_noticed: float = 0.8
@@ -373,9 +381,8 @@ class Schedules(NamedTuple):
     long_extent: int = 61
     """How long a loop is taken to be at least whose extent the run tells: no divisor of it, and no
     short loop, makes a schedule that fits one size only."""
-    many_points: int = 8
-    """Two thirds of a tile with more points have accumulators enough for the units of
-    arithmetic."""
+    small_points: int = 36
+    """The points of a small image that a tile is chosen for."""
     most_rivals: int = 12
     """The most schedules of a kernel that `ncc tune` times."""
     rival_cycles: float = 1.5

@@ -334,12 +334,6 @@ def hint_of_inputs(value: int) -> int:
     return max((one.hint for one in form_of(value).symbols), default=value)
 
 
-def value_for_hint(value: int) -> int:
-    """The value for the hint, also where decisions are taken for another number (`largest`)."""
-    form = form_of(value)
-    return form.value({one.name: one.hint for one in form.symbols})
-
-
 def is_never_below(a: int, b: int) -> bool:
     """Whether a >= b for all inputs, as far as that can be proved."""
     if not is_open(a, b):

@@ -37,7 +37,7 @@ from ncc.compiler.linalg.convolutions.choose_tiles import name_of
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
 from ncc.compiler.linalg.convolutions.small_images import part_small_images
-from ncc.compiler.linalg.convolutions.strips import rows_for, strip_size
+from ncc.compiler.linalg.convolutions.strips import strip_of_any_image, strip_size
 from ncc.compiler.linalg.convolutions.winograd import TransformConstants, tiled, transformed
 from ncc.compiler.linalg.memory.room import Room, rooms
 from ncc.compiler.linalg.rewrite.decisions import Decisions
@@ -188,8 +188,9 @@ class _Rewrite:
         """
         given = self.tiling.target.costs.winograd.given_tiles
         if given is None or given.rows is None:
-            size = strip_size(replace(self.tiling, outputs=outputs), self.threads, room)
-            return rows_for(self.tiling, size, self.threads)
+            tiling = replace(self.tiling, outputs=outputs)
+            choose = strip_of_any_image if is_open(tiling.length, tiling.columns) else strip_size
+            return choose(tiling, self.threads, room)
         return min(given.rows, hint(self.tiling.length))
 
     def _constants(self) -> TransformConstants:

@@ -88,11 +88,11 @@ def tiling_of(
     taps: int = 3,
     stride: int = 1,
     bf16x3: bool = False,
-    may_form: bool = True,
+    opened: bool = False,
 ) -> Tiling | None:
     """The tiles that `costs_of` chooses; None if the direct convolution is cheaper."""
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
-    return costs_of(*sizes, taps, stride, bf16x3, may_form).chosen
+    return costs_of(*sizes, taps, stride, bf16x3, opened).chosen
 
 
 @cache
@@ -109,15 +109,17 @@ def costs_of(
     taps: int = 3,
     stride: int = 1,
     bf16x3: bool = False,
-    may_form: bool = True,
+    opened: bool = False,
 ) -> Costs:
     """The costs of a convolution in tiles, and without.
 
     Its windows have `taps` taps along the axes that `axes` names, and one along the other.
-    bf16x3: whether sums over channels, in tiles or not, may use bf16x3. may_form: whether the run
-    may transform weights: the kernel that does has to know how large the image is.
+    bf16x3: whether sums over channels, in tiles or not, may use bf16x3. opened: whether the run
+    tells how large the image is. Then it cannot transform weights: the kernel that does needs
+    numbers.
     """
-    worth = 1.0 if axes == BOTH else target.costs.winograd.row_worth
+    winograd = target.costs.winograd
+    worth = winograd.row_worth if axes != BOTH else winograd.open_worth if opened else 1.0
     window, points = taps ** sum(axes) * depth.taps, height * width
     plain = sum_cycles(window * outputs * inputs, points * depth.slices, target)
     direct = None
@@ -137,7 +139,7 @@ def costs_of(
         return Costs(plain, direct, ((tiling, _cost(tiling)),), inf)
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
-    formed = [replace(one, formed=True) for one in tilings if may_form and _may_be_formed(one)]
+    formed = [replace(one, formed=True) for one in tilings if not opened and _may_be_formed(one)]
     if formed and _cost(least := _best(formed)) * target.costs.winograd.fewer_bytes < _cost(best):
         best = least
     split: list[Tiling] = []

@@ -31,7 +31,7 @@ from ncc.compiler.linalg.convolutions.choose_tiles import (
     tiling_of,
 )
 from ncc.compiler.linalg.convolutions.forms import BOTH
-from ncc.compiler.linalg.convolutions.tiling import Tiling, extent_of_hint
+from ncc.compiler.linalg.convolutions.tiling import Tiling, compared_extent
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.bf16_values import STEP
 from ncc.compiler.target import Target
@@ -58,10 +58,10 @@ class Convolution(NamedTuple):
     @property
     def costs(self) -> Costs:
         """The algorithms that competed."""
-        t = self.tiling.by_hint()
+        t = self.tiling.at(lambda size: compared_extent(size, self.tiling.target))
         sizes = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
-        may_form = not is_open(self.tiling.height, self.tiling.width)
-        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.bf16x3, may_form)
+        opened = is_open(self.tiling.height, self.tiling.width)
+        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.bf16x3, opened)
 
     def has_tiles_of(self, other: Convolution) -> bool:
         """Whether both have the same V."""
@@ -117,15 +117,15 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | 
     if init is None:
         return "its sums start from other values than a bias"
     *_, height, width = shape_of(op.results[0])
-    extents = extent_of_hint(height), extent_of_hint(width)
+    extents = compared_extent(height, target), compared_extent(width, target)
     count = prod(groups)
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
     fewest_points = target.costs.data_types.fewest_bf16_points
     split = bf16x3 and inputs >= STEP and prod(extents) >= fewest_points
-    may_form = not is_open(height, width)
-    tiling = tiling_of(*sizes, taps=taps, stride=stride, bf16x3=split, may_form=may_form)
+    opened = is_open(height, width)
+    tiling = tiling_of(*sizes, taps=taps, stride=stride, bf16x3=split, opened=opened)
     if tiling is None:
-        costs = costs_of(*sizes, taps, stride, split, may_form)
+        costs = costs_of(*sizes, taps, stride, split, opened)
         if not costs.tilings:
             shape = " x ".join(str(one.taps) for one in found.windows)
             return f"Winograd has no tiles for a window of {shape} at a stride of {stride}"

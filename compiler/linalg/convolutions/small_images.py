@@ -8,7 +8,8 @@ The weights of tiles are four times as many, and a small image reads them for a 
 single row, or column, tiles compute several; a direct sum has a third of the taps there
 (`skip_border_taps.py`). Where the run tells how large an image is, both ways are in the plan, and
 `few` is all rows of a small image, and 0 for any other one. So one part has all rows, the other
-none, and both read from the first row on.
+none, and both read from the first row on. Decisions about the part in tiles are taken for all rows
+of the hint, also if it is small, and those about the other part for one row.
 
 An image is small if it has one row, or one column, or so few elements that direct sums for a square
 of them are cheaper than its tiles of this form, by the model of costs.
@@ -56,20 +57,18 @@ def part_small_images(convolution: Convolution) -> GenericOp | None:
     axis = ROWS if is_open(convolution.tiling.height) else COLUMNS
     count = shape_of(last)[axis]
     few = _few(convolution.tiling, count, hint=1)
-    if few == 0 or hint(count) < 2:
+    if few == 0:
         return None
     b = Builder(Block())
-    # All rows of the hint are in tiles, but for one if it is small itself.
-    few_for_hint = int(hint(_few(convolution.tiling, count)) > 0)
-    rest = count - _few(convolution.tiling, count, hint=few_for_hint)
+    rest = count - _few(convolution.tiling, count, hint=0)
     (direct, small), (_, others) = (_part(b, operations, axis, n) for n in (few, rest))
     replace_op(operations[-1], b, b.concat([small, others], axis, count))
     return direct
 
 
-def _few(tiling: Tiling, count: int, hint: int | None = None) -> int:
+def _few(tiling: Tiling, count: int, hint: int) -> int:
     """So many rows, or columns, as a small image has; 0 for any other one. count: all of them.
-    hint: for how many decisions are taken, if not for those of the hint.
+    hint: for how many decisions are taken.
     """
     few = largest(0, *_small(tiling), hint=hint)
     return smallest(count, few) if is_open(few) else 0
@@ -107,7 +106,7 @@ def _is_cheaper(t: Tiling, height: int, width: int, taps: int) -> bool:
     direct = sum_cycles(taps * t.outputs * t.inputs, height * width, t.target)
     image = t.outputs, t.inputs, height, width, t.target
     sizes = t.groups, t.depth, t.dilation, t.axes, t.form.taps, t.form.stride
-    tilings = costs_of(*image, *sizes, may_form=False).tilings
+    tilings = costs_of(*image, *sizes, opened=True).tilings
     return all(direct < cycles for one, cycles in tilings if one.form == t.form)
 
 

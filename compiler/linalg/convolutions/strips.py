@@ -17,6 +17,21 @@ from ncc.compiler.linalg.memory.room import Room
 from ncc.dialects.size import is_open, largest, smallest
 
 
+def strip_of_any_image(tiling: Tiling, threads: int, room: Room) -> int:
+    """The rows of tiles in a strip, or columns, where the run tells how large the image is: as many
+    tiles as a strip has for the hint.
+
+    If all tiles of the hint are one strip, a larger image may have larger strips: they are those of
+    an image that is `larger_sides` times as high and wide. Else weights would come again too often.
+    """
+    image = tiling.by_hint()
+    size = strip_size(image, threads, room)
+    if size == image.length or image.along != tiling.along:
+        image = tiling.by_hint(tiling.target.costs.strips.larger_sides)
+        size = strip_size(image, threads)
+    return rows_for(tiling, image, size, threads) if image.along == tiling.along else 1
+
+
 def strip_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> int:
     """The cheapest number of rows of tiles in a strip, or of columns; of those that cost as
     much, or nearly, the smallest, which takes the least memory.
@@ -26,9 +41,6 @@ def strip_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> in
     Where these take more than there is room for, strips that do not are taken, or those that
     take the least, if runs hardly notice.
     """
-    along, tiling = tiling.along, tiling.by_hint()
-    if tiling.along != along:
-        return 1  # one row of tiles for the hint, and several for other sizes
     costs = tiling.target.costs.strips
     sizes = _sizes(tiling.length, costs.longest)
     whole = _shares(tiling, sizes, threads) if threads > 1 else {}
@@ -66,9 +78,9 @@ def _sizes(length: int, longest: int) -> list[int]:
     return sorted(sizes.union(range(1, -(-length // (few + 1)) + 1)))
 
 
-def rows_for(tiling: Tiling, size: int, threads: int) -> int:
-    """The rows of a strip, or columns, for images of any size: as many tiles as `size` rows have
-    for the hint.
+def rows_for(tiling: Tiling, image: Tiling, size: int, threads: int) -> int:
+    """The rows of a strip, or columns, for images of any size: as many tiles as `size` rows of an
+    image have.
 
     So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. No
     strip is larger than the image. If threads share whole strips, each of them has as many.
@@ -77,9 +89,9 @@ def rows_for(tiling: Tiling, size: int, threads: int) -> int:
         return size
     most = size
     if tiling.along != ACROSS and is_open(tiling.columns):
-        as_wide = size * tiling.by_hint().columns // tiling.columns
+        as_wide = size * image.columns // tiling.columns
         most = largest(1, smallest(tiling.rows, as_wide))
-    if threads == 1 or not _shares(tiling.by_hint(), [size], threads):
+    if threads == 1 or not _shares(image, [size], threads):
         return most
     strips = threads * largest(1, -(-tiling.length // (threads * most)))
     return largest(1, -(-tiling.length // strips))

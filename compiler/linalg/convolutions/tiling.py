@@ -13,6 +13,7 @@ channels did, M would be smaller; but it would read so many streams that it lose
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot, prod
@@ -27,7 +28,7 @@ from ncc.compiler.linalg.data_types.product_cycles import (
     points_on_tiles,
 )
 from ncc.compiler.target import Target
-from ncc.dialects.size import hint, is_open, value_for_hint
+from ncc.dialects.size import hint, is_open, most_of
 
 DOWN, ACROSS = range(2)
 """How strips of tiles lie: one below the other, or side by side."""
@@ -36,11 +37,15 @@ BLOCKS = 2
 """Blocks of outputs whose weights the run transforms at a time."""
 
 
-def extent_of_hint(extent: int) -> int:
-    """The extent that costs are compared for. For decisions, a part for small images has a row of
-    the hint (`small_images.py`); the part in tiles has all rows none the less.
+def compared_extent(extent: int, target: Target) -> int:
+    """The extent that costs are compared for. Where the run tells it, it is larger than for the
+    hint: of two forms that are nearly alike there, the better one for larger images is taken, since
+    these take longer. Small images need no tiles (`small_images.py`).
     """
-    return max(hint(extent), value_for_hint(extent))
+    if not is_open(extent):
+        return extent
+    larger = max(hint(extent) * 3 // 2, target.costs.winograd.least_extent)
+    return larger if (most := most_of(extent)) is None else min(larger, most)
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,14 @@ class Tiling:
     formed: bool = False
     bf16x3: bool = False
 
-    def by_hint(self) -> Tiling:
-        """The tiles of the image that decisions are taken for."""
-        if not is_open(self.height, self.width):
-            return self
-        return replace(self, height=extent_of_hint(self.height), width=extent_of_hint(self.width))
+    def by_hint(self, times: int = 1) -> Tiling:
+        """The tiles of the image of the hint, or of one that is so many times as high and wide."""
+        return self.at(lambda size: times * hint(size))
+
+    def at(self, number: Callable[[int], int]) -> Tiling:
+        """The tiles of an image with numbers in place of sizes."""
+        height, width = (number(n) if is_open(n) else n for n in (self.height, self.width))
+        return replace(self, height=height, width=width)
 
     @cached_property
     def plane(self) -> Plane:

@@ -10,10 +10,11 @@ from ncc.compiler.cost_model import Schedules
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
+from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import is_for_small_images
 from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.matrix_tiles import matrix_tiles
-from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, parts_of_tile
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
 from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 
@@ -60,7 +61,8 @@ def _stride(kernel: Kernel, short: Sequence[int], long: int, size: Size) -> int:
 
 
 def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule:
-    """A schedule that was chosen for the hint, with prefetches at strides that the run tells.
+    """A schedule that was chosen for the hint. The run tells the strides of its prefetches, and
+    among how many tiles the next vectors are shared.
 
     Raises `Unsupported` for a strategy whose loops have no end that the run tells.
     """
@@ -75,12 +77,13 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
     if schedule.strategy is Strategy.MATRIX_TILES:
         return _on_matrix_tiles(kernel, target)
     schedule = replace(schedule, coalesced=_coalesced(kernel, schedule))
-    schedule = _smaller(kernel, schedule, target.costs.schedules.many_points)
+    schedule = _for_small_images(kernel, schedule, target)
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
-    if not prefetched & open_arguments:
+    if not prefetched & open_arguments and not schedule.prefetch_l2:
         return schedule
     hinted = for_the_hint(kernel, target.costs.schedules)
-    strided = replace(kernel, extents=hinted.extents, about=hinted.about)
+    about = tuple((d, kernel.extents[d]) for d, _ in hinted.about)
+    strided = replace(kernel, extents=hinted.extents, about=about)
     with by_hint():
         return with_prefetches(strided, target, schedule)
 
@@ -95,16 +98,21 @@ def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
     return schedule
 
 
-def _smaller(kernel: Kernel, schedule: Schedule, many: int) -> Schedule:
-    """The schedule with two thirds of a tile of many points for small images: this is as fast
-    there, and less code.
+def _for_small_images(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule:
+    """The schedule with the tile that suits small images, if the kernel is for them: its points are
+    along one loop.
     """
     if schedule.coalesced is None or not is_for_small_images(kernel, schedule):
         return schedule
-    column, _ = schedule.coalesced
-    points = schedule.points(column)
-    fewer = parts_of_tile(points)[1] if points > many else points
-    return replace(schedule, tile=tuple((d, fewer if d == column else n) for d, n in schedule.tile))
+    column, row = schedule.coalesced
+    hinted = for_the_hint(kernel, target.costs.schedules)
+    extents = tuple(1 if d == row else n for d, n in enumerate(hinted.extents))
+    about = ((column, target.costs.schedules.small_points),)
+    found = choose(replace(hinted, extents=extents, about=about), target)
+    alike = (found.strategy, found.lane, found.vector)
+    if alike != (schedule.strategy, schedule.lane, schedule.vector):
+        return schedule
+    return replace(schedule, tile=found.tile)
 
 
 def _coalesced(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:

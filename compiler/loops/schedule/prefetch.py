@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from ncc.compiler.loops.kernel.kernel import LINE, Access
 from ncc.compiler.loops.schedule.operands import ContractionOperands, elements_of
-from ncc.dialects.size import is_open
+from ncc.dialects.size import hint, is_open, largest, smallest
 
 PER_STREAM = LINE // 2
 """Elements of one stream of lines that a step prefetches. A larger share has several streams, since
@@ -53,7 +53,8 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     """The vectors of the next tile: each tile of points that uses the present ones prefetches a
     share.
 
-    The share is spread over all steps, since a tile multiplies faster than lines arrive. This is
+    The share is spread over all steps, since a tile multiplies faster than lines arrive. Where the
+    run tells how many tiles there are, it also tells how large a share is. This is
     for vectors that are packed in panels, with all steps of a vector contiguous; without panels no
     stream of lines leads to the next vectors. Panels with gaps between them, as split reductions
     have, are prefetched one by one.
@@ -68,29 +69,29 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     count, panel = sizes.get(loop, 1), stream.coefficients[loop]
     if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
         return ()
-    trips = {d: -(-kernel.likely[d] // sizes.get(d, 1)) for d in inside}
+    about = dict(kernel.about)
+    extents = {d: largest(1, about.get(d, kernel.extents[d])) for d in inside}
+    trips = {d: -(-n // sizes.get(d, 1)) for d, n in extents.items()}
     length = operands.steps * step
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))
     most = PER_STREAM if len(runs) == 1 else LINE
-    is_told = any(d in dict(kernel.about) for d in inside)
-    streams = max(1, round(piece / most)) if is_told else -(-piece // most)
+    streams = -(-hint(piece) // most)
     if streams * len(runs) > operands.target.costs.schedules.most_prefetches:
         return ()
-    piece = -(-piece // streams)
-    if is_told:  # a smaller image has more of its vectors prefetched, too
-        piece = min(2 * piece, most)
+    piece = smallest(-(-piece // streams), LINE)
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:
         coefficients[d] = coefficients[d] // step * piece
-    share = length // step * piece * streams
+    of_stream = length // step * piece
+    share = of_stream * streams
     for d in reversed(inside):
         coefficients[d] = share // sizes.get(d, 1)
         share *= trips[d]
     return tuple(
-        Access(stream.argument, stream.offset + run * panel + first, tuple(coefficients))
+        Access(stream.argument, stream.offset + run * panel + n * of_stream, tuple(coefficients))
         for run in runs
-        for first in range(0, length // step * piece * streams, length // step * piece)
+        for n in range(streams)
     )
 
 

@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.cost_model import CostModel, GivenTiles, Winograd
-from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, tiling_of
+from ncc.compiler.linalg.convolutions.choose_tiles import (
+    costs_of,
+    cycles_of,
+    plain_cycles,
+    tiling_of,
+)
 from ncc.compiler.linalg.convolutions.forms import (
     F2,
     F2_5,
@@ -54,8 +59,8 @@ def test_weights_that_the_run_transforms(target: Target) -> None:
     ):
         tiling = tiling_of(outputs, inputs, size, size, target)
         assert tiling is not None and tiling.formed is formed
-        known = tiling_of(outputs, inputs, size, size, target, may_form=False)
-        assert known is not None and not known.formed
+        known = tiling_of(outputs, inputs, size, size, target, opened=True)
+        assert known is None or not known.formed
         assert tiling.form is F4 or not formed
     narrow = tiling_of(512, 512, 7, 7, replace(target, lanes=8))
     assert narrow is not None and not narrow.formed
@@ -213,3 +218,12 @@ def test_given_tiles(tile: int, formed: bool) -> None:
     assert tiling_of(3, 4, 5, 6, target, taps=7) is None
     row = tiling_of(3, 4, 5, 6, target, axes=(False, True), taps=11)
     assert row is not None and row.form == forms_of(11, 1, (False, True))[0]
+
+
+@ON_ALL
+def test_tiles_that_hardly_pay_for_open_images(target: Target) -> None:
+    """They are weights beside those of the direct convolution, which small images need."""
+    known, opened = (costs_of(64, 64, 8, 8, target, opened=it) for it in (False, True))
+    assert opened.direct == known.direct and opened.worth < known.worth == 1
+    least = min(cycles for _, cycles in opened.tilings)
+    assert (opened.chosen is not None) == (least < target.costs.winograd.open_worth * opened.direct)

@@ -19,7 +19,7 @@ from ncc.compiler.target import AVX512
 from ncc.dialects.casts import saturated_int8
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert, maximum
-from ncc.dialects.size import Size
+from ncc.dialects.size import Size, assuming
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights
 from tests.compiler.linalg.operations import relu
@@ -212,3 +212,21 @@ def test_weights_that_are_computed(make_network: MakeNetwork) -> None:
 
     module = make_network([(64, 30, 30), (64, 64, 3, 3)], write)
     assert "computed" in str(found(module))
+
+
+@pytest.mark.parametrize(("side", "tile", "known"), [(14, 4, 2), (7, 2, 2), (3, 2, None)])
+def test_tiles_for_any_image(
+    make_network: MakeNetwork, side: int, tile: int, known: int | None
+) -> None:
+    """F(2) is a little cheaper than F(4) at 14 x 14, and dearer beyond. A hint that is small itself
+    has tiles for others.
+    """
+
+    def form(height: int, width: int) -> int | None:
+        module = make_network([(256, height, width)], lambda b, x: convolution(b, x, 256))
+        one = found(module)
+        return None if isinstance(one, str) else one.tiling.form.tile
+
+    with assuming():
+        assert form(Size.symbol("h", side), Size.symbol("w", side)) == tile
+    assert form(side, side) == known

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ncc.compiler.cost_model import CostModel
-from ncc.compiler.linalg.convolutions.forms import F2_5, F4, F4_5
+from ncc.compiler.linalg.convolutions.forms import F2, F2_5, F4, F4_5
 from ncc.compiler.linalg.convolutions.strips import (
     _sizes,
     rows_for,
+    strip_of_any_image,
     strip_size,
 )
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
@@ -167,27 +168,45 @@ def test_rows_for_any_width(target: Target) -> None:
     fewer.
     """
     tiling = Tiling(F4, 64, 64, H, W, target)
-    rows = rows_for(tiling, 2, 1)
+    rows = rows_for(tiling, tiling.by_hint(), 2, 1)
     assert hint(rows) == 2
     widths = (1, 13, 256, 512, 4000)
     assert [rows_at(rows, 600, width) for width in widths] == [128, 32, 2, 1, 1]
     assert [rows_at(rows, 9, width) for width in widths] == [3, 3, 2, 1, 1]
 
 
+@ON_ALL
+def test_strips_that_the_hint_does_not_fill(target: Target) -> None:
+    """A hint of a few tiles leaves strips large: weights of 16 MB do not come again for each 16
+    tiles of a larger image. Strips of which the hint has several stay as they are.
+    """
+    h, w = Size.symbol("h", 7), Size.symbol("w", 7)
+    few, plenty = beside(1e9), Tiling(F4, 64, 64, H, W, target)
+    rows = strip_of_any_image(Tiling(F2, 512, 512, h, w, target), 1, few)
+    assert [rows_at(rows, side, side) for side in (1, 7, 14)] == [1, 4, 7]
+    size = strip_size(plenty.by_hint())
+    assert size < plenty.by_hint().rows
+    assert hint(strip_of_any_image(plenty, 1, few)) == size
+
+
 def test_rows_where_the_width_is_known() -> None:
     """A height alone does not change them, nor the columns of a single row."""
     target = TARGETS[0]
-    assert rows_for(Tiling(F4, 64, 64, H, 256, target), 2, 1) == 2
-    assert rows_for(Tiling(F4, 64, 64, 1, W, target, axes=(False, True)), 2, 1) == 2
+    for tiling in (
+        Tiling(F4, 64, 64, H, 256, target),
+        Tiling(F4, 64, 64, 1, W, target, axes=(False, True)),
+    ):
+        assert rows_for(tiling, tiling.by_hint(), 2, 1) == 2
 
 
 def test_rows_where_threads_share_strips() -> None:
     """Each thread has strips of its own, of narrow images, too."""
     target = TARGETS[0]
     tiling = Tiling(F4, 16, 16, H, W, target)
-    size = strip_size(tiling, 2)
-    assert share_of(tiling.rows // size, 2, COSTS.threads) is not None
-    rows = rows_for(tiling, size, 2)
+    image = tiling.by_hint()
+    size = strip_size(image, 2)
+    assert share_of(image.rows // size, 2, COSTS.threads) is not None
+    rows = rows_for(tiling, image, size, 2)
     assert hint(rows) == size
     assert [rows_at(rows, height, 4) for height in (4, 40, 224)] == [1, 5, 28]
-    assert rows_at(rows_for(tiling, size, 1), 2240, 4) == 64 * size
+    assert rows_at(rows_for(tiling, image, size, 1), 2240, 4) == 64 * size

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from ncc.compiler.linalg.convolutions.forms import F4, F4_4, S2, Form, lengthened
-from ncc.compiler.linalg.convolutions.tiling import DOWN, Tiling
+from ncc.compiler.linalg.convolutions.tiling import DOWN, Tiling, compared_extent
 from ncc.compiler.linalg.convolutions.winograd import Depth
 from ncc.compiler.target import AVX512, Target
+from ncc.dialects.size import Size
 from tests.compiler.linalg.convolutions.cores import ON_ALL
 
 
@@ -61,3 +62,12 @@ def test_groups(target: Target) -> None:
     one = Tiling(F4, 256, 256, 56, 56, target)
     two = Tiling(F4, 256, 128, 56, 56, target, groups=2)
     assert one.cycles(1) / 2 < two.cycles(1) < one.cycles(1)
+
+
+def test_costs_are_compared_for_larger_images() -> None:
+    """Than that of the hint, as far as the run may find them."""
+    least = AVX512.costs.winograd.least_extent
+    sizes = [Size.symbol("h", n) for n in (100, 14, 1)]
+    sizes += [Size.symbol("h", 2, most=n) for n in (4, 100)]
+    found = [compared_extent(size, AVX512) for size in (14, *sizes)]
+    assert found == [14, 150, 21, least, 4, least]

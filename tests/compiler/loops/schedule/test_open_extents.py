@@ -17,7 +17,7 @@ from ncc.compiler.loops.schedule.matrix_tiles import even_rows
 from ncc.compiler.loops.schedule.open_extents import (
     for_any_size,
 )
-from ncc.compiler.loops.schedule.schedule import Strategy
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, form_of, hint
@@ -163,18 +163,39 @@ def test_tiles_go_on_to_the_next_row_in_narrow_images(kernel: KernelOf) -> None:
     assert chunks.value({"h": 112, "w": 112}) % 112 == 0
 
 
-def test_tiles_for_small_images_have_fewer_points(kernel: KernelOf) -> None:
-    """The hint has one of their rows; so a kernel that runs on others only is less code."""
+def test_tiles_for_small_images(kernel: KernelOf) -> None:
+    """A kernel for small images has the tile that suits these, whatever the hint has."""
     closed = kernel(of_planes, (3, 114, 114))
-    target = replace(AVX512, core=TWO_UNITS)
     row, column = (d for d, n in enumerate(closed.extents) if n == 112)
 
-    def points(rows: int, along: int) -> int:
-        sizes = {row: Size.symbol("h", rows), column: Size.symbol("w", 112)}
+    def chosen(rows: int, columns: int) -> tuple[Schedule, Schedule]:
+        sizes = {row: Size.symbol("h", rows), column: Size.symbol("w", columns)}
         extents = tuple(sizes.get(d, n) for d, n in enumerate(closed.extents))
         opened = replace(closed, extents=extents)
-        wide = replace(choose(for_the_hint(opened), target), tile=((column, along),))
-        return for_any_size(opened, wide, target).points(column)
+        schedule = choose(for_the_hint(opened), AVX512)
+        return schedule, for_any_size(opened, schedule, AVX512)
 
-    assert [points(1, n) for n in (14, 9, 8)] == [9, 6, 8]
-    assert [points(112, n) for n in (14, 9, 8)] == [14, 9, 8]
+    tiles = {chosen(1, columns)[1].tile for columns in (1, 7, 14, 112)}
+    assert len(tiles) == 1
+    ((column_again, points),) = (one for one in tiles.pop() if one[0] == column)
+    assert column_again == column and 1 < points <= CostModel().schedules.small_points
+    before, after = chosen(112, 112)
+    assert after.tile == before.tile
+
+
+def test_tiles_share_the_next_vectors(opened: Callable[[int], Kernel]) -> None:
+    """However many tiles the run finds, all together prefetch one tile of vectors: of many, each
+    has a smaller share.
+    """
+    found = opened(20)
+    schedule = for_any_size(found, choose(for_the_hint(found), AVX512), AVX512)
+    (loop,) = (d for d, n in enumerate(found.extents) if isinstance(n, Size))
+    (weights,) = {access.argument for access in schedule.prefetch_l2}
+    moves = next(a for a in found.accesses() if a.argument == weights).coefficients
+    (blocks,) = (d for d in found.parallel if moves[d] > 1)
+    wanted = schedule.points(blocks) * moves[blocks]
+    move = form_of(schedule.prefetch_l2[0].coefficients[loop])
+    shares = [move.value({"n": points}) for points in (20, 100, 400)]
+    assert shares[0] > shares[1] >= shares[2]
+    for share, points in zip(shares, (20, 100, 400), strict=True):
+        assert share * points >= wanted // 2

@@ -9,7 +9,8 @@ leaves a network that is smaller, or as large and closer to one form, so sweeps 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
@@ -27,7 +28,8 @@ Refuse: TypeAlias = Callable[[LayerPattern, Match], str | None]
 """The reason why a pattern must not apply to these layers; None if it may."""
 
 
-class Rewrite(NamedTuple):
+@dataclass(frozen=True)
+class Rewrite:
     """One firing of a pattern: its name, the layers it took, their lines in the file.
 
     `survivor` is the layer that makes their result now; empty where nobody reads it.

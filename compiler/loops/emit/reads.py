@@ -23,6 +23,7 @@ from ncc.compiler.loops.emit.position import Part, Point, UnrolledSteps
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Gap, KSplit
 from ncc.compiler.loops.kernel.vectors_over import vectors_over
+from ncc.dialects.size import is_open
 
 
 class Reads(Part):
@@ -153,10 +154,12 @@ class Reads(Part):
                     self.builder.prefetch(source, self.address(access, {}), l1)
 
     def _begins_line(self, access: Access) -> bool:
-        """Whether a step is not on the line of the step before, which is written with it."""
+        """Whether a step may not be on the line of the step before, which is written with it."""
         step = 0 if self.state.unrolled is None else self.state.unrolled.step
         further = self._further(access)
-        return step == 0 or step * further // LINE > (step - 1) * further // LINE
+        if step == 0 or is_open(further):
+            return True
+        return step * further // LINE > (step - 1) * further // LINE
 
     def _read_split(self, access: Access, point: Point, k_split: KSplit) -> SSAValue:
         """Several inputs in one vector, each in the lanes that it has."""

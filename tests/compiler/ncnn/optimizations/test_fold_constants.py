@@ -96,4 +96,4 @@ def test_a_long_way_to_a_small_result_is_left_to_the_run(pad: int, net: Any) -> 
     assert ("q" in refusals) == (pad > 1)
     assert ("p" in refusals) == (pad > 1)
     if pad > 1:
-        assert refusals["q"] == f"a step of its computation has {2 * pad + 3} elements"
+        assert refusals["q"] == f"a step that computes it has {2 * pad + 3} elements"

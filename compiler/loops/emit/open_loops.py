@@ -32,7 +32,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Position
-from ncc.compiler.loops.schedule.chunks import is_coalesced, is_for_small_images
+from ncc.compiler.loops.schedule.chunks import is_coalesced
 from ncc.compiler.loops.schedule.schedule import parts_of_tile
 from ncc.dialects.size import is_open
 
@@ -194,7 +194,7 @@ class OpenLoops(Part):
         """
         whole, coalesced = self.state.sizes[loop], self.schedule.coalesced
         is_column = coalesced is not None and loop == coalesced[0]
-        in_halves = is_column and not is_for_small_images(self.kernel, self.schedule)
+        in_halves = is_column and not self.schedule.small
         few = self.in_smaller_tile or whole <= FEW_POINTS or in_halves
         for points in parts_of_tile(whole, 2 if few else 3):
             if points > 1 or not is_column or not self.can_store_again:

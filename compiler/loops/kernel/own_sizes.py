@@ -17,9 +17,14 @@ from typing import Any, TypeVar
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.dialects.size import Size, hint
+from ncc.dialects.size import Size
 
 T = TypeVar("T")
+
+ANY = 1 << 20
+"""The hint of a kernel's own size. Its code is for all values, and its key says no hint: so an
+emitter finds all decisions in the schedule.
+"""
 
 
 @dataclass
@@ -36,7 +41,7 @@ class OwnSizes:
     def _own(self, size: Size) -> int:
         found = self.own.get(size)
         if found is None:
-            found = self.own[size] = Size.symbol(f"n{len(self.values)}", hint(size), least=0)
+            found = self.own[size] = Size.symbol(f"n{len(self.values)}", ANY, least=0)
             self.values.append(size)
         return found
 

@@ -8,7 +8,7 @@ from math import prod
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, parts_of_lane
 from ncc.compiler.loops.schedule.tile_plan import TilePlan
-from ncc.dialects.size import hint, largest, smallest
+from ncc.dialects.size import largest, smallest
 
 
 def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
@@ -31,19 +31,12 @@ def _tiles(extents: Sequence[int], schedule: Schedule) -> int:
     return prod(-(-extents[d] // schedule.points(d)) for d in loops)
 
 
-def is_for_small_images(kernel: Kernel, schedule: Schedule) -> bool:
-    """Whether the image of the hint needs no such sum of products, or has one row of it."""
-    return schedule.coalesced is not None and hint(kernel.extents[schedule.coalesced[1]]) <= 1
-
-
 def is_coalesced(kernel: Kernel, schedule: Schedule) -> int:
     """1 where the loops over columns and rows are one, since a row has fewer columns than two
     tiles, or since the kernel is for small images; else 0.
     """
-    if schedule.coalesced is None:
-        return 0
-    if is_for_small_images(kernel, schedule):
-        return 1
+    if schedule.coalesced is None or schedule.small:
+        return int(schedule.small)
     column, _ = schedule.coalesced
     return smallest(1, (2 * schedule.points(column) - 1) // largest(1, kernel.extents[column]))
 

@@ -11,7 +11,6 @@ from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.choose import choose
-from ncc.compiler.loops.schedule.chunks import is_for_small_images
 from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.matrix_tiles import matrix_tiles
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
@@ -76,7 +75,9 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
         )
     if schedule.strategy is Strategy.MATRIX_TILES:
         return _on_matrix_tiles(kernel, target)
-    schedule = replace(schedule, coalesced=_coalesced(kernel, schedule))
+    coalesced = _coalesced(kernel, schedule)
+    is_small = coalesced is not None and hint(kernel.extents[coalesced[1]]) <= 1
+    schedule = replace(schedule, coalesced=coalesced, small=is_small)
     schedule = _for_small_images(kernel, schedule, target)
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments and not schedule.prefetch_l2:
@@ -102,7 +103,7 @@ def _for_small_images(kernel: Kernel, schedule: Schedule, target: Target) -> Sch
     """The schedule with the tile that suits small images, if the kernel is for them: its points are
     along one loop.
     """
-    if schedule.coalesced is None or not is_for_small_images(kernel, schedule):
+    if schedule.coalesced is None or not schedule.small:
         return schedule
     column, row = schedule.coalesced
     hinted = for_the_hint(kernel, target.costs.schedules)

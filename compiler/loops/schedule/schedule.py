@@ -76,6 +76,7 @@ class Schedule:
     coalesced
              (column, row): two loops over points whose extents the run tells. Where it finds few
              columns, they are one loop, whose tiles go on from the end of a row to the next row
+    small    whether they are one loop for all images, as in a kernel for images of few points
     in_line  the most accumulators that do not spill before a function of the epilogue: more of them
              are spilled, and a loop over them has the code of the function once
     """
@@ -102,6 +103,7 @@ class Schedule:
     at_once: tuple[int, int] | None = None
     joined: int = 1
     coalesced: tuple[int, int] | None = None
+    small: bool = False
     in_line: int = 16
 
     def points(self, loop: int) -> int:

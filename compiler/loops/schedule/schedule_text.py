@@ -73,6 +73,7 @@ FORMS: Mapping[str, _Form] = {
     "at_once": LOOP_BY,
     "joined": NUMBER,
     "coalesced": LOOPS,
+    "small": FLAG,
     "in_line": NUMBER,
 }
 """The fields of a schedule in the order in which they are written."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from ncc.compiler.loops.schedule.chunks import chunk_count
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.loops.schedule.open_extents import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, with_lane_parted
+from ncc.compiler.loops.units import Family
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
@@ -231,12 +232,40 @@ def test_a_transform_has_one_code_for_all_partial_tiles(tmp_path: Path) -> None:
         assert sum(op.name == "vector.store" for op in written.walk()) == 2 * points
 
 
-def check(kernel: Kernel, target: Target, rng: np.random.Generator) -> None:
-    """The open kernel, and those for each size, on the same memory."""
+@pytest.mark.parametrize("name", NETWORKS)
+def test_no_hint_decides_what_the_key_of_a_kernel_does_not_say(name: str, tmp_path: Path) -> None:
+    """With one schedule, kernels of other hints have the same key: the cache has their code."""
+    path = tmp_path / "net.param"
+    path.write_text(param(NETWORKS[name]))
+    options = Options.of(target=TARGETS[0], num_threads=2, random_weights=1)
+    calls = [c for c in calls_of_network(path, options) if not code.is_code(c.function)]
+    for kernel in (kernel_of(call, options.target) for call in calls):
+        schedule = scheduled(kernel, options.target)
+        units = [
+            Family(*changed((kernel, schedule), with_sides(height, width)), None).unit
+            for height, width in ((1, 1), (100, 120), (3, 2000))
+        ]
+        assert len({unit.key() for unit in units}) == 1
+        assert len({str(unit.module()) for unit in units}) == 1
+
+
+def with_sides(height: int, width: int) -> Callable[[Size], int]:
+    """A size for images that have other hints."""
+    sides = {"h": form_of(Size.symbol("h", height)), "w": form_of(Size.symbol("w", width))}
+    return lambda size: Size.of(size.form.with_values(sides))
+
+
+def scheduled(kernel: Kernel, target: Target) -> Schedule:
+    """The schedule that an open kernel has in a network."""
     costs = target.costs
     hinted = for_the_hint(kernel, costs.schedules)
     schedule = with_lane_parted(hinted, choose(hinted, target), costs.threads)
-    schedule = for_any_size(kernel, schedule, target)
+    return for_any_size(kernel, schedule, target)
+
+
+def check(kernel: Kernel, target: Target, rng: np.random.Generator) -> None:
+    """The open kernel, and those for each size, on the same memory."""
+    schedule = scheduled(kernel, target)
     own = OwnSizes()
     written = write(*own.of((kernel, schedule)), "open")
     opened = Code(written, target)

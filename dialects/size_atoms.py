@@ -41,7 +41,7 @@ class Quotient:
     @cached_property
     def text(self) -> str:
         sides = self.dividend.text, self.divisor.text
-        return " // ".join(f"({side})" if " " in side else side for side in sides)
+        return " // ".join(f"({side})" if " " in side or "-" in side else side for side in sides)
 
     @cached_property
     def hint(self) -> int:

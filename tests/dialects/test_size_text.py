@@ -35,6 +35,13 @@ def test_the_text_has_both_sizes_of_a_tile() -> None:
     assert text_of_size(tile_size(8, H % 8)) == "tile(8, -8 * (h@224 // 8) + h@224)"
 
 
+def test_a_negative_dividend_is_no_subtraction() -> None:
+    """-7 // w is -1 where w is 8, and -(7 // w) is 0."""
+    size = H + -7 // W
+    assert text_of_size(size) == "(-7) // w@256 + h@224"
+    assert size_of_text(text_of_size(size + W // 12)) == size + W // 12
+
+
 @given(expressions())
 def test_a_size_reads_back(expression: str) -> None:
     """With its hint."""

@@ -151,6 +151,8 @@ class LateModel(Model):
             raise wrong from error
         if not values:
             self._last = model
+            if self._closed:  # while this one was found
+                self._last = None
         return model._run(arrays)
 
     def _version(self, shapes: Shapes) -> Model | None:

@@ -73,6 +73,25 @@ def test_an_array_of_a_known_shape_is_checked(tmp_path: Path) -> None:
         model(x.astype(np.float64))
 
 
+def test_a_call_that_another_thread_closes_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the version of the call is none of those that are kept any more."""
+    model, x = made(tmp_path, ONE), image(3, 8, 8)
+    model(image(3, 9, 9))
+    is_for = ncc.Model.is_for
+
+    def closed_meanwhile(version: ncc.Model, shapes: Any) -> bool:
+        model._versions.models.clear()
+        model.close()
+        return is_for(version, shapes)
+
+    monkeypatch.setattr(ncc.Model, "is_for", closed_meanwhile)
+    model(x)
+    with pytest.raises(ncc.NccError, match="closed"):
+        model(x)
+
+
 def test_a_file_is_for_all_shapes_where_none_is_said(tmp_path: Path) -> None:
     """Within the ranges; the file is that of `ncc compile`."""
     path = tmp_path / "net.param"

@@ -142,11 +142,22 @@ to one.
 """
 
 
+EVERY_OTHER = """7767517
+4 4
+Input data 0 1 data
+Convolution a 1 1 data a 0=32 1=3 4=1 5=1 6=864
+Convolution b 1 1 a b 0=32 1=3 4=1 5=1 6=9216 9=1
+Pooling p 1 1 b out 0=0 1=1 2=2 5=1
+"""
+"""The pool does not read the last row of a strip, for which there is no room behind the others."""
+
+
 @pytest.mark.parametrize(
     ("text", "shape", "sizes"),
     [
         pytest.param(LINES, (3, 16, None), [(3, 16, w) for w in (5, 133)], marks=pytest.mark.slow),
         (LARGEST_SIX, (4, None, None), [(4, 2, 2), (4, 31, 20)]),
+        (EVERY_OTHER, (3, None, None), [(3, 100, 100), (3, 24, 8)]),
         (SCALED, (3, None, None), [(3, 9, 90), (3, 70, 100)]),
     ],
 )

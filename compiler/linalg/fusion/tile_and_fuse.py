@@ -222,7 +222,24 @@ class _Iteration:
             if outer == loop_along(linalg_op, along.axis):
                 within = linalg_op.extents[inner]
                 before = self.number * along.step * within
-                size = self.sizes[linalg_op.op.results[0]] * within
+                size = self._kept(linalg_op.op.results[0], within)
                 last = smallest(valid - before, in_last_tile(size))
                 valid = tile_size(in_full_tile(size), last) if is_of_tile(size) else last
             yield outer, inner, valid
+
+    def _kept(self, value: SSAValue, within: int) -> int:
+        """How many elements of a tiled value a slice behind it keeps; each place has `within`.
+
+        These may be fewer than in whole tiles, as where a pool reads every other row. There is no
+        room for more.
+        """
+        view = value
+        while (use := view.get_unique_use()) is not None and use.operation in self.chain.ops:
+            reader = use.operation
+            if isinstance(reader, tensor.ExtractSliceOp):
+                return self.sizes.get(reader.result, self.sizes[view])
+            is_pointwise = isinstance(reader, GenericOp) and LinalgOp(reader).is_pointwise
+            if not is_pointwise and not isinstance(reader, tensor.CollapseShapeOp):
+                break
+            view = reader.results[0]
+        return self.sizes[value] * within

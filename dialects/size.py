@@ -6,7 +6,7 @@
 A `Size` is an integer that knows its expression (`size_form.py`). The number in it is its hint: the
 value for one size of the inputs, for which decisions are taken. Arithmetic gives sizes again, and a
 number where the sizes cancel. Two sizes are equal if their expressions are. No number equals a
-size, 0 neither: so a size is true.
+size, not even 0: so a size is true.
 
 A comparison decides for all inputs. If its answer is not the same for all of them, it is the one
 for the hint, and `assuming` notes it: the code is right for inputs that meet all notes. A decision

@@ -1,4 +1,7 @@
-"""What sizes are sums and products of: extents of inputs, quotients, extrema, sizes of tiles."""
+"""What sizes are sums and products of: extents of inputs, quotients, extrema, sizes of tiles.
+
+Each but an extent is made of forms, its `parts`.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,10 @@ class Symbol:
     most: int | None = None
 
     @property
+    def parts(self) -> tuple[Form, ...]:
+        return ()
+
+    @property
     def text(self) -> str:
         return self.name
 
@@ -37,6 +44,10 @@ class Quotient:
 
     dividend: Form
     divisor: Form
+
+    @property
+    def parts(self) -> tuple[Form, ...]:
+        return self.dividend, self.divisor
 
     @cached_property
     def text(self) -> str:
@@ -61,6 +72,10 @@ class Extremum:
     name: str
     forms: tuple[Form, ...]
     own_hint: int | None = None
+
+    @property
+    def parts(self) -> tuple[Form, ...]:
+        return self.forms
 
     @cached_property
     def text(self) -> str:
@@ -88,6 +103,10 @@ class TileSize:
 
     full: Form
     last: Form
+
+    @property
+    def parts(self) -> tuple[Form, ...]:
+        return self.full, self.last
 
     @cached_property
     def text(self) -> str:

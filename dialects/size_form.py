@@ -95,23 +95,24 @@ class Form:
     def symbols(self) -> frozenset[Symbol]:
         """The extents of inputs in it."""
         found: set[Symbol] = set()
-        for monomial, _ in self.terms:
-            for atom in monomial:
-                match atom:
-                    case Symbol():
-                        found.add(atom)
-                    case Quotient():
-                        found |= atom.dividend.symbols | atom.divisor.symbols
-                    case Extremum():
-                        found.update(*(form.symbols for form in atom.forms))
-                    case TileSize():
-                        found |= atom.full.symbols | atom.last.symbols
+        for atom in self._atoms:
+            if isinstance(atom, Symbol):
+                found.add(atom)
+            found.update(*(part.symbols for part in atom.parts))
         return frozenset(found)
 
     @cached_property
     def is_of_tile(self) -> bool:
         """Whether the sizes of tiles are in it."""
-        return "tile(" in self.text
+        return any(
+            isinstance(atom, TileSize) or any(part.is_of_tile for part in atom.parts)
+            for atom in self._atoms
+        )
+
+    @property
+    def _atoms(self) -> Iterator[Atom]:
+        """Those of its products; these have parts of their own."""
+        return (atom for monomial, _ in self.terms for atom in monomial)
 
     def plus(self, other: Form, times: int = 1) -> Form:
         """self + times * other."""

@@ -127,12 +127,12 @@ def costs_of(
         read = groups * inputs * depth.reach * points * stride ** sum(axes)
         rows = depth.slices * height, width, (stride - 1) * width + (taps - 1) * dilation
         direct = cycles_on_tiles(outputs // groups, inputs, window, rows, target, groups, read)
-    fine = axes != BOTH or inputs * depth.taps <= target.costs.winograd.few_summed
+    fine = axes != BOTH or inputs * depth.taps <= winograd.few_summed
     forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
     if not forms:
         return Costs(plain, direct, (), worth)
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
-    given = target.costs.winograd.given_tiles
+    given = winograd.given_tiles
     if given is not None:
         form = min(forms, key=lambda one: one.tile != given.tile)
         tiling = Tiling(form, *sizes, formed=given.formed, bf16x3=bf16x3)
@@ -140,12 +140,12 @@ def costs_of(
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
     formed = [replace(one, formed=True) for one in tilings if not opened and _may_be_formed(one)]
-    if formed and _cost(least := _best(formed)) * target.costs.winograd.fewer_bytes < _cost(best):
+    if formed and _cost(least := _best(formed)) * winograd.fewer_bytes < _cost(best):
         best = least
     split: list[Tiling] = []
     if direct is not None:
         split = [Tiling(form, *sizes, bf16x3=True) for form in forms if form is F2]
-        most = target.costs.winograd.bf16x3_worth * direct
+        most = winograd.bf16x3_worth * direct
         best = _best([best, *(one for one in split if _cost(one) < most)])
     others = [one for one in (*tilings, *formed, *split) if one != best]
     ordered = [best, *sorted(others, key=_cost)]

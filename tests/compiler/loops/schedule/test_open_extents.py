@@ -163,6 +163,23 @@ def test_tiles_go_on_to_the_next_row_in_narrow_images(kernel: KernelOf) -> None:
     assert chunks.value({"h": 112, "w": 112}) % 112 == 0
 
 
+@pytest.mark.parametrize("columns", [1, 112])
+def test_tiles_go_on_to_the_next_of_a_known_number_of_rows(kernel: KernelOf, columns: int) -> None:
+    """As in the lines of a text, which are as high as a network wants them."""
+    closed = kernel(of_planes, (3, 114, 114))
+    row, column = (d for d, n in enumerate(closed.extents) if n == 112)
+    extents = tuple(
+        Size.symbol("w", columns) if d == column else n for d, n in enumerate(closed.extents)
+    )
+    opened = replace(closed, extents=extents)
+    schedule = for_any_size(opened, choose(for_the_hint(opened), AVX512), AVX512)
+    assert schedule.coalesced == (column, row)
+    assert schedule.small == (columns == 1)
+    if not schedule.small:
+        one = form_of(is_coalesced(opened, schedule))
+        assert [one.value({"w": n}) for n in (1, 112)] == [1, 0]
+
+
 def test_tiles_for_small_images(kernel: KernelOf) -> None:
     """A kernel for small images has the tile that suits these, whatever the hint has."""
     closed = kernel(of_planes, (3, 114, 114))

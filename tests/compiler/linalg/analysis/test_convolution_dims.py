@@ -14,7 +14,7 @@ from tests.compiler.linalg.operations import ones, relu
 
 
 def dims_of(module: ModuleOp) -> ConvolutionDims:
-    """Those of the only computation of a network."""
+    """Those of the only operation of a network."""
     (op,) = generics_of(network_of(module).body.block)
     dims = ConvolutionDims.of(LinalgOp(op))
     assert dims is not None

@@ -129,7 +129,8 @@ def _coalesced(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:
     column = opened[-1]
     image = [d for d in loops[: loops.index(column)] if _move_alike(kernel, d, column)]
     rows = opened[:-1] or image[-1:]
-    if len(rows) != 1 or any(d in kernel.clipped for d in (*rows, column)):
+    gaps = {access.gap.loop for access in kernel.accesses() if access.gap is not None}
+    if len(rows) != 1 or not {*rows, column}.isdisjoint(kernel.clipped | gaps):
         return None
     few = schedule.points(rows[0]) == 1 and schedule.points(column) > 1
     return (column, rows[0]) if few else None

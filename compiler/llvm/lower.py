@@ -72,27 +72,7 @@ def _meet(
     builder.call(name, [state, function.value(op.did), until, *function.values(threads)])
 
 
-def lower_instruction(function: Function, op: Operation) -> None:
-    """Operations of the llvm dialect stay unchanged."""
-    made = type(op).create(
-        operands=function.values(op.operands),
-        result_types=[machine_type(result.type) for result in op.results],
-        properties=op.properties,
-        attributes=op.attributes,
-    )
-    function.builder.emit(made)
-    for source, result in zip(op.results, made.results, strict=True):
-        function.bind(source, result)
-
-
-# Kernels may have instructions and intrinsics that no other dialect has.
-INSTRUCTIONS = (
-    llvm.CallIntrinsicOp, llvm.ConstantOp, llvm.UndefOp, llvm.ZeroOp, llvm.BitcastOp,
-    llvm.PtrToIntOp, llvm.IntToPtrOp, llvm.GEPOp, llvm.LoadOp, llvm.StoreOp,
-)  # fmt: skip
-
 HANDLERS: dict[type[Operation], Handler] = {
-    **dict.fromkeys(INSTRUCTIONS, lower_instruction),
     **arithmetic.HANDLERS,
     **integers.HANDLERS,
     **conversions.HANDLERS,

@@ -157,9 +157,6 @@ _FLOAT_KINDS: dict[CombiningKindFlag, Combine] = {
 _INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
     CombiningKindFlag.ADD: _instruction(llvm.AddOp),
     CombiningKindFlag.MUL: _instruction(llvm.MulOp),
-    CombiningKindFlag.AND: _instruction(llvm.AndOp),
-    CombiningKindFlag.OR: _instruction(llvm.OrOp),
-    CombiningKindFlag.XOR: _instruction(llvm.XOrOp),
     CombiningKindFlag.MAXSI: chosen_by("sgt"),
     CombiningKindFlag.MINSI: chosen_by("slt"),
     CombiningKindFlag.MAXUI: chosen_by("ugt"),

@@ -24,13 +24,7 @@ from ncc.compiler.commands.arguments import (
     signature_lines,
     stem,
 )
-from ncc.compiler.commands.emit import (
-    LIBRARY,
-    SUFFIXES,
-    completed_levels,
-    emit_levels,
-    levels,
-)
+from ncc.compiler.commands.emit import LIBRARY, SUFFIXES, completed_levels, emit_levels, levels
 from ncc.compiler.commands.library import OF_A_LIBRARY, emit_library
 from ncc.runtime.draft import place_of
 

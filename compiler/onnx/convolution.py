@@ -44,12 +44,7 @@ from ncc.dialects.ncnn.pooling.pooling import (
 from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER
 from ncc.dialects.onnx.convolution import ConvOp, ConvTransposeOp
 from ncc.dialects.onnx.operator import Operator
-from ncc.dialects.onnx.pooling import (
-    AveragePoolOp,
-    GlobalAveragePoolOp,
-    GlobalMaxPoolOp,
-    MaxPoolOp,
-)
+from ncc.dialects.onnx.pooling import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
 from ncc.dialects.onnx.windows import Window
 from ncc.dialects.size import is_open
 

@@ -37,12 +37,7 @@ from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.by_ncnn import ByNcnn, own_layout
 from ncc.compiler.verification.difference import Apart, difference, rows_apart
 from ncc.compiler.verification.interpret import blob_values
-from ncc.compiler.verification.judge import (
-    judged_layer,
-    judged_values,
-    surveyed,
-    to_wheel,
-)
+from ncc.compiler.verification.judge import judged_layer, judged_values, surveyed, to_wheel
 from ncc.compiler.verification.noise import Noise, rounds
 from ncc.compiler.verification.pieces import (
     ELEMENTS,

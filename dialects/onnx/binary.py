@@ -25,14 +25,7 @@ from ncc.dialects.onnx.pointwise import (
 from ncc.dialects.onnx.size_arithmetic import combined
 from ncc.dialects.onnx.size_arithmetic import power as power_of_size
 from ncc.dialects.remainders import fmod, modulo
-from ncc.dialects.scalar import (
-    Scalar,
-    equal,
-    nan_maximum,
-    nan_minimum,
-    power,
-    select,
-)
+from ncc.dialects.scalar import Scalar, equal, nan_maximum, nan_minimum, power, select
 from ncc.dialects.shifts import shift_left, shift_right
 
 

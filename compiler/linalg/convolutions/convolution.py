@@ -25,10 +25,7 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
-from ncc.compiler.linalg.convolutions.choose_tiles import (
-    Costs,
-    costs_of,
-)
+from ncc.compiler.linalg.convolutions.choose_tiles import Costs, costs_of
 from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import Tiling, compared_extent
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth

@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith, llvm, math
-from xdsl.dialects.builtin import (
-    IndexType,
-    VectorType,
-    i16,
-    i32,
-)
+from xdsl.dialects.builtin import IndexType, VectorType, i16, i32
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.llvm.instructions import lanes

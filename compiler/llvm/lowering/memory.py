@@ -10,14 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from xdsl.dialects import llvm, memref
-from xdsl.dialects.builtin import (
-    MemRefType,
-    VectorType,
-    i1,
-    i8,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import MemRefType, VectorType, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug

@@ -8,13 +8,7 @@ from ncc.dialects.ncnn.canonicalize.identities import Identity
 from ncc.dialects.ncnn.canonicalize.pattern import canonical
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.movement.crop import CropOp
-from ncc.dialects.ncnn.movement.movement import (
-    ConcatOp,
-    FlipOp,
-    PermuteOp,
-    SliceOp,
-    TileOp,
-)
+from ncc.dialects.ncnn.movement.movement import ConcatOp, FlipOp, PermuteOp, SliceOp, TileOp
 from ncc.dialects.ncnn.movement.padding import PaddingOp
 from ncc.dialects.ncnn.movement.reshape import ExpandDimsOp, FlattenOp, ReshapeOp, SqueezeOp
 from ncc.dialects.ncnn.plumbing import DeepCopyOp

@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from ncc.compiler.cost_model import CostModel, GivenTiles, Winograd
-from ncc.compiler.linalg.convolutions.choose_tiles import (
-    costs_of,
-    cycles_of,
-    plain_cycles,
-)
+from ncc.compiler.linalg.convolutions.choose_tiles import costs_of, cycles_of, plain_cycles
 from ncc.compiler.linalg.convolutions.forms import (
     F2,
     F2_5,

@@ -9,7 +9,7 @@
         check_layer("Dropout", {"scale": 0.5}, [np.ones(3)], expected=[np.full(3, 0.5)])
 
 `case` runs over the cases of ../shared/cases, and skips where that folder is absent. A usual run
-has one of four of each layer type.
+has one of six of each layer type.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return not without & case.tags and (not only or bool(only & case.tags))
 
     of_types = (filter(meant, recorded(type)) for type in marker.args)
-    cases = [case for of_type in of_types for case in in_turn(of_type, every=4)]
+    cases = [case for of_type in of_types for case in in_turn(of_type, every=6)]
     metafunc.parametrize("case", cases, ids=str)
 
 

@@ -154,6 +154,7 @@ def test_the_model_is_what_this_process_makes(network: Path) -> None:
     assert bytes(found.weights) == bytes(here.weights)
 
 
+@pytest.mark.slow
 def test_files_are_named_as_they_are_here(network: Path) -> None:
     """Relative to where this process works, by the ncc that it has, wherever it has this from."""
     program = """
@@ -177,6 +178,7 @@ def test_errors_are_those_of_this_process(network: Path) -> None:
     assert said(program, network) == f"{found.value} Convolution False"
 
 
+@pytest.mark.slow
 def test_warnings_are_shown_by_this_process(network: Path) -> None:
     """At the line that compiles, as its filters have it."""
     with network.with_suffix(".bin").open("ab") as file:

@@ -24,6 +24,7 @@ from ncc.dialects.statements import Code
 from ncc.dialects.weights.sources import Array
 from ncc.runtime.session import Model
 from tests.compiler.loops.rolled import rolled
+from tests.crossed import some
 from tests.structured.evaluate import evaluate
 
 SHAPE = (24, 40)

@@ -87,6 +87,7 @@ def test_a_users_process_loads_no_compiler(network: Path, tmp_path: Path) -> Non
     assert model.stat().st_ino == made
 
 
+@pytest.mark.slow
 def test_another_process_begins_before_numpy_is_imported(network: Path) -> None:
     """Both import at once, each on a core; a pool of workers is for the other one alone."""
     program = """
@@ -219,6 +220,7 @@ def test_other_files_are_no_answer(network: Path) -> None:
 
 
 @pytest.mark.usefixtures("levels_are_not_here")
+@pytest.mark.slow
 def test_weights_that_change_meanwhile_are_no_answer(
     network: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

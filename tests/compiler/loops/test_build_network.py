@@ -24,7 +24,7 @@ from ncc.dialects.statements import Code
 from ncc.dialects.weights.sources import Array
 from ncc.runtime.session import Model
 from tests.compiler.loops.rolled import rolled
-from tests.crossed import some
+from tests.crossed import in_turn, some
 from tests.structured.evaluate import evaluate
 
 SHAPE = (24, 40)
@@ -307,7 +307,7 @@ def waits(script: Script) -> int:
     return count
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", in_turn(CASES, every=2))
 def test_loops_give_the_same_bits(
     make_network: MakeNetwork, make_model: Callable[..., Model], name: str
 ) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TypeAlias
@@ -31,6 +32,7 @@ def node_of(file: Path) -> str:
     return "/".join(parts[:2]) if parts[0] == "compiler" else parts[0]
 
 
+@cache
 def file_of(module: str) -> Path | None:
     """The file of a module of this checkout, from the root; None for other modules.
 

@@ -8,7 +8,8 @@
     def test_of_my_own(check_layer):
         check_layer("Dropout", {"scale": 0.5}, [np.ones(3)], expected=[np.full(3, 0.5)])
 
-`case` runs over the cases of ../shared/cases, and skips where that folder is absent.
+`case` runs over the cases of ../shared/cases, and skips where that folder is absent. A usual run
+has one of six of each layer type.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
 from ncc.runtime import cpu
 from tests import left_out
+from tests.crossed import in_turn
 from tests.layer_table import TABLE, LayerTable
 from tests.recorded import CASES, Case, recorded
 from tests.runnable import skipped_on_a_lesser_cpu
@@ -140,8 +142,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("case", [pytest.param(None, marks=reason)])
         return
     only, without = (set(marker.kwargs.get(key, ())) for key in ("only", "without"))
-    cases = [case for type in marker.args for case in recorded(type) if not without & case.tags]
-    cases = [case for case in cases if not only or only & case.tags]
+
+    def meant(case: Case) -> bool:
+        return not without & case.tags and (not only or bool(only & case.tags))
+
+    of_types = (filter(meant, recorded(type)) for type in marker.args)
+    cases = [case for of_type in of_types for case in in_turn(of_type, every=6)]
     metafunc.parametrize("case", cases, ids=str)
 
 

@@ -18,7 +18,6 @@ from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
-from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build_network import build
 from ncc.compiler.options import Options
 from ncc.compiler.passes import linalg_passes
@@ -38,6 +37,7 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array
 from ncc.runtime.artifact import Artifact
 from ncc.runtime.session import Model
+from tests.threads_object import threads_object
 
 Typed: TypeAlias = tuple[Shape, Attribute]
 Write: TypeAlias = Callable[..., "Tensor | Sequence[Tensor]"]
@@ -72,13 +72,11 @@ def model_of(module: ModuleOp, level: int, target: str, threads: int = 1) -> Mod
     planned = plan(module, threads, options.target.core.l2_bytes, options.target.costs)
     inputs, outputs = bindings(module, planned)
     loops = build(planned, options.target, len(inputs), threads=threads)
-    text = emit_llvm(
-        lower(loops.module(), options.target), options.target, threads_text(options.target, False)
-    )
+    text = emit_llvm(lower(loops.module(), options.target), options.target)
     weights = constants(planned)
     return Model(
         Artifact(
-            objects=(emit_object(text, options.target),),
+            objects=(threads_object(options.target), emit_object(text, options.target)),
             weights=weights.packed().tobytes() if weights.weights else b"",
             arena_bytes=planned.arena_bytes,
             inputs=inputs,

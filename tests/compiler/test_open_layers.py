@@ -16,6 +16,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.size import Size, assuming
+from tests.crossed import in_turn
 from tests.structured.evaluate import evaluate
 from tests.structured.given_sizes import with_extents
 
@@ -138,7 +139,7 @@ def _open(channels: int, height: int, width: int) -> tuple[int, ...]:
     return channels, Size.symbol("h", height), Size.symbol("w", width)
 
 
-@pytest.mark.parametrize("line", RIGHT)
+@pytest.mark.parametrize("line", in_turn(RIGHT, every=2))
 def test_a_layer_of_open_extents_is_right_for_every_size(tmp_path: Path, line: str) -> None:
     """What it makes, and its shape, are those of the layer at that size."""
     path, random, met = tmp_path / "net.param", Random(1), 0

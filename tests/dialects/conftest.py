@@ -111,6 +111,6 @@ def _engine(code: CodeOp) -> binding.ExecutionEngine:
     text = emit_llvm(lower(module, BASELINE), BASELINE)
     machine = binding.Target.from_default_triple().create_target_machine()
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-    engine.add_object_file(binding.ObjectFileRef.from_data(emit_object(text, BASELINE)))
+    engine.add_object_file(binding.ObjectFileRef.from_data(emit_object(text, BASELINE, effort=0)))
     engine.finalize_object()
     return engine

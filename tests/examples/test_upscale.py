@@ -27,6 +27,7 @@ print(more * 1024 - larger.nbytes)
 """
 
 
+@pytest.mark.slow
 def test_a_folder_of_photos_becomes_larger(tmp_path: Path) -> None:
     """Of any size, gray, and with alpha; its network interpolates as Pillow does."""
     Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")

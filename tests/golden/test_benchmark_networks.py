@@ -24,7 +24,14 @@ PARAMS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.in.pa
 needs_ncnn = pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
 each_network = pytest.mark.parametrize(
     "param",
-    [pytest.param(path, id=f"{path.parent.name}-{path.name.partition('.')[0]}") for path in PARAMS]
+    [
+        pytest.param(
+            path,
+            id=f"{path.parent.name}-{path.name.partition('.')[0]}",
+            marks=() if place % 3 == 0 else pytest.mark.slow,
+        )
+        for place, path in enumerate(PARAMS)
+    ]
     or [pytest.param(None, marks=pytest.mark.skip(reason=ABSENT))],
 )
 

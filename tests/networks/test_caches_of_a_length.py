@@ -14,6 +14,7 @@ from ncc.compiler.driver.specialise import OpenModel
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret
+from tests.crossed import in_turn
 
 Array = np.ndarray[Any, Any]
 Feeds = dict[str, Array]
@@ -80,7 +81,7 @@ def steps(names: str, run: Run, check: Callable[[Feeds, Feeds], None]) -> None:
 NETWORKS = [(TWO_STACKS, "x mask memory"), (INT8, "x"), (INT8_PRODUCTS, "q k v")]
 
 
-@pytest.mark.parametrize(("text", "names"), NETWORKS)
+@pytest.mark.parametrize(("text", "names"), in_turn(NETWORKS, every=2))
 def test_decoding(text: str, names: str, tmp_path: Path) -> None:
     """As by the references, and by ncnn where its wheel is installed.
 

@@ -85,7 +85,7 @@ def test_numbers(seeds: range, core: Core, random_blocks: Grow, tmp_path: Path) 
         require_numbers(random_blocks(seed), targets(core)[0 if seed % 2 else -1], tmp_path)
 
 
-@pytest.mark.parametrize(("core", "vectors"), crossed(list(CORES), ["wide", "narrow"], usual=2))
+@pytest.mark.parametrize(("core", "vectors"), crossed(list(CORES), ["wide", "narrow"], usual=1))
 def test_products_with_constants(core: str, vectors: str, tmp_path: Path) -> None:
     """Of matrices, and stacks of 5 or of 24 of them, by others; one of the two is constant."""
     net = Growth(np.random.default_rng(5), most_elements=10_000)
@@ -101,7 +101,7 @@ def test_products_with_constants(core: str, vectors: str, tmp_path: Path) -> Non
     require_numbers(RandomNetwork(0, tuple(net.lines), net.feeds), target, tmp_path)
 
 
-@pytest.mark.parametrize(("core", "vectors"), crossed(list(CORES), ["wide", "narrow"], usual=2))
+@pytest.mark.parametrize(("core", "vectors"), crossed(list(CORES), ["wide", "narrow"], usual=1))
 def test_products_of_what_is_fed(core: str, vectors: str, tmp_path: Path) -> None:
     """Of one row and of many by a matrix whose rows are no whole blocks, or are; and of some by one
     that lies across them and is larger than they are.

@@ -102,6 +102,7 @@ def test_what_is_made_of_rows(tail: str, most: int, tmp_path: Path) -> None:
                 np.testing.assert_allclose(found, array, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 def test_ncnn_makes_the_same_of_rows(tmp_path: Path) -> None:
     """All tails at once, and blob by blob."""
     if not oracle.available():

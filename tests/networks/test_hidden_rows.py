@@ -97,11 +97,12 @@ LEVELS = range(4)
 
 
 def ways() -> Iterator[Any]:
-    """Of each case a level, on targets in turn; all of them on all targets are slow."""
+    """Of each case a level, on targets in turn, and two of three are slow; so are all on all."""
     for place, case in enumerate(CASES):
         level = LEVELS[place % len(LEVELS)]
         target = TARGETS[(place + place // len(LEVELS)) % len(TARGETS)]
-        yield pytest.param(case, [(level, target)], id=case.name)
+        marks = pytest.mark.slow if place % 3 else ()
+        yield pytest.param(case, [(level, target)], id=case.name, marks=marks)
         every = list(product(LEVELS, TARGETS))
         yield pytest.param(case, every, id=f"{case.name}-every", marks=pytest.mark.slow)
 
@@ -136,6 +137,7 @@ def test_every_level_and_target(
 
 
 @pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
+@pytest.mark.slow
 def test_ncnn_does_the_same(tmp_path: Path) -> None:
     """Without a cache, whose keys have a layout of its own.
 

@@ -11,6 +11,7 @@ import pytest
 from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel, parse_kernels
 from ncc.compiler.pipeline import kernels_of
+from tests.crossed import some
 
 QUICK, LONG, ALL = 2, 40, 120
 Level: TypeAlias = tuple[str, int, int]
@@ -48,7 +49,7 @@ def _made(one: ScheduledKernel) -> tuple[object, ...]:
         pytest.param(every(range(LONG, ALL)), id="all", marks=pytest.mark.sweep),
     ],
 )
-@pytest.mark.parametrize("kind", ["random_network", "random_blocks", "random_int8"])
+@pytest.mark.parametrize("kind", some(["random_blocks", "random_int8", "random_network"], usual=2))
 def test_generated_networks(
     kind: str,
     ways: list[tuple[int, Sequence[Level]]],

@@ -17,6 +17,7 @@ import ncc
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.options import Options
 from ncc.dialects.shapes import OpenShape, Shape
+from tests.crossed import some
 
 
 class Case(NamedTuple):
@@ -126,7 +127,7 @@ def check(folder: Path, case: Case) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [REGIONS[0], TAPS[0], BOXES[1], GRIDS[0], JOINED[0], WEIGHED[0], RANKS[0]],
+    some([REGIONS[0], BOXES[1], JOINED[0], RANKS[0], TAPS[0], GRIDS[0], WEIGHED[0]], usual=4),
     ids=lambda case: case.layer,
 )
 def test_one_of_a_kind(tmp_path: Path, case: Case) -> None:

@@ -174,7 +174,7 @@ def _require_nothing_left(param: Path, outputs: Sequence[str], grown: Any) -> No
 
 
 @each_batch
-@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("level", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 def test_compiled_code_is_what_the_references_compute(
     level: int, seeds: range, random_network: Grow, tmp_path: Path
 ) -> None:

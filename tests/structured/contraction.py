@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import bf16
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ncc.dialects.weights.sources import Array
-from tests.structured.loop_views import LoopViews, Window
+from tests.structured.loop_views import LoopViews, Window, part
 from tests.structured.scalar_semantics import Float, dtype_of
 
 _WIDENING = (arith.ExtFOp, arith.ExtSIOp, arith.SIToFPOp)
@@ -59,7 +59,7 @@ class Contraction:
         loops = [d for d in views.used(bigger) if d in views.parallel]
         for window in views.split(loops, ceil(views.points(views.used(bigger)) / chunk)):
             factors = [
-                views.view(k, arrays[k], window).astype(dtype_of(self.element, dtype), copy=False)
+                part(arrays[k], window).astype(dtype_of(self.element, dtype), copy=False)
                 for k in (self.left, self.right)
             ]
             target = views.target(arrays[-1], window)

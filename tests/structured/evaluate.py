@@ -33,7 +33,7 @@ from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import ConstantOp
 from tests.structured.contraction import Contraction
 from tests.structured.given_sizes import with_sizes
-from tests.structured.loop_views import LoopViews, Window
+from tests.structured.loop_views import LoopViews, Window, part
 from tests.structured.scalar_semantics import COMBINERS, Float, compute, dtype_of, number
 
 CHUNK = 1 << 23
@@ -162,7 +162,7 @@ class Evaluator:
         views = LoopViews.of(op, [array.shape for array in arrays])
         arrays[-1] = arrays[-1].copy()
         if all(views.extents):
-            self._compute(op, views, arrays)
+            self._compute(op, views, views.over_loops(arrays))
         return arrays[-1]
 
     def _compute(self, op: GenericOp, views: LoopViews, arrays: list[Array]) -> None:
@@ -180,7 +180,7 @@ class Evaluator:
         for chunk in views.split(views.parallel, ceil(points / CHUNK)):
             for window in views.steps(views.reduced, chunk):
                 result = cast(LinalgYieldOp, op.body.block.last_op).operands[0]
-                value = self._body(op.body.block, result, views, arrays, window)
+                value = self._body(op.body.block, result, arrays, window)
                 views.target(arrays[-1], window)[...] = value
 
     def _fold(
@@ -194,7 +194,7 @@ class Evaluator:
         """Combine `outs` with all values over the reduced loops at once."""
         ufunc, folded = combiner
         space = tuple(stop - start for start, stop in window)
-        values = np.broadcast_to(self._body(body, folded, views, arrays, window), space)
+        values = np.broadcast_to(self._body(body, folded, arrays, window), space)
         target = views.target(arrays[-1], window)
         reduced = ufunc.reduce(values, axis=views.reduced, keepdims=True)
         target[...] = ufunc(target, reduced)
@@ -203,14 +203,13 @@ class Evaluator:
         self,
         body: Block,
         wanted: SSAValue,
-        views: LoopViews,
         arrays: Sequence[Array],
         window: Window,
     ) -> Array:
         """The value `wanted` of a body, over a window of the loops."""
         values = ChainMap[SSAValue, Array]({}, self.values)
         for position, argument in enumerate(body.args):
-            values[argument] = views.view(position, arrays[position], window)
+            values[argument] = part(arrays[position], window)
         for op in body.ops:
             if wanted in values:
                 break

@@ -81,33 +81,25 @@ class LoopViews:
     def whole(self) -> Window:
         return tuple((0, extent) for extent in self.extents)
 
-    def view(self, operand: int, array: Array, window: Window, *, writeable: bool = False) -> Array:
-        """What the operand gives over a window of the loops, without a copy."""
+    def over_loops(self, arrays: Sequence[Array]) -> list[Array]:
+        """What each operand gives over all loops, without a copy; the last one can be written."""
+        last = len(arrays) - 1
+        return [self._view(k, array, writeable=k == last) for k, array in enumerate(arrays)]
+
+    def _view(self, operand: int, array: Array, writeable: bool) -> Array:
         rows = self._rows[operand]
-        moves = list(zip(*rows, strict=True))[:-1] if rows else [()] * len(window)
-        corner = array[
-            tuple(
-                slice(
-                    row[-1] + sum(c * start for c, (start, _) in zip(row, window, strict=False)),
-                    None,
-                )
-                for row in rows
-            )
-        ]
-        shape = [
-            stop - start if any(m) else 1 for m, (start, stop) in zip(moves, window, strict=True)
-        ]
+        moves = list(zip(*rows, strict=True))[:-1] if rows else [()] * len(self.extents)
+        corner = array[tuple(slice(row[-1], None) for row in rows)]
+        shape = [extent if any(m) else 1 for m, extent in zip(moves, self.extents, strict=True)]
         strides = [sum(map(mul, move, array.strides)) for move in moves]
         return as_strided(corner, shape, strides, writeable=writeable)
 
-    def target(self, array: Array, window: Window) -> Array:
-        """Where the results of a window go: a view of the last operand, to be written."""
-        target = self.view(len(self.matrices) - 1, array, window, writeable=True)
+    def target(self, result: Array, window: Window) -> Array:
+        """Where the results of a window go: a part of the last operand over the loops."""
         for loop in self.parallel:
-            start, stop = window[loop]
-            if target.shape[loop] != stop - start:
+            if result.shape[loop] != self.extents[loop]:
                 raise CompilerBug(f"the result of a linalg.generic does not use its loop d{loop}")
-        return target
+        return part(result, window)
 
     def split(self, loops: Sequence[int], parts: int) -> Iterator[Window]:
         """The loop space in about `parts` windows, cut along the longest of `loops`."""
@@ -129,6 +121,12 @@ class LoopViews:
             for d, at in zip(loops, point, strict=True):
                 step[d] = (at, at + 1)
             yield tuple(step)
+
+
+def part(operand: Array, window: Window) -> Array:
+    """What an operand over the loops gives over a window of them, without a copy."""
+    ends = zip(operand.shape, window, strict=True)
+    return operand[(..., *(slice(*of) if extent > 1 else slice(None) for extent, of in ends))]
 
 
 def _matrix(map: AffineMap) -> NDArray[np.int64]:

@@ -87,6 +87,7 @@ def test_a_users_process_loads_no_compiler(network: Path, tmp_path: Path) -> Non
     assert model.stat().st_ino == made
 
 
+@pytest.mark.slow
 def test_another_process_begins_before_numpy_is_imported(network: Path) -> None:
     """Both import at once, each on a core; a pool of workers is for the other one alone."""
     program = """
@@ -154,6 +155,7 @@ def test_the_model_is_what_this_process_makes(network: Path) -> None:
     assert bytes(found.weights) == bytes(here.weights)
 
 
+@pytest.mark.slow
 def test_files_are_named_as_they_are_here(network: Path) -> None:
     """Relative to where this process works, by the ncc that it has, wherever it has this from."""
     program = """
@@ -177,6 +179,7 @@ def test_errors_are_those_of_this_process(network: Path) -> None:
     assert said(program, network) == f"{found.value} Convolution False"
 
 
+@pytest.mark.slow
 def test_warnings_are_shown_by_this_process(network: Path) -> None:
     """At the line that compiles, as its filters have it."""
     with network.with_suffix(".bin").open("ab") as file:
@@ -217,6 +220,7 @@ def test_other_files_are_no_answer(network: Path) -> None:
 
 
 @pytest.mark.usefixtures("levels_are_not_here")
+@pytest.mark.slow
 def test_weights_that_change_meanwhile_are_no_answer(
     network: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -311,6 +311,7 @@ def test_compiling_leaves_other_threads_alone(
     assert model(image(3, 8, 8)).shape == (8, 8, 8)
 
 
+@pytest.mark.slow
 def test_shapes_compiled_at_once_are_all_right(
     branches: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

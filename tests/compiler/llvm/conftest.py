@@ -18,10 +18,11 @@ from xdsl.parser import Parser
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
-from ncc.compiler.target import TARGETS, Target
+from ncc.compiler.target import AVX2, BASELINE, TARGETS, Target
 from ncc.dialects.rt import RT
 from ncc.dialects.tile import TILE
 from ncc.runtime import cpu
+from tests.runnable import RUNNABLE
 
 DIALECTS = (
     builtin.Builtin, arith.Arith, func.Func, math.Math, memref.MemRef, scf.Scf, vector.Vector,
@@ -61,9 +62,18 @@ class Compiled:
         ctypes.CFUNCTYPE(None, *(type(value) for value in values))(address)(*values)
 
 
-@pytest.fixture(params=TARGETS, ids=lambda target: target.name)
+USUAL = (RUNNABLE[0], AVX2, BASELINE)
+"""The widest target, and the narrower vectors with and without fused multiply-add."""
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(one, id=one.name, marks=() if one in USUAL else pytest.mark.slow)
+        for one in TARGETS
+    ]
+)
 def target(request: pytest.FixtureRequest) -> Target:
-    """Each target that this CPU can run."""
+    """Each target that this CPU can run; a usual run has three."""
     chosen: Target = request.param
     if not chosen.features <= cpu.features():
         pytest.skip(f"this CPU cannot run {chosen.name}")

@@ -22,7 +22,6 @@ from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
-from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build_network import build
 from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.kernel.kernel import Kernel
@@ -37,6 +36,7 @@ from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.session import Model
 from tests.structured.evaluate import evaluate_value
+from tests.threads_object import threads_object
 
 Kernels: TypeAlias = Callable[..., list[Kernel]]
 
@@ -191,10 +191,10 @@ def model_of(
     returned = network.body.block.last_op
     results = returned.operands if returned is not None else ()
     loops = build(planned, target, len(network.body.block.args), threads=threads)
-    text = emit_llvm(lower(loops.module(), target), target, threads_text(target, declare_run=False))
+    text = emit_llvm(lower(loops.module(), target), target)
     return Model(
         Artifact(
-            objects=(emit_object(text, target),),
+            objects=(threads_object(target), emit_object(text, target)),
             weights=b"",
             arena_bytes=planned.arena_bytes,
             inputs=_bindings("input", network.body.block.args),

@@ -24,6 +24,7 @@ from ncc.dialects.statements import Code
 from ncc.dialects.weights.sources import Array
 from ncc.runtime.session import Model
 from tests.compiler.loops.rolled import rolled
+from tests.crossed import in_turn, some
 from tests.structured.evaluate import evaluate
 
 SHAPE = (24, 40)
@@ -176,7 +177,7 @@ def arguments(count: int) -> list[Array]:
     return [generator.standard_normal(SHAPE).astype(np.float32) for _ in range(count)]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some(range(8), usual=4))
 def test_threads_give_the_same_bits(
     make_network: MakeNetwork, make_model: Callable[..., Model], seed: int
 ) -> None:
@@ -306,7 +307,7 @@ def waits(script: Script) -> int:
     return count
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", in_turn(CASES, every=2))
 def test_loops_give_the_same_bits(
     make_network: MakeNetwork, make_model: Callable[..., Model], name: str
 ) -> None:

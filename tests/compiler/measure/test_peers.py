@@ -20,6 +20,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "BURST_MILLISECONDS", 1.0)
 
 
+@pytest.mark.slow
 def test_every_system_has_times_or_a_reason() -> None:
     """What is not installed says how to install it, what reads another format asks for it.
 

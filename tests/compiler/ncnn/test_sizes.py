@@ -202,6 +202,7 @@ def test_what_is_said(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert problem.how is None
 
 
+@pytest.mark.slow
 def test_tables_take_a_part_of_the_memory_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """The more there is, the larger they may be; few are never asked about."""
     few, many = (build_layer("Flip", {"axes": (0,)}, [np.empty(1)], [], 1) for _ in range(2))

@@ -17,6 +17,7 @@ from ncc.compiler.read.resolve import resolve_params
 from ncc.compiler.write.params import shape_hints, type_and_params
 from ncc.dialects.ncnn.layer import LAYERS, Layer, Param, ParamValue
 from ncc.dialects.ncnn.movement.reshape import FlattenOp
+from tests.crossed import in_turn
 
 integers = st.integers(-(2**31), 2**31 - 1)
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -65,7 +66,7 @@ def said(param: Param[Any], op: Layer) -> bytes:
     return repr(value).encode()
 
 
-@pytest.mark.parametrize("type", list(LAYERS))
+@pytest.mark.parametrize("type", in_turn(LAYERS, every=4))
 @settings(max_examples=4)
 @given(data=st.data())
 def test_params_come_back(type: str, data: st.DataObject) -> None:
@@ -79,7 +80,7 @@ def test_params_come_back(type: str, data: st.DataObject) -> None:
             assert said(param, again) == said(param, op), name
 
 
-@pytest.mark.parametrize("type", list(LAYERS))
+@pytest.mark.parametrize("type", in_turn(LAYERS, every=4))
 def test_defaults_are_left_out(type: str) -> None:
     """A param that is its default, said or not, is no word of the line."""
     fresh = make(type, NEEDED.get(type, {}))

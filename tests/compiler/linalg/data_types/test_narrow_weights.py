@@ -282,7 +282,7 @@ WEIGHTS_AND_IMAGES = [
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of weights that are none
 @pytest.mark.parametrize(
-    ("target", "case"), crossed(NAMES, range(len(WEIGHTS_AND_IMAGES)), usual=3)
+    ("target", "case"), crossed(NAMES, range(len(WEIGHTS_AND_IMAGES)), usual=2)
 )
 def test_no_bit_changes(tmp_path: Path, case: int, target: str) -> None:
     """Whatever the file says the numbers are, and however they are read."""
@@ -302,7 +302,7 @@ def test_weights_that_a_run_transforms(tmp_path: Path) -> None:
     check(files, ordinary(512 * 49).reshape(512, 7, 7), "avx512")
 
 
-@pytest.mark.parametrize(("target", "hidden"), crossed(NAMES, [96, 75], usual=2))
+@pytest.mark.parametrize(("target", "hidden"), crossed(NAMES, [96, 75], usual=1))
 def test_steps_of_a_sequence(tmp_path: Path, hidden: int, target: str) -> None:
     """In whole vectors, and with some lanes left over; of two directions."""
     size = 4 * hidden * 24

@@ -10,6 +10,7 @@ from ncc.compiler.ncnn.optimizations.fuse_binaryop import SWAPPED
 from ncc.compiler.ncnn.optimize import explain
 from ncc.dialects.ncnn.elementwise.arithmetic import BINARY_FUNCTIONS, BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.network import Network
+from tests.crossed import crossed
 
 
 def test_each_function_has_its_reverse() -> None:
@@ -18,9 +19,10 @@ def test_each_function_has_its_reverse() -> None:
     assert all(SWAPPED[SWAPPED[kind]] == kind for kind in SWAPPED)
 
 
-@pytest.mark.parametrize("op_type", range(len(BINARY_FUNCTIONS)))
-@pytest.mark.parametrize("operands", ["x k", "k x"])
-@pytest.mark.parametrize("shape", ["0=1", "0=1 1=1 2=1"])
+@pytest.mark.parametrize(
+    ("shape", "operands", "op_type"),
+    crossed(["0=1", "0=1 1=1 2=1"], ["x k", "k x"], range(len(BINARY_FUNCTIONS))),
+)
 def test_one_number_goes_in(
     net: Any, optimized: Any, op_type: int, operands: str, shape: str
 ) -> None:

@@ -139,7 +139,7 @@ def costs_of(
         return Costs(plain, direct, ((tiling, _cost(tiling)),), inf)
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
-    formed = [replace(one, formed=True) for one in tilings if not opened and _may_be_formed(one)]
+    formed = [replace(one, formed=True) for one in tilings if _may_be_formed(one, opened)]
     if formed and _cost(least := _best(formed)) * winograd.fewer_bytes < _cost(best):
         best = least
     split: list[Tiling] = []
@@ -196,10 +196,13 @@ def plain_cycles(
     return sum_cycles(prod(window) * lanes_in(outputs) * inputs, prod(extents), target)
 
 
-def _may_be_formed(tiling: Tiling) -> bool:
-    """Whether weights are large, and the run can transform them."""
+def _may_be_formed(tiling: Tiling, opened: bool) -> bool:
+    """Whether weights are large, and the run can transform them, where it knows the size of the
+    image for one strip.
+    """
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
-    return weights >= tiling.target.costs.winograd.many_weights and tiling.can_form()
+    few = opened or tiling.length * tiling.across <= tiling.most_formed
+    return weights >= tiling.target.costs.winograd.many_weights and few and tiling.can_form()
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:

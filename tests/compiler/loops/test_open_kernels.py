@@ -53,6 +53,10 @@ NETWORKS = {
         Convolution b 1 1 a b 0=24 1=3 4=1 5=1 6=10368
         PReLU c 1 1 b c 0=24
     """,
+    "weights": """
+        Input data 0 1 data 0=0 1=0 2=320
+        Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
+    """,
     "images": """
         Input data 0 1 data 0=0 1=0 2=3
         Convolution a 1 1 data a 0=16 1=3 3=2 4=1 5=1 6=432 9=1

@@ -115,8 +115,7 @@ def costs_of(
 
     Its windows have `taps` taps along the axes that `axes` names, and one along the other.
     bf16x3: whether sums over channels, in tiles or not, may use bf16x3. opened: whether the run
-    tells how large the image is. Then it cannot transform weights: the kernel that does needs
-    numbers.
+    tells how large the image is.
     """
     winograd = target.costs.winograd
     worth = winograd.row_worth if axes != BOTH else winograd.open_worth if opened else 1.0
@@ -197,11 +196,12 @@ def plain_cycles(
 
 
 def _may_be_formed(tiling: Tiling, opened: bool) -> bool:
-    """Whether weights are large, and the run can transform them, where it knows the size of the
-    image for one strip.
+    """Whether weights are large, the run can transform them, and all tiles are one strip. Of an
+    image whose size the run tells, two strips will do: it is compared for a size that is larger
+    than most.
     """
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
-    few = opened or tiling.length * tiling.across <= tiling.most_formed
+    few = tiling.length * tiling.across <= (1 + opened) * tiling.most_formed
     return weights >= tiling.target.costs.winograd.many_weights and few and tiling.can_form()
 
 

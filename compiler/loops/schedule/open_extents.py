@@ -17,6 +17,7 @@ from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
 from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 
+
 def for_the_hint(kernel: Kernel, costs: Schedules) -> Kernel:
     """The kernel with numbers in place of sizes, for whoever chooses a schedule."""
     long = costs.long_extent
@@ -79,8 +80,8 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
 
 
 def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
-    """The schedule for sizes themselves: the run cuts points into tiles. Steps of the sum, between
-    which results are stored, need a number.
+    """The schedule for sizes themselves: the run cuts points into tiles. The sum must have a known
+    number of iterations, since results are stored between them.
     """
     schedule = matrix_tiles(kernel, target)
     if isinstance(schedule, str) or is_open(*(kernel.extents[d] for d in schedule.reduced)):

@@ -48,9 +48,9 @@ def kernel_of(call: Call, target: Target | None = None) -> Kernel:
 
     target: its short vectors may leave out padding lanes; without a target, all lanes are computed.
     The loops of a separable transform stay as they are, since its emitter knows them by their
-    inputs. So do those of a gather of channels: block, row, column, lane. But the tiles that weights
-    are transformed for are one loop where the run tells how many they are: it cuts them into whole
-    tiles of registers.
+    inputs. So do those of a gather of channels: block, row, column, lane. But where the run tells
+    for how many tiles a kernel transforms weights, these are one loop, which it cuts into whole
+    register tiles.
     """
     reader = _Reader(call)
     kernel = reader.read()

@@ -14,6 +14,9 @@ blocks of o, one row a at a time, and multiplies all tiles with them while they 
           for b, tiles of t:                    acc in registers, over i'
             acc += u[b, i', o'] * v[i, a, b, t]
 
+Where the run tells how many tiles there are, register tiles have several sizes (`open_loops.py`),
+and nothing is transformed for a strip without tiles: small images are convolved directly.
+
 Meanwhile it prefetches the weights of the next block of i, some at each (a, b): a core cannot have
 that many lines on their way at once.
 

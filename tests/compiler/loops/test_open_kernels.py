@@ -53,10 +53,6 @@ NETWORKS = {
         Convolution b 1 1 a b 0=24 1=3 4=1 5=1 6=10368
         PReLU c 1 1 b c 0=24
     """,
-    "weights": """
-        Input data 0 1 data 0=0 1=0 2=320
-        Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
-    """,
     "images": """
         Input data 0 1 data 0=0 1=0 2=3
         Convolution a 1 1 data a 0=16 1=3 3=2 4=1 5=1 6=432 9=1
@@ -93,6 +89,10 @@ NETWORKS = {
         ShuffleChannel d 1 1 data d 0=3
     """,
 }
+MANY_WEIGHTS = """
+    Input data 0 1 data 0=0 1=0 2=320
+    Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
+"""
 MATRIX_TILES = {
     "rows": """
         Input data 0 1 data 0=0 1=0 2=64
@@ -200,6 +200,18 @@ def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
         seen.add(kernel.signature_text)
         check(kernel, options.target, rng)
     assert seen
+
+
+@pytest.mark.skipif("avx512vnni" not in NAMES, reason="its vectors are no blocks of channels")
+def test_weights_are_transformed_for_any_number_of_tiles(tmp_path: Path) -> None:
+    """Fewer tiles of Winograd than a register tile has, and several register tiles with a rest."""
+    path = tmp_path / "net.param"
+    path.write_text(param(MANY_WEIGHTS))
+    options = Options.of(target="avx512vnni", random_weights=1)
+    calls = calls_of_network(path, options, hint=(14, 14))
+    (kernel,) = (k for k in (kernel_of(c, options.target) for c in calls) if k.forms_weights)
+    assert scheduled(kernel, options.target).strategy is Strategy.FORMED_WEIGHTS
+    check(kernel, options.target, np.random.default_rng(0))
 
 
 @pytest.mark.skipif(not cpu.allow_tiles(), reason="it has no matrix tiles")

@@ -211,7 +211,7 @@ def test_weights_are_transformed_for_any_number_of_tiles(tmp_path: Path) -> None
     calls = calls_of_network(path, options, hint=(14, 14))
     (kernel,) = (k for k in (kernel_of(c, options.target) for c in calls) if k.forms_weights)
     assert scheduled(kernel, options.target).strategy is Strategy.FORMED_WEIGHTS
-    check(kernel, options.target, np.random.default_rng(0))
+    check(kernel, options.target, np.random.default_rng(0), [(1, 1), (6, 7), (13, 13), (20, 20)])
 
 
 @pytest.mark.skipif(not cpu.allow_tiles(), reason="it has no matrix tiles")
@@ -279,13 +279,18 @@ def scheduled(kernel: Kernel, target: Target) -> Schedule:
     return for_any_size(kernel, schedule, target)
 
 
-def check(kernel: Kernel, target: Target, rng: np.random.Generator) -> None:
+def check(
+    kernel: Kernel,
+    target: Target,
+    rng: np.random.Generator,
+    images: Sequence[tuple[int, int]] = SIZES,
+) -> None:
     """The open kernel, and those for each size, on the same memory."""
     schedule = scheduled(kernel, target)
     own = OwnSizes()
     written = write(*own.of((kernel, schedule)), "open")
     opened = Code(written, target)
-    for height, width in SIZES:
+    for height, width in images:
 
         def value(size: int, h: int = height, w: int = width) -> int:
             return form_of(size).value({"h": h, "w": w})

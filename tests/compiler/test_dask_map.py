@@ -21,14 +21,7 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 from distributed.protocol.pickle import dumps, loads  # noqa: E402
 
 from ncc.compiler import dask_map  # noqa: E402
-from ncc.compiler.dask_map import (  # noqa: E402
-    MOST_BYTES,
-    Network,
-    SentFiles,
-    Work,
-    map_batches,
-    run_task,
-)
+from ncc.compiler.dask_map import MOST_BYTES, Network, SentFiles, Work, map_batches, run_task  # noqa: E402
 
 NETWORK = "7767517\n2 2\nInput in 0 1 x{size}\nInnerProduct fc 1 1 x y 0=2 2=8\n"
 WEIGHTS = bytes(4) + np.arange(8, dtype="<f4").tobytes()

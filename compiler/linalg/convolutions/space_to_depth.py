@@ -26,11 +26,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_value, weights_of
-from ncc.compiler.linalg.convolutions.choose_tiles import (
-    cycles_of,
-    plain_cycles,
-    shown,
-)
+from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, shown
 from ncc.compiler.linalg.convolutions.convolution import SpatialConvolution, start_of
 from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of

@@ -53,14 +53,7 @@ from ncc.compiler.linalg.rewrite.parts import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import (
-    assume_all,
-    assuming,
-    by_hint,
-    is_equal,
-    is_open,
-    most_of,
-)
+from ncc.dialects.size import assume_all, assuming, by_hint, is_equal, is_open, most_of
 from ncc.dialects.size_needs import are_bounds
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.derived import Taken

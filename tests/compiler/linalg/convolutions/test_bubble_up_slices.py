@@ -18,12 +18,7 @@ from ncc.compiler.linalg.convolutions.bubble_up_slices import BubbleUpSlices
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import pad_sides
 from tests.compiler.linalg.compiled import compiled
-from tests.compiler.linalg.convolutions.layers import (
-    convolution,
-    dilated,
-    pointwise,
-    volume,
-)
+from tests.compiler.linalg.convolutions.layers import convolution, dilated, pointwise, volume
 from tests.compiler.linalg.operations import add, every_other, relu, turned
 from tests.compiler.linalg.same_numbers import marked
 from tests.crossed import some

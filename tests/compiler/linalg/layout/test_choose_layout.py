@@ -18,12 +18,7 @@ from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
-from tests.compiler.linalg.operations import (
-    depthwise,
-    ones,
-    pointwise_convolution,
-    relu,
-)
+from tests.compiler.linalg.operations import depthwise, ones, pointwise_convolution, relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 

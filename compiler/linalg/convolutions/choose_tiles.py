@@ -95,8 +95,7 @@ def costs_of(
 
     Its windows have `taps` taps along the axes that `axes` names, and one along the other.
     bf16x3: whether sums over channels, in tiles or not, may use bf16x3. opened: whether the run
-    tells how large the image is. Then it cannot transform weights: the kernel that does needs
-    numbers.
+    tells how large the image is.
     """
     winograd = target.costs.winograd
     worth = winograd.row_worth if axes != BOTH else winograd.open_worth if opened else 1.0
@@ -119,7 +118,7 @@ def costs_of(
         return Costs(plain, direct, ((tiling, _cost(tiling)),), inf)
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
-    formed = [replace(one, formed=True) for one in tilings if not opened and _may_be_formed(one)]
+    formed = [replace(one, formed=True) for one in tilings if _may_be_formed(one, opened)]
     if formed and _cost(least := _best(formed)) * winograd.fewer_bytes < _cost(best):
         best = least
     split: list[Tiling] = []
@@ -176,10 +175,14 @@ def plain_cycles(
     return sum_cycles(prod(window) * lanes_in(outputs) * inputs, prod(extents), target)
 
 
-def _may_be_formed(tiling: Tiling) -> bool:
-    """Whether weights are large, and the run can transform them."""
+def _may_be_formed(tiling: Tiling, opened: bool) -> bool:
+    """Whether weights are large, the run can transform them, and all tiles are one strip. Of an
+    image whose size the run tells, two strips will do: it is compared for a size that is larger
+    than most.
+    """
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
-    return weights >= tiling.target.costs.winograd.many_weights and tiling.can_form()
+    few = tiling.length * tiling.across <= (1 + opened) * tiling.most_formed
+    return weights >= tiling.target.costs.winograd.many_weights and few and tiling.can_form()
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:

@@ -107,7 +107,8 @@ def _is_cheaper(t: Tiling, height: int, width: int, taps: int) -> bool:
     image = t.outputs, t.inputs, height, width, t.target
     sizes = t.groups, t.depth, t.dilation, t.axes, t.form.taps, t.form.stride
     tilings = costs_of(*image, *sizes, opened=True).tilings
-    return all(direct < cycles for one, cycles in tilings if one.form == t.form)
+    alike = [cycles for one, cycles in tilings if (one.form, one.formed) == (t.form, t.formed)]
+    return all(direct < cycles for cycles in alike)
 
 
 def _is_pooled(value: SSAValue) -> bool:

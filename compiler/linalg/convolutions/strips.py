@@ -23,7 +23,11 @@ def strip_of_any_image(tiling: Tiling, threads: int, room: Room) -> int:
 
     If all tiles of the hint are one strip, a larger image may have larger strips: they are those of
     an image that is `larger_sides` times as high and wide. Else weights would come again too often.
+    Strips for which the run transforms weights are as large as they may be, and alike.
     """
+    if tiling.formed:
+        strips = largest(1, -(-tiling.length // _most_formed(tiling)))
+        return largest(1, -(-tiling.length // strips))
     image = tiling.by_hint()
     size = strip_size(image, threads, room)
     if size == image.length or image.along != tiling.along:
@@ -42,7 +46,8 @@ def strip_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> in
     take the least, if runs hardly notice.
     """
     costs = tiling.target.costs.strips
-    sizes = _sizes(tiling.length, costs.longest)
+    longest = _most_formed(tiling) if tiling.formed else costs.longest
+    sizes = _sizes(tiling.length, longest)
     whole = _shares(tiling, sizes, threads) if threads > 1 else {}
     shares = min(threads, costs.most_threads)
 
@@ -67,6 +72,11 @@ def strip_size(tiling: Tiling, threads: int = 1, room: Room | None = None) -> in
     alike = [size for size in sizes if runs[size] * costs.hardly_noticed <= runs[cheapest]]
     fitting = {size: by_size[size] for size in alike if beyond[size] <= room.free}
     return _first(tiling, fitting) if fitting else min(alike, key=beyond.__getitem__)
+
+
+def _most_formed(tiling: Tiling) -> int:
+    """The rows of tiles, or columns, of the largest strip for which the run transforms weights."""
+    return largest(1, tiling.most_formed // tiling.across)
 
 
 def _sizes(length: int, longest: int) -> list[int]:

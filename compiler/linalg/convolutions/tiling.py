@@ -128,6 +128,11 @@ class Tiling:
         return self.components * (points + (points_on_tiles(1, across * last) if last else 0.0))
 
     @property
+    def across(self) -> int:
+        """Tiles side by side in a strip of one."""
+        return prod(self.plane.dilations) * (self.columns if self.along == DOWN else self.rows)
+
+    @property
     def places(self) -> int:
         """Components of all tiles in a row of tiles, of one channel and slice."""
         return self._places(self.columns)
@@ -176,15 +181,21 @@ class Tiling:
 
     def can_form(self) -> bool:
         """Whether the run can transform the weights on their way: in whole blocks of channels,
-        where one row of places, by what is multiplied there and what comes of it, stays in L1.
+        for a few tiles at a time.
         """
         plain = self.groups == 1 and self.depth == IMAGE and self.form.stride == 1
         plain = plain and self.axes == BOTH and not self.bf16x3
         blocks = self.inputs % BLOCK == 0 and self.outputs % (BLOCKS * BLOCK) == 0
-        tiles = self.places * self.rows // self.form.window
-        row = 4 * BLOCK * ((BLOCKS + 1) * tiles + BLOCKS * BLOCK * self.form.window)
-        fits = self.target.lanes == BLOCK and row <= self.target.core.l1_bytes
-        return plain and blocks and fits
+        return plain and blocks and self.target.lanes == BLOCK and self.most_formed > 0
+
+    @property
+    def most_formed(self) -> int:
+        """The most tiles of a strip for which the run transforms weights: one row of their
+        components, by what is multiplied there and what comes of it, stays in L1 beside weights.
+        """
+        weights = BLOCKS * BLOCK * self.form.window
+        vectors = self.target.core.l1_bytes // (4 * BLOCK) - weights
+        return vectors // ((BLOCKS + 1) * self.form.window)
 
     def between(self, size: int) -> tuple[int, int]:
         """Bytes of V, and of M, of a strip of so many rows of tiles, or columns."""

@@ -14,6 +14,9 @@ blocks of o, one row a at a time, and multiplies all tiles with them while they 
           for b, tiles of t:                    acc in registers, over i'
             acc += u[b, i', o'] * v[i, a, b, t]
 
+Where the run tells how many tiles there are, register tiles have several sizes (`open_loops.py`),
+and nothing is transformed for a strip without tiles: small images are convolved directly.
+
 Meanwhile it prefetches the weights of the next block of i, some at each (a, b): a core cannot have
 that many lines on their way at once.
 
@@ -40,6 +43,7 @@ from ncc.compiler.loops.kernel.kernel import LINE, Kernel
 from ncc.compiler.loops.schedule.formed_weights import Formed
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects.element import dtype_of
+from ncc.dialects.size import is_open
 
 
 class FormedWeights(KernelEmitter):
@@ -59,7 +63,12 @@ class FormedWeights(KernelEmitter):
         self.weights = self.builder.scratch(memory_type(f32, self.columns * self.pitch))
 
     def write(self) -> None:
-        self.loops.chunks(self._chunk)
+        points = prod(self.kernel.extents[d] for d in self.formed.points)
+        if not is_open(points):
+            self.loops.chunks(self._chunk)
+            return
+        some = self.builder.less(self.builder.constant(0), points)
+        self.builder.branch(some, lambda: self.loops.chunks(self._chunk), lambda: None)
 
     def _chunk(self) -> None:
         """The outputs of some blocks."""

@@ -33,7 +33,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Position
 from ncc.compiler.loops.schedule.chunks import is_coalesced
-from ncc.compiler.loops.schedule.schedule import parts_of_tile
+from ncc.compiler.loops.schedule.schedule import parts_of_tile, thirds_of_tile
 from ncc.dialects.size import is_open
 
 Index: TypeAlias = SSAValue | int
@@ -57,10 +57,11 @@ class OpenLoops(Part):
     @cached_property
     def can_store_again(self) -> bool:
         """Whether a point may be computed twice: it reads nothing that it stores, as a sum that
-        goes on with its result does, or an operand that is added in place.
+        goes on with its result does, one that is in memory between panels of weights, or an operand
+        that is added in place.
         """
         kernel = self.kernel
-        goes_on = kernel.accumulates and kernel.initial is None
+        goes_on = kernel.accumulates and kernel.initial is None or kernel.forms_weights
         stored = [(access.coefficients, access.gap) for access in kernel.stores()]
         reads = [(a.coefficients, a.gap) for stage in kernel.stages for a in stage.reads]
         return not goes_on and not any(read in stored for read in reads)
@@ -187,7 +188,8 @@ class OpenLoops(Part):
     def _points(self, loop: int) -> Iterator[Tile]:
         """All points of a tile, two thirds, one third, and one point; of few points all, half of
         them and one. Where points cannot be stored twice, halves and halves of these: each point
-        that is left takes as long as a tile of some, which waits no longer for its sums.
+        that is left takes as long as a tile of some, which waits no longer for its sums. Tiles of
+        Winograd are few, and each size has two thirds of the one before.
 
         Columns that can be coalesced with rows have no tile of one point, if points can be stored
         twice: a short row goes on to the next one, and a longer row has room for any tile. They
@@ -197,10 +199,12 @@ class OpenLoops(Part):
         is_column = coalesced is not None and loop == coalesced[0]
         in_halves = is_column and not self.schedule.small
         few = self.in_smaller_tile or whole <= FEW_POINTS or in_halves
-        if not self.can_store_again and not self.in_smaller_tile:
-            sizes = [whole >> times for times in range(whole.bit_length())]
-        else:
+        if self.kernel.forms_weights:
+            sizes = thirds_of_tile(whole)
+        elif self.can_store_again or self.in_smaller_tile:
             sizes = parts_of_tile(whole, 2 if few else 3)
+        else:
+            sizes = [whole >> times for times in range(whole.bit_length())]
         for points in sizes:
             if points > 1 or not is_column or not self.can_store_again:
                 yield self.state.lanes, points

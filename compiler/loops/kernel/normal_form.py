@@ -42,11 +42,16 @@ def normalised(kernel: Kernel, costs: Threads) -> Kernel:
     only_block = {inner: true for outer, inner, true in kernel.valid_extents if outer not in kept}
     if len(kept) < len(kernel.extents):
         kernel = _select(kernel, kept, only_block)
+    return _shared_out(_with_rows_in_line(collapsed(kernel)), costs)
+
+
+def collapsed(kernel: Kernel) -> Kernel:
+    """Collapse neighbours that walk every access like one loop."""
     while (pair := _joinable(kernel)) is not None:
         outer, inner = pair
         kept = [d for d in range(len(kernel.extents)) if d != outer]
         kernel = _select(kernel, kept, {inner: kernel.extents[outer] * kernel.extents[inner]})
-    return _shared_out(_with_rows_in_line(kernel), costs)
+    return kernel
 
 
 def _shared_out(kernel: Kernel, costs: Threads) -> Kernel:

@@ -31,7 +31,7 @@ from ncc.compiler.loops.kernel.kernel import (
     Stage,
     size_ops,
 )
-from ncc.compiler.loops.kernel.normal_form import normalised
+from ncc.compiler.loops.kernel.normal_form import collapsed, normalised
 from ncc.compiler.loops.kernel.padding_lanes import padding_lanes, source_at
 from ncc.compiler.loops.kernel.products import product_of
 from ncc.compiler.loops.kernel.stable_text import region_text, stable_text
@@ -48,7 +48,9 @@ def kernel_of(call: Call, target: Target | None = None) -> Kernel:
 
     target: its short vectors may leave out padding lanes; without a target, all lanes are computed.
     The loops of a separable transform stay as they are, since its emitter knows them by their
-    inputs. So do those of a gather of channels: block, row, column, lane.
+    inputs. So do those of a gather of channels: block, row, column, lane. But where the run tells
+    for how many tiles a kernel transforms weights, these are one loop, which it cuts into whole
+    register tiles.
     """
     reader = _Reader(call)
     kernel = reader.read()
@@ -57,6 +59,8 @@ def kernel_of(call: Call, target: Target | None = None) -> Kernel:
         kernel = replace(
             kernel, valid_extents=(*kernel.valid_extents, *reader.padding_lanes(kernel, target))
         )
+    if kernel.forms_weights and kernel.is_open:
+        return collapsed(kernel)
     if kernel.matrices is not None or kernel.lanes is not None:
         return kernel
     return normalised(kernel, (target or AVX512).costs.threads)

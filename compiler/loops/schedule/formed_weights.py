@@ -50,8 +50,8 @@ class Formed:
         inputs = [d for d in kernel.reduced if weights[d] and read[d]]
         points = [d for d in kernel.parallel if read[d] and not weights[d]]
         points = [d for d in points if d not in (loops.row, loops.column)]
-        several = [d for d in points if kernel.extents[d] > 1]
-        if len(outputs) != 2 or len(inputs) != 2 or len(points) < 2 or len(several) > 2:
+        several = [d for d in points if kernel.extents[d] != 1]
+        if len(outputs) != 2 or len(inputs) != 2 or not points or len(several) > 2:
             return "its channels are not in blocks"
         lane, blocks = sorted(outputs, key=weights.__getitem__)
         panel, input_blocks = sorted(inputs, key=weights.__getitem__)
@@ -70,12 +70,12 @@ def formed_weights(kernel: Kernel, target: Target) -> Schedule | Reason:
     in_lane = extents[formed.lane] // vector
     count = BLOCKS if in_lane == 1 and extents[formed.blocks] % BLOCKS == 0 else 1
     most = (target.registers - 1) // (count * in_lane) - 1
-    inner, outer, *broadcast = formed.points
+    inner, *outer = formed.points
     columns = tile_of(extents[inner], most)
-    rows = tile_of(extents[outer], most // columns) if columns == extents[inner] else 1
-    sizes = ((outer, rows), (inner, columns), (formed.blocks, count), (formed.lane, in_lane))
+    rows = [(d, tile_of(extents[d], most // columns)) for d in outer[: columns == extents[inner]]]
+    sizes = (*rows, (inner, columns), (formed.blocks, count), (formed.lane, in_lane))
     component = formed.loops.row, formed.loops.column
-    order = (formed.blocks, *component, *broadcast, outer, inner, formed.lane)
+    order = (formed.blocks, *component, *outer[1:], *outer[:1], inner, formed.lane)
     reduced = (formed.input_blocks, formed.loops.down, formed.loops.across, formed.panel)
     tile = tuple((loop, n) for loop, n in sizes if n > 1)
     return Schedule(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from ncc.compiler.cost_model import Schedules
-from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.choose import choose
@@ -16,9 +16,6 @@ from ncc.compiler.loops.schedule.matrix_tiles import matrix_tiles
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import Target
 from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
-
-CLOSED = (Strategy.FORMED_WEIGHTS,)
-"""Strategies whose emitters need numbers as extents."""
 
 
 def for_the_hint(kernel: Kernel, costs: Schedules) -> Kernel:
@@ -62,17 +59,10 @@ def _stride(kernel: Kernel, short: Sequence[int], long: int, size: Size) -> int:
 def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule:
     """A schedule that was chosen for the hint. The run tells the strides of its prefetches, and
     among how many tiles the next vectors are shared.
-
-    Raises `Unsupported` for a strategy whose loops have no end that the run tells.
     """
     if not kernel.is_open:
         return schedule
     open_arguments = {a.argument for a in kernel.accesses() if is_open(*a.coefficients)}
-    if schedule.strategy in CLOSED and (open_arguments or is_open(*kernel.extents)):
-        raise Unsupported(
-            f"sizes that only the run knows, by the strategy {schedule.strategy.value!r}",
-            nearest="one compilation for each size",
-        )
     if schedule.strategy is Strategy.MATRIX_TILES:
         return _on_matrix_tiles(kernel, target)
     coalesced = _coalesced(kernel, schedule)

@@ -156,6 +156,11 @@ def parts_of_tile(points: int, parts: int = 3) -> list[int]:
     return sorted({*sizes - {0}, 1}, reverse=True)
 
 
+def thirds_of_tile(points: int) -> list[int]:
+    """The sizes of tiles of which each has about two thirds of the points of the one before."""
+    return [points] if points == 1 else [points, *thirds_of_tile((2 * points + 1) // 3)]
+
+
 def in_store_order(kernel: Kernel, loops: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(loops, key=lambda d: -abs(kernel.store.coefficients[d])))
 

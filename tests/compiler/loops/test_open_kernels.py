@@ -89,6 +89,10 @@ NETWORKS = {
         ShuffleChannel d 1 1 data d 0=3
     """,
 }
+MANY_WEIGHTS = """
+    Input data 0 1 data 0=0 1=0 2=320
+    Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
+"""
 MATRIX_TILES = {
     "rows": """
         Input data 0 1 data 0=0 1=0 2=64
@@ -198,6 +202,18 @@ def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
     assert seen
 
 
+@pytest.mark.skipif("avx512vnni" not in NAMES, reason="its vectors are no blocks of channels")
+def test_weights_are_transformed_for_any_number_of_tiles(tmp_path: Path) -> None:
+    """Fewer tiles of Winograd than a register tile has, and several register tiles with a rest."""
+    path = tmp_path / "net.param"
+    path.write_text(param(MANY_WEIGHTS))
+    options = Options.of(target="avx512vnni", random_weights=1)
+    calls = calls_of_network(path, options, hint=(14, 14))
+    (kernel,) = (k for k in (kernel_of(c, options.target) for c in calls) if k.forms_weights)
+    assert scheduled(kernel, options.target).strategy is Strategy.FORMED_WEIGHTS
+    check(kernel, options.target, np.random.default_rng(0), [(1, 1), (6, 7), (13, 13), (20, 20)])
+
+
 @pytest.mark.skipif(not cpu.allow_tiles(), reason="it has no matrix tiles")
 @pytest.mark.parametrize(
     ("name", "hint"), crossed(list(MATRIX_TILES), [LONG_ROWS, SHORT_ROWS], usual=2)
@@ -265,13 +281,18 @@ def scheduled(kernel: Kernel, target: Target) -> Schedule:
     return for_any_size(kernel, schedule, target)
 
 
-def check(kernel: Kernel, target: Target, rng: np.random.Generator) -> None:
+def check(
+    kernel: Kernel,
+    target: Target,
+    rng: np.random.Generator,
+    images: Sequence[tuple[int, int]] = SIZES,
+) -> None:
     """The open kernel, and those for each size, on the same memory."""
     schedule = scheduled(kernel, target)
     own = OwnSizes()
     written = write(*own.of((kernel, schedule)), "open")
     opened = Code(written, target)
-    for height, width in SIZES:
+    for height, width in images:
 
         def value(size: int, h: int = height, w: int = width) -> int:
             return form_of(size).value({"h": h, "w": w})

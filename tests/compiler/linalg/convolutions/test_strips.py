@@ -26,6 +26,17 @@ def test_transformed_in_each_strip(target: Target) -> None:
 
 
 @ON_ALL
+def test_strips_of_any_image_for_which_weights_are_transformed(target: Target) -> None:
+    """They are alike, and as few as the first level of cache allows; at least a row of tiles."""
+    tiling = Tiling(F4, 512, 512, H, W, target, formed=True)
+    rows = strip_of_any_image(tiling, 1, beside(1e9))
+    for height, width in ((1, 1), (7, 7), (28, 28), (200, 12), (9, 4000)):
+        size, across, length = rows_at(rows, height, width), -(-width // 4), -(-height // 4)
+        assert size == 1 or size * across <= tiling.most_formed
+        assert size == length or size + 1 > tiling.most_formed // (2 * across)
+
+
+@ON_ALL
 def test_one_row_is_cut_along_it(target: Target) -> None:
     """V and M of a sequence of 16000 cells are 8 MB; a strip of columns fits L2."""
     tiling = Tiling(F4_5, 32, 32, 1, 16000, target, axes=(False, True))

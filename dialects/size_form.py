@@ -162,8 +162,8 @@ class Form:
         return Form.of(whole).plus(rest._quotient(Form.number(number)))
 
     def _over_size(self, divisor: Form) -> Form:
-        """What a product divides goes in front, too: (x + 2*n) // n is x // n + 2. A factor that all
-        terms have goes: 4*x // (4*n) is x // n.
+        """What a product divides goes in front, too: (x + 2*n) // n is x // n + 2. A factor of
+        all terms cancels: 4*x // (4*n) is x // n.
         """
         common = gcd(*(factor for _, factor in (*self.terms, *divisor.terms)))
         if common > 1:

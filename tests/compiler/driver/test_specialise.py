@@ -16,7 +16,6 @@ import pytest
 import ncc
 from ncc.compiler.driver import assemble, specialise
 from ncc.compiler.driver.cache import Cache
-from ncc.compiler.driver.open_binding import OpenBinding
 from ncc.compiler.driver.specialise import LateModel
 from ncc.compiler.driver.thin_model import ThinModel
 from ncc.compiler.pipeline import Compilation
@@ -267,38 +266,6 @@ def test_the_least_recently_used_shape_goes_first(
     for x in (first, second, first, third, first, second):
         model(x)
     assert made == [(3, 2, 2), (3, 4, 4), (3, 6, 6), (3, 4, 4)]
-
-
-def test_each_call_counts_as_a_use(branches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also one at the shape of the call before."""
-    monkeypatch.setattr(specialise, "MOST_KEPT", 2)
-    model = ncc.compile(branches, random_weights=1)
-    assert isinstance(model, LateModel)
-    model.reason = "a test wants it so"
-    made = count_compilations(monkeypatch)
-    for height in (4, 6):
-        model(image(3, 2, 2))
-        model.compiled({"data": (3, height, height)})
-    model(image(3, 2, 2))
-    model(image(3, 6, 6))
-    model(image(3, 2, 2))
-    assert made == [(3, 2, 2), (3, 4, 4), (3, 6, 6)]
-
-
-def test_a_version_that_is_wrong_for_its_call_is_not_kept(branches: Path, tmp_path: Path) -> None:
-    """Whatever it was asked for: the shape is compiled alone."""
-    ranged = ncc.compile(branches, random_weights=1, input_shapes={"data": (3, (8, 16), None)})
-    ranged.save(tmp_path / "small.ncc")
-    model = LateModel(
-        lambda shapes, _: ncc.compile(branches, random_weights=1, input_shapes=shapes).artifact,
-        lambda shapes, hints: Artifact.load(tmp_path / "small.ncc"),
-        [OpenBinding.of("data", (3, None, None))],
-        ["out"],
-        target=ranged.target,
-        num_threads=1,
-    )
-    assert model(image(3, 64, 64)).shape == (8, 64, 64)
-    assert model.reason is not None and "is right for those of a call" in model.reason
 
 
 def test_two_calls_with_a_new_shape_compile_once(

@@ -100,7 +100,7 @@ def test_a_version_that_is_wrong_for_its_call_is_not_kept(tmp_path: Path) -> Non
         lambda shapes, hints: Artifact.load(file),
         [OpenBinding.of("data", (3, None, None))],
         ["out"],
-        target=ranged.target,
+        target="host",
         num_threads=1,
     )
     assert model(image(3, 64, 64)).shape == (8, 64, 64)

@@ -11,7 +11,7 @@ import pytest
 import ncc
 from ncc.compiler.driver import specialise
 from ncc.compiler.driver.open_binding import OpenBinding
-from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.specialise import OpenModel
 from ncc.runtime.artifact import Artifact
 from tests.functions_entered import functions_entered
 
@@ -29,11 +29,11 @@ BinaryOp add 2 1 data more out 0=0
 """
 
 
-def made(folder: Path, text: str) -> LateModel:
+def made(folder: Path, text: str) -> OpenModel:
     path = folder / "net.param"
     path.write_text(text)
     model = ncc.compile(path, random_weights=1)
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     return model
 
 
@@ -95,7 +95,7 @@ def test_a_version_that_is_wrong_for_its_call_is_not_kept(tmp_path: Path) -> Non
     path.write_text(ONE)
     ranged = ncc.compile(path, random_weights=1, input_shapes={"data": (3, (8, 16), None)})
     ranged.save(file)
-    model = LateModel(
+    model = OpenModel(
         lambda shapes, _: ncc.compile(path, random_weights=1, input_shapes=shapes).artifact,
         lambda shapes, hints: Artifact.load(file),
         [OpenBinding.of("data", (3, None, None))],
@@ -131,12 +131,12 @@ def test_a_file_is_for_all_shapes_where_none_is_said(tmp_path: Path) -> None:
     path = tmp_path / "net.param"
     path.write_text(ONE)
     shape = 3, None, (4, 30)
-    late = ncc.compile(path, random_weights=1, input_shapes={"data": shape})
-    late.save(tmp_path / "net.ncc")
+    open_model = ncc.compile(path, random_weights=1, input_shapes={"data": shape})
+    open_model.save(tmp_path / "net.ncc")
     with ncc.load(tmp_path / "net.ncc") as model:
         assert model.inputs[0].extents == "3x?x4..30"
         for x in (image(3, 8, 9), image(3, 40, 30)):
-            np.testing.assert_allclose(model(x), late(x), rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(model(x), open_model(x), rtol=1e-5, atol=1e-5)
 
 
 def test_what_cannot_be_for_all_shapes_is_saved_for_one(tmp_path: Path) -> None:
@@ -146,6 +146,6 @@ def test_what_cannot_be_for_all_shapes_is_saved_for_one(tmp_path: Path) -> None:
     model = ncc.compile(path, input_shapes={"data": (3, None, None)})
     with pytest.raises(ncc.Unsupported, match="SPP"):
         model.save(tmp_path / "net.ncc")
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     model.save(tmp_path / "net.ncc", {"data": (3, 8, 8)})
     assert ncc.load(tmp_path / "net.ncc").inputs[0].shape == (3, 8, 8)

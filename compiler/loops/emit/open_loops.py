@@ -186,7 +186,8 @@ class OpenLoops(Part):
 
     def _points(self, loop: int) -> Iterator[Tile]:
         """All points of a tile, two thirds, one third, and one point; of few points all, half of
-        them and one.
+        them and one. Where points cannot be stored twice, halves and halves of these: each point
+        that is left takes as long as a tile of some, which waits no longer for its sums.
 
         Columns that can be coalesced with rows have no tile of one point, if points can be stored
         twice: a short row goes on to the next one, and a longer row has room for any tile. They
@@ -196,7 +197,11 @@ class OpenLoops(Part):
         is_column = coalesced is not None and loop == coalesced[0]
         in_halves = is_column and not self.schedule.small
         few = self.in_smaller_tile or whole <= FEW_POINTS or in_halves
-        for points in parts_of_tile(whole, 2 if few else 3):
+        if not self.can_store_again and not self.in_smaller_tile:
+            sizes = [whole >> times for times in range(whole.bit_length())]
+        else:
+            sizes = parts_of_tile(whole, 2 if few else 3)
+        for points in sizes:
             if points > 1 or not is_column or not self.can_store_again:
                 yield self.state.lanes, points
 

@@ -76,7 +76,7 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
     if schedule.strategy is Strategy.MATRIX_TILES:
         return _on_matrix_tiles(kernel, target)
     coalesced = _coalesced(kernel, schedule)
-    is_small = coalesced is not None and hint(kernel.extents[coalesced[1]]) <= 1
+    is_small = coalesced is not None and _is_of_one(kernel, *coalesced)
     schedule = replace(schedule, coalesced=coalesced, small=is_small)
     schedule = _for_small_images(kernel, schedule, target)
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
@@ -118,13 +118,32 @@ def _for_small_images(kernel: Kernel, schedule: Schedule, target: Target) -> Sch
 
 def _coalesced(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:
     """The loops over columns and rows of `Schedule.coalesced`, for a sum of products whose tile has
-    points along one loop of the image.
+    points along one loop of the image. The run tells how many columns there are, and maybe rows.
     """
     if schedule.strategy not in (Strategy.CONTRACTION, Strategy.DOT):
         return None
-    opened = [d for d in schedule.order if is_open(kernel.extents[d]) and d != schedule.lane]
-    if len(opened) != 2 or any(d in kernel.clipped for d in opened):
+    loops = [d for d in schedule.order if d != schedule.lane]
+    opened = [d for d in loops if is_open(kernel.extents[d])]
+    if not opened:
         return None
-    row, column = opened
-    few = schedule.points(row) == 1 and schedule.points(column) > 1
-    return (column, row) if few else None
+    column = opened[-1]
+    image = [d for d in loops[: loops.index(column)] if _move_alike(kernel, d, column)]
+    rows = opened[:-1] or image[-1:]
+    gaps = {access.gap.loop for access in kernel.accesses() if access.gap is not None}
+    if len(rows) != 1 or not {*rows, column}.isdisjoint(kernel.clipped | gaps):
+        return None
+    few = schedule.points(rows[0]) == 1 and schedule.points(column) > 1
+    return (column, rows[0]) if few else None
+
+
+def _move_alike(kernel: Kernel, loop: int, other: int) -> bool:
+    """Whether two loops move along the same operands, as those over an image do."""
+    return all(bool(a.coefficients[loop]) == bool(a.coefficients[other]) for a in kernel.accesses())
+
+
+def _is_of_one(kernel: Kernel, column: int, row: int) -> bool:
+    """Whether a kernel is for one row, or for one column where rows are a number: such a hint have
+    parts for small images.
+    """
+    extents = kernel.extents
+    return hint(extents[row] if is_open(extents[row]) else extents[column]) <= 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.cost_model import CostModel
-from ncc.compiler.loops.kernel.kernel import SHORT, Access, Kernel
+from ncc.compiler.loops.kernel.kernel import SHORT, Access, Gap, Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule import open_extents
 from ncc.compiler.loops.schedule.choose import choose
@@ -159,6 +159,36 @@ def test_tiles_go_on_to_the_next_row_in_narrow_images(kernel: KernelOf) -> None:
             tiles = -(-height * width // points)
             assert chunks.value({"h": height, "w": width}) == tiles * of_a_point
     assert chunks.value({"h": 112, "w": 112}) % 112 == 0
+
+
+@pytest.mark.parametrize("columns", [1, 112])
+def test_tiles_go_on_to_the_next_of_a_known_number_of_rows(kernel: KernelOf, columns: int) -> None:
+    """As in the lines of a text, which are as high as a network wants them."""
+    closed = kernel(of_planes, (3, 114, 114))
+    row, column = (d for d, n in enumerate(closed.extents) if n == 112)
+    extents = tuple(
+        Size.symbol("w", columns) if d == column else n for d, n in enumerate(closed.extents)
+    )
+    opened = replace(closed, extents=extents)
+    schedule = for_any_size(opened, choose(for_the_hint(opened), AVX512), AVX512)
+    assert schedule.coalesced == (column, row)
+    assert schedule.small == (columns == 1)
+    if not schedule.small:
+        one = form_of(is_coalesced(opened, schedule))
+        assert [one.value({"w": n}) for n in (1, 112)] == [1, 0]
+
+
+def test_tiles_with_gaps_between_rows_do_not_go_on(kernel: KernelOf) -> None:
+    """A loop over all points of a plane, beside one over planes, knows where rows end by itself."""
+    closed = kernel(of_planes, (3, 114, 114))
+    _, column = (d for d, n in enumerate(closed.extents) if n == 112)
+    extents = tuple(Size.symbol("w", n) if d == column else n for d, n in enumerate(closed.extents))
+    image, *others = closed.anchor.inputs
+    assert image is not None
+    inputs = (replace(image, gap=Gap(column, 8, 4)), *others)
+    opened = replace(closed, extents=extents, anchor=replace(closed.anchor, inputs=inputs))
+    schedule = choose(for_the_hint(replace(closed, extents=extents)), AVX512)
+    assert for_any_size(opened, schedule, AVX512).coalesced is None
 
 
 def test_tiles_for_small_images(kernel: KernelOf) -> None:

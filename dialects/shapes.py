@@ -20,8 +20,7 @@ DYNAMIC = OPEN
 
 def shown(shape: OpenShape) -> str:
     """A shape for messages: `3x224x224`, or `?x6` if an extent is not known."""
-    # int: a size is the number for its hint, so that nothing is assumed of it.
-    return "x".join("?" if n is None or int(n) < 0 else str(n) for n in shape) or "a scalar"
+    return "x".join("?" if n is None or n == DYNAMIC else str(n) for n in shape) or "a scalar"
 
 
 _LONG_EXPRESSION = re.compile(r"\[([\w ()*+/,=-]{20,})\]")

@@ -3,17 +3,18 @@
     h = Size.symbol("h", hint=224)
     (h - 3) // 2 + 1                  is (h - 1) // 2, and 111 as a number
 
-A `Size` is an integer that knows its expression (`size_form.py`). The number in it is its hint: the
-value for one size of the inputs, for which decisions are taken. Arithmetic gives sizes again, and a
-number where the sizes cancel. Two sizes are equal if their expressions are. No number equals a
-size, not even 0: so a size is true.
+A `Size` is an integer that knows its expression (`size_form.py`) and its hint: the value for one
+size of the inputs, for which decisions are taken. Arithmetic gives sizes again, and a number where
+the sizes cancel. Two sizes are equal if their expressions are. No number equals a size, not even 0:
+so a size is true.
 
 A comparison decides for all inputs. If its answer is not the same for all of them, it is the one
 for the hint, and `assuming` notes it: the code is right for inputs that meet all notes. A decision
 about costs compares hints, and assumes nothing: so does a function under `by_hint`, and
 `hint(size)` is a number.
 
-Python's own functions (`range`, for one) see the number: what they make is for the hint alone.
+Operators that are not exact raise `NeedsNumbers`, but for those that give floats: costs are floats,
+and see the hint. So do Python's own functions (`range`, for one): what they make is for it alone.
 """
 
 from __future__ import annotations
@@ -52,6 +53,14 @@ class Size(int):
     def __array_ufunc__(self, *_: object, **__: object) -> NoReturn:
         raise NeedsNumbers("numpy computes with numbers, and its inputs decide this one")
 
+    def _needs_number(self, *_: object) -> NoReturn:
+        raise NeedsNumbers(f"a number is needed in place of {self.form}")
+
+    __int__ = __round__ = __pow__ = __rpow__ = __invert__ = _needs_number
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _needs_number
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _needs_number
+    bit_length = bit_count = as_integer_ratio = _needs_number
+
     def __add__(self, other: int) -> int:
         if not isinstance(other, int):
             return NotImplemented
@@ -75,7 +84,8 @@ class Size(int):
     def __pos__(self) -> int:
         return self
 
-    __trunc__ = __floor__ = __ceil__ = __pos__
+    __trunc__ = __floor__ = __ceil__ = conjugate = __pos__
+    real = numerator = property(__pos__)
 
     def __abs__(self) -> int:
         return self if self >= 0 else -self

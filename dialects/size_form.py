@@ -162,7 +162,12 @@ class Form:
         return Form.of(whole).plus(rest._quotient(Form.number(number)))
 
     def _over_size(self, divisor: Form) -> Form:
-        """What a product divides goes in front, too: (x + 2*n) // n is x // n + 2."""
+        """What a product divides goes in front, too: (x + 2*n) // n is x // n + 2. A factor of
+        all terms cancels: 4*x // (4*n) is x // n.
+        """
+        common = gcd(*(factor for _, factor in (*self.terms, *divisor.terms)))
+        if common > 1:
+            return self._over(common).over(divisor._over(common))
         first, *others = divisor.terms
         parts = [] if others else [_term_over(term, first) for term in self.terms]
         whole = reduce(Form.plus, (part for part in parts if part is not None), ZERO)

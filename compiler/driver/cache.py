@@ -13,6 +13,7 @@ cannot be read, is cut short or belongs to another key counts as absent and is w
 from __future__ import annotations
 
 import os
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -45,6 +46,9 @@ _MAGIC = b"ncc kernel 1\n"
 
 KERNEL, THIN, MODEL = ".o", ".thin", ".ncc"
 """The kinds of entries."""
+
+_OURS = re.compile(rf"[0-9a-f]{{64}}\.\w+|\.[0-9a-f]+{re.escape(DRAFT)}")
+"""The names of files that a cache has made, of any kind; a user's folder may have others."""
 
 _HEADER_BYTES = len(_MAGIC) + 32
 
@@ -168,11 +172,13 @@ class Cache:
                 os.utime(path)
 
     def files(self) -> Iterator[tuple[str, float, int]]:
-        """Path, last use and size of every file, those that a killed process left included."""
+        """Path, last use and size of every file of a cache: also those that other versions of ncc
+        keep, and that a killed process left.
+        """
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
-                if not entry.name.endswith((KERNEL, THIN, MODEL, DRAFT)):
-                    continue  # locks and other files
+                if _OURS.fullmatch(entry.name) is None:
+                    continue
                 with suppress(OSError):
                     found = entry.stat()
                     yield entry.path, found.st_mtime, found.st_size

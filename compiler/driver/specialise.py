@@ -119,6 +119,7 @@ class OpenModel(Model):
                     shown(asked),
                 )
             shapes[name] = shape
+        self._last = None  # so that its next use counts
         return self._model(shapes, {})
 
     def save(self, path: PathLike, input_shapes: Mapping[str, Sequence[int]] | None = None) -> None:
@@ -203,10 +204,17 @@ class OpenModel(Model):
         larger = larger_hints(self._open, shapes, open_shapes)
         if larger != shapes:
             with suppress(ModelError, Unsupported):
-                model = self._shared(self._compile_open(open_shapes, larger))
-                if model.is_for(shapes):
-                    return model
-        return self._shared(self._compile_open(open_shapes, shapes))
+                return self._with_hints(larger, shapes, open_shapes)
+        return self._with_hints(shapes, shapes, open_shapes)
+
+    def _with_hints(
+        self, hints: Shapes, shapes: Shapes, open_shapes: Mapping[str, OpenShape]
+    ) -> Model:
+        """A version for the hints, if it is right for the shapes of a call."""
+        model = self._shared(self._compile_open(open_shapes, hints))
+        if not model.is_for(shapes):
+            raise Unsupported("code for all shapes that is right for those of a call")
+        return model
 
     def _model(self, shapes: Shapes, values: Arrays) -> Model:
         """The model for one set of shapes alone."""

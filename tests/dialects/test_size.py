@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from math import ceil, floor, inf, trunc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,9 +46,45 @@ def test_arithmetic_gives_sizes_and_numbers() -> None:
     assert not is_open(H - H + 1, 4 * W // W)
 
 
-def test_other_numbers_than_integers_see_the_hint() -> None:
+ANSWERS = {
+    "__bool__", "__eq__", "__ge__", "__gt__", "__hash__", "__le__", "__lt__", "__ne__",
+    "__format__", "__repr__", "__str__",
+}  # fmt: skip
+OF_ALL_INTEGERS = {"denominator", "imag", "is_integer"}
+OF_COSTS = {"__float__", "__truediv__", "__rtruediv__"}
+OF_C = {"__index__", "to_bytes"}
+OF_OBJECTS = {
+    "__class__", "__delattr__", "__dir__", "__doc__", "__getattribute__", "__getnewargs__",
+    "__getstate__", "__init__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__",
+    "__setattr__", "__sizeof__", "__subclasshook__", "from_bytes",
+}  # fmt: skip
+EXACT = sorted({*dir(int)} - ANSWERS - OF_ALL_INTEGERS - OF_COSTS - OF_C - OF_OBJECTS)
+
+
+def answer(name: str, of: int, *others: int) -> Any:
+    """What a method, or an attribute, says of a number; None if it takes other arguments."""
+    found = getattr(of, name, None)
+    try:
+        return found(*others) if callable(found) else found
+    except TypeError:
+        return None
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_an_operation_is_exact_or_raises(name: str) -> None:
+    """Whatever else integers can: none gives the number for the hint."""
+    for others in ((), (5,), (5, 7)):
+        try:
+            found = answer(name, H, *others)
+        except NeedsNumbers:
+            continue
+        of_hint = answer(name, hint(H), *others)
+        assert found is None or found is NotImplemented or found != of_hint
+
+
+def test_floats_see_the_hint() -> None:
     """Costs are such numbers."""
-    assert (H * 0.5, 0.5 * H) == (112.0, 112.0)
+    assert (H * 0.5, 0.5 * H, H / 2, 448 / H, float(H)) == (112.0, 112.0, 112.0, 2.0, 224.0)
 
 
 def test_equal_is_the_same_expression() -> None:

@@ -38,6 +38,7 @@ from ncc.compiler.linalg.rewrite.through_views import same_view
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import hint
 from ncc.dialects.structured import PARALLEL
 
 
@@ -159,7 +160,7 @@ def _convolved(linalg_op: LinalgOp, costs: CostModel) -> TensorAccess | str | No
         return data
     if not is_constant(dims.rhs.value):
         return "both matrices of the product are computed"
-    width = shape_of(data.value)[-1]
+    width = hint(shape_of(data.value)[-1])
     if lanes_in(width) / width - 1 >= costs.convolutions.fewest_empty_lanes:
         return data
     return "vectors along the sequence have hardly an empty lane"

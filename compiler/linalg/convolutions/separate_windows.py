@@ -38,7 +38,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import by_hint
+from ncc.dialects.size import by_hint, hint
 from ncc.dialects.structured import pad_sides
 
 _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
@@ -119,7 +119,7 @@ class _Separating:
         extents, taps = self.linalg_op.extents, self.linalg_op.extents[self.taps]
         read, written = shape_of(self._source), shape_of(self.linalg_op.op.results[0])
         every = prod(extents[d] for d in self.linalg_op.reduced)
-        again = prod(read[axis] / written[axis] for axis in self.others)
+        again = prod(hint(read[axis]) / hint(written[axis]) for axis in self.others)
         return every, taps * again + every / taps + costs.convolutions.between_windows
 
     @property

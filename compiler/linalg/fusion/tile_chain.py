@@ -37,7 +37,7 @@ from ncc.compiler.linalg.analysis.attributes import TILE
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import RESHAPES, groups_of, unshaped
 from ncc.compiler.linalg.rewrite.parts import loop_along, reach
-from ncc.dialects.size import hint, is_open, largest
+from ncc.dialects.size import is_open, largest
 from ncc.dialects.structured import offsets_of, pad_sides
 
 Sizes: TypeAlias = Mapping[SSAValue, int]
@@ -233,11 +233,11 @@ class TileChain:
             counts += [valid // (along.step * inside) for valid, inside in self._valid(value)]
         if not is_open(*extents.values(), *steps.values()):
             return max(min(counts), 0)
-        whole = largest(*((extents[value] - 1) // step for value, step in steps.items()), 0)
-        # Each value has what the results are made of: so it has whole tiles where they do.
-        if any(hint(count) < hint(whole) for count in counts):
+        whole = [(extents[value] - 1) // step for value, step in steps.items()]
+        # Nearly always provable: each value has what the results are made of.
+        if any(count < one for count in counts for one in whole):
             raise CompilerBug("a tile ends beyond a value, and is not the last one")
-        return whole
+        return largest(*whole, 0)
 
     def _valid(self, value: SSAValue) -> Iterator[tuple[int, int]]:
         """Valid extents along the axis of a value: the number of valid elements, and how many lie

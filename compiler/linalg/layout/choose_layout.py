@@ -22,6 +22,7 @@ from ncc.compiler.linalg.layout.minimum_cut import NEVER, Cut
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes, follows
 from ncc.compiler.linalg.layout.packed_views import has_gaps, view_can_pack
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, packing_of
+from ncc.dialects.size import hint
 
 
 class LayoutChoice:
@@ -132,7 +133,8 @@ class LayoutChoice:
         if len(shape) <= 2:
             return 64.0
         axis = self.axes.of(value)
-        waste = 0.0 if axis is None else lanes_in(shape[axis]) / shape[axis] - 1
+        extent = BLOCK if axis is None else hint(shape[axis])
+        waste = lanes_in(extent) / extent - 1
         return one_pass(value) * (1 + waste / 2)
 
     def _copy(self, value: SSAValue) -> float:

@@ -17,27 +17,27 @@ from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.layout.packed_axes import follows
 from ncc.compiler.linalg.layout.packing import PackedRead, Packing, takes_all
 from ncc.dialects.operation import ops_of
-from ncc.dialects.size import by_hint
+from ncc.dialects.size import by_hint, hint
 
 
 @by_hint()
 def costs_of(linalg_op: LinalgOp, packing: Packing, model: CostModel) -> tuple[float, float]:
     """Cost of a packed and of a plain operation beyond what both have, in bytes."""
-    extent = linalg_op.extents[packing.lane]
+    extent = hint(linalg_op.extents[packing.lane])
     waste = lanes_in(extent) / extent - 1
     if linalg_op.channels is not None:
         moved = one_pass(linalg_op.op.results[0])
         return moved * (1 + waste), 0.0 if takes_all(linalg_op) else 2 * moved
     reads = [op for op in ops_of(linalg_op.body) if isinstance(op, ExtractOp)]
     if reads and any(packing.reads.get(op.tensor) is PackedRead.PACKED for op in reads):
-        count = prod(linalg_op.extents) * len(reads)
+        count = hint(prod(linalg_op.extents)) * len(reads)
         block = model.layout.bytes_per_lone_read / BLOCK
         return count * block * (1 + waste), count * _plain_read(linalg_op, reads, model)
     if follows(linalg_op) is not None:
         return 0.0, 0.0
     if not linalg_op.reduced:
         return one_pass(linalg_op.op.results[0]) / 2 * waste, 0.0
-    work = prod(linalg_op.extents) * model.layout.bytes_per_multiply_add
+    work = hint(prod(linalg_op.extents)) * model.layout.bytes_per_multiply_add
     return work * waste, work * _plain_sum(linalg_op, model)
 
 
@@ -47,14 +47,14 @@ def _plain_sum(linalg_op: LinalgOp, model: CostModel) -> float:
     if dims is not None and not dims.m:
         return model.layout.products_by_a_vector
     if last is not None and dims is not None and _lies_along(dims.rhs, last):
-        return _along_a_row(linalg_op.extents[last])
+        return _along_a_row(hint(linalg_op.extents[last]))
     data = linalg_op.reads[linalg_op.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
     if dims is not None and dims.n:
         return _along_points(linalg_op, data) if contiguous else model.layout.products_across_rows
     if last is not None and contiguous:
-        return _along_a_row(linalg_op.extents[last])
-    row = _summed_row(linalg_op)
+        return _along_a_row(hint(linalg_op.extents[last]))
+    row = hint(_summed_row(linalg_op))
     return _along_a_summed_row(row, model) if row >= BLOCK else model.layout.products_apart
 
 
@@ -62,7 +62,7 @@ def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp], model: CostMode
     """Bytes that can be moved in the time of one of these reads of plain values."""
     along = linalg_op.write.index[-1].bare
     if along is not None and all(_reads_row(linalg_op, read, along) for read in reads):
-        extent = linalg_op.extents[along]
+        extent = hint(linalg_op.extents[along])
         return model.layout.bytes_per_lone_read / BLOCK * (1 + _along_a_row(extent))
     gathered = _gathers(linalg_op, reads)
     return model.layout.bytes_per_gathered_read if gathered else model.layout.bytes_per_lone_read
@@ -108,7 +108,7 @@ def _along_a_row(extent: int) -> float:
 
 def _along_points(linalg_op: LinalgOp, data: TensorAccess) -> float:
     """The same for a sum over channels; the last vector of a row overlaps the one before."""
-    row = _elements_in_a_row(linalg_op, data)
+    row = hint(_elements_in_a_row(linalg_op, data))
     vector = min(BLOCK, 1 << row.bit_length() - 1)
     return 1.5 * -(-row // vector) * BLOCK / row - 1.0
 
@@ -151,4 +151,4 @@ def _along_a_summed_row(extent: int, model: CostModel) -> float:
 
 def one_pass(value: SSAValue) -> float:
     """Bytes of writing a value and of reading it."""
-    return 8.0 * prod(shape_of(value))
+    return 8.0 * hint(prod(shape_of(value)))

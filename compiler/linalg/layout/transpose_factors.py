@@ -48,7 +48,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder
-from ncc.dialects.size import by_hint
+from ncc.dialects.size import by_hint, hint
 
 FEW = BLOCK // 2
 """Elements of a row that fill no vector."""
@@ -167,8 +167,9 @@ def _shorter(linalg_op: LinalgOp, whole: _Factor, costs: CostModel) -> _Factor |
         return None
     if all(form.bare != row for form in linalg_op.write.index):
         return None
-    extent, lanes = linalg_op.extents[row], lanes_in(linalg_op.extents[row])
-    wasted = prod(linalg_op.extents) * (lanes / extent - 1) * costs.layout.moves_per_multiply_add
+    extent = hint(linalg_op.extents[row])
+    waste = lanes_in(extent) / extent - 1
+    wasted = hint(prod(linalg_op.extents)) * waste * costs.layout.moves_per_multiply_add
     moved = prod(shape_of(linalg_op.reads[other].value)) + prod(shape_of(linalg_op.op.results[0]))
     return replace(found, row=row) if moved + wasted < prod(shape_of(factor.value)) else None
 

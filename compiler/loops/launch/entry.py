@@ -61,12 +61,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ncc.compiler.loops.launch.numbers import WORD, Number, Table
+from ncc.compiler.loops.launch.numbers import Number, Table
 from ncc.compiler.loops.launch.script import (
     Argument,
     Barrier,
@@ -77,11 +77,10 @@ from ncc.compiler.loops.launch.script import (
     Trace,
     table_of,
 )
+from ncc.compiler.loops.launch.values import Values, buffer_of
 from ncc.dialects import rt
 from ncc.dialects.functions import private_function
-from ncc.dialects.operation import append, make, only_result
-from ncc.dialects.size import in_full_tile, is_of_tile
-from ncc.dialects.structured import constant
+from ncc.dialects.size import in_full_tile
 
 index = IndexType()
 
@@ -104,125 +103,43 @@ def _written(loop: LoopLaunch, name: str, table: Table) -> func.FuncOp:
     """The function that goes through some of the iterations, by one thread."""
     block = Block(arg_types=[LLVMPointerType(), index, index, index])
     buffers, thread, first, last = block.args
-    one = _constant(1)
-    zero = _constant(0)
-    block.add_ops([zero, one])
-    words = _added(block, table.memory(buffers)) if table.numbers else None
-    body = Block(arg_types=[index])
-    is_last: SSAValue | None = None
-
-    def value(number: Number) -> SSAValue:
-        if words is None or not number.is_told:
-            return _added(body, _constant(number.value))
-        at = _added(body, _constant(table.word(number)))
-        return _loaded(body, words, _in_tile(body, number, at, is_last))
-
+    values = Values(block, buffers, table)
+    zero, one = values.constant(0), values.constant(1)
+    values.block = body = Block(arg_types=[index])
     if loop.is_of_tiles:
-        count = value(Number(loop.count))
-        is_last = _is_last(body, body.args[0], count, zero.result, one.result)
+        values.set_last(body.args[0], loop.count)
     for launch in loop.launches:
         given: list[SSAValue] = []
         for argument in launch.arguments:
             further: SSAValue | None = None
-            is_moving = argument.by_iteration != 0
-            by = argument.by_iteration if is_moving else argument.by_thread
-            if by != 0:
-                size = value(Number(by))
-                further = _product(body, body.args[0] if is_moving else thread, size)
-            begin = value(argument.begin) if argument.begin.is_told else None
-            given.append(_memory(body, buffers, argument, further, begin))
-        if launch.sizes:
-            given.append(_row(body, buffers, table, launch.sizes, is_last))
-        given += [value(Number(number)) for number in launch.numbers]
-        chunks = value(Number(launch.chunks))
-        body.add_op(func.CallOp(launch.kernel, [*given, zero.result, chunks], []))
+            if argument.by_iteration != 0:
+                further = values.times(body.args[0], argument.by_iteration)
+            elif argument.by_thread != 0:
+                further = values.times(thread, argument.by_thread)
+            given.append(values.memory(argument, further))
+        given += values.told(launch)
+        chunks = values.value(launch.chunks)
+        body.add_op(func.CallOp(launch.kernel, [*given, zero, chunks], []))
     body.add_op(scf.YieldOp())
     block.add_ops([scf.ForOp(first, last, one, [], body), func.ReturnOp()])
     return private_function(name, block)
-
-
-def _constant(number: int) -> arith.ConstantOp:
-    return constant(number, index)
-
-
-def _added(block: Block, op: Operation) -> SSAValue:
-    """The result of an operation, at the end of a block."""
-    append(block, op)
-    return only_result(op)
-
-
-def _sum(block: Block, a: SSAValue, b: SSAValue) -> SSAValue:
-    return _added(block, make(arith.AddiOp, operands=[a, b], result_types=[index]))
-
-
-def _product(block: Block, a: SSAValue, b: SSAValue) -> SSAValue:
-    return _added(block, make(arith.MuliOp, operands=[a, b], result_types=[index]))
-
-
-def _loaded(block: Block, words: SSAValue, at: SSAValue) -> SSAValue:
-    return _added(block, make(memref.LoadOp, operands=[words, at], result_types=[index]))
-
-
-def _is_last(
-    block: Block, iteration: SSAValue, count: SSAValue, zero: SSAValue, one: SSAValue
-) -> SSAValue:
-    """1 in the last iteration, 0 in all others."""
-    end = _added(block, make(arith.SubiOp, operands=[count, one], result_types=[index]))
-    is_last = _added(block, arith.CmpiOp(iteration, end, "eq"))
-    return _added(block, arith.SelectOp(is_last, one, zero))
-
-
-def _in_tile(block: Block, number: Number, at: SSAValue, is_last: SSAValue | None) -> SSAValue:
-    """The word of a number in this iteration. at: that in full tiles."""
-    return at if is_last is None or not is_of_tile(number.value) else _sum(block, at, is_last)
-
-
-def _row(
-    block: Block,
-    buffers: SSAValue,
-    table: Table,
-    sizes: tuple[int, ...],
-    is_last: SSAValue | None,
-) -> SSAValue:
-    """The sizes of a kernel in this iteration."""
-    further: SSAValue | None = None
-    if is_last is not None and is_of_tile(*sizes):
-        further = _product(block, is_last, _added(block, _constant(WORD * len(sizes))))
-    return _added(block, table.row(buffers, sizes, further))
-
-
-def _memory(
-    block: Block,
-    buffers: SSAValue,
-    argument: Argument,
-    further: SSAValue | None = None,
-    begin: SSAValue | None = None,
-) -> SSAValue:
-    """Memory of a kernel. begin: where it begins, if that is told; further: beyond that."""
-    offset = argument.offset if begin is None else 0
-    if begin is not None:
-        further = begin if further is None else _sum(block, begin, further)
-    return _added(block, rt.BufferOp(buffers, argument.buffer, argument.type, offset, further))
 
 
 class _Entry:
     """An entry point that is being written. `chunks`: of the launches so far, but those that the
     run tells, which count in `before`.
 
-    `did` counts those that the thread has done since the last barrier. `block` is the body of a
-    loop while that is written; what no iteration changes stands in front of the loop, in `entry`.
-    `is_last` is 1 in the last iteration, if that has a smaller tile.
+    `did` counts those that the thread has done since the last barrier. What no iteration changes
+    stands in front of loops, in `entry`.
     """
 
     def __init__(self, script: Script, timestamps: Timestamps | None, trace: Trace | None) -> None:
         self.script = script
-        self.entry = self.block = Block(arg_types=[LLVMPointerType(), index, index, index])
+        self.entry = Block(arg_types=[LLVMPointerType(), index, index, index])
         self.buffers, self.thread, self.threads, before = self.entry.args
         self.before: SSAValue = before
-        self.table = table_of(script)
-        self.numbers: dict[int, SSAValue] = {}
-        self.none = self.did = self._number(0)
-        self.is_last: SSAValue | None = None
+        self.values = Values(self.entry, self.buffers, table_of(script))
+        self.none = self.did = self.values.constant(0)
         self.known: dict[Argument, SSAValue] = {}
         self.chunks = 0
         self.timestamps, self.trace = timestamps, trace
@@ -230,8 +147,6 @@ class _Entry:
 
     def written(self) -> func.FuncOp:
         """The whole of the script."""
-        if self.table.numbers:
-            self.words = _added(self.entry, self.table.memory(self.buffers))
         self._write_steps()
         self.entry.add_op(func.ReturnOp())
         types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
@@ -251,58 +166,36 @@ class _Entry:
             else:
                 self._loop(step)
         end = rt.EndOp(self.did, self.chunks, self.buffers, self.thread, self.threads, self.before)
-        self.block.add_op(end)
-
-    def _number(self, number: int) -> SSAValue:
-        """A number, once."""
-        if number not in self.numbers:
-            self.numbers[number] = _added(self.entry, _constant(number))
-        return self.numbers[number]
-
-    def _value(self, number: Number) -> SSAValue:
-        """A number, or what the run tells for it: loaded here, since calls stand in between."""
-        if not number.is_told:
-            return self._number(number.value)
-        at = self._number(self.table.word(number))
-        return _loaded(self.block, self.words, _in_tile(self.block, number, at, self.is_last))
-
-    def _times(self, iteration: SSAValue, number: int) -> SSAValue:
-        return _product(self.block, iteration, self._value(Number(number)))
+        self.values.block.add_op(end)
 
     def _count(self, chunks: int) -> None:
         """Go on behind so many chunks."""
         if Number(chunks).is_told:
-            self.before = _sum(self.block, self.before, self._value(Number(chunks)))
+            self.before = self.values.sum(self.before, self.values.value(chunks))
         else:
             self.chunks += chunks
 
     def _barrier(self) -> None:
         barrier = rt.BarrierOp(self.did, self.chunks, self.buffers, self.threads, self.before)
-        self.block.add_op(barrier)
+        self.values.block.add_op(barrier)
         self.did = self.none
 
     def _launch(self, launch: Launch, iteration: SSAValue | None = None) -> None:
         """A launch. iteration: that of the loop it is in."""
         given = [self._argument(argument, iteration) for argument in launch.arguments]
-        if launch.sizes:
-            sizes = _row(self.block, self.buffers, self.table, launch.sizes, self.is_last)
-            given.append(sizes)
-        given += [self._value(Number(number)) for number in launch.numbers]
+        given += self.values.told(launch)
         if iteration is not None and launch.is_told_iteration:
             given.append(iteration)
         self._take(launch.kernel, launch.chunks, given, launch.at_once)
 
     def _argument(self, argument: Argument, iteration: SSAValue | None) -> SSAValue:
-        further: SSAValue | None = None
         if iteration is not None and argument.by_iteration != 0:
-            further = self._times(iteration, argument.by_iteration)
+            further = self.values.times(iteration, argument.by_iteration)
+            return self.values.memory(argument, further)
         if argument.begin.is_told:
-            begin = self._value(argument.begin)
-            return _memory(self.block, self.buffers, argument, further, begin)
-        if further is not None:
-            return _memory(self.block, self.buffers, argument, further)
+            return self.values.memory(argument)
         if argument not in self.known:
-            self.known[argument] = _memory(self.entry, self.buffers, argument)
+            self.known[argument] = buffer_of(self.entry, self.buffers, argument)
         return self.known[argument]
 
     def _take(
@@ -315,7 +208,7 @@ class _Entry:
         counted, told = -(-chunks // at_once), list[SSAValue]()
         if Number(chunks).is_told:
             units = (counted,) if at_once == 1 else (counted, at_once, chunks)
-            told = [self._value(Number(number)) for number in units]
+            told = [self.values.value(number) for number in units]
             chunks, at_once = 0, 1
         launch = rt.LaunchOp(
             kernel,
@@ -329,7 +222,7 @@ class _Entry:
             told,
             trace,
         )
-        self.block.add_op(launch)
+        self.values.block.add_op(launch)
         self.did = launch.done
         self._count(counted)
 
@@ -340,11 +233,11 @@ class _Entry:
         before, begin, did = self.before, self.chunks, self.did
         body = Block(arg_types=[index, index])
         iteration, self.did = body.args
-        self.block = body
-        self.before = _sum(body, before, self._times(iteration, in_full_tile(loop.counted)))
+        self.values.block = body
+        earlier = self.values.times(iteration, in_full_tile(loop.counted))
+        self.before = self.values.sum(before, earlier)
         if loop.is_of_tiles:
-            count = self._value(Number(loop.count))
-            self.is_last = _is_last(body, iteration, count, self._number(0), self._number(1))
+            self.values.set_last(iteration, loop.count)
         for place, step in enumerate(loop.body):
             if isinstance(step, Launch):
                 self._launch(step, iteration)
@@ -353,20 +246,20 @@ class _Entry:
             else:
                 self._barrier()
         body.add_op(scf.YieldOp(self.did))
-        self.block, self.is_last = self.entry, None
-        zero, end, one = (self._value(Number(number)) for number in (0, loop.count, 1))
+        self.values.block, self.values.is_last = self.entry, None
+        zero, end, one = (self.values.value(number) for number in (0, loop.count, 1))
         op = scf.ForOp(zero, end, one, [did], body)
-        self.block.add_op(op)
+        self.entry.add_op(op)
         self.before, self.did, self.chunks = before, op.results[0], begin
         self._count(loop.chunks)
 
     def _barrier_between(self, iteration: SSAValue) -> None:
         """A barrier in front of each iteration but the first."""
-        block, did = self.block, self.did
+        block, did = self.values.block, self.did
         later = arith.CmpiOp(iteration, self.none, "ne")
-        self.block = waiting = Block()
+        self.values.block = waiting = Block()
         self._barrier()
         waiting.add_op(scf.YieldOp(self.did))
         branch = scf.IfOp(later, [index], [waiting], [Block([scf.YieldOp(did)])])
         block.add_ops([later, branch])
-        self.block, self.did = block, branch.results[0]
+        self.values.block, self.did = block, branch.results[0]

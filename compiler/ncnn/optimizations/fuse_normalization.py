@@ -49,6 +49,7 @@ from ncc.dialects.ncnn.plumbing import MemoryDataOp
 from ncc.dialects.ncnn.pooling.pool import MEAN as MEAN_POOLING
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.ncnn.reduction.reduction import MEAN, SQUARES, ReductionOp
+from ncc.dialects.size import NeedsNumbers, is_open
 
 NEUTRAL = {"gamma": 1.0, "beta": 0.0}
 """Gains and offsets if a layer has none."""
@@ -126,7 +127,8 @@ def _mean_of_squares(value: SSAValue) -> Mean | None:
     if isinstance(op, ReductionOp) and op.operation == SQUARES and op.keepdims:
         shape = shape_of(op.operands[0]) or ()
         axes = tuple(op.reduced(len(shape))) if shape else ()
-        if axes and np.float32(op.coeff) == np.float32(1 / prod(shape[axis] for axis in axes)):
+        count = prod(shape[axis] for axis in axes)
+        if axes and not is_open(count) and np.float32(op.coeff) == np.float32(1 / count):
             return Mean(op.operands[0], axes, (op,))
     return None
 
@@ -200,6 +202,8 @@ class FuseNorm(LayerPattern):
             region = self.kind.make([], params).region(shape or ())
         except LayerError as error:
             return error.message
+        except NeedsNumbers as error:
+            return str(error)
         normalized = _normalized(layers[-1])
         if shape is None or normalized is None or region != normalized.axes:
             return f"it takes other axes together than {self.kind.LAYER.type} does"

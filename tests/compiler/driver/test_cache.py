@@ -129,6 +129,20 @@ def test_least_recently_used_go_first(tmp_path: Path) -> None:
     assert left == [0, 6, 7, 8, 9, 10, 11]
 
 
+def test_only_what_a_cache_has_made_is_deleted(tmp_path: Path) -> None:
+    """Also what another version keeps, and a draft; but no file of the user."""
+    cache = Cache(tmp_path, limit=10_000)
+    ours = [f"{KEY}.manifest", f"{KEY}.ncc", f".0123456789abcdef{DRAFT}"]
+    for name in (*ours, "net.ncc", "net.o", "notes"):
+        (tmp_path / name).write_bytes(bytes(4000))
+        os.utime(tmp_path / name, (0, 0))
+    cache.put(KEY, b"code")
+    cache.trim()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left >= {"net.ncc", "net.o", "notes", f"{KEY}.o"}
+    assert len(left.intersection(ours)) == 1
+
+
 def test_nothing_is_deleted_below_the_limit(cache: Cache) -> None:
     """And a cache that has not grown does not even look."""
     for key in keys(5):

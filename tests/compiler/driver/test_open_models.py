@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import ncc
+from ncc.compiler.driver import specialise
+from ncc.compiler.driver.open_binding import OpenBinding
 from ncc.compiler.driver.specialise import OpenModel
+from ncc.runtime.artifact import Artifact
 from tests.functions_entered import functions_entered
 
 ONE = """7767517
@@ -71,6 +74,37 @@ def test_an_array_of_a_known_shape_is_checked(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model(np.asfortranarray(x)), wanted)
     with pytest.raises(ncc.InputError, match="float32"):
         model(x.astype(np.float64))
+
+
+def test_each_call_counts_as_a_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one at the shape of the call before."""
+    monkeypatch.setattr(specialise, "MOST_KEPT", 2)
+    model, x = made(tmp_path, ONE), image(3, 2, 2)
+    model.reason = "a test wants it so"
+    kept = model.compiled({"data": x.shape})
+    model(x)
+    model.compiled({"data": (3, 4, 4)})
+    model(x)
+    model.compiled({"data": (3, 6, 6)})
+    assert model.compiled({"data": x.shape}) is kept
+
+
+def test_a_version_that_is_wrong_for_its_call_is_not_kept(tmp_path: Path) -> None:
+    """Whatever it was asked for: the shape is compiled alone."""
+    path, file = tmp_path / "net.param", tmp_path / "small.ncc"
+    path.write_text(ONE)
+    ranged = ncc.compile(path, random_weights=1, input_shapes={"data": (3, (8, 16), None)})
+    ranged.save(file)
+    model = OpenModel(
+        lambda shapes, _: ncc.compile(path, random_weights=1, input_shapes=shapes).artifact,
+        lambda shapes, hints: Artifact.load(file),
+        [OpenBinding.of("data", (3, None, None))],
+        ["out"],
+        target="host",
+        num_threads=1,
+    )
+    assert model(image(3, 64, 64)).shape == (8, 64, 64)
+    assert model.reason is not None and "is right for those of a call" in model.reason
 
 
 def test_a_call_that_another_thread_closes_leaves_nothing_open(

@@ -126,7 +126,7 @@ def along(
 def pool(b: Builder, x: Tensor, window: int = 2, stride: int = 2) -> Tensor:
     """The largest of each window, which is wholly inside."""
     height, width = ((n - window) // stride + 1 for n in x.shape[1:])
-    o, p, q, k, m = b.loops(f"o p:{height} q:{width} k:{window} m:{window}")
+    o, p, q, k, m = b.loops(f"o p q k:{window} m:{window}", p=height, q=width)
     return b.max((o, p, q), (k, m), x[o, p * stride + k, q * stride + m])
 
 

@@ -157,6 +157,27 @@ def test_convolutions(always_tiled: Form, strip: int, layer: str) -> None:
         assert sum(op.separable is not None for op in operations(loop)) == 2
 
 
+@pytest.mark.parametrize("layer", ["residual", "pool", "pool of a last row", "pool over strips"])
+def test_convolutions_of_any_size(always_tiled: Form, layer: str) -> None:
+    """What holds of the iterations at the hint is proved for all images."""
+    (channels, height, width), write = LAYERS[layer]
+    sizes = Size.symbol("h", height, least=3), Size.symbol("w", width, least=3)
+    whole, module = (network([(channels, *sizes)], write) for _ in range(2))
+    ChooseConvolution(in_tiles(always_tiled, 2)).apply(Context(), module)
+    with assuming() as assumed:
+        TileAndFuse().apply(Context(), module)
+    assert not assumed
+    assert any(isinstance(op, TiledLoopOp) for op in module.walk())
+    for h in (3, 9, 4 * always_tiled.tile, 4 * always_tiled.tile + 1):
+        at = {"h": h, "w": 5}
+        x = [np.random.default_rng(h).standard_normal((channels, h, 5)).astype(np.float32)]
+        want, got = (
+            evaluate(network_of(with_extents(one, at)), x, dtype=np.float64)[0]
+            for one in (whole, module)
+        )
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
+
+
 ROWS_OF_TAPS = (3, 1, 41, 1), (7, 2, 48, 1), (11, 3, 41, 1), (7, 2, 48, 3), (11, 3, 67, 3)
 """Taps, parts of a window, the width of the row, and dilation."""
 

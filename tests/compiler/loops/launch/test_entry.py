@@ -405,25 +405,24 @@ def test_a_private_loop_loads_what_it_is_told() -> None:
 %0 = arith.constant 0 : index
 %1 = arith.constant 1 : index
 %2 = rt.buffer %b[3] : memref<7xindex>
-scf.for %3 = %from to %to step %1 {
-  %4 = arith.constant 2 : index
-  %5 = memref.load %2[%4] : memref<7xindex>
-  %6 = arith.muli %3, %5 : index
-  %7 = arith.constant 1 : index
-  %8 = memref.load %2[%7] : memref<7xindex>
-  %9 = arith.addi %8, %6 : index
-  %10 = rt.buffer %b[1] further %9 : memref<?xf32>
-  %11 = arith.constant 4 : index
-  %12 = memref.load %2[%11] : memref<7xindex>
-  %13 = arith.muli %thread, %12 : index
-  %14 = arith.constant 3 : index
-  %15 = memref.load %2[%14] : memref<7xindex>
-  %16 = arith.addi %15, %13 : index
-  %17 = rt.buffer %b[1] further %16 : memref<?xf32>
-  %18 = rt.buffer %b[3] offset 48 : memref<1xi64>
-  %19 = arith.constant 7 : index
-  %20 = arith.constant 5 : index
-  %21 = memref.load %2[%20] : memref<7xindex>
-  func.call @k(%10, %17, %18, %19, %0, %21) : (..)
+%3 = arith.constant 2 : index
+%4 = arith.constant 4 : index
+%5 = arith.constant 3 : index
+%6 = arith.constant 7 : index
+%7 = arith.constant 5 : index
+scf.for %8 = %from to %to step %1 {
+  %9 = memref.load %2[%3] : memref<7xindex>
+  %10 = arith.muli %8, %9 : index
+  %11 = memref.load %2[%1] : memref<7xindex>
+  %12 = arith.addi %11, %10 : index
+  %13 = rt.buffer %b[1] further %12 : memref<?xf32>
+  %14 = memref.load %2[%4] : memref<7xindex>
+  %15 = arith.muli %thread, %14 : index
+  %16 = memref.load %2[%5] : memref<7xindex>
+  %17 = arith.addi %16, %15 : index
+  %18 = rt.buffer %b[1] further %17 : memref<?xf32>
+  %19 = rt.buffer %b[3] offset 48 : memref<1xi64>
+  %20 = memref.load %2[%7] : memref<7xindex>
+  func.call @k(%13, %18, %19, %6, %0, %20) : (..)
 }"""
     )

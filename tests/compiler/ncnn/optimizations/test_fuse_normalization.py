@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from ncc.compiler.driver.assemble import artifact_of
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
 from ncc.dialects.ncnn.network import Network
+from ncc.runtime.session import Model
 
 CENTRED = """
     Reduction m 1 1 x m 0=3 1=0 -23303={axes} 4=1 5=1
@@ -75,6 +81,31 @@ def test_a_mean_of_other_axes_is_none(net: Any, optimized: Any) -> None:
     """The mean along w, the variance along h and w."""
     text = lines("0=6 1=5 2=4", "2,1,2").replace("m 0=3 1=0 -23303=2,1,2", "m 0=3 1=0 -23303=1,2")
     assert "fuse_layernorm" not in optimized(net(text))
+
+
+OPEN = """7767517
+6 7
+Input x 0 1 x
+Split s 1 2 x x0 x1
+Reduction m 1 1 x0 m {mean} 1=0 -23303=1,-1 4=1 5=1
+BinaryOp e 1 1 m e 0=0 1=1 2=1e-5
+UnaryOp r 1 1 e r 0=5
+BinaryOp n 2 1 x1 r n 0=3
+"""
+
+
+@pytest.mark.parametrize("mean", ["0=2 2=0.0044642857", "0=2 2=0.5"])
+def test_rows_of_any_width_stay_written_out(mean: str, tmp_path: Path) -> None:
+    """A layer says how many features it takes, and the sum of their squares over 224, the hint, is
+    a mean at one width.
+    """
+    path = tmp_path / "net.param"
+    path.write_text(OPEN.format(mean=mean))
+    options = Options.of(input_shapes={"x": (3, None)})
+    model = Model(artifact_of(Compilation(path, None, options), None))
+    x = np.random.default_rng(0).standard_normal((3, 30)).astype(np.float32)
+    wanted = x / np.sqrt(np.sum(x * x, 1, keepdims=True) * float(mean[6:]) + 1e-5)
+    np.testing.assert_allclose(model(x), wanted, rtol=1e-5)
 
 
 def test_what_others_read_stays(net: Any, optimized: Any) -> None:

@@ -45,7 +45,7 @@ from ncc.compiler.linalg.rewrite.insert import (
 from ncc.compiler.linalg.rewrite.parts import loop_along, reach, start
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import in_full_tile, in_last_tile, is_of_tile, is_open, smallest, tile_size
+from ncc.dialects.size import in_full_tile, in_last_tile, is_open, smallest, tile_size
 from ncc.dialects.structured import offsets_of, pad_sides
 from ncc.dialects.tiled import TiledLoopOp, Window, YieldOp
 
@@ -130,7 +130,7 @@ def _loop(b: Builder, chain: TileChain, count: int, sizes: Sizes) -> Mapping[SSA
             windows[window] = inner.block.insert_arg(window.type, len(inner.block.args))
         return windows[window]
 
-    made = _Iteration(chain, inner, count - 1, sizes, window_of).run()
+    made = _Iteration(chain, inner, count - 1, sizes, window_of, in_loop=True).run()
     inner.block.add_op(YieldOp([one.value for one in made.values()]))
     axes = [chain.along[value].axis for value in made]
     op = TiledLoopOp(count, list(windows), axes, inner.block)
@@ -141,14 +141,21 @@ def _loop(b: Builder, chain: TileChain, count: int, sizes: Sizes) -> Mapping[SSA
 class _Iteration:
     """Writes the operations of one iteration.
 
-    number: the iteration; of a loop, the last one. wanted: the sizes of the results.
+    number: the iteration; of a loop, the last one. wanted: the sizes of the results. in_loop:
+    whether it is the body of a loop.
     """
 
     def __init__(
-        self, chain: TileChain, b: Builder, number: int, wanted: Sizes, window_of: WindowOf
+        self,
+        chain: TileChain,
+        b: Builder,
+        number: int,
+        wanted: Sizes,
+        window_of: WindowOf,
+        in_loop: bool = False,
     ) -> None:
         self.chain, self.builder, self.number = chain, b, number
-        self.wanted = wanted
+        self.wanted, self.in_loop = wanted, in_loop
         self.sizes = chain.sizes(wanted)
         self.window_of = window_of
         self.made: dict[SSAValue, Tensor] = {}
@@ -217,14 +224,16 @@ class _Iteration:
         return self.window_of(Window(value, axis, step, extent))
 
     def _valid_extents(self, linalg_op: LinalgOp, along: Along) -> Iterator[tuple[int, int, int]]:
-        """The valid extents of the iteration."""
+        """The valid extents of the iteration: in a loop, only the last one cuts elements off, also
+        where each has as many places.
+        """
         for outer, inner, valid in linalg_op.valid_extents:
             if outer == loop_along(linalg_op, along.axis):
                 within = linalg_op.extents[inner]
                 before = self.number * along.step * within
                 size = self._kept(linalg_op.op.results[0], within)
                 last = smallest(valid - before, in_last_tile(size))
-                valid = tile_size(in_full_tile(size), last) if is_of_tile(size) else last
+                valid = tile_size(in_full_tile(size), last) if self.in_loop else last
             yield outer, inner, valid
 
     def _kept(self, value: SSAValue, within: int) -> int:

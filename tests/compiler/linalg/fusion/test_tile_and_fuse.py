@@ -26,7 +26,7 @@ from ncc.compiler.linalg.rewrite.insert import generic_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.shapes import Shape
-from ncc.dialects.size import Size, assuming, form_of, is_open
+from ncc.dialects.size import Size, assuming, form_of, in_full_tile, in_last_tile, is_open
 from ncc.dialects.tiled import TiledLoopOp
 from tests.compiler.conftest import network
 from tests.compiler.linalg.convolutions.layers import (
@@ -558,3 +558,18 @@ def test_strips_of_any_width(rows: int) -> None:
         times[height, width] = form_of(loop.times).value(at)
     wanted = {(40, 24): 3, (17, 200): 5, (40, 9): 2, (40, 200): 10}
     assert times == {size: wanted.get(size, 1) for size in times}
+
+
+def test_only_the_last_strip_is_cut_off(always_tiled: Form, strip: int) -> None:
+    """All other ones are whole, also where the last one has as many rows of tiles."""
+    module = network([(16, Size.symbol("h", 60, 10), 9)], partial(convolution, outputs=16))
+    with assuming():
+        ChooseConvolution(in_tiles(always_tiled, strip)).apply(Context(), module)
+        TileAndFuse().apply(Context(), module)
+    (loop,) = (op for op in network_of(module).body.block.ops if isinstance(op, TiledLoopOp))
+    (_, _, valid), _ = operations(loop)[-1].valid_extents
+    step = strip * always_tiled.tile
+    assert in_full_tile(valid) == step
+    for rows in range(29, 37):
+        times, last = (form_of(n).value({"h": rows}) for n in (loop.times, in_last_tile(valid)))
+        assert (times - 1) * step + last == rows

@@ -161,7 +161,7 @@ class _Packer:
         if not isinstance(source, Operation) or source not in self.packings:
             return [shape_of(value)[0]]
         match source:
-            case tensor.ConcatOp():
+            case tensor.ConcatOp() if not source.dim.value.data:
                 return [extent for part in source.inputs for extent in self._parts(part)]
             case tensor.CollapseShapeOp():
                 *groups, channels = (shape_of(source.src)[axis] for axis in groups_of(source)[0])

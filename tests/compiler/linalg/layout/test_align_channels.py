@@ -110,6 +110,17 @@ def test_a_concat_of_ragged_groups(make_network: MakeNetwork) -> None:
     assert aligned(make_network([(96, 8, 8)], write))[0] == [124]
 
 
+def test_a_concat_of_ragged_rows(make_network: MakeNetwork) -> None:
+    """A part that is a concat of rows has its channels once."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        upper, lower = convolution(b, x, 24), convolution(b, x, 24)
+        rows = b.concat([upper, lower], 1)
+        return depthwise(b, b.concat([rows, convolution(b, b.concat([x, x], 1), 40)], 0))
+
+    assert aligned(make_network([(32, 4, 6)], write)) == ([64], 1)
+
+
 def test_ragged_groups_by_themselves(make_network: MakeNetwork) -> None:
     """What reads all of them reads them in blocks, too."""
 

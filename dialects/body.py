@@ -6,27 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    IntegerAttr,
-    f32,
-    i64,
-)
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, f32, i64
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ncc.dialects.element import number, signless
 from ncc.dialects.operation import make
-from ncc.dialects.scalar import (
-    Apply,
-    Constant,
-    Gather,
-    LoopIndex,
-    Read,
-    Scalar,
-    index,
-)
+from ncc.dialects.scalar import Apply, Constant, Gather, LoopIndex, Read, Scalar, index
 from ncc.dialects.size import NeedsNumbers, is_open
 
 

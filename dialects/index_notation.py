@@ -34,14 +34,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from ncc.dialects import structured
 from ncc.dialects.attributes import string
 from ncc.dialects.body import BodyLoops, BodyWriter, dim_of, dims_of, reads_of
-from ncc.dialects.element import (
-    as_stored,
-    element_of,
-    is_half,
-    is_integer,
-    is_unsigned,
-    ui16,
-)
+from ncc.dialects.element import as_stored, element_of, is_half, is_integer, is_unsigned, ui16
 from ncc.dialects.growing import growing_axis
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import (

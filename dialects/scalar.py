@@ -16,16 +16,7 @@ from math import inf
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import (
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    f32,
-    f64,
-    i1,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 

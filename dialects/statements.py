@@ -23,13 +23,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import (
-    IndexType,
-    MemRefType,
-    f32,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import IndexType, MemRefType, f32, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects.attributes import SizeAttr, memref_type, tensor_type

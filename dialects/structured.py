@@ -18,14 +18,7 @@ from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.dialects import sized
-from ncc.dialects.attributes import (
-    extents_of,
-    integer,
-    integers,
-    segments,
-    tensor_type,
-    values_of,
-)
+from ncc.dialects.attributes import extents_of, integer, integers, segments, tensor_type, values_of
 from ncc.dialects.element import element_of, number, signless
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import index

@@ -28,15 +28,7 @@ from ncc.runtime.errors import InputError
 from ncc.runtime.extents import OPEN
 from ncc.runtime.images import as_image, as_pixels, is_of_pillow, resize
 from ncc.runtime.pixel_orders import Conversion
-from ncc.runtime.pixels import (
-    OPAQUE,
-    Array,
-    Numbers,
-    Pixels,
-    convert,
-    from_pixels,
-    to_pixels,
-)
+from ncc.runtime.pixels import OPAQUE, Array, Numbers, Pixels, convert, from_pixels, to_pixels
 from ncc.runtime.session import Model
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ncc.runtime.draft import draft_of
 from ncc.runtime.extents import Range as ExtentRange
 
 if TYPE_CHECKING:
-    from ncc.runtime.artifact import Binding
+    from ncc.runtime.artifact import Artifact, Binding
 
 Decorator: TypeAlias = Callable[[Any], Any]
 Shapes: TypeAlias = tuple[tuple[str, OpenShape], ...]
@@ -209,6 +209,49 @@ SHAPES = click.option(
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
 
 
+def rounds(default: int, work: str) -> Decorator:
+    """How often a command measures. work: what one round does."""
+    return click.option(
+        "--rounds",
+        type=click.IntRange(1),
+        metavar="COUNT",
+        default=default,
+        show_default=True,
+        help=f"The number of rounds. {work}; more rounds are more reliable.",
+    )
+
+
+def list_passes(documented: Callable[[], Mapping[str, str]]) -> Decorator:
+    """An option that prints passes with the first paragraph of their docstrings, and ends.
+
+    For a terminal, lines are wrapped; elsewhere each pass has one line.
+    """
+
+    def print_passes(context: click.Context, _parameter: object, asked: bool) -> None:
+        if not asked or context.resilient_parsing:
+            return
+        paragraphs = {name: doc.partition("\n\n")[0] for name, doc in documented().items()}
+        told = {name: " ".join(text.split()) for name, text in paragraphs.items()}
+        if sys.stdout is not None and sys.stdout.isatty():
+            formatter = context.make_formatter()
+            formatter.write_dl(list(told.items()))
+            click.echo(formatter.getvalue(), nl=False)
+        else:
+            width = max(map(len, told))
+            for name, said in told.items():
+                click.echo(f"{name:<{width}}  {said}".rstrip())
+        context.exit()
+
+    return click.option(
+        "--list-passes",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=print_passes,
+        help="Show all passes.",
+    )
+
+
 def echo_json(told: Mapping[str, Any]) -> None:
     """Print an object for programs. JSON has no infinity and no NaN: they are null."""
     import json  # slow to import, and rarely needed
@@ -339,6 +382,12 @@ def signature(binding: Binding) -> str:
     """One input or output in a line."""
     rows = " (rows: at most)" if binding.dynamic else ""
     return f"{binding.name}  {binding.dtype} {binding.extents}{rows}"
+
+
+def signature_lines(model: Artifact) -> Iterator[str]:
+    """The inputs and outputs of a compiled model, a line each."""
+    yield from (f"input   {signature(binding)}" for binding in model.inputs)
+    yield from (f"output  {signature(binding)}" for binding in model.outputs)
 
 
 def write(path: Path, data: bytes) -> None:

@@ -21,6 +21,7 @@ from ncc.compiler.commands.arguments import (
     files,
     progress,
     refuse_to_replace,
+    rounds,
     write,
 )
 from ncc.compiler.commands.feeding import FEEDING, Given, fed, require_onnx
@@ -47,14 +48,7 @@ WIDTH = 110
 @BIN
 @COMPILING
 @FEEDING
-@click.option(
-    "--rounds",
-    type=click.IntRange(1),
-    metavar="COUNT",
-    default=20,
-    show_default=True,
-    help="The number of rounds. Each measures everything; more rounds are more reliable.",
-)
+@rounds(20, "Each measures everything")
 @click.option(
     "--all", "every", is_flag=True, help=f"Show all layers, not the {MOST_LAYERS} longest."
 )

@@ -21,16 +21,10 @@ from ncc.compiler.commands.arguments import (
     once,
     progress,
     refuse_to_replace,
-    signature,
+    signature_lines,
     stem,
 )
-from ncc.compiler.commands.emit import (
-    LIBRARY,
-    SUFFIXES,
-    completed_levels,
-    emit_levels,
-    levels,
-)
+from ncc.compiler.commands.emit import LIBRARY, SUFFIXES, completed_levels, emit_levels, levels
 from ncc.compiler.commands.library import OF_A_LIBRARY, emit_library
 from ncc.runtime.draft import place_of
 
@@ -152,10 +146,8 @@ def compile_command(
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {artifact.target}")
     if chosen.opt_level >= TILES_LEVEL and not chosen.tiles:
         click.echo(f"  -O3 is -O2 here: {artifact.target} has no matrix tiles")
-    for binding in artifact.inputs:
-        click.echo(f"  input   {signature(binding)}")
-    for binding in artifact.outputs:
-        click.echo(f"  output  {signature(binding)}")
+    for line in signature_lines(artifact):
+        click.echo(f"  {line}")
     if timing:
         click.echo("\n".join(timing_lines(stopwatch.seconds)))
 

@@ -17,10 +17,10 @@ from ncc.compiler.commands.arguments import (
     Shapes,
     completed,
     echo_json,
+    list_passes,
     named_blob,
     progress,
 )
-from ncc.compiler.commands.optimize import print_passes
 
 if TYPE_CHECKING:
     from ncc.compiler.explain import BlobFate, LayerFate, PassFate
@@ -52,13 +52,12 @@ def named_pass(name: str) -> str:
     return name
 
 
-def list_passes(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print every pass that --pass knows, and end."""
-    if asked and not context.resilient_parsing:
-        from ncc.compiler.explain import passes
-        from ncc.compiler.explain_linalg import explained_passes
+def documented() -> Mapping[str, str]:
+    """Every pass that --pass knows, with its docstring."""
+    from ncc.compiler.explain import passes
+    from ncc.compiler.explain_linalg import explained_passes
 
-        print_passes(context, {**passes(), **explained_passes()})
+    return {**passes(), **explained_passes()}
 
 
 @click.command("explain", short_help="Say what becomes of each layer, and why.")
@@ -81,14 +80,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     shell_complete=completed(pass_names),
     help="Say where this pass applies, of `ncc optimize` or `ncc compile`, and where not.",
 )
-@click.option(
-    "--list-passes",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=list_passes,
-    help="Show all passes.",
-)
+@list_passes(documented)
 @click.option(
     "--kernel",
     "kernels",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ncc.compiler.commands.arguments import all_of, chosen, progress, signature
+from ncc.compiler.commands.arguments import all_of, chosen, progress, signature_lines
 from ncc.runtime.draft import place_of
 from ncc.runtime.file_kinds import is_compiled
 
@@ -74,10 +74,8 @@ def emit_library(
         embedded = weights != IN_A_FILE
         written = write_library(artifact, folder, called, version("ncnn-compiler"), embedded)
     click.echo(f"{folder}: {', '.join(path.name for path in written)} for {artifact.target}")
-    for binding in artifact.inputs:
-        click.echo(f"  input   {signature(binding)}")
-    for binding in artifact.outputs:
-        click.echo(f"  output  {signature(binding)}")
+    for line in signature_lines(artifact):
+        click.echo(f"  {line}")
 
 
 @contextmanager

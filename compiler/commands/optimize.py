@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -16,6 +15,7 @@ from ncc.compiler.commands.arguments import (
     Shapes,
     completed,
     echo_json,
+    list_passes,
     named_blob,
     progress,
 )
@@ -43,29 +43,11 @@ def named_pass(name: str) -> str:
     return name
 
 
-def list_passes(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print every pass of `ncc optimize`, and end."""
-    if asked and not context.resilient_parsing:
-        from ncc.compiler.explain import passes
+def documented() -> Mapping[str, str]:
+    """All passes of `ncc optimize` with their docstrings."""
+    from ncc.compiler.explain import passes
 
-        print_passes(context, passes())
-
-
-def print_passes(context: click.Context, documented: Mapping[str, str]) -> None:
-    """Print each pass with the first paragraph of its docstring, and end.
-
-    For a terminal, lines are wrapped; elsewhere each pass has one line.
-    """
-    told = {name: " ".join(doc.partition("\n\n")[0].split()) for name, doc in documented.items()}
-    if sys.stdout is not None and sys.stdout.isatty():
-        formatter = context.make_formatter()
-        formatter.write_dl(list(told.items()))
-        click.echo(formatter.getvalue(), nl=False)
-    else:
-        width = max(map(len, told))
-        for name, said in told.items():
-            click.echo(f"{name:<{width}}  {said}".rstrip())
-    context.exit()
+    return passes()
 
 
 class OptimizeCommand(click.Command):
@@ -94,14 +76,7 @@ class OptimizeCommand(click.Command):
 @click.argument("flag", metavar="FLAG", type=int)
 @click.argument("start", metavar="[CUTSTART]", required=False)
 @click.argument("end", metavar="[CUTEND]", required=False)
-@click.option(
-    "--list-passes",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=list_passes,
-    help="Show all passes.",
-)
+@list_passes(documented)
 @click.option(
     "--without",
     "off",

@@ -19,6 +19,7 @@ from ncc.compiler.commands.arguments import (
     files,
     progress,
     refuse_to_replace,
+    rounds,
     stem,
     write,
 )
@@ -33,14 +34,7 @@ from ncc.runtime.errors import needing_packages
 @COMPILING
 @FEEDING
 @click.option("-o", "out", type=FilePath(), help="The page. Default: the .html beside PARAM.")
-@click.option(
-    "--rounds",
-    type=click.IntRange(1),
-    metavar="COUNT",
-    default=5,
-    show_default=True,
-    help="The number of rounds of measurements; more rounds are more reliable.",
-)
+@rounds(5, "Each measures everything")
 @click.option("--bench/--no-bench", "measured", default=True, help="Whether to measure times.")
 @click.option("--verify/--no-verify", "compared", default=True, help="Whether to compare results.")
 @JSON

@@ -13,7 +13,7 @@ from ncc.compiler.commands.arguments import (
     SHAPES,
     Shapes,
     echo_json,
-    signature,
+    signature_lines,
 )
 from ncc.compiler.commands.exit_codes import OK, WRONG
 from ncc.runtime.extents import OPEN
@@ -130,8 +130,7 @@ def compiled_lines(artifact: Artifact) -> Iterator[str]:
     threads = f"{artifact.threads} thread{'s' * (artifact.threads > 1)}"
     known = "?" if level is None else level
     yield f"{model} at -O{known} for {artifact.target}, at most {threads}"
-    yield from (f"input   {signature(binding)}" for binding in artifact.inputs)
-    yield from (f"output  {signature(binding)}" for binding in artifact.outputs)
+    yield from signature_lines(artifact)
     more = f"{artifact.arena_bytes:,} bytes more for each run at a time"
     if artifact.sizes is not None:
         more = "more for each run at a time, as its shapes need"

@@ -13,6 +13,7 @@ from ncc.compiler.commands.arguments import (
     Range,
     Shapes,
     progress,
+    rounds,
 )
 from ncc.compiler.commands.feeding import FEEDING, Given, fed
 
@@ -28,14 +29,7 @@ if TYPE_CHECKING:
 @BIN
 @COMPILING
 @FEEDING
-@click.option(
-    "--rounds",
-    type=click.IntRange(1),
-    metavar="COUNT",
-    default=15,
-    show_default=True,
-    help="The number of rounds. Each times every candidate; more rounds are more reliable.",
-)
+@rounds(15, "Each times every candidate")
 @click.option("--again", is_flag=True, help="Also time kernels that were tuned before.")
 def tune_command(
     param: str,

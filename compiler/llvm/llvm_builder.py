@@ -22,13 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ncc.compiler.llvm.instructions import (
-    ExtractElementOp,
-    FCmpOp,
-    SelectOp,
-    element,
-    lanes,
-)
+from ncc.compiler.llvm.instructions import ExtractElementOp, FCmpOp, SelectOp, element, lanes
 from ncc.compiler.llvm.processors.find import processor_of
 from ncc.compiler.llvm.scopes import Scope, ScopeWriter
 from ncc.compiler.target import Target

@@ -6,8 +6,8 @@ Each file of `lowering` lowers a dialect, or some of its operations: control (sc
 integers and conversions (arith, math), vectors, memory (memref, rt.buffer), tiles, launches. Calls
 and barriers are here. No pass rewrites the result: LLVM's code generator gets it as it is.
 
-Needs: memrefs with static layouts, vectors of one dimension.  Breaks: nothing; the given module
-stays as it is.
+Needs: memrefs with static layouts, vectors of one dimension, functions without results.  Breaks:
+nothing; the given module stays as it is.
 """
 
 from __future__ import annotations
@@ -43,11 +43,7 @@ BARRIER, END = "ncc_barrier", "ncc_end"
 
 def lower_call(function: Function, op: func.CallOp) -> None:
     """Memrefs are passed as bare pointers."""
-    arguments = memory.passed(function, op.arguments)
-    types = [machine_type(type) for type in op.result_types]
-    results = function.builder.call(op.callee.string_value(), arguments, types)
-    for source, result in zip(op.results, results, strict=True):
-        function.bind(source, result)
+    function.builder.call(op.callee.string_value(), memory.passed(function, op.arguments))
 
 
 def lower_barrier(function: Function, op: rt.BarrierOp) -> None:
@@ -72,27 +68,7 @@ def _meet(
     builder.call(name, [state, function.value(op.did), until, *function.values(threads)])
 
 
-def lower_instruction(function: Function, op: Operation) -> None:
-    """Operations of the llvm dialect stay unchanged."""
-    made = type(op).create(
-        operands=function.values(op.operands),
-        result_types=[machine_type(result.type) for result in op.results],
-        properties=op.properties,
-        attributes=op.attributes,
-    )
-    function.builder.emit(made)
-    for source, result in zip(op.results, made.results, strict=True):
-        function.bind(source, result)
-
-
-# Kernels may have instructions and intrinsics that no other dialect has.
-INSTRUCTIONS = (
-    llvm.CallIntrinsicOp, llvm.ConstantOp, llvm.UndefOp, llvm.ZeroOp, llvm.BitcastOp,
-    llvm.PtrToIntOp, llvm.IntToPtrOp, llvm.GEPOp, llvm.LoadOp, llvm.StoreOp,
-)  # fmt: skip
-
 HANDLERS: dict[type[Operation], Handler] = {
-    **dict.fromkeys(INSTRUCTIONS, lower_instruction),
     **arithmetic.HANDLERS,
     **integers.HANDLERS,
     **conversions.HANDLERS,
@@ -146,17 +122,13 @@ def _lower_function(source: func.FuncOp, target: Target, library: Library) -> ll
             function.bind_memory(argument, memory.memory_at(value, argument.type))
         else:
             function.bind(argument, value)
-    results = function.values(function.lower(source.body.block).operands)
-    function.builder.emit(llvm.ReturnOp.create(operands=results))
-
-    outputs = [machine_type(type) for type in source.function_type.outputs]
-    if len(outputs) > 1:
-        raise CompilerBug(f"@{source.sym_name.data} has several results", pass_name=PASS)
+    function.lower(source.body.block)
+    function.builder.emit(llvm.ReturnOp.create())
     said = {} if source.arg_attrs is None else {"arg_attrs": source.arg_attrs}
     return function_op(
         source.sym_name.data,
         [argument.type for argument in entry.args],
-        outputs[0] if outputs else VOID,
+        VOID,
         region,
         is_internal=is_private(source),
         said=said,

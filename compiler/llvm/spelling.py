@@ -25,37 +25,25 @@ _BINARY: dict[type[Operation], str] = {
     llvm.UDivOp: "udiv", llvm.SRemOp: "srem", llvm.URemOp: "urem", llvm.AndOp: "and",
     llvm.OrOp: "or", llvm.XOrOp: "xor", llvm.ShlOp: "shl", llvm.LShrOp: "lshr",
     llvm.AShrOp: "ashr", llvm.FAddOp: "fadd", llvm.FSubOp: "fsub", llvm.FMulOp: "fmul",
-    llvm.FDivOp: "fdiv", llvm.FRemOp: "frem",
+    llvm.FDivOp: "fdiv",
 }  # fmt: skip
 
 _CASTS: dict[type[Operation], str] = {
     llvm.TruncOp: "trunc", llvm.ZExtOp: "zext", llvm.SExtOp: "sext", llvm.BitcastOp: "bitcast",
     llvm.SIToFPOp: "sitofp", UIToFPOp: "uitofp", FPToSIOp: "fptosi", FPToUIOp: "fptoui",
-    llvm.FPExtOp: "fpext", llvm.FPTruncOp: "fptrunc", llvm.PtrToIntOp: "ptrtoint",
-    llvm.IntToPtrOp: "inttoptr",
+    llvm.FPExtOp: "fpext", llvm.FPTruncOp: "fptrunc",
 }  # fmt: skip
 
 # Intrinsics whose operands and result have one type: @llvm.<name>.<type>.
 _INTRINSICS: dict[type[Operation], str] = {
-    llvm.FMAOp: "fma", llvm.FAbsOp: "fabs", llvm.FSqrtOp: "sqrt", llvm.FFloorOp: "floor",
-    llvm.FCeilOp: "ceil", llvm.FCopySignOp: "copysign", llvm.VectorFMaxOp: "maxnum",
-    llvm.VectorFMinOp: "minnum",
+    llvm.FMAOp: "fma", llvm.FAbsOp: "fabs", llvm.FSqrtOp: "sqrt", llvm.FCopySignOp: "copysign",
 }  # fmt: skip
 
 
 def _flags(op: Operation) -> str:
     overflow = op.properties.get("overflowFlags")
-    if overflow is not None and isinstance(overflow, IntegerAttr):
-        bits = overflow.value.data
-        return (" nsw" if bits & 1 else "") + (" nuw" if bits & 2 else "")
-    return _fast_math(op)
-
-
-def _fast_math(op: Operation) -> str:
-    fast = op.properties.get("fastmathFlags")
-    if fast is not None and isinstance(fast, llvm.FastMathAttr):
-        return "".join(f" {flag}" for flag in sorted(fast.data))
-    return ""
+    bits = overflow.value.data if isinstance(overflow, IntegerAttr) else 0
+    return " nsw" if bits & 1 else ""
 
 
 def _spell_binary(out: Emitter, op: Operation) -> None:
@@ -73,14 +61,14 @@ def _spell_intrinsic(out: Emitter, op: Operation) -> None:
     operands, kind = operands_of(op), only_result(op).type
     name = f"llvm.{_INTRINSICS[type(op)]}.{suffix(kind)}"
     result = out.declare(name, kind, operands)
-    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(operands)})")
+    out.write(op, f"call {result} @{name}({out.typed_list(operands)})")
 
 
 def _spell_named_intrinsic(out: Emitter, op: llvm.CallIntrinsicOp) -> None:
     name = op.intrin.data
     operands, kind = operands_of(op), only_result(op).type if op.results else None
     result = out.declare(name, kind, operands)
-    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(operands)})")
+    out.write(op, f"call {result} @{name}({out.typed_list(operands)})")
 
 
 def _spell_call(out: Emitter, op: llvm.CallOp) -> None:
@@ -102,16 +90,12 @@ def _spell_integer_compare(out: Emitter, op: llvm.ICmpOp) -> None:
 def _spell_float_compare(out: Emitter, op: FCmpOp) -> None:
     lhs, rhs = operands_of(op)
     predicate = str(llvm.FCmpPredicateFlag.from_int(op.predicate.value.data)).removeprefix("_")
-    out.write(op, f"fcmp{_fast_math(op)} {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
+    out.write(op, f"fcmp {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
 
 
 def _spell_operands(name: str) -> Spelling:
     """An instruction that is written as its name and its typed operands."""
     return lambda out, op: out.write(op, f"{name} {out.typed_list(operands_of(op))}")
-
-
-def _spell_negate(out: Emitter, op: llvm.FNegOp) -> None:
-    out.write(op, f"fneg{_fast_math(op)} {out.typed(op.arg)}")
 
 
 def _spell_shuffle(out: Emitter, op: llvm.ShuffleVectorOp) -> None:
@@ -178,7 +162,6 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     llvm.ConstantOp: Emitter.constant,
     llvm.AddressOfOp: Emitter.address,
     llvm.UndefOp: Emitter.undefined,
-    llvm.ZeroOp: Emitter.zero,
     llvm.CallIntrinsicOp: _spell_named_intrinsic,
     llvm.CallOp: _spell_call,
     llvm.ICmpOp: _spell_integer_compare,
@@ -186,7 +169,7 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     SelectOp: _spell_operands("select"),
     llvm.InsertElementOp: _spell_operands("insertelement"),
     ExtractElementOp: _spell_operands("extractelement"),
-    llvm.FNegOp: _spell_negate,
+    llvm.FNegOp: _spell_operands("fneg"),
     llvm.ShuffleVectorOp: _spell_shuffle,
     llvm.GEPOp: _spell_address,
     llvm.AllocaOp: _spell_alloca,
@@ -196,6 +179,5 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     llvm.BrOp: _spell_branch,
     llvm.CondBrOp: _spell_conditional,
     llvm.ReturnOp: _spell_return,
-    llvm.UnreachableOp: _spell_operands("unreachable"),
 }
 """For each operation the function that writes it."""

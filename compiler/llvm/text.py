@@ -228,10 +228,6 @@ class Emitter:
         """The address of a function is its name."""
         self._names[id(op.result)] = f"@{op.global_name.string_value()}"
 
-    def zero(self, op: llvm.ZeroOp) -> None:
-        """All bits are zero."""
-        self._names[id(op.res)] = "zeroinitializer"
-
 
 def _incoming(blocks: Sequence[Block]) -> dict[Block, list[tuple[Block, Sequence[SSAValue]]]]:
     """For each block, the blocks that branch to it, and the values that they pass."""

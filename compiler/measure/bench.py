@@ -15,8 +15,9 @@ were last read one run ago.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -145,30 +146,18 @@ def bench(
     param: FileLike,
     bin: FileLike | None = None,
     *,
-    opt_level: int = 2,
-    num_threads: int = 1,
-    target: str = "host",
-    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
-    input_types: Mapping[str, str] | None = None,
-    random_weights: int | None = None,
     feeds: Feeds | None = None,
     seed: int = 0,
     value_range: Range | None = None,
     rounds: int = ROUNDS,
+    **given: Any,
 ) -> Benchmark:
     """Compile the network and measure it on `feeds`, with random arrays for all other inputs.
 
-    Raises what reading, compiling and running raise, and InputError if a shape is open or an
-    argument has a wrong type.
+    given: options of `compile`. Raises what reading, compiling and running raise, and InputError if
+    a shape is open or an argument has a wrong type.
     """
-    options = Options.of(
-        opt_level=opt_level,
-        num_threads=num_threads,
-        target=target,
-        input_shapes=input_shapes,
-        input_types=input_types,
-        random_weights=random_weights,
-    )
+    options = Options.of(**given)
     rounds = rounds_of(rounds)
     param = file_of(param, "the .param")
     bin = None if bin is None else file_of(bin, "the .bin")
@@ -186,7 +175,7 @@ def bench(
         meter.sample()
         samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
         steps += [TimestampedRun.of(timestamped, inputs) for _ in range(2)]
-    network = read_network(param, bin, random_weights=random_weights).module
+    network = read_network(param, bin, random_weights=options.random_weights).module
     unroll_batches(network, options.input_shapes)
     infer_shapes(network, options.input_shapes, options.input_types)
     convert_to_ncnn(network)

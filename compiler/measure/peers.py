@@ -18,7 +18,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -43,7 +43,7 @@ class Task:
     """The network and the arrays that every system runs.
 
     bin: None for an .onnx, which ncnn cannot read. arrays: an .npz with the arrays for `inputs`, by
-    position. onnx: None if there is no .onnx.
+    position. onnx: None if there is no .onnx. options: of ncc's `compile`.
     """
 
     param: str
@@ -53,10 +53,7 @@ class Task:
     outputs: Sequence[str]
     threads: int
     onnx: str | None = None
-    input_shapes: Mapping[str, Sequence[int | None]] | None = None
-    input_types: Mapping[str, str] | None = None
-    opt_level: int = 2
-    target: str = "host"
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,16 +88,8 @@ class Ncc(System):
         from ncc.compiler.driver import compile as front
 
         self.feeds = feeds
-        self.model = front.compile(
-            task.param,
-            task.bin,
-            opt_level=task.opt_level,
-            num_threads=task.threads,
-            input_shapes=task.input_shapes,
-            input_types=task.input_types,
-            outputs=task.outputs,
-            target=task.target,
-        )
+        chosen = {**task.options, "num_threads": task.threads, "outputs": task.outputs}
+        self.model = front.compile(task.param, task.bin, **chosen)
 
     def run(self) -> object:
         return self.model.run(self.feeds)
@@ -230,13 +219,10 @@ def compare_network(
     outputs: Sequence[str],
     *,
     onnx: PathLike | None = None,
-    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
-    input_types: Mapping[str, str] | None = None,
     random_weights: int | None = None,
     num_threads: int = 1,
-    opt_level: int = 2,
-    target: str = "host",
     rounds: int = ROUNDS,
+    **options: Any,
 ) -> list[Peer]:
     """Measure all systems on one network and `feeds`. Random weights go to a temporary file."""
     with tempfile.TemporaryDirectory(prefix="ncc-bench-") as folder:
@@ -255,10 +241,7 @@ def compare_network(
             list(outputs),
             num_threads,
             None if onnx is None else os.path.abspath(onnx),
-            input_shapes,
-            input_types,
-            opt_level,
-            target,
+            options,
         )
         return compare(task, rounds)
 

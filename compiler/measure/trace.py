@@ -10,10 +10,10 @@ and the fastest one is shown: a run that lost the CPU says nothing about the cod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,10 @@ from ncc.compiler.artifact.from_plan import TRACE
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.driver.compile import compile_with
 from ncc.compiler.driver.specialise import settled
+from ncc.compiler.measure.timestamped import Feeds
 from ncc.compiler.options import Options
 from ncc.runtime.memory_files import FileLike
 from ncc.runtime.session import Model
-
-Feeds: TypeAlias = Mapping[str, NDArray[Any]]
 
 RUNS = 20
 """The runs of which the fastest is shown."""

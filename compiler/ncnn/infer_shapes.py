@@ -37,14 +37,7 @@ from ncc.compiler.ncnn.shape_problems import describe, shape_problem, unknown_ex
 from ncc.compiler.ncnn.sizes import check_sizes
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import Growing, blob_type, growing_axis
-from ncc.dialects.ncnn.layer import (
-    DYNAMIC,
-    Layer,
-    LayerError,
-    OpenShape,
-    Shape,
-    shape_of,
-)
+from ncc.dialects.ncnn.layer import DYNAMIC, Layer, LayerError, OpenShape, Shape, shape_of
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp

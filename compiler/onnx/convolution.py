@@ -44,12 +44,7 @@ from ncc.dialects.ncnn.pooling.pooling import (
 from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER
 from ncc.dialects.onnx.convolution import ConvOp, ConvTransposeOp
 from ncc.dialects.onnx.operator import Operator
-from ncc.dialects.onnx.pooling import (
-    AveragePoolOp,
-    GlobalAveragePoolOp,
-    GlobalMaxPoolOp,
-    MaxPoolOp,
-)
+from ncc.dialects.onnx.pooling import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
 from ncc.dialects.onnx.windows import Window
 from ncc.dialects.size import is_open
 
@@ -125,21 +120,28 @@ def convolution(op: ConvOp, to: Conversion) -> SSAValue | None:
     rank = len(shape(x)) - 2
     windows = op.windows(shape(x), w.shape)
     params = window_params(windows, dilated=True, auto_pad=_auto_pad(op, to))
-    params |= {
-        "num_output": w.shape[0],
-        "bias_term": int(bias is not None),
-        "weight_data_size": prod(w.shape),
-    }
-    extents = w.shape
+    params["num_output"] = w.shape[0]
+    grouped = (op.group, w.shape[0] // op.group, *w.shape[1:])
+    filters = reshaped(w, grouped if op.group > 1 else w.shape)
+    layers = GROUPED if op.group > 1 else PLAIN
+    made = _filtered(op, to, layers[rank], params, filters, bias)
+    return _as_said(made, op) if params["pad_left"] in SAME.values() else made
+
+
+def _filtered(
+    op: ConvOp | ConvTransposeOp,
+    to: Conversion,
+    layer: type[Layer],
+    params: dict[str, ParamValue],
+    filters: WeightAttr,
+    bias: WeightAttr | None,
+) -> SSAValue:
+    """The layer of these filters, with the params that they decide."""
+    params |= {"bias_term": int(bias is not None), "weight_data_size": prod(filters.shape)}
     if op.group > 1:
         params["group"] = op.group
-        extents = (op.group, w.shape[0] // op.group, *w.shape[1:])
-    weights: dict[str, WeightAttr] = {"weight": reshaped(w, extents)}
-    if bias is not None:
-        weights["bias"] = bias
-    layers = GROUPED if op.group > 1 else PLAIN
-    made = to.layer(layers[rank], [to.blob(x)], params, weights)
-    return _as_said(made, op) if params["pad_left"] in SAME.values() else made
+    weights = {"weight": filters} if bias is None else {"weight": filters, "bias": bias}
+    return to.layer(layer, [to.blob(op.operands[0])], params, weights)
 
 
 def reaching(window: Window, count: int) -> Window:
@@ -163,9 +165,8 @@ def pooled(
     counts_padding = params.get("avgpool_count_include_pad", 0)
     if shape(x)[0] != 1 or len(windows) not in POOLS or not dense:
         return None
-    if not inside:
-        if counts_padding:
-            return None
+    if not inside and counts_padding:
+        return None
     if not inside and not opened:
         windows = tuple(reaching(w, count) for w, count in zip(windows, counts, strict=True))
     where = window_params(windows, dilated=False, auto_pad=_auto_pad(op, to))
@@ -247,19 +248,11 @@ def transposed(op: ConvTransposeOp, to: Conversion) -> SSAValue | None:
     extra = op.output_padding or (0,) * rank
     names = {"w": "output_pad_right", "h": "output_pad_bottom", "d": "output_pad_behind"}
     params |= {names[axis]: n for axis, n in zip(AXES[rank], extra, strict=True)}
-    params |= {
-        "num_output": w.shape[1] * op.group,
-        "bias_term": int(bias is not None),
-        "weight_data_size": prod(w.shape),
-    }
+    params["num_output"] = w.shape[1] * op.group
     # ncnn has the outputs first.
     filters = w.array().reshape(op.group, -1, *w.shape[1:]).swapaxes(1, 2)
     extents = filters.shape if op.group > 1 else filters.shape[1:]
-    if op.group > 1:
-        params["group"] = op.group
-    weights = {"weight": WeightAttr.typed(np.ascontiguousarray(filters.reshape(extents)))}
-    if bias is not None:
-        weights["bias"] = bias
+    weight = WeightAttr.typed(np.ascontiguousarray(filters.reshape(extents)))
     layers = TRANSPOSED_GROUPED if op.group > 1 else TRANSPOSED
-    made = to.layer(layers[rank], [to.blob(x)], params, weights)
+    made = _filtered(op, to, layers[rank], params, weight, bias)
     return made if shape(made) == shape(op.results[0])[1:] else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
+from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -69,12 +70,9 @@ BINARY: Mapping[type[Operator], tuple[int, int]] = {
 @converts(*LAYERS, *UNARY)
 def one_operand(op: Operator, to: Conversion) -> SSAValue | None:
     """One operand, each element by itself: any axes will do."""
-    x = to.blob(op.operands[0])
-    if len(shape(x)) > MAX_RANK:
-        return None
     if type(op) in LAYERS:
-        return to.layer(LAYERS[type(op)], [x])
-    return to.layer(UnaryOpOp, [x], {"op_type": UNARY[type(op)]})
+        return _with_params(op, to, LAYERS[type(op)], {})
+    return _with_params(op, to, UnaryOpOp, {"op_type": UNARY[type(op)]})
 
 
 @converts(*BINARY)
@@ -119,10 +117,23 @@ def clip(op: activations.ClipOp, to: Conversion) -> SSAValue | None:
     return _with_params(op, to, ClipLayer, limits)
 
 
-@converts(activations.ClipV6Op)
-def clip_of_attributes(op: activations.ClipV6Op, to: Conversion) -> SSAValue | None:
-    """Limits that are attributes."""
-    return _with_params(op, to, ClipLayer, {"min": op.min, "max": op.max})
+ACTIVATIONS: Mapping[type[Operator], tuple[type[Layer], Callable[[Any], dict[str, ParamValue]]]] = {
+    activations.ClipV6Op: (ClipLayer, lambda op: {"min": op.min, "max": op.max}),
+    activations.HardSwishOp: (HardSwishLayer, lambda op: {"alpha": 1 / 6, "beta": 0.5}),
+    activations.LeakyReluOp: (ReLUOp, lambda op: {"slope": op.alpha}),
+    activations.EluOp: (ELUOp, lambda op: {"alpha": op.alpha}),
+    activations.CeluOp: (CELUOp, lambda op: {"alpha": op.alpha}),
+    activations.SeluOp: (SELUOp, lambda op: {"alpha": op.alpha, "lambd": op.gamma}),
+    activations.GeluOp: (GELUOp, lambda op: {"fast_gelu": int(op.approximate == "tanh")}),
+}
+"""The layer of an activation, and its params."""
+
+
+@converts(*ACTIVATIONS)
+def activation(op: Operator, to: Conversion) -> SSAValue | None:
+    """One operand, and attributes that are params."""
+    layer, params = ACTIVATIONS[type(op)]
+    return _with_params(op, to, layer, params(op))
 
 
 @converts(activations.HardSigmoidOp)
@@ -131,42 +142,6 @@ def hard_sigmoid(op: activations.HardSigmoidOp, to: Conversion) -> SSAValue | No
     if op.alpha <= 0:
         return None
     return _with_params(op, to, HardSigmoidLayer, {"alpha": op.alpha, "beta": op.beta})
-
-
-@converts(activations.HardSwishOp)
-def hard_swish(op: Operator, to: Conversion) -> SSAValue | None:
-    """With the slope that ONNX has."""
-    return _with_params(op, to, HardSwishLayer, {"alpha": 1 / 6, "beta": 0.5})
-
-
-@converts(activations.LeakyReluOp)
-def leaky_relu(op: activations.LeakyReluOp, to: Conversion) -> SSAValue | None:
-    """With its slope."""
-    return _with_params(op, to, ReLUOp, {"slope": op.alpha})
-
-
-@converts(activations.EluOp)
-def elu(op: activations.EluOp, to: Conversion) -> SSAValue | None:
-    """With its slope below 0."""
-    return _with_params(op, to, ELUOp, {"alpha": op.alpha})
-
-
-@converts(activations.CeluOp)
-def celu(op: activations.CeluOp, to: Conversion) -> SSAValue | None:
-    """With its scale."""
-    return _with_params(op, to, CELUOp, {"alpha": op.alpha})
-
-
-@converts(activations.SeluOp)
-def selu(op: activations.SeluOp, to: Conversion) -> SSAValue | None:
-    """With both of its scales."""
-    return _with_params(op, to, SELUOp, {"alpha": op.alpha, "lambd": op.gamma})
-
-
-@converts(activations.GeluOp)
-def gelu(op: activations.GeluOp, to: Conversion) -> SSAValue | None:
-    """By erf, or by tanh."""
-    return _with_params(op, to, GELUOp, {"fast_gelu": int(op.approximate == "tanh")})
 
 
 @converts(activations.PReluOp)

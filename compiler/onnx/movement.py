@@ -97,29 +97,21 @@ def permuted(to: Conversion, x: SSAValue, order: Sequence[int]) -> SSAValue | No
     return to.layer(PermuteOp, [x], {"order_type": orders.index(wanted)})
 
 
-@converts(DepthToSpaceOp)
-def depth_to_space(op: DepthToSpaceOp, to: Conversion) -> SSAValue | None:
-    """Of one image."""
+@converts(DepthToSpaceOp, SpaceToDepthOp)
+def blocks(op: DepthToSpaceOp | SpaceToDepthOp, to: Conversion) -> SSAValue | None:
+    """Of one image. The channel counts faster in DCR, the place in the block in CRD."""
     if shape(op.operands[0])[0] != 1:
         return None
-    params: dict[str, ParamValue] = {"upscale_factor": required(op.blocksize, "blocksize")}
-    params["mode"] = _place_of_blocks(op)
-    return to.layer(PixelShuffleOp, [to.blob(op.operands[0])], params)
+    spreads = isinstance(op, DepthToSpaceOp)
+    layer, name = (PixelShuffleOp, "upscale_factor") if spreads else (ReorgOp, "stride")
+    params: dict[str, ParamValue] = {name: required(op.blocksize, "blocksize")}
+    params["mode"] = BLOCK_OUTER if op.mode == "DCR" else BLOCK_INNER
+    return to.layer(layer, [to.blob(op.operands[0])], params)
 
 
-@converts(SpaceToDepthOp)
-def space_to_depth(op: SpaceToDepthOp, to: Conversion) -> SSAValue | None:
-    """Of one image."""
-    if shape(op.operands[0])[0] != 1:
-        return None
-    params: dict[str, ParamValue] = {"stride": required(op.blocksize, "blocksize")}
-    params["mode"] = _place_of_blocks(op)
-    return to.layer(ReorgOp, [to.blob(op.operands[0])], params)
-
-
-def _place_of_blocks(op: DepthToSpaceOp | SpaceToDepthOp) -> int:
-    """The mode of the layer: the channel counts faster in DCR, the place in the block in CRD."""
-    return BLOCK_OUTER if op.mode == "DCR" else BLOCK_INNER
+def _front(extents: Shape, axis: int) -> int:
+    """The axes in front that a blob leaves out: a batch of 1, where it is not the one at work."""
+    return 1 if axis > 0 and extents[0] == 1 else 0
 
 
 @converts(ConcatOp)
@@ -129,7 +121,7 @@ def concat(op: ConcatOp, to: Conversion) -> SSAValue | None:
     if len(op.operands) == 1:
         return op.operands[0]
     shapes = [shape(value) for value in op.operands]
-    front = 1 if axis > 0 and shapes[0][0] == 1 else 0
+    front = _front(shapes[0], axis)
     blobs = [one[front:] for one in shapes]
     if len(blobs[0]) > MAX_RANK:
         return None
@@ -144,16 +136,11 @@ def softmax(op: SoftmaxOp, to: Conversion) -> SSAValue | None:
     extents, region = shape(x), op.region(shape(x))
     if len(region) != 1 or not extents:
         return None
-    front = 1 if region[0] > 0 and extents[0] == 1 else 0
+    front = _front(extents, region[0])
     if len(extents) - front > MAX_RANK:
         return None
     blob = to.view(x, extents[front:])
     return to.layer(SoftmaxLayer, [blob], {"axis": region[0] - front, "fixbug0": 1})
-
-
-def _front(extents: Shape, axis: int) -> int:
-    """The axes in front that a blob leaves out: a batch of 1, where it is not the one at work."""
-    return 1 if axis > 0 and extents[0] == 1 else 0
 
 
 @converts(SplitOp, SplitV13Op, SplitV2Op)

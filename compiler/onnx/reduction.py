@@ -20,13 +20,26 @@ KINDS: Mapping[str, int] = {
     "ReduceSum": 0,
     "ReduceSumSquare": 2,
     "ReduceMean": 3,
-    "ReduceL1": 7,
+    "ReduceMax": 4,
+    "ReduceMin": 5,
     "ReduceProd": 6,
+    "ReduceL1": 7,
+    "ReduceL2": 8,
+    "ReduceLogSum": 9,
 }
 """Operations of ncnn's Reduction."""
 
+EXACT = ("ReduceSum", "ReduceSumSquare", "ReduceMean", "ReduceProd", "ReduceL1")
+"""Those of which the layer is exactly the operator, for all values."""
 
-@converts(*versions_of(*KINDS))
+
+def fold_params(op: Reduction, axes: tuple[int, ...]) -> dict[str, ParamValue]:
+    """The params of a Reduction over some axes of a blob, which stay as axes of 1."""
+    kind = KINDS[op.type_name]
+    return {"operation": kind, "reduce_all": 0, "axes": axes, "keepdims": 1, "fixbug0": 1}
+
+
+@converts(*versions_of(*EXACT))
 def reduction(op: Reduction, to: Conversion) -> SSAValue | None:
     """A fold of some axes of one sample, or of all."""
     x = op.operands[0]
@@ -36,14 +49,7 @@ def reduction(op: Reduction, to: Conversion) -> SSAValue | None:
     axes = tuple(axis - front for axis in region if axis >= front)
     if not axes or len(blob) > MAX_RANK:
         return None
-    params: dict[str, ParamValue] = {
-        "operation": KINDS[op.type_name],
-        "reduce_all": 0,
-        "axes": axes,
-        "keepdims": 1,
-        "fixbug0": 1,
-    }
-    return to.layer(ReductionOp, [to.view(x, blob)], params)
+    return to.layer(ReductionOp, [to.view(x, blob)], fold_params(op, axes))
 
 
 @converts(BatchNormalizationOp)

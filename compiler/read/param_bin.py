@@ -165,14 +165,6 @@ class _Reader:
         self.at += count * WORD
         return words
 
-    def _error(
-        self,
-        message: str,
-        *,
-        expected: str | None = None,
-        found: str | None = None,
-        how: str | None = None,
-    ) -> ModelError:
+    def _error(self, message: str, **said: str | None) -> ModelError:
         """What is wrong with the word read last."""
-        place = Location(offset=max(0, self.at - WORD))
-        return self.source.error(message, place, expected=expected, found=found, how=how)
+        return self.source.error(message, Location(offset=max(0, self.at - WORD)), **said)

@@ -126,18 +126,9 @@ class Source:
             how=how,
         )
 
-    def error(
-        self,
-        message: str,
-        place: Location | None = None,
-        *,
-        expected: str | None = None,
-        found: str | None = None,
-        how: str | None = None,
-    ) -> ModelError:
+    def error(self, message: str, place: Location | None = None, **said: str | None) -> ModelError:
         """The same as an error to raise."""
-        problem = self.problem(message, place, expected=expected, found=found, how=how)
-        return ModelError(problem)
+        return ModelError(self.problem(message, place, **said))
 
     def warning(self, message: str, place: Location | None = None) -> str:
         """One line about something that ncnn ignores."""

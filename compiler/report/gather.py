@@ -16,13 +16,7 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.diagnostics import (
-    CompilerBug,
-    ModelError,
-    ModelWarning,
-    NccError,
-    Unsupported,
-)
+from ncc.compiler.diagnostics import CompilerBug, ModelError, ModelWarning, NccError, Unsupported
 from ncc.compiler.driver.tuned import schedules_for
 from ncc.compiler.explain_linalg import Decided, decided_on
 from ncc.compiler.loops.kernels_text import KernelsText
@@ -38,13 +32,7 @@ from ncc.compiler.progress import tell
 from ncc.compiler.read.read_network import read
 from ncc.compiler.report.compiled import gather_compiled
 from ncc.compiler.report.facts import Facts, Kernel, Memory, Missing, Reason, Results, Step, Time
-from ncc.compiler.report.layers import (
-    Layers,
-    before_and_after,
-    blob_of,
-    layers_of,
-    with_steps,
-)
+from ncc.compiler.report.layers import Layers, before_and_after, blob_of, layers_of, with_steps
 from ncc.compiler.report.outcomes import of_layers, of_onnx, time_of
 from ncc.compiler.report.request import Request, about_machine
 from ncc.compiler.report.steps import kernels_of, memory_of, steps_of, with_times

@@ -58,7 +58,7 @@ def origin(value: SSAValue) -> SSAValue:
 
 def name_of(value: SSAValue) -> str:
     """The name of the blob that a layer makes."""
-    owner = _owner(value)
+    owner = owner_of(value)
     return owner.blob_names[owner.results.index(value)]
 
 
@@ -90,7 +90,7 @@ def run_in_pieces(
         for name, value in network.inputs.items():
             if not inner or value in read:
                 fed[name] = inputs[name]
-            elif read & {*_owner(value).results}:
+            elif read & {*owner_of(value).results}:
                 fed[name] = NOTHING
         model = compile([name_of(value) for op in layers for value in op.results], fed)
         found = model.run(fed)
@@ -105,10 +105,11 @@ def run_in_pieces(
 
 def _is_constant(value: SSAValue) -> bool:
     """Whether a value is a constant of the file. Each piece that reads it has its own."""
-    return not isinstance(value.owner, InputOp) and not _owner(value).operands
+    return not isinstance(value.owner, InputOp) and not owner_of(value).operands
 
 
-def _owner(value: SSAValue) -> Layer:
+def owner_of(value: SSAValue) -> Layer:
+    """The layer that makes a value."""
     owner = value.owner
     assert isinstance(owner, Layer)
     return owner

@@ -37,12 +37,7 @@ from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.by_ncnn import ByNcnn, own_layout
 from ncc.compiler.verification.difference import Apart, difference, rows_apart
 from ncc.compiler.verification.interpret import blob_values
-from ncc.compiler.verification.judge import (
-    judged_layer,
-    judged_values,
-    surveyed,
-    to_wheel,
-)
+from ncc.compiler.verification.judge import judged_layer, judged_values, surveyed, to_wheel
 from ncc.compiler.verification.noise import Noise, rounds
 from ncc.compiler.verification.pieces import (
     ELEMENTS,
@@ -50,6 +45,7 @@ from ncc.compiler.verification.pieces import (
     layers_of,
     name_of,
     origin,
+    owner_of,
     run_in_pieces,
 )
 from ncc.compiler.verification.report import TOLERANCE, Report, Row, report_lines
@@ -76,20 +72,15 @@ def verify(
     value_range: tuple[float, float] | None = None,
     tolerance: float = TOLERANCE,
     layers: bool = True,
-    opt_level: int = 2,
-    num_threads: int = 1,
-    target: str = "host",
-    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
-    input_types: Mapping[str, str] | None = None,
-    random_weights: int | None = None,
+    **options: Any,
 ) -> Report:
     """Compile the network, run it, and compare.
 
     feeds: arrays by the names of inputs; all other inputs are random numbers, made from `seed`.
     value_range: the range of random floats, by default -1 to 1. tolerance: the largest difference
     that counts as none, as a part of a blob's largest value. layers: whether to judge layers one by
-    one, too. input_shapes: the shapes that neither the file nor `feeds` gives. ncnn runs too, if
-    its wheel is installed and can read the file.
+    one, too. options: those of `compile`; input_shapes has the shapes that neither the file nor
+    `feeds` gives. ncnn runs too, if its wheel is installed and can read the file.
 
     Raises InputError for arguments of wrong types, and what reading, compiling and running raise.
     """
@@ -99,15 +90,10 @@ def verify(
     layers = flag_of("layers", layers)
     if not isinstance(tolerance, Real) or not tolerance >= 0:
         raise InputError("no such tolerance", None, "a part, as 1e-4 is one", repr(tolerance))
-    options: dict[str, Any] = {
-        "opt_level": opt_level,
-        "num_threads": num_threads,
-        "target": target,
-        "input_shapes": {**(input_shapes or {}), **{k: a.shape for k, a in given.items()}},
-        "input_types": input_types,
-        "random_weights": random_weights,
-    }
-    compiled = _Compiler(param, bin, random_weights, options)
+    shapes = {name: array.shape for name, array in given.items()}
+    options["input_shapes"] = {**(options.get("input_shapes") or {}), **shapes}
+    random_weights = options.get("random_weights")
+    compiled = _Compiler(param, bin, options)
     model = compiled()
     inputs = all_feeds(model.inputs, given, seed, value_range)
     noise = Noise(Options.of(**options), seed)
@@ -125,12 +111,11 @@ class _Compiler:
 
     param: PathLike
     bin: PathLike | None
-    random_weights: int | None
     options: Mapping[str, Any]
 
     def module(self, outputs: Sequence[str] | None = None) -> ModuleOp:
         """The network, or the part of it that some blobs need."""
-        seed = self.random_weights
+        seed = self.options.get("random_weights")
         return read(self.param, self.bin, random_weights=seed, outputs=outputs).module
 
     def __call__(self, outputs: Sequence[str] | None = None) -> Model:
@@ -139,7 +124,7 @@ class _Compiler:
 
     def part(self, outputs: Sequence[str], fed: Mapping[str, Array]) -> Model:
         """The part of the network between the blobs that are fed and these outputs."""
-        types = {k: v for k, v in (self.options["input_types"] or {}).items() if k in fed}
+        types = {k: v for k, v in (self.options.get("input_types") or {}).items() if k in fed}
         made = {k: ELEMENTS[a.dtype.name] for k, a in fed.items() if a.dtype.name in ELEMENTS}
         shapes = {name: array.shape for name, array in fed.items()}
         options = {**self.options, "input_shapes": shapes, "input_types": made | types}
@@ -232,9 +217,9 @@ class _Verification:
         }
         judged = judged_values(self.network, self.inputs, pairs, self.noise)
         place = {op: number for number, op in enumerate(self.network.layers)}
-        for name in sorted(names, key=lambda name: place[_owner(self.values[name])]):
+        for name in sorted(names, key=lambda name: place[owner_of(self.values[name])]):
             value, array = self.values[name], found[name]
-            op = _owner(value)
+            op = owner_of(value)
             wanted = array
             if op in self.survey.counting:
                 apart = Apart(rows_apart(array, self._detected(value, found)))
@@ -253,13 +238,13 @@ class _Verification:
         return [
             name
             for name in names
-            if (op := _owner(origin(self.values[name]))) not in self.survey.counting
+            if (op := owner_of(origin(self.values[name]))) not in self.survey.counting
             and origin(self.values[name]) not in own_layout(op)
         ]
 
     def _detected(self, value: SSAValue, found: Mapping[str, Array]) -> Array:
         """The rows that a layer's reference detects in its inputs from compiled code."""
-        op, known = _owner(value), {**self.inputs, **found}
+        op, known = owner_of(value), {**self.inputs, **found}
         return op.reference_all([known[name_of(x)] for x in op.operands])[op.results.index(value)]
 
     def _as_in_pieces(self, value: SSAValue) -> Array:
@@ -280,12 +265,6 @@ def _row(op: Layer, blob: str, array: Array, apart: Apart) -> Row:
         rounded=rounds(op),
         weight=apart.weight,
     )
-
-
-def _owner(value: SSAValue) -> Layer:
-    owner = value.owner
-    assert isinstance(owner, Layer)
-    return owner
 
 
 def _with_what_they_read(

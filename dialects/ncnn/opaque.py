@@ -14,14 +14,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import AnyAttr, OptPropertyDef, PropertyDef, base
 
-from ncc.dialects.ncnn.layer import (
-    Layer,
-    Shape,
-    Weight,
-    WeightAttr,
-    declare,
-    text_of,
-)
+from ncc.dialects.ncnn.layer import Layer, Shape, Weight, WeightAttr, declare, text_of
 from ncc.dialects.shapes import Shape as Extents
 
 

@@ -18,16 +18,7 @@ import numpy as np
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.checks import check_choice, check_positive
-from ncc.dialects.ncnn.layer import (
-    Array,
-    Builder,
-    Layer,
-    LayerError,
-    Shape,
-    Tensor,
-    integer,
-    layer,
-)
+from ncc.dialects.ncnn.layer import Array, Builder, Layer, LayerError, Shape, Tensor, integer, layer
 from ncc.dialects.ncnn.movement.padding import CONSTANT, REFLECT, REPLICATE, with_borders
 from ncc.dialects.scalar import select
 from ncc.dialects.scalar import sqrt as square_root

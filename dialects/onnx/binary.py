@@ -18,20 +18,14 @@ from ncc.dialects.onnx.pointwise import (
     ArrayFunction,
     BinaryOperator,
     ScalarFunction,
-    VariadicOperator,
     binary,
+    declared,
+    variadic,
 )
 from ncc.dialects.onnx.size_arithmetic import combined
 from ncc.dialects.onnx.size_arithmetic import power as power_of_size
 from ncc.dialects.remainders import fmod, modulo
-from ncc.dialects.scalar import (
-    Scalar,
-    equal,
-    nan_maximum,
-    nan_minimum,
-    power,
-    select,
-)
+from ncc.dialects.scalar import Scalar, equal, nan_maximum, nan_minimum, power, select
 from ncc.dialects.shifts import shift_left, shift_right
 
 
@@ -64,13 +58,8 @@ class _Comparison(BinaryOperator):
 def _comparison(
     name: str, array: ArrayFunction, scalar: ScalarFunction, since: int
 ) -> type[_Comparison]:
-    members = {
-        "__doc__": "A comparison of x and y.",
-        "__module__": __name__,
-        "array": lambda self, x, y: array(x, y),
-        "scalar": lambda self, x, y: scalar(x, y),
-    }
-    return operator(name, since=since, inputs=2)(type(f"{name}Op", (_Comparison,), members))
+    doc = "A comparison of x and y."
+    return declared(_Comparison, name, array, scalar, doc, since, 2)
 
 
 EqualOp = _comparison("Equal", np.equal, equal, 7)
@@ -145,41 +134,13 @@ class BitShiftOp(BinaryOperator):
         return moved if is_unsigned(x.type) else select(y < 0, 0, moved)
 
 
-@operator("Max", since=6, inputs=(1, None))
-class MaxOp(VariadicOperator):
-    """The largest operand; NaN where one is."""
-
-    def array(self, x: Array, y: Array) -> Any:
-        return np.maximum(x, y)
-
-    def scalar(self, x: Scalar, y: Scalar) -> Scalar:
-        return nan_maximum(x, y)
-
-
-@operator("Min", since=6, inputs=(1, None))
-class MinOp(VariadicOperator):
-    """The smallest operand; NaN where one is."""
-
-    def array(self, x: Array, y: Array) -> Any:
-        return np.minimum(x, y)
-
-    def scalar(self, x: Scalar, y: Scalar) -> Scalar:
-        return nan_minimum(x, y)
-
-
-@operator("Sum", since=6, inputs=(1, None))
-class SumOp(VariadicOperator):
-    """The sum of all operands."""
-
-    def array(self, x: Array, y: Array) -> Any:
-        return x + y
-
-    def scalar(self, x: Scalar, y: Scalar) -> Scalar:
-        return x + y
+MaxOp = variadic("Max", np.maximum, nan_maximum, "The largest operand; NaN where one is.")
+MinOp = variadic("Min", np.minimum, nan_minimum, "The smallest operand; NaN where one is.")
+SumOp = variadic("Sum", np.add, lambda x, y: x + y, "The sum of all operands.")
 
 
 @operator("Mean", since=6, inputs=(1, None))
-class MeanOp(SumOp):
+class MeanOp(SumOp):  # type: ignore[misc, valid-type]
     """The mean of all operands."""
 
     def reference(self, *xs: Array) -> Array:

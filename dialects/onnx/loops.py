@@ -24,13 +24,7 @@ from typing import ClassVar
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType, UnrankedTensorType
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    base,
-    irdl_op_definition,
-    lazy_traits_def,
-    var_operand_def,
-)
+from xdsl.irdl import IRDLOperation, base, irdl_op_definition, lazy_traits_def, var_operand_def
 from xdsl.traits import HasParent, IsTerminator
 
 from ncc.dialects.ncnn.layer import Expansion, Layer, shape_of

@@ -45,15 +45,7 @@ from ncc.dialects.attributes import tensor_type
 from ncc.dialects.bfloat16 import from_bfloat16
 from ncc.dialects.element import ELEMENTS, as_stored, dtype_of, element_of, name_of
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.ncnn.layer import (
-    Count,
-    Layer,
-    LayerError,
-    Shapes,
-    counts_of,
-    declare,
-    shape_of,
-)
+from ncc.dialects.ncnn.layer import Count, Layer, LayerError, Shapes, counts_of, declare, shape_of
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
 from ncc.dialects.onnx.attribute import integers, required, tensor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ncc.dialects.scalar import Scalar
 
 ArrayFunction: TypeAlias = Callable[..., Any]
 ScalarFunction: TypeAlias = Callable[..., Scalar]
+T = TypeVar("T", bound=Operator)
 
 
 class UnaryOperator(Operator):
@@ -91,28 +92,41 @@ class VariadicOperator(BinaryOperator):
         return b.map(at, reduce(self.scalar, (read(x, at) for x in xs)))
 
 
-def unary(
-    name: str, array: ArrayFunction, scalar: ScalarFunction, doc: str, since: int = 1
-) -> type[UnaryOperator]:
-    """Declare an operator of one operand without attributes."""
+def declared(
+    kind: type[T],
+    name: str,
+    array: ArrayFunction,
+    scalar: ScalarFunction,
+    doc: str,
+    since: int = 1,
+    inputs: int | tuple[int, int | None] = 1,
+) -> type[T]:
+    """Declare an operator without attributes, by its function in numpy and of one element each."""
     members = {
         "__doc__": doc,
         "__module__": __name__,
-        "array": lambda self, x: array(x),
-        "scalar": lambda self, x: scalar(x),
+        "array": lambda self, *xs: array(*xs),
+        "scalar": lambda self, *xs: scalar(*xs),
     }
-    return operator(name, since=since)(type(f"{name}Op", (UnaryOperator,), members))
+    return operator(name, since=since, inputs=inputs)(type(f"{name}Op", (kind,), members))
+
+
+def unary(
+    name: str, array: ArrayFunction, scalar: ScalarFunction, doc: str, since: int = 1
+) -> type[UnaryOperator]:
+    """Declare an operator of one operand."""
+    return declared(UnaryOperator, name, array, scalar, doc, since)
 
 
 def binary(
     name: str, array: ArrayFunction, scalar: ScalarFunction, doc: str, since: int = 7
 ) -> type[BinaryOperator]:
-    """Declare an operator of two operands without attributes."""
-    members = {
-        "__doc__": doc,
-        "__module__": __name__,
-        "array": lambda self, x, y: array(x, y),
-        "scalar": lambda self, x, y: scalar(x, y),
-    }
-    made = type(f"{name}Op", (BinaryOperator,), members)
-    return operator(name, since=since, inputs=2)(made)
+    """Declare an operator of two operands."""
+    return declared(BinaryOperator, name, array, scalar, doc, since, 2)
+
+
+def variadic(
+    name: str, array: ArrayFunction, scalar: ScalarFunction, doc: str
+) -> type[VariadicOperator]:
+    """Declare an operator of one operand or more, by its function of two."""
+    return declared(VariadicOperator, name, array, scalar, doc, 6, (1, None))

@@ -20,14 +20,7 @@ from ncc.dialects.onnx.gather import wrapped
 from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
 from ncc.dialects.onnx.scatter import scattered
 from ncc.dialects.onnx.windows import Window, windows
-from ncc.dialects.scalar import (
-    equal,
-    number_of_index,
-    number_of_size,
-    over_size,
-    select,
-    to_index,
-)
+from ncc.dialects.scalar import equal, number_of_index, number_of_size, over_size, select, to_index
 from ncc.dialects.shapes import shown
 from ncc.dialects.size import is_open, largest
 

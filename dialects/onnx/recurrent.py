@@ -18,14 +18,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import WeightAttr
 from ncc.dialects.ncnn.recurrent.recurrent import Recurrent as RecurrentLayer
 from ncc.dialects.onnx.attribute import integer, real, reals, required, string, strings
-from ncc.dialects.onnx.operator import (
-    Array,
-    LayerError,
-    NotYet,
-    Operator,
-    Shape,
-    constant_of,
-)
+from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, constant_of
 from ncc.dialects.scalar import Scalar
 from ncc.dialects.shapes import shown
 from ncc.dialects.size import are_equal, is_open

@@ -26,16 +26,7 @@ from ncc.dialects.onnx.operator import (
     operator,
 )
 from ncc.dialects.onnx.size_arithmetic import FOLDS
-from ncc.dialects.scalar import (
-    Scalar,
-    absolute,
-    equal,
-    exp,
-    log,
-    number_of_size,
-    select,
-    sqrt,
-)
+from ncc.dialects.scalar import Scalar, absolute, equal, exp, log, number_of_size, select, sqrt
 
 
 class Reduction(Operator):

@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, integers, real, reals, required, string
-from ncc.dialects.onnx.operator import (
-    Array,
-    LayerError,
-    NotYet,
-    Operator,
-    Shape,
-    axes_of,
-    operator,
-)
+from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, axes_of, operator
 from ncc.dialects.onnx.resize_of_run import SamplingOfRun, cubic_kernel, linear_kernel
 from ncc.dialects.scalar import Scalar, convert, to_index
 from ncc.dialects.size import NeedsNumbers, hint, is_open

@@ -14,13 +14,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
-from ncc.compiler.barriers import (
-    Barriers,
-    Touched,
-    barriers_within,
-    certain_within,
-    in_epochs,
-)
+from ncc.compiler.barriers import Barriers, Touched, barriers_within, certain_within, in_epochs
 from ncc.compiler.linalg.memory.parts import parts_of
 from ncc.compiler.plan import Buffer, Call, Kind, Loop, Subview
 from ncc.dialects.size import Size

@@ -21,14 +21,7 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 from distributed.protocol.pickle import dumps, loads  # noqa: E402
 
 from ncc.compiler import dask_map  # noqa: E402
-from ncc.compiler.dask_map import (  # noqa: E402
-    MOST_BYTES,
-    Network,
-    SentFiles,
-    Work,
-    map_batches,
-    run_task,
-)
+from ncc.compiler.dask_map import MOST_BYTES, Network, SentFiles, Work, map_batches, run_task  # noqa: E402
 
 NETWORK = "7767517\n2 2\nInput in 0 1 x{size}\nInnerProduct fc 1 1 x y 0=2 2=8\n"
 WEIGHTS = bytes(4) + np.arange(8, dtype="<f4").tobytes()
@@ -151,9 +144,9 @@ def test_what_does_not_fit_is_refused(
 
 def test_a_model_of_open_shapes_is_refused(param: Path) -> None:
     """Its file is what workers can compile."""
-    late = ncc.compile(param, input_shapes={"x": (None,)})
+    open_model = ncc.compile(param, input_shapes={"x": (None,)})
     with pytest.raises(ncc.InputError, match="give the path of its .param"):
-        Network.of(late, None, {})
+        Network.of(open_model, None, {})
 
 
 def test_tasks_grow_until_they_take_long_enough(compiled: Path) -> None:

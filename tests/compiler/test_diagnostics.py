@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 from ncc.compiler import diagnostics
-from ncc.compiler.diagnostics import (
-    CompilerBug,
-    Misfed,
-    ModelError,
-    NccError,
-    Problem,
-    Unsupported,
-)
+from ncc.compiler.diagnostics import CompilerBug, Misfed, ModelError, NccError, Problem, Unsupported
 from ncc.runtime import errors
 from ncc.runtime.errors import ArtifactError, InputError
 from ncc.runtime.forms import Form

@@ -10,13 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Generic, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    FloatAttr,
-    UnitAttr,
-    f32,
-)
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, UnitAttr, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Operation
 

@@ -75,26 +75,6 @@ class Costs(NamedTuple):
         return f"estimated cycles: {', '.join(costs)}{worth}"
 
 
-def tiling_of(
-    outputs: int,
-    inputs: int,
-    height: int,
-    width: int,
-    target: Target,
-    groups: int = 1,
-    depth: Depth = IMAGE,
-    dilation: int = 1,
-    axes: tuple[bool, bool] = BOTH,
-    taps: int = 3,
-    stride: int = 1,
-    bf16x3: bool = False,
-    opened: bool = False,
-) -> Tiling | None:
-    """The tiles that `costs_of` chooses; None if the direct convolution is cheaper."""
-    sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
-    return costs_of(*sizes, taps, stride, bf16x3, opened).chosen
-
-
 @cache
 def costs_of(
     outputs: int,
@@ -185,8 +165,8 @@ def cycles_of(
     if few or min(window) not in (1, taps) or taps == 1:
         return plain
     rows, columns = extents
-    tiling = tiling_of(outputs, inputs, rows, columns, target, groups, axes=axes, taps=taps)
-    return plain if tiling is None else _cost(tiling)
+    costs = costs_of(outputs, inputs, rows, columns, target, groups, axes=axes, taps=taps)
+    return plain if costs.chosen is None else _cost(costs.chosen)
 
 
 def plain_cycles(

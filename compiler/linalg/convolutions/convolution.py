@@ -25,11 +25,7 @@ from ncc.compiler.linalg.analysis.linalg_op import (
     shape_of,
 )
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
-from ncc.compiler.linalg.convolutions.choose_tiles import (
-    Costs,
-    costs_of,
-    tiling_of,
-)
+from ncc.compiler.linalg.convolutions.choose_tiles import Costs, costs_of
 from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import Tiling, compared_extent
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
@@ -104,10 +100,10 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | 
     stride, dilation = along.stride, along.dilation
     if x.index[0] != AffineForm.of({found.inputs: 1, **dict.fromkeys(found.channels[:-1], inputs)}):
         return "it reads other channels than those of its group"
-    steps = [(stride, dilation) if several else (1, 1) for several in axes]
-    if [rows.steps, columns.steps] != steps or min(stride, dilation) != 1:
+    strides = [(stride, dilation) if several else (1, 1) for several in axes]
+    if [rows.strides, columns.strides] != strides or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
-    depth = next((Depth(linalg_op.extents[z.image], z.taps, *z.steps) for z in slices), IMAGE)
+    depth = next((Depth(linalg_op.extents[z.image], z.taps, *z.strides) for z in slices), IMAGE)
     fewest = target.costs.winograd.fewest_tiled_channels
     if min(outputs, inputs) < fewest:
         return f"it has fewer than {fewest} channels"
@@ -123,14 +119,13 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | 
     fewest_points = target.costs.data_types.fewest_bf16_points
     split = bf16x3 and inputs >= TILE_K and prod(extents) >= fewest_points
     opened = is_open(height, width)
-    tiling = tiling_of(*sizes, taps=taps, stride=stride, bf16x3=split, opened=opened)
-    if tiling is None:
-        costs = costs_of(*sizes, taps, stride, split, opened)
+    costs = costs_of(*sizes, taps, stride, split, opened)
+    if costs.chosen is None:
         if not costs.tilings:
             shape = " x ".join(str(one.taps) for one in found.windows)
             return f"Winograd has no tiles for a window of {shape} at a stride of {stride}"
         return f"Winograd is not worth it; {costs}"
-    tiling = replace(tiling, height=height, width=width)
+    tiling = replace(costs.chosen, height=height, width=width)
     return Convolution(op, x.value, w.value, init, tiling, split)
 
 

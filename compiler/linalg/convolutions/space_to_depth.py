@@ -26,11 +26,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_value, weights_of
-from ncc.compiler.linalg.convolutions.choose_tiles import (
-    cycles_of,
-    plain_cycles,
-    shown,
-)
+from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, shown
 from ncc.compiler.linalg.convolutions.convolution import SpatialConvolution, start_of
 from ncc.compiler.linalg.rewrite.decisions import TargetPass
 from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
@@ -93,7 +89,7 @@ class _Strided(NamedTuple):
             return "its stride is 1"
         if stride >= window[0]:
             return "its stride is not less than its window"
-        if {one.steps for one in found.windows} != {(stride, 1)} or start_of(op, 1) is None:
+        if {one.strides for one in found.windows} != {(stride, 1)} or start_of(op, 1) is None:
             return "it has a dilation, or its sums start from other values than a bias"
         if found.x.index[0].bare != found.inputs:
             return "its image has no axis of channels in front"

@@ -25,12 +25,7 @@ from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import collapse_of, sums_in_groups, ungrouped
 from ncc.compiler.linalg.layout.gather_channels import gather_inside
 from ncc.compiler.linalg.rewrite.decisions import CostedPass
-from ncc.compiler.linalg.rewrite.insert import (
-    builder_for,
-    rebuilt_without,
-    replace_op,
-    tensor_of,
-)
+from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt_without, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder

@@ -60,35 +60,33 @@ def element_bytes(type: Attribute) -> int:
 
 def chained(module: ModuleOp) -> dict[str, int]:
     """Kernels that go on writing into an operand: function name -> position of the operand."""
-    found: dict[str, int] = {}
-    for function in module.body.block.ops:
-        if not isinstance(function, func.FuncOp) or function.sym_visibility is None:
-            continue
-        for op in function.body.block.ops:
-            if isinstance(op, GenericOp) and isinstance(start := outs_of(op), BlockArgument):
-                found[function.sym_name.data] = start.index
-    return found
+    return {
+        kernel: start.index
+        for kernel, op in _of_kernels(module)
+        if isinstance(op, GenericOp) and isinstance(start := outs_of(op), BlockArgument)
+    }
 
 
 def clipping(module: ModuleOp) -> set[str]:
     """Kernels that do not write elements beyond the valid extent of their result."""
     return {
-        function.sym_name.data
-        for function in ops_of(module.body.block)
-        if isinstance(function, func.FuncOp)
-        for op in ops_of(function.body.block)
+        kernel
+        for kernel, op in _of_kernels(module)
         if isinstance(op, GenericOp) and SEPARABLE.of(op) and VALID_EXTENTS.of(op)
     }
 
 
 def written_as_loops(module: ModuleOp) -> set[str]:
     """Kernels that are codes: they read vectors along the last axis of an operand."""
-    return {
-        function.sym_name.data
-        for function in ops_of(module.body.block)
-        if isinstance(function, func.FuncOp) and function.sym_visibility is not None
-        if any(isinstance(op, CodeOp) for op in ops_of(function.body.block))
-    }
+    return {kernel for kernel, op in _of_kernels(module) if isinstance(op, CodeOp)}
+
+
+def _of_kernels(module: ModuleOp) -> Iterator[tuple[str, Operation]]:
+    """The operations of all kernels, each with the name of its kernel."""
+    for function in ops_of(module.body.block):
+        if isinstance(function, func.FuncOp) and function.sym_visibility is not None:
+            for op in ops_of(function.body.block):
+                yield function.sym_name.data, op
 
 
 class Placement:

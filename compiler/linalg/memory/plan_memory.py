@@ -39,11 +39,7 @@ from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.linalg.memory.loops import loop_of
 from ncc.compiler.linalg.memory.parts import parts_of, put_into_parts
-from ncc.compiler.linalg.memory.standing_halos import (
-    BordersOf,
-    borders_of,
-    without_standing_halos,
-)
+from ncc.compiler.linalg.memory.standing_halos import BordersOf, borders_of, without_standing_halos
 from ncc.compiler.plan import (
     AnyStep,
     Buffer,

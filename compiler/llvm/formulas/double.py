@@ -141,7 +141,7 @@ def _log_pair(x: Lanes) -> Pair:
     return Pair.sum(total.high, low)
 
 
-def _ends_of_log(x: Lanes, inside: Lanes) -> Lanes:
+def ends_of_log(x: Lanes, inside: Lanes) -> Lanes:
     """log(0) = -inf, log(inf) = inf, NaN for x < 0 and for NaN."""
     result = x.test("olt", inf).choose(inside, inf)
     outside = x.test("oeq", 0.0).choose(x.filled(-inf), nan)
@@ -150,13 +150,13 @@ def _ends_of_log(x: Lanes, inside: Lanes) -> Lanes:
 
 def log(x: Lanes) -> Lanes:
     """The natural logarithm."""
-    return _ends_of_log(x, _log_pair(x).high)
+    return ends_of_log(x, _log_pair(x).high)
 
 
 def log_with_base(x: Lanes, natural: float) -> Lanes:
     """log(x) * natural."""
     pair = _log_pair(x)
-    return _ends_of_log(x, pair.high.times_plus(natural, pair.low * natural))
+    return ends_of_log(x, pair.high.times_plus(natural, pair.low * natural))
 
 
 def power_of_positive(x: Lanes, y: Lanes) -> Lanes:

@@ -6,7 +6,7 @@ The argument is a power of two times 1 + f, and a polynomial in f does the rest 
 from __future__ import annotations
 
 from functools import cache
-from math import inf, nan, sqrt
+from math import inf, sqrt
 from math import log as exact_log
 
 import numpy as np
@@ -42,13 +42,6 @@ def _log_of_fraction(f: Lanes) -> Lanes:
     return f + square.times_plus(-0.5, square * f * f.polynomial(_log_tail()))
 
 
-def _ends_of_log(x: Lanes, inside: Lanes) -> Lanes:
-    """log(0) = -inf, log(inf) = inf, NaN for x < 0 and for NaN."""
-    result = x.test("olt", inf).choose(inside, inf)
-    outside = x.test("oeq", 0.0).choose(x.filled(-inf), nan)
-    return x.test("ogt", 0.0).choose(result, outside)
-
-
 def log(x: Lanes) -> Lanes:
     """log(x) = n*ln(2) + log(1 + f)."""
     if x.is_double:
@@ -57,7 +50,7 @@ def log(x: Lanes) -> Lanes:
     square = f * f
     tail = (square * f).times_plus(f.polynomial(_log_tail()), power * LN2_LOW)
     small = square.times_plus(-0.5, tail)
-    return _ends_of_log(x, power.times_plus(LN2_HIGH, f + small))
+    return double.ends_of_log(x, power.times_plus(LN2_HIGH, f + small))
 
 
 def _log_with_base(x: Lanes, natural: float, of_two: float) -> Lanes:
@@ -68,7 +61,7 @@ def _log_with_base(x: Lanes, natural: float, of_two: float) -> Lanes:
     y = _log_of_fraction(f)
     high, two = (float(np.float32(number)) for number in (natural, of_two))
     low = y.times_plus(natural - high, power * (of_two - two))
-    return _ends_of_log(x, power.times_plus(two, y.times_plus(high, low)))
+    return double.ends_of_log(x, power.times_plus(two, y.times_plus(high, low)))
 
 
 def log2(x: Lanes) -> Lanes:

@@ -13,7 +13,6 @@ from functools import partial
 
 from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -21,19 +20,9 @@ from ncc.compiler.llvm.llvm_builder import LlvmBuilder
 from ncc.compiler.llvm.lowering.addresses import AddressForm
 from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.lowering.logistic import lower_division, unless_of_logistic
-from ncc.dialects.operation import make, only_result, operands_of
+from ncc.dialects.operation import only_result, operands_of
 
 Combine = Callable[[LlvmBuilder, SSAValue, SSAValue], SSAValue]
-
-
-def greater(builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """lhs where lhs > rhs, otherwise rhs: a NaN anywhere gives rhs, as maxps does."""
-    return builder.extremum("max", lhs, rhs)
-
-
-def smaller(builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """lhs where lhs < rhs, otherwise rhs: a NaN anywhere gives rhs, as minps does."""
-    return builder.extremum("min", lhs, rhs)
 
 
 def _keeping_nan(kind: str, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -78,41 +67,12 @@ maximum_number: Combine = partial(_dropping_nan, "max")
 minimum_number: Combine = partial(_dropping_nan, "min")
 
 
-def _extremum(strict: Combine, relaxed: Combine) -> Handler:
-    def handle(
-        function: Function,
-        op: arith.MaximumfOp | arith.MinimumfOp | arith.MaxnumfOp | arith.MinnumfOp,
-    ) -> None:
-        without_nan = FastMathFlag.NO_NANS in op.fastmath.data
-        exact = function.builder.processor.keeps_nan
-        combine = relaxed if without_nan and not exact else strict
-        lhs, rhs = function.values(operands_of(op))
-        function.bind(only_result(op), combine(function.builder, lhs, rhs))
-
-    return handle
-
-
 def binary(instruction: type[Operation]) -> Handler:
     """One instruction for two operands."""
 
     def handle(function: Function, op: Operation) -> None:
         lhs, rhs = function.values(operands_of(op))
         function.bind(only_result(op), function.builder.binary(instruction, lhs, rhs))
-
-    return handle
-
-
-def _float_binary(instruction: type[Operation]) -> Handler:
-    def handle(function: Function, op: arith.AddfOp | arith.MulfOp) -> None:
-        lhs, rhs = function.values(operands_of(op))
-        flags = op.fastmath.data
-        made = make(
-            instruction,
-            operands=[lhs, rhs],
-            result_types=[lhs.type],
-            properties={"fastmathFlags": llvm.FastMathAttr(flags)} if flags else {},
-        )
-        function.bind(only_result(op), function.builder.result(made))
 
     return handle
 
@@ -198,14 +158,6 @@ def _from_library(name: str) -> Handler:
     return handle
 
 
-def lower_integer_power(function: Function, op: math.FPowIOp) -> None:
-    """powf of the exponent as a float: exact up to 2**24."""
-    builder = function.builder
-    base, exponent = function.values(operands_of(op))
-    real = builder.convert(llvm.SIToFPOp, exponent, base.type)
-    function.bind(op.result, function.library.call(builder, "pow", [base, real]))
-
-
 def _unary(instruction: type[Operation]) -> Handler:
     def handle(function: Function, op: Operation) -> None:
         value = function.value(op.operands[0])
@@ -215,15 +167,15 @@ def _unary(instruction: type[Operation]) -> Handler:
 
 
 _FLOATS: dict[type[Operation], Handler] = {
-    arith.AddfOp: unless_of_logistic(_float_binary(llvm.FAddOp)),
-    arith.SubfOp: _float_binary(llvm.FSubOp),
-    arith.MulfOp: _float_binary(llvm.FMulOp),
+    arith.AddfOp: unless_of_logistic(binary(llvm.FAddOp)),
+    arith.SubfOp: binary(llvm.FSubOp),
+    arith.MulfOp: binary(llvm.FMulOp),
     arith.DivfOp: lower_division,
     arith.NegfOp: unless_of_logistic(lower_negate),
-    arith.MaximumfOp: _extremum(maximum, greater),
-    arith.MinimumfOp: _extremum(minimum, smaller),
-    arith.MaxnumfOp: _extremum(maximum_number, greater),
-    arith.MinnumfOp: _extremum(minimum_number, smaller),
+    arith.MaximumfOp: combined(maximum),
+    arith.MinimumfOp: combined(minimum),
+    arith.MaxnumfOp: combined(maximum_number),
+    arith.MinnumfOp: combined(minimum_number),
     arith.CmpfOp: lower_compare_floats,
 }
 
@@ -246,7 +198,6 @@ _MATH: dict[type[Operation], Handler] = {
     math.Log10Op: _from_library("log10"),
     math.Log1pOp: _from_library("log1p"),
     math.PowFOp: _from_library("pow"),
-    math.FPowIOp: lower_integer_power,
     math.IPowIOp: _from_library("integer_power"),
     math.SinOp: _from_library("sin"),
     math.CosOp: _from_library("cos"),

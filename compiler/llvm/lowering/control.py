@@ -152,32 +152,27 @@ def lower_if(function: Function, op: scf.IfOp) -> None:
 
 
 def lower_while(function: Function, op: scf.WhileOp) -> None:
-    """The region `before` ends with a branch to the region `after`, or out of the loop."""
+    """A loop that carries no values. The region `before` ends with a branch to the region `after`,
+    or out of the loop.
+    """
     builder = function.builder
     outer = builder.scope
-    before = Block(arg_types=_machine_types(op.before_region.block.args))
-    body = Block(arg_types=_machine_types(op.after_region.block.args))
-    after = Block()
-    initial = function.values(op.arguments)
+    before, body, after = Block(), Block(), Block()
 
     inner = function.open(before, outer)
-    _bind_all(function, op.before_region.block.args, before.args)
     condition = function.lower(op.before_region.block)
     assert isinstance(condition, scf.ConditionOp)
-    passed = function.values(condition.args)
     goes_on = function.value(condition.condition)
 
     function.open(body, inner)
-    _bind_all(function, op.after_region.block.args, body.args)
-    function.builder.branch(before, function.values(function.lower(op.after_region.block).operands))
-
+    function.lower(op.after_region.block)
+    builder.branch(before, [])
     builder.scope = inner
-    function.builder.branch_if(goes_on, body, passed, after, [])
+    builder.branch_if(goes_on, body, [], after, [])
     builder.scope = outer
-    function.builder.branch(before, initial)
+    builder.branch(before, [])
     function.add(after)
     outer.block = after
-    _bind_all(function, op.results, passed)
 
 
 HANDLERS: Handlers = {

@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith, llvm, math
-from xdsl.dialects.builtin import (
-    IndexType,
-    VectorType,
-    i16,
-    i32,
-)
+from xdsl.dialects.builtin import IndexType, VectorType, i16, i32
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.llvm.instructions import lanes
@@ -84,28 +79,20 @@ def _constant_divisor(function: Function, op: arith.DivUIOp | arith.RemUIOp) -> 
     return None if divisor.terms else divisor.constant
 
 
-def _towards(quotient: str) -> Handler:
-    """Signed division rounded down ("floor") or up ("ceil").
-
-    The truncated quotient is off by one if the remainder is not zero and the exact quotient is
-    negative (floor), or positive (ceil).
+def lower_floor_division(function: Function, op: arith.FloorDivSIOp) -> None:
+    """Signed division rounded down: the truncated quotient is one too large if the remainder is not
+    zero and the exact quotient is negative.
     """
-
-    def handle(function: Function, op: arith.FloorDivSIOp | arith.CeilDivSIOp) -> None:
-        builder = function.builder
-        lhs, rhs = function.value(op.lhs), function.value(op.rhs)
-        zero = builder.constant(0, lhs.type)
-        truncated = builder.binary(llvm.SDivOp, lhs, rhs)
-        remainder = builder.binary(llvm.SRemOp, lhs, rhs)
-        inexact = builder.compare("ne", remainder, zero)
-        signs = builder.binary(llvm.XOrOp, lhs, rhs)
-        off = builder.compare("slt" if quotient == "floor" else "sge", signs, zero)
-        change = builder.constant(-1 if quotient == "floor" else 1, lhs.type)
-        moved = builder.binary(llvm.AddOp, truncated, change)
-        both = builder.binary(llvm.AndOp, inexact, off)
-        function.bind(op.result, builder.select(both, moved, truncated))
-
-    return handle
+    builder = function.builder
+    lhs, rhs = function.value(op.lhs), function.value(op.rhs)
+    zero = builder.constant(0, lhs.type)
+    truncated = builder.binary(llvm.SDivOp, lhs, rhs)
+    remainder = builder.binary(llvm.SRemOp, lhs, rhs)
+    inexact = builder.compare("ne", remainder, zero)
+    negative = builder.compare("slt", builder.binary(llvm.XOrOp, lhs, rhs), zero)
+    moved = builder.binary(llvm.AddOp, truncated, builder.constant(-1, lhs.type))
+    both = builder.binary(llvm.AndOp, inexact, negative)
+    function.bind(op.result, builder.select(both, moved, truncated))
 
 
 def lower_compare_integers(function: Function, op: arith.CmpiOp) -> None:
@@ -171,8 +158,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.DivUIOp: lower_quotient,
     arith.RemSIOp: binary(llvm.SRemOp),
     arith.RemUIOp: lower_remainder,
-    arith.FloorDivSIOp: _towards("floor"),
-    arith.CeilDivSIOp: _towards("ceil"),
+    arith.FloorDivSIOp: lower_floor_division,
     arith.AndIOp: binary(llvm.AndOp),
     arith.OrIOp: binary(llvm.OrOp),
     arith.XOrIOp: binary(llvm.XOrOp),

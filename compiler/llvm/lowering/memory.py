@@ -1,6 +1,6 @@
 """memref and the buffers of the runtime, in the llvm dialect.
 
-A memref is a pointer, with the strides of its type: a view costs nothing until an element is read.
+A memref is a pointer, with the strides of its type.
 The arguments of a kernel are bare pointers, and the callee adds the offset of the type.
 """
 
@@ -9,16 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
-from xdsl.dialects import builtin, llvm, memref
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    MemRefType,
-    VectorType,
-    i1,
-    i8,
-    i32,
-    i64,
-)
+from xdsl.dialects import llvm, memref
+from xdsl.dialects.builtin import MemRefType, VectorType, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -176,16 +168,9 @@ def bare_pointer(function: Function, source: SSAValue) -> SSAValue:
     """The pointer to pass to a function whose argument has the type of this memref."""
     assert isinstance(source.type, MemRefType)
     memory = function.memory(source)
-    _, offset = _declared_layout(source.type)
+    _, offset = layout(source.type)
     start = Memory(memory.pointer, memory.element, (1,), memory.offset)
     return function.addresses.pointer(start, [AddressForm(constant=-offset)])
-
-
-def _declared_layout(type: MemRefType) -> tuple[tuple[int, ...], int]:
-    """The layout; a dynamic offset counts as 0."""
-    if type.get_offset() is None:
-        return (), 0
-    return layout(type)
 
 
 def lower_load(function: Function, op: memref.LoadOp) -> None:
@@ -252,63 +237,6 @@ def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
     function.bind_memory(op.memref, memory_at(taken.results[0], type))
 
 
-def _positions(static: Sequence[int], dynamic: Sequence[AddressForm]) -> list[AddressForm]:
-    rest = iter(dynamic)
-    return [
-        next(rest) if value == DYNAMIC_INDEX else AddressForm(constant=value) for value in static
-    ]
-
-
-def lower_subview(function: Function, op: memref.SubviewOp) -> None:
-    """The same memory from another element on, with strides times those of the view."""
-    memory = function.memory(op.source)
-    offsets = _positions(
-        [int(value) for value in op.static_offsets.get_values()],
-        [function.index(offset) for offset in op.offsets],
-    )
-    steps = [int(value) for value in op.static_strides.get_values()]
-    if DYNAMIC_INDEX in steps:
-        raise CompilerBug("a subview whose strides are not static", pass_name=PASS)
-    sizes = [int(value) for value in op.static_sizes.get_values()]
-    strides = [stride * step for stride, step in zip(memory.strides, steps, strict=True)]
-    kept = _kept_dimensions(sizes, list(op.result.type.get_shape()))
-    view = Memory(
-        memory.pointer,
-        memory.element,
-        tuple(strides[dimension] for dimension in kept),
-        memory.at(offsets),
-    )
-    function.bind_memory(op.result, view)
-
-
-def _kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """The dimensions of the subview that its type keeps; some of extent 1 may be dropped."""
-    kept: list[int] = []
-    for dimension, size in enumerate(sizes):
-        if len(kept) < len(shape) and size == shape[len(kept)]:
-            kept.append(dimension)
-    return kept
-
-
-def lower_reinterpret(function: Function, op: Operation) -> None:
-    """The same memory from the same element on, with the strides in the type of the result."""
-    (source, *others) = op.operands
-    type = op.results[0].type
-    if others or not isinstance(type, MemRefType):
-        raise CompilerBug(f"{op.name} with dynamic operands", pass_name=PASS)
-    memory = function.memory(source)
-    strides, offset = layout(type)
-    start = (
-        AddressForm(constant=offset) if isinstance(op, memref.ReinterpretCastOp) else memory.offset
-    )
-    function.bind_memory(op.results[0], Memory(memory.pointer, memory.element, strides, start))
-
-
-def lower_cast(function: Function, op: memref.CastOp) -> None:
-    """Only the type changes."""
-    function.alias(op.dest, op.source)
-
-
 def buffer_pointer(function: Function, buffers: SSAValue, index: int) -> SSAValue:
     """buffers[index], loaded once, at the start of the function."""
     builder = function.builder
@@ -339,28 +267,12 @@ def lower_buffer(function: Function, op: rt.BufferOp) -> None:
     function.bind_memory(op.memref, memory_at(pointer, op.memref.type))
 
 
-def lower_address_cast(function: Function, op: builtin.UnrealizedConversionCastOp) -> None:
-    """The address of a memref's first element, for instructions that take a pointer."""
-    (source,), (result,) = op.operands, op.results
-    if not isinstance(source.type, MemRefType) or result.type != POINTER:
-        raise CompilerBug(f"a cast of {source.type} to {result.type}", pass_name=PASS)
-    memory = function.memory(source)
-    start = Memory(memory.pointer, memory.element, (), memory.offset)
-    function.bind(result, function.addresses.pointer(start, []))
-
-
 HANDLERS: dict[type[Operation], Handler] = {
-    builtin.UnrealizedConversionCastOp: lower_address_cast,
     memref.LoadOp: lower_load,
     memref.StoreOp: lower_store,
     memref.AllocaOp: lower_alloca,
     rt.PrefetchOp: lower_prefetch,
     rt.FenceOp: lower_fence,
     rt.GatherOp: lower_gather,
-    memref.SubviewOp: lower_subview,
-    memref.CollapseShapeOp: lower_reinterpret,
-    memref.ExpandShapeOp: lower_reinterpret,
-    memref.ReinterpretCastOp: lower_reinterpret,
-    memref.CastOp: lower_cast,
     rt.BufferOp: lower_buffer,
 }

@@ -8,13 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    IntegerType,
-    VectorType,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, VectorType, i32, i64
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Operation, SSAValue
 
@@ -157,9 +151,6 @@ _FLOAT_KINDS: dict[CombiningKindFlag, Combine] = {
 _INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
     CombiningKindFlag.ADD: _instruction(llvm.AddOp),
     CombiningKindFlag.MUL: _instruction(llvm.MulOp),
-    CombiningKindFlag.AND: _instruction(llvm.AndOp),
-    CombiningKindFlag.OR: _instruction(llvm.OrOp),
-    CombiningKindFlag.XOR: _instruction(llvm.XOrOp),
     CombiningKindFlag.MAXSI: chosen_by("sgt"),
     CombiningKindFlag.MINSI: chosen_by("slt"),
     CombiningKindFlag.MAXUI: chosen_by("ugt"),

@@ -15,13 +15,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    IndexType,
-    MemRefType,
-    StridedLayoutAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, StridedLayoutAttr, i64
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import Rewriter
 

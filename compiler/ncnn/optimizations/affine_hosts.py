@@ -48,36 +48,34 @@ class Host(ABC):
         """The new params and weights."""
 
 
-class FilterHost(Host):
-    """A convolution or its transpose: the weights of an output channel are contiguous."""
+class RowsHost(Host):
+    """A layer whose weights are a row for each output channel."""
 
     def channels(self, op: Any) -> int:
         return int(op.num_output)
+
+    def refuse(self, op: Any, affine: Affine) -> str | None:
+        return refuse_weights(op, op.weight, op.num_output, affine)
+
+    def weights(self, op: Any, affine: Affine) -> Changes:
+        return scaled_rows(op.weight, op.bias, op.num_output, affine)
+
+
+class FilterHost(RowsHost):
+    """A convolution or its transpose."""
 
     def refuse(self, op: Any, affine: Affine) -> str | None:
         if not op.is_dynamic and not op.reads_all(shape_of(op.operands[0])):
             return "it may have more weights than it reads"
-        return refuse_weights(op, op.weight, op.num_output, affine)
-
-    def weights(self, op: Any, affine: Affine) -> Changes:
-        return scaled_rows(op.weight, op.bias, op.num_output, affine)
+        return super().refuse(op, affine)
 
 
-class InnerProductHost(Host):
+class InnerProductHost(RowsHost):
     """An inner product: its result is a vector of the channels, or a row of them for each row."""
-
-    def channels(self, op: Any) -> int:
-        return int(op.num_output)
 
     def axis(self, op: Any) -> int | None:
         rank = rank_of(op.results[0])
         return None if rank is None else rank - 1
-
-    def refuse(self, op: Any, affine: Affine) -> str | None:
-        return refuse_weights(op, op.weight, op.num_output, affine)
-
-    def weights(self, op: Any, affine: Affine) -> Changes:
-        return scaled_rows(op.weight, op.bias, op.num_output, affine)
 
 
 class BatchNormHost(Host):

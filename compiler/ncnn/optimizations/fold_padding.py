@@ -17,12 +17,7 @@ from typing import Any
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.ncnn.optimizations.optimization import optimization
-from ncc.dialects.ncnn.canonicalize.pattern import (
-    LayerPattern,
-    Match,
-    is_private,
-    set_params,
-)
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private, set_params
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer
 from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp, SigmoidOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, shape_of

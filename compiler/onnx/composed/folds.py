@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 
 from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx.conversion import Conversion, composes, runs_of
+from ncc.compiler.onnx.reduction import KINDS, fold_params
 from ncc.compiler.onnx.shapes import shape
-from ncc.dialects.ncnn.layer import ParamValue
 from ncc.dialects.ncnn.linear.linear import MatMulOp as MatMulLayer
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.reduction.reduction import ReductionOp
@@ -18,19 +17,6 @@ from ncc.dialects.onnx.dialect import versions_of
 from ncc.dialects.onnx.linear import MatMulOp
 from ncc.dialects.onnx.reduction import Reduction
 from ncc.dialects.onnx.softmax import SoftmaxOp, SoftmaxV1Op
-
-KINDS: Mapping[str, int] = {
-    "ReduceSum": 0,
-    "ReduceSumSquare": 2,
-    "ReduceMean": 3,
-    "ReduceMax": 4,
-    "ReduceMin": 5,
-    "ReduceProd": 6,
-    "ReduceL1": 7,
-    "ReduceL2": 8,
-    "ReduceLogSum": 9,
-}
-"""Operations of ncnn's Reduction."""
 
 IN_PARTS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 """Folds of some axes, of which others may be folded afterwards."""
@@ -43,13 +29,7 @@ def reduction(op: Reduction, to: Conversion) -> SSAValue | None:
     runs = runs_of(sorted(op.region(extents)))
     if not runs or (len(runs) > 1 and op.type_name not in IN_PARTS):
         return None
-    params: dict[str, ParamValue] = {
-        "operation": KINDS[op.type_name],
-        "reduce_all": 0,
-        "axes": (1,),
-        "keepdims": 1,
-        "fixbug0": 1,
-    }
+    params = fold_params(op, (1,))
     for first, *rest in runs:
         kept = tuple(1 if axis in rest else n for axis, n in enumerate(extents))
         count = prod(extents[axis] for axis in (first, *rest))

@@ -30,6 +30,8 @@ REMAINDER = 12
 ABSOLUTE = 0
 """An operation of UnaryOp."""
 
+FOLDS: Mapping[str, int] = {"Max": MAXIMUM, "Min": MINIMUM, "Sum": ADD}
+
 LAYERS: Mapping[str, type[Layer]] = {"Softplus": SoftplusOp, "Mish": MishOp}
 
 UNARY: Mapping[str, int] = {
@@ -56,6 +58,12 @@ def binary(to: Conversion, kind: int, x: SSAValue, y: SSAValue | float) -> SSAVa
         return None
     operands = [to.view(value, blob) for value, blob in zip((x, y), blobs, strict=True)]
     return to.view(to.layer(BinaryOpOp, operands, {"op_type": kind}), result)
+
+
+def number_or_value(value: SSAValue) -> SSAValue | float:
+    """The number of a constant of one element; other values as they are."""
+    number = number_of(value)
+    return value if number is None else number
 
 
 def together(x: Shape, y: Shape) -> tuple[Shape, Shape]:
@@ -90,15 +98,13 @@ def two_operands(op: Operator, to: Conversion) -> SSAValue | None:
     return binary(to, kind, x, y)
 
 
-@composes(*versions_of("Max", "Min"))
-def extremes(op: Operator, to: Conversion) -> SSAValue | None:
-    """The largest, or the smallest, of several values."""
-    kind = MAXIMUM if op.type_name == "Max" else MINIMUM
+@composes(*versions_of(*FOLDS))
+def folded(op: Operator, to: Conversion) -> SSAValue | None:
+    """The largest, the smallest, or the sum of several values."""
     found: SSAValue | None = op.operands[0]
     for other in op.operands[1:]:
-        number = number_of(other)
         if found is not None:
-            found = binary(to, kind, found, other if number is None else number)
+            found = binary(to, FOLDS[op.type_name], found, number_or_value(other))
     return found
 
 
@@ -106,18 +112,7 @@ def extremes(op: Operator, to: Conversion) -> SSAValue | None:
 def modulo(op: ModOp, to: Conversion) -> SSAValue | None:
     """With the sign of the dividend; ncnn has none with that of the divisor."""
     x, y = op.operands
-    number = number_of(y)
-    return binary(to, REMAINDER, x, y if number is None else number) if op.fmod else None
-
-
-@composes(*versions_of("Sum"))
-def total(op: Operator, to: Conversion) -> SSAValue | None:
-    """The sum of several values."""
-    found: SSAValue | None = op.operands[0]
-    for other in op.operands[1:]:
-        if found is not None:
-            found = binary(to, ADD, found, other)
-    return found
+    return binary(to, REMAINDER, x, number_or_value(y)) if op.fmod else None
 
 
 @composes(*versions_of(*LAYERS, *UNARY))

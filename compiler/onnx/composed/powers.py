@@ -6,13 +6,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.onnx.composed.pointwise import (
-    MAXIMUM,
-    MULTIPLY,
-    POWER,
-    REVERSE_POWER,
-    binary,
-)
+from ncc.compiler.onnx.composed.pointwise import MAXIMUM, MULTIPLY, POWER, REVERSE_POWER, binary
 from ncc.compiler.onnx.conversion import Conversion, composes_instead, number_of
 from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.ncnn.elementwise.activation_layers import ClipOp, SigmoidOp

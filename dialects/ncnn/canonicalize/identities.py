@@ -25,7 +25,11 @@ class Identity(LayerPattern):
         return (op,)
 
     def check(self, op: Any) -> str | None:
-        return refuse_retyping(op)
+        return self.refuse(op) or refuse_retyping(op)
+
+    def refuse(self, op: Any) -> str | None:
+        """Why the result is not the operand, but for another shape."""
+        return None
 
     def rewrite(self, rewriter: PatternRewriter, op: Any) -> None:
         forward(rewriter, op)
@@ -37,10 +41,8 @@ class EliminateDropout(Identity):
 
     name = "eliminate_dropout"
 
-    def check(self, op: DropoutOp) -> str | None:
-        if op.scale != 1.0:
-            return f"its scale is {op.scale:g}, not 1"
-        return refuse_retyping(op)
+    def refuse(self, op: DropoutOp) -> str | None:
+        return f"its scale is {op.scale:g}, not 1" if op.scale != 1.0 else None
 
 
 @canonical(PoolingOp)
@@ -59,7 +61,7 @@ class EliminatePooling1x1(Identity):
             return None
         return (op,) if op.kernel_w == op.kernel_h == 1 else None
 
-    def check(self, op: PoolingOp) -> str | None:
+    def refuse(self, op: PoolingOp) -> str | None:
         if op.adaptive_pooling:
             return "it is adaptive: its kernel is not used"
         if (op.stride_w, op.stride_h) != (1, 1):
@@ -69,9 +71,7 @@ class EliminatePooling1x1(Identity):
         shape = shape_of(op.operands[0])
         if shape is None:
             return "the rank of its input is not known"
-        if len(shape) != 3:
-            return f"its input has rank {len(shape)}, not 3"
-        return refuse_retyping(op)
+        return f"its input has rank {len(shape)}, not 3" if len(shape) != 3 else None
 
 
 @canonical(NoopOp)

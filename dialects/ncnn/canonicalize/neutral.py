@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from ncc.dialects.ncnn.canonicalize.identities import Identity
-from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
+from ncc.dialects.ncnn.canonicalize.pattern import canonical
 from ncc.dialects.ncnn.elementwise.activation_layers import ClipOp, ReLUOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.per_channel import PReLUOp, ScaleOp
@@ -25,14 +25,14 @@ class EliminateBinaryOp(Identity):
     name = "eliminate_binaryop"
     exact = False
 
-    def check(self, op: BinaryOpOp) -> str | None:
+    def refuse(self, op: BinaryOpOp) -> str | None:
         if not op.with_scalar:
             return "it has two inputs"
         if op.op_type not in NEUTRAL:
             return f"op_type {op.op_type} has no neutral element"
         if op.b != NEUTRAL[op.op_type]:
             return f"its number is {op.b:g}, not {NEUTRAL[op.op_type]:g}"
-        return refuse_retyping(op)
+        return None
 
 
 @canonical(ScaleOp)
@@ -42,14 +42,14 @@ class EliminateScale(Identity):
     name = "eliminate_scale"
     exact = False
 
-    def check(self, op: ScaleOp) -> str | None:
+    def refuse(self, op: ScaleOp) -> str | None:
         if op.scale is None:
             return "its scales are a second input"
         if not _all(op.scale, 1.0):
             return "its scales are not all 1"
         if op.bias is not None and not _all(op.bias, 0.0):
             return "its biases are not all 0"
-        return refuse_retyping(op)
+        return None
 
 
 @canonical(PowerOp)
@@ -59,10 +59,10 @@ class EliminatePower(Identity):
     name = "eliminate_power"
     exact = False
 
-    def check(self, op: PowerOp) -> str | None:
+    def refuse(self, op: PowerOp) -> str | None:
         if (op.power, op.scale, op.shift) != (1.0, 1.0, 0.0):
             return f"it is ({op.shift:g} + {op.scale:g} x) ** {op.power:g}"
-        return refuse_retyping(op)
+        return None
 
 
 @canonical(ReLUOp)
@@ -71,8 +71,8 @@ class EliminateReLU(Identity):
 
     name = "eliminate_relu"
 
-    def check(self, op: ReLUOp) -> str | None:
-        return f"its slope is {op.slope:g}, not 1" if op.slope != 1.0 else refuse_retyping(op)
+    def refuse(self, op: ReLUOp) -> str | None:
+        return f"its slope is {op.slope:g}, not 1" if op.slope != 1.0 else None
 
 
 @canonical(PReLUOp)
@@ -81,10 +81,10 @@ class EliminatePReLU(Identity):
 
     name = "eliminate_prelu"
 
-    def check(self, op: PReLUOp) -> str | None:
+    def refuse(self, op: PReLUOp) -> str | None:
         if op.slope is None or not _all(op.slope, 1.0):
             return "its slopes are not all 1"
-        return refuse_retyping(op)
+        return None
 
 
 @canonical(ClipOp)
@@ -93,10 +93,10 @@ class EliminateClip(Identity):
 
     name = "eliminate_clip"
 
-    def check(self, op: ClipOp) -> str | None:
+    def refuse(self, op: ClipOp) -> str | None:
         if (op.min, op.max) != (-inf, inf):
             return f"its limits are {op.min:g} and {op.max:g}"
-        return refuse_retyping(op)
+        return None
 
 
 def _all(weight: WeightAttr, value: float) -> bool:

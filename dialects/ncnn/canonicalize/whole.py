@@ -5,16 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ncc.dialects.ncnn.canonicalize.identities import Identity
-from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
-from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
+from ncc.dialects.ncnn.canonicalize.pattern import canonical
+from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.movement.crop import CropOp
-from ncc.dialects.ncnn.movement.movement import (
-    ConcatOp,
-    FlipOp,
-    PermuteOp,
-    SliceOp,
-    TileOp,
-)
+from ncc.dialects.ncnn.movement.movement import ConcatOp, FlipOp, PermuteOp, SliceOp, TileOp
 from ncc.dialects.ncnn.movement.padding import PaddingOp
 from ncc.dialects.ncnn.movement.reshape import ExpandDimsOp, FlattenOp, ReshapeOp, SqueezeOp
 from ncc.dialects.ncnn.plumbing import DeepCopyOp
@@ -24,15 +18,9 @@ from ncc.dialects.ncnn.sampling.resample import InterpOp
 class Whole(Identity):
     """layer(x) = x where shapes prove it."""
 
-    def check(self, op: Any) -> str | None:
+    def refuse(self, op: Any) -> str | None:
         shape = shape_of(op.operands[0])
-        if shape is None:
-            return "the shape of its input is not known"
-        return self.refuse(op, shape) or refuse_retyping(op)
-
-    def refuse(self, op: Layer, shape: Shape) -> str | None:
-        """Why the result is not the input, which has this shape; another shape is a reason."""
-        return None
+        return "the shape of its input is not known" if shape is None else None
 
 
 @canonical(PaddingOp)
@@ -41,10 +29,9 @@ class EliminatePadding(Identity):
 
     name = "eliminate_padding"
 
-    def check(self, op: PaddingOp) -> str | None:
-        if any((op.top, op.bottom, op.left, op.right, op.front, op.behind)):
-            return "it pads"
-        return refuse_retyping(op)
+    def refuse(self, op: PaddingOp) -> str | None:
+        pads = (op.top, op.bottom, op.left, op.right, op.front, op.behind)
+        return "it pads" if any(pads) else None
 
 
 @canonical(ConcatOp)
@@ -53,10 +40,8 @@ class EliminateConcat(Identity):
 
     name = "eliminate_concat"
 
-    def check(self, op: ConcatOp) -> str | None:
-        if len(op.operands) != 1:
-            return f"it joins {len(op.operands)} inputs"
-        return refuse_retyping(op)
+    def refuse(self, op: ConcatOp) -> str | None:
+        return f"it joins {len(op.operands)} inputs" if len(op.operands) != 1 else None
 
 
 @canonical(DeepCopyOp)
@@ -72,8 +57,9 @@ class EliminateSlice(Whole):
 
     name = "eliminate_slice"
 
-    def refuse(self, op: Layer, shape: Shape) -> str | None:
-        return None if len(op.results) == 1 else f"it makes {len(op.results)} parts"
+    def refuse(self, op: SliceOp) -> str | None:
+        parts = f"it makes {len(op.results)} parts" if len(op.results) != 1 else None
+        return super().refuse(op) or parts
 
 
 @canonical(CropOp)
@@ -89,11 +75,12 @@ class EliminatePermute(Whole):
 
     name = "eliminate_permute"
 
-    def refuse(self, op: Layer, shape: Shape) -> str | None:
-        rank = len(shape)
-        if isinstance(op, PermuteOp) and op.order(rank) == tuple(range(rank)):
-            return None
-        return "it moves axes"
+    def refuse(self, op: PermuteOp) -> str | None:
+        shape = shape_of(op.operands[0])
+        if shape is None:
+            return super().refuse(op)
+        stays = op.order(len(shape)) == tuple(range(len(shape)))
+        return None if stays else "it moves axes"
 
 
 @canonical(InterpOp)
@@ -117,8 +104,8 @@ class EliminateFlip(Identity):
 
     name = "eliminate_flip"
 
-    def check(self, op: FlipOp) -> str | None:
-        return "it reverses axes" if op.axes else refuse_retyping(op)
+    def refuse(self, op: FlipOp) -> str | None:
+        return "it reverses axes" if op.axes else None
 
 
 @canonical(TileOp)

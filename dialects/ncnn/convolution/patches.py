@@ -16,16 +16,7 @@ from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.convolution.contraction import whole_reads
 from ncc.dialects.ncnn.convolution.window_domain import WindowDomain, crossed, phases
 from ncc.dialects.ncnn.convolution.windowed import OnPlane
-from ncc.dialects.ncnn.layer import (
-    Array,
-    Builder,
-    LayerError,
-    Shape,
-    Tensor,
-    integer,
-    layer,
-    real,
-)
+from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, integer, layer, real
 from ncc.dialects.ncnn.window import (
     Pad,
     convolution_pads,

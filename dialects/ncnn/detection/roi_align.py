@@ -14,14 +14,7 @@ import numpy as np
 
 from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.detection.regions import RegionPooling
-from ncc.dialects.ncnn.layer import (
-    Array,
-    Builder,
-    Shape,
-    Tensor,
-    integer,
-    layer,
-)
+from ncc.dialects.ncnn.layer import Array, Builder, Shape, Tensor, integer, layer
 from ncc.dialects.ncnn.sampling.sampling import clamp_array
 from ncc.dialects.statements import Code, Value
 

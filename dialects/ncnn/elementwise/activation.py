@@ -19,15 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ncc.dialects.ncnn.layer import (
-    Array,
-    Builder,
-    Layer,
-    LayerError,
-    Tensor,
-    integer,
-    reals,
-)
+from ncc.dialects.ncnn.layer import Array, Builder, Layer, LayerError, Tensor, integer, reals
 from ncc.dialects.scalar import Scalar, clip, exp, maximum, select, sigmoid
 
 LOGISTIC_LIMIT = 88.3762626647949

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from ncc.dialects.ncnn.checks import check_choice, check_positive
-from ncc.dialects.ncnn.layer import (
-    Array,
-    Builder,
-    LayerError,
-    Shape,
-    Tensor,
-    integer,
-    layer,
-)
+from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, integer, layer
 from ncc.dialects.ncnn.moving import MovingLayer
 from ncc.dialects.size import is_equal
 

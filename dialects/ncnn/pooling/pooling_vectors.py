@@ -8,16 +8,7 @@ from math import prod
 import numpy as np
 
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.layer import (
-    Array,
-    Builder,
-    Layer,
-    LayerError,
-    Shape,
-    Tensor,
-    integer,
-    layer,
-)
+from ncc.dialects.ncnn.layer import Array, Builder, Layer, LayerError, Shape, Tensor, integer, layer
 from ncc.dialects.ncnn.pooling.pool import (
     MAXIMUM,
     MEAN,

@@ -10,16 +10,7 @@ from xdsl.dialects.builtin import f32, i32
 
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.detection.suppression import Sorter
-from ncc.dialects.ncnn.layer import (
-    Array,
-    Builder,
-    Layer,
-    LayerError,
-    Shape,
-    Tensor,
-    integer,
-    layer,
-)
+from ncc.dialects.ncnn.layer import Array, Builder, Layer, LayerError, Shape, Tensor, integer, layer
 from ncc.dialects.scalar import convert, equal, number_of_index, number_of_size, select
 from ncc.dialects.size import is_open
 from ncc.dialects.statements import Code

@@ -12,16 +12,7 @@ import numpy as np
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.checks import check_choice
-from ncc.dialects.ncnn.layer import (
-    Array,
-    Builder,
-    Layer,
-    LayerError,
-    Shape,
-    Tensor,
-    integer,
-    layer,
-)
+from ncc.dialects.ncnn.layer import Array, Builder, Layer, LayerError, Shape, Tensor, integer, layer
 from ncc.dialects.ncnn.sampling.sampling import (
     Tap,
     TapArrays,

@@ -98,29 +98,6 @@ def test_register_tile_does_not_spill(
         assert broadcasts == pixels, "a load and a broadcast are one instruction"
 
 
-def test_instructions_stay(compiled: Compile) -> None:
-    """Operations of the llvm dialect go through, with the address of a memref where they ask."""
-    code = compiled("""
-    func.func @k(%x: memref<8xf32, strided<[1], offset: 2>>) {
-      %p = builtin.unrealized_conversion_cast %x
-        : memref<8xf32, strided<[1], offset: 2>> to !llvm.ptr
-      %read = llvm.mlir.constant(0 : i32) : i32
-      %near = llvm.mlir.constant(3 : i32) : i32
-      %data = llvm.mlir.constant(1 : i32) : i32
-      llvm.call_intrinsic "llvm.prefetch.p0"(%p, %read, %near, %data)
-        : (!llvm.ptr, i32, i32, i32) -> ()
-      %v = "llvm.load"(%p) <{ordering = 0 : i64, alignment = 4 : i64}> : (!llvm.ptr) -> f32
-      %w = arith.addf %v, %v : f32
-      "llvm.store"(%w, %p) <{ordering = 0 : i64, alignment = 4 : i64}> : (f32, !llvm.ptr) -> ()
-      func.return
-    }""")
-    x = random(10)
-    before = x.copy()
-    code.call("k", x)
-    before[2] *= 2
-    np.testing.assert_array_equal(x, before)
-
-
 def test_refuses_what_it_does_not_know(parse: Callable[[str], ModuleOp]) -> None:
     """An operation without a lowering is named."""
     text = "func.func @k(%x: vector<2x4xf32>) { func.return }"

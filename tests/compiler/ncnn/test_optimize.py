@@ -13,12 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimizations.optimization import OPTIMIZATIONS
-from ncc.compiler.ncnn.optimize import (
-    explain,
-    optimizations_of,
-    optimize_module,
-    pattern_names,
-)
+from ncc.compiler.ncnn.optimize import explain, optimizations_of, optimize_module, pattern_names
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.layer import PATTERNS

@@ -8,12 +8,7 @@ import pytest
 from onnx import helper
 
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.ncnn.sized_shapes import (
-    default_hint,
-    has_sizes,
-    sized_shapes,
-    with_equalities,
-)
+from ncc.compiler.ncnn.sized_shapes import default_hint, has_sizes, sized_shapes, with_equalities
 from ncc.compiler.options import Options
 from ncc.compiler.read.read_network import read
 from ncc.compiler.read_onnx.read_model import read_model

@@ -18,12 +18,7 @@ from ncc.compiler.linalg.convolutions.bubble_up_slices import BubbleUpSlices
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import pad_sides
 from tests.compiler.linalg.compiled import compiled
-from tests.compiler.linalg.convolutions.layers import (
-    convolution,
-    dilated,
-    pointwise,
-    volume,
-)
+from tests.compiler.linalg.convolutions.layers import convolution, dilated, pointwise, volume
 from tests.compiler.linalg.operations import add, every_other, relu, turned
 from tests.compiler.linalg.same_numbers import marked
 from tests.crossed import some
@@ -117,7 +112,7 @@ def test_what_stays(make_network: MakeNetwork, write: Write, reasons: list[str])
     assert str(module) == text
 
 
-def test_marked_computations_stay(make_network: MakeNetwork) -> None:
+def test_marked_operations_stay(make_network: MakeNetwork) -> None:
     """Attributes describe the whole operation."""
     module = marked(make_network([IMAGE], lambda b, x: all_but(b, convolution(b, x, 8), 0, 2)))
     text = str(module)

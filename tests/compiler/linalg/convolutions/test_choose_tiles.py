@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ncc.compiler.cost_model import CostModel, GivenTiles, Winograd
-from ncc.compiler.linalg.convolutions.choose_tiles import (
-    costs_of,
-    cycles_of,
-    plain_cycles,
-    tiling_of,
-)
+from ncc.compiler.linalg.convolutions.choose_tiles import costs_of, cycles_of, plain_cycles
 from ncc.compiler.linalg.convolutions.forms import (
     F2,
     F2_5,
@@ -32,6 +28,11 @@ from ncc.compiler.linalg.data_types.bf16_values import TILE_K
 from ncc.compiler.target import AMX, AVX512, Target
 from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
 from tests.compiler.tile_cores import SHARED, SLOW
+
+
+def tiling_of(*sizes: Any, **choices: Any) -> Tiling | None:
+    """The tiles of a convolution; None if the direct one is cheaper."""
+    return costs_of(*sizes, **choices).chosen
 
 
 def form_of(outputs: int, inputs: int, height: int, width: int, target: Target) -> Form | None:

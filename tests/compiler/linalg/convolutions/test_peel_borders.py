@@ -30,12 +30,7 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg import operations
-from tests.compiler.linalg.operations import (
-    ELSEWHERE,
-    add_from_elsewhere,
-    every_other,
-    ones,
-)
+from tests.compiler.linalg.operations import ELSEWHERE, add_from_elsewhere, every_other, ones
 from tests.crossed import crossed
 from tests.structured.evaluate import evaluate
 

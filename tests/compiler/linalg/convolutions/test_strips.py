@@ -6,12 +6,7 @@ import pytest
 
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.convolutions.forms import F2, F2_5, F4, F4_5
-from ncc.compiler.linalg.convolutions.strips import (
-    _sizes,
-    rows_for,
-    strip_of_any_image,
-    strip_size,
-)
+from ncc.compiler.linalg.convolutions.strips import _sizes, rows_for, strip_of_any_image, strip_size
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
 from ncc.compiler.linalg.memory.loops import share_of
 from ncc.compiler.linalg.memory.room import Room

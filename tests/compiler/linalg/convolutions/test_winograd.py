@@ -13,14 +13,7 @@ from xdsl.parser import Parser
 
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
-from ncc.compiler.linalg.convolutions.forms import (
-    F2,
-    F4,
-    F4_5,
-    FORMS,
-    ONE,
-    Form,
-)
+from ncc.compiler.linalg.convolutions.forms import F2, F4, F4_5, FORMS, ONE, Form
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.weights.derived import Blocked, Transformed
 from ncc.dialects.weights.sources import Random, Weights

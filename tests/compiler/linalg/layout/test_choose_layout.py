@@ -18,12 +18,7 @@ from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
-from tests.compiler.linalg.operations import (
-    depthwise,
-    ones,
-    pointwise_convolution,
-    relu,
-)
+from tests.compiler.linalg.operations import depthwise, ones, pointwise_convolution, relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
@@ -37,7 +32,7 @@ def convolution(b: Builder, x: Tensor, outputs: int, kernel: int = 3) -> Tensor:
 
 @pytest.fixture
 def packed(make_network: MakeNetwork) -> Callable[..., list[bool]]:
-    """packed(shape, write): which computations and views the choice packs, in order."""
+    """packed(shape, write): which operations and views the choice packs, in order."""
 
     def labels(shape: tuple[int, ...], write: Any) -> list[bool]:
         block = network_of(make_network([shape], write)).body.block

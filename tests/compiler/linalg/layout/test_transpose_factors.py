@@ -15,10 +15,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
-from ncc.compiler.linalg.layout.transpose_factors import (
-    FEW,
-    TransposeFactors,
-)
+from ncc.compiler.linalg.layout.transpose_factors import FEW, TransposeFactors
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.reasons import reasons

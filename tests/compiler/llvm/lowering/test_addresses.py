@@ -24,10 +24,10 @@ def test_gather_by_loaded_indices(compiled: Compile) -> None:
     np.testing.assert_array_equal(y, x[table])
 
 
-def test_scratch_and_views(compiled: Compile) -> None:
-    """Own memory, a strided view with an offset, and a view that drops a dimension."""
+def test_scratch(compiled: Compile) -> None:
+    """Memory of a function's own."""
     code = compiled(f"""
-    func.func @k(%x: memref<4x6xf32>, %y: memref<6x4xf32>, %row: index) {{
+    func.func @k(%x: memref<4x6xf32>, %y: memref<6x4xf32>) {{
       {constants(0, 1, 4, 6)}
       %scratch = memref.alloca() : memref<6x4xf32>
       scf.for %i = %c0 to %c4 step %c1 {{
@@ -36,10 +36,6 @@ def test_scratch_and_views(compiled: Compile) -> None:
           memref.store %v, %scratch[%j, %i] : memref<6x4xf32>
         }}
       }}
-      %part = memref.subview %scratch[%row, 1] [1, 2] [1, 2]
-        : memref<6x4xf32> to memref<2xf32, strided<[2], offset: ?>>
-      %two = arith.constant 2.0 : f32
-      memref.store %two, %part[%c1] : memref<2xf32, strided<[2], offset: ?>>
       scf.for %j = %c0 to %c6 step %c1 {{
         %v = vector.load %scratch[%j, %c0] : memref<6x4xf32>, vector<4xf32>
         vector.store %v, %y[%j, %c0] : memref<6x4xf32>, vector<4xf32>
@@ -47,7 +43,5 @@ def test_scratch_and_views(compiled: Compile) -> None:
       func.return
     }}""")
     x, y = random(4, 6), np.zeros((6, 4), np.float32)
-    code.call("k", x, y, 5)
-    expected = x.T.copy()
-    expected[5, 3] = 2.0
-    np.testing.assert_array_equal(y, expected)
+    code.call("k", x, y)
+    np.testing.assert_array_equal(y, x.T)

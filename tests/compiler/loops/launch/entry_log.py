@@ -8,13 +8,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from xdsl.dialects import memref
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.interpreters import arith, func, scf
 
 from ncc.compiler.loops.launch.entry import write_run

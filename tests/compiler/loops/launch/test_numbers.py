@@ -26,12 +26,7 @@ from ncc.compiler.plan import Part
 from ncc.compiler.target import Target
 from ncc.dialects.functions import module_of
 from ncc.dialects.size import Size, tile_size
-from ncc.runtime.artifact import (
-    ARENA_BUFFER,
-    FIRST_BUFFER,
-    NUMBERS_BUFFER,
-    STATE_BUFFER,
-)
+from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, NUMBERS_BUFFER, STATE_BUFFER
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 from ncc.runtime.threads import Team, state_bytes

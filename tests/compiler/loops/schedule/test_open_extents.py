@@ -14,9 +14,7 @@ from ncc.compiler.loops.schedule import open_extents
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count, is_coalesced
 from ncc.compiler.loops.schedule.matrix_tiles import even_rows
-from ncc.compiler.loops.schedule.open_extents import (
-    for_any_size,
-)
+from ncc.compiler.loops.schedule.open_extents import for_any_size
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor

@@ -9,11 +9,7 @@ import pytest
 
 from ncc.compiler.cost_model import CostModel
 from ncc.compiler.loops.kernel.kernel import NO_SUM
-from ncc.compiler.loops.schedule.reduction import (
-    rows,
-    scattered,
-    window,
-)
+from ncc.compiler.loops.schedule.reduction import rows, scattered, window
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.target import AVX2, AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor

@@ -12,12 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count
-from ncc.compiler.loops.schedule.schedule import (
-    parts_of_lane,
-    tile_of,
-    vector_of,
-    with_lane_parted,
-)
+from ncc.compiler.loops.schedule.schedule import parts_of_lane, tile_of, vector_of, with_lane_parted
 from ncc.compiler.target import AVX512, BASELINE
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.shapes import Shape

@@ -13,11 +13,7 @@ from xdsl.ir import Block
 import ncc
 from ncc.dialects.code import CodeOp
 from ncc.dialects.index_notation import Builder
-from ncc.dialects.ncnn.recurrent.parted_steps import (
-    WORTH_A_THREAD,
-    expand_parted_steps,
-    parts_of,
-)
+from ncc.dialects.ncnn.recurrent.parted_steps import WORTH_A_THREAD, expand_parted_steps, parts_of
 from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, RecurrentOperands, Rule, Values
 from ncc.dialects.statements import Code, Value
 from tests.dialects.ncnn.arrays import random, tensor

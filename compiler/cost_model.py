@@ -171,14 +171,14 @@ class Layout(NamedTuple):
     index."""
     bytes_per_gathered_read: float = 12.0
     """The same for an element that is read together with the others of a vector."""
-    steps_apart: float = 20
+    products_apart: float = 20
     """Vectorized multiply-adds in the time of one on elements that lie apart, as with a stride."""
-    steps_by_a_vector: float = 10
+    products_by_a_vector: float = 10
     """Vectorized multiply-adds in the time of one of a plain matrix by a vector."""
-    steps_across_rows: float = 7
+    products_across_rows: float = 7
     """Vectorized multiply-adds in the time of one that sums channels of elements which do not lie
     side by side."""
-    steps_of_lanes: float = 8
+    products_of_lanes: float = 8
     """Vectorized multiply-adds in the time of adding the lanes of a vector."""
     fewest_uses_of_transposed: int = 24
     """Products of an element that outweigh moving it: with vectors, they take a third of the time
@@ -290,8 +290,9 @@ class DataTypes(NamedTuple):
     """How many times the traffic of sums in parts the traffic of whole sums is."""
     fewest_bf16_points: int = 8
     """Points of a sum on matrix tiles: a tile of fewer rows takes no less time."""
-    filled_step: float = 0.4
-    """The part of a step along the row of a window, at the least, that is no padding with zeros."""
+    filled_k_tile: float = 0.4
+    """The part of a k-tile along the row of a window, at the least, that is no padding with
+    zeros."""
     fewest_bf16_products: int = 32
     """Products of a number of a group that are worth splitting it."""
     reached_multiply_adds: float = 0.85
@@ -319,7 +320,8 @@ class RegisterTiles(NamedTuple):
     """Cycles from one multiply-add to the next of its sum, on cores whose loads are
     instructions."""
     counting: float = 5.0
-    """Instructions that count and move addresses, on such cores, once for all steps at once."""
+    """Instructions that count and move addresses, on such cores, once for all unrolled
+    iterations."""
     paired: float = 0.5
     """Instructions of a load of a vector, on such cores, if one instruction loads it and its
     neighbour."""
@@ -331,8 +333,8 @@ class RegisterTiles(NamedTuple):
     """Cycles of loading a vector from L1."""
     stray: float = 0.25
     """How much longer a line takes, as a part, in streams beyond those that a core prefetches."""
-    step: float = 0.5
-    """Cycles of a step besides its loads and multiply-adds, on a core with one unit."""
+    iteration: float = 0.5
+    """Cycles of an iteration besides its loads and multiply-adds, on a core with one unit."""
     unlike: float = 0.17
     """Extra cycles of a broadcast for one whole vector and a short one."""
     store: float = 2.0
@@ -365,11 +367,12 @@ class Schedules(NamedTuple):
     least_square: int = 4
     """The shortest side of a square that is transposed in registers."""
     most_shared: int = 4
-    """Channels, or blocks of them, that are read at the same computed coordinates in one step."""
+    """Channels, or blocks of them, that are read at the same computed coordinates in one
+    iteration."""
     most_at_once: int = 16
-    """The most steps of a sum that are unrolled: a block of channels."""
+    """The most iterations of a sum that are unrolled: a block of channels."""
     most_prefetches: int = 32
-    """The most prefetches of a step: more of them would cost more than they save."""
+    """The most prefetches of an iteration: more of them would cost more than they save."""
     most_prefetching_groups: int = 8
     """The most groups of points on matrix tiles that share the prefetches of weights."""
     most_read_again: float = 1.5
@@ -398,13 +401,14 @@ class Threads(NamedTuple):
     """Chunks of a contraction: with so many, it costs little if one thread takes one more than
     another. A chunk may be a single tile, which is work enough."""
     least_part: int = 4096
-    """The fewest steps of a part of the lane, on average: then the call of a chunk costs little."""
+    """The fewest iterations of a part of the lane, on average: then the call of a chunk costs
+    little."""
     long_loop: int = 4096
-    """Steps of a loop that threads share if it is alone."""
+    """Iterations of a loop that threads share if it is alone."""
     loop_parts: int = 16
     """About how many parts it has then."""
-    fewest_part_steps: int = 1024
-    """The fewest steps of a part that does not end with a whole vector."""
+    fewest_part_iterations: int = 1024
+    """The fewest iterations of a part that does not end with a whole vector."""
     fewest_iterations: int = 2
     """Iterations of a loop for each thread."""
     most_uneven: float = 1.2

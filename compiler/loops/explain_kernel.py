@@ -4,7 +4,7 @@
   layers: conv1, relu1
   operations: 21,954,560 in 29 chunks
   ..
-  cycles: 219,803 (multiply-adds 81 %, stores 12 %, steps 5 %, starts 3 %)
+  cycles: 219,803 (multiply-adds 81 %, stores 12 %, iterations 5 %, starts 3 %)
   step 0: conv1, relu1: reads 618,348 bytes of data and 1,792 of weights, writes 839,808
 """
 

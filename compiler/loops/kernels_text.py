@@ -6,7 +6,7 @@
       // strategy: contraction, which wants a sum of products, one side contiguous
       // not k_split: its weights do not split k
       // ..
-      // cycles: 219,803 (multiply-adds 81 %, stores 12 %, steps 5 %, starts 3 %)
+      // cycles: 219,803 (multiply-adds 81 %, stores 12 %, iterations 5 %, starts 3 %)
       // runner-up: ..
       arguments f32, f32, f32
       ..

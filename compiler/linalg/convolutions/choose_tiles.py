@@ -18,7 +18,7 @@ finely enough: by 9e-6 of the largest result. F(4) rounds several times as coars
 stores V as pairs of bf16 numbers, and M is a contraction on matrix tiles for each component. Direct
 sums on matrix tiles are five times as fast as in float32, so that F(2) pays from some 256 channels
 on, if the image is large compared with the weights. All forms in float32 compete with both: F(4) is
-cheaper if channels do not fill the steps of matrix tiles, or if threads share the unit for them.
+cheaper if channels do not fill the k-tiles of matrix tiles, or if threads share the unit for them.
 
 Weights that the run transforms take less memory, which is worth a little time.
 

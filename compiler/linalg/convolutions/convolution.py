@@ -33,7 +33,7 @@ from ncc.compiler.linalg.convolutions.choose_tiles import (
 from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import Tiling, compared_extent
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
-from ncc.compiler.linalg.data_types.bf16_values import STEP
+from ncc.compiler.linalg.data_types.bf16_values import TILE_K
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.dialects.size import is_open
@@ -121,7 +121,7 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | 
     count = prod(groups)
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
     fewest_points = target.costs.data_types.fewest_bf16_points
-    split = bf16x3 and inputs >= STEP and prod(extents) >= fewest_points
+    split = bf16x3 and inputs >= TILE_K and prod(extents) >= fewest_points
     opened = is_open(height, width)
     tiling = tiling_of(*sizes, taps=taps, stride=stride, bf16x3=split, opened=opened)
     if tiling is None:

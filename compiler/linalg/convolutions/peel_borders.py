@@ -25,7 +25,7 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.contraction_dims import ContractionDims
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
-from ncc.compiler.linalg.data_types.split_bf16 import fills_a_step
+from ncc.compiler.linalg.data_types.split_bf16 import fills_a_k_tile
 from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
     COLUMNS,
@@ -161,7 +161,7 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Peeling | str 
     if not moves_with_image(data, linalg_op):
         return "its windows do not move with the image"
     along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}
-    if bf16x3 and fills_a_step(
+    if bf16x3 and fills_a_k_tile(
         prod(linalg_op.extents[d] for d in linalg_op.reduced if d in along_row), target.costs
     ):
         return "bf16x3 copies rows of its windows, with their border"

@@ -33,7 +33,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, bitcast, convert, equal, select
 from ncc.dialects.structured import pad_sides
 
-STEP = 32
+TILE_K = 32
 """Numbers of a row of a tile, over which one instruction sums."""
 
 HALF_UNIT = 0x8000
@@ -52,7 +52,7 @@ class Channels(Enum):
     GROUPS = auto()  # (groups, blocks, points .., 16)
     ROWS = auto()  # (points .., channels)
     PLANES = auto()  # (channels, points ..)
-    WINDOW_ROWS = auto()  # the same, with fewer channels than a step sums over
+    WINDOW_ROWS = auto()  # the same, with fewer channels than a k-tile has
 
 
 class Bf16Values:
@@ -64,10 +64,10 @@ class Bf16Values:
     def of(self, value: SSAValue, channels: Channels, count: int, groups: int = 1) -> Tensor:
         """The bf16 pairs of a value of `count` channels, or of `groups` times as many.
 
-        They are (steps, points .., 2, 32), or (groups, steps, ..) where the value has groups as an
-        axis, or, for `WINDOW_ROWS`, (rows .., 2, numbers of a row and 32 more).
+        They are (k_tiles, points .., 2, 32), or (groups, k_tiles, ..) where the value has groups as
+        an axis, or, for `WINDOW_ROWS`, (rows .., 2, numbers of a row and 32 more).
         """
-        if channels is Channels.BLOCKS and count % STEP == 0:
+        if channels is Channels.BLOCKS and count % TILE_K == 0:
             count, groups = groups * count, 1
         key = (value, channels, count, groups)
         if key not in self.made:
@@ -98,7 +98,7 @@ class Bf16Values:
             return _joined(b, self.of(linalg_op.src, Channels.GROUPS, count))
         behind = _behind(linalg_op, groups)
         parts = [self.of(one, Channels.BLOCKS, own.count, own.number) for one, own in behind]
-        # (blocks, points .., 16) -> (steps, points .., 2, 32)
+        # (blocks, points .., 16) -> (k_tiles, points .., 2, 32)
         return same_view(b, linalg_op, parts, behind=1)
 
 
@@ -127,17 +127,17 @@ def _split(b: Builder, x: Tensor, groups: _Groups, axis: int) -> Tensor:
     """
     x = b.pad(x, [0] * x.rank, [n % 2 * (one == axis) for one, n in enumerate(x.shape)])
     outer = list(x.shape[:-1])
-    steps = outer[axis] = outer[axis] // 2
+    k_tiles = outer[axis] = outer[axis] // 2
     inside: Tensor | None = None
     if groups.count % BLOCK:
-        numbers = np.arange(steps * STEP) % (steps // groups.number * STEP)
+        numbers = np.arange(k_tiles * TILE_K) % (k_tiles // groups.number * TILE_K)
         inside = b.table((numbers < groups.count).astype(np.float32))
-        inside = b.expand(inside, [[0, 1, 2]], (steps, 2, BLOCK))
+        inside = b.expand(inside, [[0, 1, 2]], (k_tiles, 2, BLOCK))
     *points, which, side, c = b.loops_of((*outer, 2, 2, BLOCK))
-    before, step, image = points[:axis], points[axis], points[axis + 1 :]
-    value: Scalar = x[[*before, step * 2 + side, *image, c]]
+    before, k_tile, image = points[:axis], points[axis], points[axis + 1 :]
+    value: Scalar = x[[*before, k_tile * 2 + side, *image, c]]
     if inside is not None:
-        value = select(inside[[step, side, c]] > 0.0, value, 0.0)
+        value = select(inside[[k_tile, side, c]] > 0.0, value, 0.0)
     of = b.map([*points, which, side, c], _half(value, b.index(which)))
     BF16_SPLIT.put(generic_of(of), True)
     rank = len(points)
@@ -145,7 +145,7 @@ def _split(b: Builder, x: Tensor, groups: _Groups, axis: int) -> Tensor:
 
 
 def _joined(b: Builder, parts: Tensor) -> Tensor:
-    """(groups, steps, ..) as (steps, ..)."""
+    """(groups, k_tiles, ..) as (k_tiles, ..)."""
     return b.collapse(parts, [[0, 1], *([axis] for axis in range(2, parts.rank))])
 
 
@@ -199,23 +199,23 @@ def _joins_blocks(linalg_op: Operation) -> bool:
 
 def _of_rows(b: Builder, x: Tensor) -> Tensor:
     """The bf16 pairs of (points .., channels)."""
-    x = b.pad(x, [0] * x.rank, [*[0] * (x.rank - 1), -x.shape[-1] % STEP])
-    steps, rank = x.shape[-1] // STEP, x.rank
+    x = b.pad(x, [0] * x.rank, [*[0] * (x.rank - 1), -x.shape[-1] % TILE_K])
+    k_tiles, rank = x.shape[-1] // TILE_K, x.rank
     groups = [[k] for k in range(rank - 1)]
-    x = b.expand(x, [*groups, [rank - 1, rank]], (*x.shape[:-1], steps, STEP))
-    step, *image, which, c = b.loops_of((steps, *x.shape[:-2], 2, STEP))
-    value = x[[*image, step, c]]
-    return b.map([step, *image, which, c], _half(value, b.index(which)))
+    x = b.expand(x, [*groups, [rank - 1, rank]], (*x.shape[:-1], k_tiles, TILE_K))
+    k_tile, *image, which, c = b.loops_of((k_tiles, *x.shape[:-2], 2, TILE_K))
+    value = x[[*image, k_tile, c]]
+    return b.map([k_tile, *image, which, c], _half(value, b.index(which)))
 
 
 def _of_planes(b: Builder, x: Tensor) -> Tensor:
     """The bf16 pairs of (channels, points ..)."""
-    x = b.pad(x, [0] * x.rank, [-x.shape[0] % STEP, *[0] * (x.rank - 1)])
+    x = b.pad(x, [0] * x.rank, [-x.shape[0] % TILE_K, *[0] * (x.rank - 1)])
     groups = [[0, 1], *([k] for k in range(2, x.rank + 1))]
-    x = b.expand(x, groups, (x.shape[0] // STEP, STEP, *x.shape[1:]))
-    step, *image, which, c = b.loops_of((x.shape[0], *x.shape[2:], 2, STEP))
-    value = x[[step, c, *image]]
-    return b.map([step, *image, which, c], _half(value, b.index(which)))
+    x = b.expand(x, groups, (x.shape[0] // TILE_K, TILE_K, *x.shape[1:]))
+    k_tile, *image, which, c = b.loops_of((x.shape[0], *x.shape[2:], 2, TILE_K))
+    value = x[[k_tile, c, *image]]
+    return b.map([k_tile, *image, which, c], _half(value, b.index(which)))
 
 
 def _of_window_rows(b: Builder, value: SSAValue) -> Tensor:
@@ -230,7 +230,7 @@ def _of_window_rows(b: Builder, value: SSAValue) -> Tensor:
     elements = b.collapse(elements, [*([k] for k in range(len(rows))), [len(rows), len(rows) + 1]])
     *image, which, number = b.loops_of((*rows, 2, columns * channels))
     parts = b.map([*image, which, number], _half(elements[[*image, number]], b.index(which)))
-    before, behind = low[-1] * channels, high[-1] * channels + STEP
+    before, behind = low[-1] * channels, high[-1] * channels + TILE_K
     return b.pad(parts, [*low[1:-1], 0, before], [*high[1:-1], 0, behind])
 
 

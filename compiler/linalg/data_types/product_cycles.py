@@ -3,9 +3,9 @@
 The cost is a count of cycles of one core. Arithmetic and the stream of weights overlap: together,
 cycles a and b take sqrt(a*a + b*b).
 
-Tiles multiply whole steps of 32 inputs, and sum whole blocks of 16 outputs and up to 16 points, two
-by two where there are several: 48 channels cost as much as 64. Before that, numbers are split in
-two parts, and sums come through the memory of tiles. Both take as long as the products, if these
+Tiles multiply whole k-tiles of 32 inputs, and sum whole blocks of 16 outputs and up to 16 points,
+two by two where there are several: 48 channels cost as much as 64. Before that, numbers are split
+in two parts, and sums come through the memory of tiles. Both take as long as the products, if these
 are few.
 
 A Winograd product says whether its factors are to be float32 or bfloat16 (`LinalgOp.factors`),
@@ -23,7 +23,7 @@ from functools import cache
 from math import hypot
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of, lanes_in
-from ncc.compiler.linalg.data_types.bf16_values import STEP
+from ncc.compiler.linalg.data_types.bf16_values import TILE_K
 from ncc.compiler.linalg.reductions.split_k_over_lanes import times_folded
 from ncc.compiler.target import Target, tile_cycles, tile_rows
 from ncc.dialects.tile import ROWS
@@ -45,7 +45,7 @@ def multiply_adds(target: Target, bf16x3: bool = False) -> float:
 def on_tiles(outputs: int, inputs: int) -> tuple[int, int]:
     """The outputs and the inputs that tiles compute for these numbers of them in a group."""
     blocks = blocks_of(outputs)
-    return BLOCK * _in_pairs(blocks), STEP * -(-inputs // STEP)
+    return BLOCK * _in_pairs(blocks), TILE_K * -(-inputs // TILE_K)
 
 
 def points_on_tiles(rows: int, width: int, gap: int = 0, worth: float = 1.0) -> float:

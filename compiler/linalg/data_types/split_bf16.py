@@ -7,7 +7,7 @@
                          + s[j, p, 1, c] * v[o, j, 0, c, o']
 
 where v is w in the same two parts, packed at compile time, pairs (k, o', q) innermost. Groups have
-weights of their own; their steps lie one behind the other. An image of few planes is stored with
+weights of their own; their k-tiles lie one behind the other. An image of few planes is stored with
 channels innermost, so that the elements of a window's row lie side by side and are summed together:
 
     y[o, p, q, o'] += x[i, a p + k, b q + l] * w[o, i, k, l, o']                i < I
@@ -60,7 +60,7 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import points_of
-from ncc.compiler.linalg.data_types.bf16_values import STEP, Bf16Values, Channels
+from ncc.compiler.linalg.data_types.bf16_values import TILE_K, Bf16Values, Channels
 from ncc.compiler.linalg.data_types.product_cycles import cycles_in_blocks, cycles_on_tiles
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import parts_of
 from ncc.compiler.linalg.rewrite.decisions import Decisions, TargetPass
@@ -146,9 +146,9 @@ class Bf16Sum:
     components: int
 
     @property
-    def steps(self) -> int:
-        """Steps over the channels that are summed, of one group."""
-        return -(-self.plain.shape[self.inputs] // STEP)
+    def k_tiles(self) -> int:
+        """How many k-tiles the summed channels of one group are."""
+        return -(-self.plain.shape[self.inputs] // TILE_K)
 
     @cached_property
     def cycles(self) -> tuple[float, float]:
@@ -170,15 +170,17 @@ class Bf16Sum:
         in_bf16x3 = cycles_on_tiles(outputs, inputs, taps, row, target, self.components, numbers)
         return in_float32, in_bf16x3
 
-    def indices(self, step: AffineExpr, number: AffineExpr) -> tuple[list[AffineExpr], AffineExpr]:
-        """The indices of a number of a step in the data: before its half, and within one."""
+    def indices(
+        self, k_tile: AffineExpr, number: AffineExpr
+    ) -> tuple[list[AffineExpr], AffineExpr]:
+        """The indices of a number of a k-tile in the data: before its half, and within one."""
         linalg_op = self.linalg_op
         index = linalg_op.reads[self.data].index
         match self.channels:
             case Channels.BLOCKS:
                 points = index[1:-1]
                 if self.group is not None:
-                    step = AffineExpr.dimension(self.group) * self.steps + step
+                    k_tile = AffineExpr.dimension(self.group) * self.k_tiles + k_tile
             case Channels.ROWS:
                 points = index[:-1]
             case Channels.PLANES:
@@ -186,8 +188,8 @@ class Bf16Sum:
             case Channels.WINDOW_ROWS:
                 channel, window = self.sums
                 *rows, column = (form.without(window).expression for form in index[1:])
-                return rows, column * linalg_op.extents[channel] + step * STEP + number
-        return [step, *(form.expression for form in points)], number
+                return rows, column * linalg_op.extents[channel] + k_tile * TILE_K + number
+        return [k_tile, *(form.expression for form in points)], number
 
 
 def match(linalg_op: LinalgOp, target: Target) -> Bf16Sum | str:
@@ -229,8 +231,8 @@ def match(linalg_op: LinalgOp, target: Target) -> Bf16Sum | str:
         return "it clips a loop"
     count, by_rows = plain.shape[inputs], channels is Channels.WINDOW_ROWS
     costs = target.costs
-    if not (fills_a_step(count, costs) if by_rows else count >= STEP):
-        return f"it sums fewer than {STEP} channels"
+    if not (fills_a_k_tile(count, costs) if by_rows else count >= TILE_K):
+        return f"it sums fewer than {TILE_K} channels"
     groups = 1 if group is None else linalg_op.extents[group]
     products = prod(plain.shape) // groups // plain.shape[inputs]
     if group is not None and products < costs.data_types.fewest_bf16_products:
@@ -246,9 +248,9 @@ def match(linalg_op: LinalgOp, target: Target) -> Bf16Sum | str:
     )
 
 
-def fills_a_step(numbers: int, costs: CostModel) -> bool:
-    """Whether the numbers of a row of a window, channels included, are worth a step."""
-    return numbers >= costs.data_types.filled_step * STEP
+def fills_a_k_tile(numbers: int, costs: CostModel) -> bool:
+    """Whether the numbers of a row of a window, channels included, are worth a k-tile."""
+    return numbers >= costs.data_types.filled_k_tile * TILE_K
 
 
 def _channels(
@@ -273,7 +275,7 @@ def _channels(
             return None
         return Channels.BLOCKS, (blocks, last), source.axes[0], group
     column = axes[rank - 1]
-    if first == axes[1] != column and alone(first) and linalg_op.extents[first] < STEP:
+    if first == axes[1] != column and alone(first) and linalg_op.extents[first] < TILE_K:
         if last is None and alone(column) and index[-1].coefficient(column) == 1:
             return Channels.WINDOW_ROWS, (first, column), rank - 2, None
     for channels, loop in ((Channels.ROWS, last), (Channels.PLANES, first)):
@@ -283,7 +285,7 @@ def _channels(
 
 
 def _group(form: AffineForm, loop: int, linalg_op: LinalgOp) -> int | None:
-    """The loop over groups of which each reads as many blocks as the loop has steps."""
+    """The loop over groups of which each reads as many blocks as the loop has iterations."""
     others = form.loops() - {loop}
     whole = AffineForm.of({loop: 1, **dict.fromkeys(others, linalg_op.extents[loop])})
     return others.pop() if len(others) == 1 and form == whole else None
@@ -329,22 +331,22 @@ class _Rewrite:
         if whole or min(data, weights) <= room:
             return [(x, w)]
         traffic = -(-w.shape[found.outputs] // 2) * data
-        steps, worth = x.shape[0], self.target.costs.data_types.bf16_parts_worth
-        parts = min(steps, parts_of(data, traffic, sums, room, worth))
-        ends = pairwise(round(steps * k / parts) for k in range(parts + 1))
+        k_tiles, worth = x.shape[0], self.target.costs.data_types.bf16_parts_worth
+        parts = min(k_tiles, parts_of(data, traffic, sums, room, worth))
+        ends = pairwise(round(k_tiles * k / parts) for k in range(parts + 1))
         return [(b.cut(x, 0, *part), b.cut(w, found.inputs, *part)) for part in ends]
 
     def _sum(self, b: Builder, found: Bf16Sum, x: Tensor, w: Tensor, init: Tensor) -> Tensor:
-        """The sums over some steps, added to what there is."""
+        """The sums over some k-tiles, added to what there is."""
         linalg_op = found.linalg_op
         extents = [*linalg_op.extents, BLOCK, 2]
         extents[found.sums[0]] = w.shape[found.inputs]
         loops = b.loops_of(extents)
-        step, pair, side = loops[found.sums[0]], loops[-2], loops[-1]
-        points, number = found.indices(step, pair * 2 + side)
+        k_tile, pair, side = loops[found.sums[0]], loops[-2], loops[-1]
+        points, number = found.indices(k_tile, pair * 2 + side)
         kept = linalg_op.reads[found.weights].index[:-1]
         ends = [form.expression for form in kept if form.bare not in found.sums]
-        ends.insert(found.inputs, step)
+        ends.insert(found.inputs, k_tile)
 
         def half(of: int) -> tuple[Scalar, Scalar]:
             first = x[[*points, of, number]]
@@ -362,8 +364,8 @@ class _Rewrite:
         key = (value, found.inputs)
         if key not in self.weights:
             rank = len(found.plain.shape)
-            steps = Blocked(found.plain, (found.inputs,), STEP).weights
-            blocks = Blocked(steps, (found.outputs,), BLOCK).weights
+            k_tiles = Blocked(found.plain, (found.inputs,), TILE_K).weights
+            blocks = Blocked(k_tiles, (found.outputs,), BLOCK).weights
             pairs = Blocked(blocks, (rank,), 2).weights
             held = ConstantOp.of(WeightAttr(Bf16Pairs(pairs).weights))
             owner = value.owner

@@ -66,7 +66,7 @@ class LaneSplit(NamedTuple):
             loops = form.loops() & set(self.inner)
             terms = dict(form.terms)
             if k == axis and loops and form.bare is None:
-                # g * I + i in blocks of i: g steps over I / 16 of them.
+                # g * I + i in blocks of i: g iterations over I / 16 of them.
                 terms = {d: c if d in loops else c // BLOCK for d, c in terms.items()}
             if k == axis:
                 lanes += loops

@@ -45,17 +45,17 @@ def _plain_sum(linalg_op: LinalgOp, model: CostModel) -> float:
     """Additional multiply-adds for each one of a sum, on plain values instead of blocks."""
     dims, last = ContractionDims.of(linalg_op), linalg_op.write.index[-1].bare
     if dims is not None and not dims.m:
-        return model.layout.steps_by_a_vector
+        return model.layout.products_by_a_vector
     if last is not None and dims is not None and _lies_along(dims.rhs, last):
         return _along_a_row(linalg_op.extents[last])
     data = linalg_op.reads[linalg_op.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
     if dims is not None and dims.n:
-        return _along_points(linalg_op, data) if contiguous else model.layout.steps_across_rows
+        return _along_points(linalg_op, data) if contiguous else model.layout.products_across_rows
     if last is not None and contiguous:
         return _along_a_row(linalg_op.extents[last])
     row = _summed_row(linalg_op)
-    return _along_a_summed_row(row, model) if row >= BLOCK else model.layout.steps_apart
+    return _along_a_summed_row(row, model) if row >= BLOCK else model.layout.products_apart
 
 
 def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp], model: CostModel) -> float:
@@ -146,7 +146,7 @@ def _row_of(linalg_op: LinalgOp, access: TensorAccess) -> int:
 
 def _along_a_summed_row(extent: int, model: CostModel) -> float:
     """The same for a sum along a plain row, which adds lanes at the end."""
-    return (blocks_of(extent) + model.layout.steps_of_lanes) * BLOCK / extent - 1.0
+    return (blocks_of(extent) + model.layout.products_of_lanes) * BLOCK / extent - 1.0
 
 
 def one_pass(value: SSAValue) -> float:

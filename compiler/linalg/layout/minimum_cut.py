@@ -106,18 +106,18 @@ class Cut:
         """Push flow along shortest paths until there is none; operations still reached are packed.
 
         One search finds the shortest paths of all nodes, whatever their lengths (Dinic's algorithm,
-        with steps counted from the sink). A search for each path, or each length, would take a time
-        that grows with the square of the network.
+        with levels counted from the sink). A search for each path, or each length, would take a
+        time that grows with the square of the network.
         """
         for node in self.nodes.values():
             self._push([PACKED, node, PLAIN])
         while True:
-            steps = self._steps()
+            levels = self._levels()
             begun = (node for node, room in self.capacity[PACKED].items() if room > LEAST)
-            if steps.keys().isdisjoint(begun):
+            if levels.keys().isdisjoint(begun):
                 reached = self._reached()
                 return {op for op, node in self.nodes.items() if node in reached}
-            self._push_along(steps)
+            self._push_along(levels)
 
     def _push(self, path: Sequence[int]) -> None:
         """Push as much flow along a path as it can take."""
@@ -126,17 +126,17 @@ class Cut:
             self.capacity[a][b] -= flow
             self.capacity[b][a] += flow
 
-    def _steps(self) -> dict[int, int]:
-        """The number of steps to the sink from each node from which something can flow there."""
-        steps = {PLAIN: 0}
+    def _levels(self) -> dict[int, int]:
+        """The number of edges to the sink from each node from which something can flow there."""
+        levels = {PLAIN: 0}
         queue = deque([PLAIN])
         while queue:
             node = queue.popleft()
             for before in self.capacity[node].keys() - {PACKED}:
-                if before not in steps and self.capacity[before][node] > LEAST:
-                    steps[before] = steps[node] + 1
+                if before not in levels and self.capacity[before][node] > LEAST:
+                    levels[before] = levels[node] + 1
                     queue.append(before)
-        return steps
+        return levels
 
     def _reached(self) -> set[int]:
         """The nodes to which something can flow from the source."""
@@ -148,7 +148,7 @@ class Cut:
             left += new
         return reached
 
-    def _push_along(self, steps: Mapping[int, int]) -> None:
+    def _push_along(self, levels: Mapping[int, int]) -> None:
         """Push flow to the sink along all shortest paths.
 
         Each node asks its predecessors on such paths for flow, and hands on the sum. It does not
@@ -156,8 +156,8 @@ class Cut:
         grows with its length, not with the square of it.
         """
         edges = {
-            node: [n for n in self.capacity[node] if n == PACKED or steps.get(n) == left + 1]
-            for node, left in steps.items()
+            node: [n for n in self.capacity[node] if n == PACKED or levels.get(n) == left + 1]
+            for node, left in levels.items()
         }
         path, asked, missing = [PLAIN], [inf], [inf]
         while True:

@@ -84,8 +84,8 @@ class Body(Part):
         with self.position.as_long_as(point):
             return self.reads.vector(self.initial(point))
 
-    def step(self, point: Point, value: SSAValue) -> SSAValue:
-        """The accumulator of a point after one more step."""
+    def accumulate(self, point: Point, value: SSAValue) -> SSAValue:
+        """The accumulator of a point after one more iteration."""
         with self.position.as_long_as(point):
             return self.evaluate(self.kernel.anchor, point, value)
 

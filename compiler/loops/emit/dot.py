@@ -1,4 +1,4 @@
-"""int8 contractions by dot products: each lane takes four products a step (`rt.dot_bytes`).
+"""int8 contractions by dot products: each lane takes four products at once (`rt.dot_bytes`).
 
     x, the broadcast operand: four bytes, in every lane
     w, the other one: four bytes for each lane, lanes one behind the other
@@ -58,7 +58,7 @@ class DotAccumulators(Accumulators):
         zero = self.builder.splat(self.builder.constant(0, i32), self.state.lanes)
         return [*initial, *[zero] * len(set(map(self._row, points)))]
 
-    def step(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+    def accumulate(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         rows: dict[tuple[tuple[int, int], ...], SSAValue] = {}
         sums = [
             self._dot(
@@ -100,7 +100,7 @@ class DotAccumulators(Accumulators):
         """Four bytes of the data, as the instruction reads them, in every lane."""
         if self.crossed:
             return self._columns(point)
-        found = self.reads.lane_of_steps(self.broadcast, point, self.state.lanes, QUAD)
+        found = self.reads.lane_of_iterations(self.broadcast, point, self.state.lanes, QUAD)
         if found is not None:
             return self._spread(*found)
         four = self.reads.neighbours(self.broadcast, point, QUAD)

@@ -4,7 +4,7 @@ An emitter is made of parts, which share one position. No emitter inherits from 
 
     Position        position.py        the function, where each loop is, how long vectors are
     Reads           reads.py           addresses, and the loads at them
-    Body            body.py            the operations of a point: its start, a step, its value
+    Body            body.py            the operations of a point: its start, an iteration, its value
     Epilogue        epilogue.py        the operations after a sum, and the store
       Bf16Stores    bf16_split.py      the store of a value as two bf16 numbers
     ParallelLoops   parallel_loops.py  chunks, and the loops over tiles inside of them

@@ -70,13 +70,13 @@ class FormedWeights(KernelEmitter):
             self._prefetch_weights()
             self.loops.nest(points, self._sum)
 
-        def step(_: SSAValue) -> None:
+        def iteration(_: SSAValue) -> None:
             for number in range(len(self.transform.m)):
                 self._form(number)
                 self.state.bases[row] = number
                 self.loops.run(column, 0, self.columns, 1, 1, at_column)
 
-        self.position.each_step(self.formed.steps, step)
+        self.position.each_iteration(self.formed.input_blocks, iteration)
 
     def _clear(self) -> None:
         """Store zeros: sums begin with them."""
@@ -91,12 +91,12 @@ class FormedWeights(KernelEmitter):
     def _form(self, row: int) -> None:
         """One row of the transform, for all weights of a panel."""
 
-        def step(i: SSAValue) -> None:
+        def iteration(i: SSAValue) -> None:
             for first in range(0, self.across, self.state.lanes):
                 self.state.cache = {}
                 self._form_vector(row, first, i)
 
-        self.position.each_step(self.formed.panel, step)
+        self.position.each_iteration(self.formed.panel, iteration)
         self.state.cache = {}
 
     def _form_vector(self, row: int, first: int, i: SSAValue) -> None:
@@ -124,13 +124,15 @@ class FormedWeights(KernelEmitter):
         row, column = (self.state.bases[d] for d in (self.transform.row, self.transform.column))
         inside = (self.transform.down, self.transform.across, formed.panel, formed.lane)
         length = prod(self.kernel.extents[d] for d in inside)
-        if weights.coefficients[formed.steps] != length or not isinstance(row, int):
+        if weights.coefficients[formed.input_blocks] != length or not isinstance(row, int):
             return
         line = 4 * LINE // dtype_of(self.kernel.element_types[weights.argument]).itemsize
         lines = -(-length // (line * len(self.transform.m) * self.columns))
         for block in range(self.schedule.points(formed.blocks)):
             self.state.bases |= dict.fromkeys(inside, 0)
-            terms, first = self.reads.linear_form(weights, {formed.blocks: block, formed.steps: 1})
+            terms, first = self.reads.linear_form(
+                weights, {formed.blocks: block, formed.input_blocks: 1}
+            )
             first += row * self.columns * lines * line
             if isinstance(column, int):
                 first += column * lines * line
@@ -148,12 +150,12 @@ class FormedWeights(KernelEmitter):
         points, vectors = self.position.points(), self.position.vector_points
         held = [self.reads.read(self.kernel.store, point, vectors) for point in points]
 
-        def step(i: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        def iteration(i: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             self.state.bases[self.formed.panel] = i
             self.state.cache = {}
             return [self._added(point, i, value) for point, value in zip(points, sums, strict=True)]
 
-        sums = self.builder.loop(0, self.kernel.extents[self.formed.panel], 1, held, step)
+        sums = self.builder.loop(0, self.kernel.extents[self.formed.panel], 1, held, iteration)
         for point, value in zip(points, sums, strict=True):
             self.epilogue.store(value, point)
         self.state.cache = {}
@@ -165,7 +167,7 @@ class FormedWeights(KernelEmitter):
         return self.builder.add(vector.FMAOp, [value, weight, total], total.type)
 
     def _formed_at(self, point: Point, i: SSAValue) -> SSAValue:
-        """The transformed weights of a point, loaded once in a step."""
+        """The transformed weights of a point, loaded once in an iteration."""
         formed, column = self.formed, self.state.bases[self.transform.column]
         first = point.get(formed.blocks, 0) * self.kernel.extents[formed.lane]
         first += point.get(formed.lane, 0)

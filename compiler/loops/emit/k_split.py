@@ -4,7 +4,7 @@
     the last one      acc[p] += (x[p, 2 k], x[p, 2 k + 1], x[p, 2 k], ...) * v[k]       two at once
 
 The lanes of one output are added up in front of the epilogue. The last block has tiles of its own:
-their sums take fewer steps.
+their sums take fewer iterations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class KSplitAccumulators(Accumulators):
         zeros = self.builder.splat(self.builder.constant(0.0, f32), self.state.lanes)
         return [zeros] * len(points)
 
-    def steps_at_once(self, loop: int) -> int:
+    def iterations_at_once(self, loop: int) -> int:
         k_split = self.position.k_split
         return k_split.times if k_split is not None and loop == k_split.inputs else 1
 

@@ -8,7 +8,7 @@ Values that are the same in all lanes stay scalars; an operation with a vector b
 index that is read lane by lane is an i64 there. If a loop is known to be shorter than a vector, its
 vectors have the next power of two as length. If it is known to be a few vectors long, it is
 unrolled. An `rt.reduce` combines its values in the lanes of one vector, and these lanes at the end.
-A long one uses four vectors, since each step would wait for the one before.
+A long one uses four vectors, since each iteration would wait for the one before.
 
 Needs: a body of arithmetic, whose accesses move with the lane in the last index or not at all.
 Breaks: nothing.

@@ -7,9 +7,10 @@ Two points p and q whose vectors have lanes 0 to 3 have two accumulators: p0 p1 
 p2 p3 q2 q3. They stand where those of p and q would, and the same shuffle makes one form of the
 other. A point that is left over is multiplied as both points of a pair.
 
-One load of a point often has the bytes of two steps. Both forms of a pair are then made at once,
-since they take as many registers as what was loaded, and are dropped behind these steps: the sums
-of a tile leave no register for more. Fences keep weights from being loaded early, for that reason.
+One load of a point often has the bytes of two iterations. Both forms of a pair are then made at
+once, since they take as many registers as what was loaded, and are dropped behind these iterations:
+the sums of a tile leave no register for more. Fences keep weights from being loaded early, for that
+reason.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LOWER, UPPER = (0, 1, 4, 5), (2, 3, 6, 7)
 """Halves of two vectors, side by side."""
 
 HALVES = 2
-"""Points whose bytes of one step fill a vector, and steps whose bytes of one point do."""
+"""Points whose bytes of one iteration fill a vector, and iterations whose bytes of one point do."""
 
 
 class MatrixAccumulators(Accumulators):
@@ -53,11 +54,11 @@ class MatrixAccumulators(Accumulators):
         pairs = (self._halves(started(p), started(q)) for p, q in self._pairs(points))
         return [half for halves in pairs for half in halves]
 
-    def between_steps(self, step: int) -> None:
-        if step % HALVES == 0:
+    def between_iterations(self, iteration: int) -> None:
+        if iteration % HALVES == 0:
             self.state.cache = {}
 
-    def step(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+    def accumulate(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         sums: list[SSAValue] = []
         row = None
         for p, q in self._pairs(points):
@@ -122,7 +123,7 @@ class MatrixAccumulators(Accumulators):
 
     def _of_point(self, point: Point) -> tuple[SSAValue, int]:
         """A vector that has the bytes of a point, and in which half."""
-        found = self.reads.lane_of_steps(self.broadcast, point, HALVES, OCTET)
+        found = self.reads.lane_of_iterations(self.broadcast, point, HALVES, OCTET)
         if found is not None:
             return found
         eight = self.reads.neighbours(self.broadcast, point, OCTET)

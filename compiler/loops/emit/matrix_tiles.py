@@ -1,10 +1,10 @@
 """Writes a contraction of bf16 pairs on matrix tiles (`tile.multiply`) as loops by its schedule.
 
-The kernel sums P tiles of points by Q of vectors at once, at most four (`tile_step`), and stores
-them to a buffer. Epilogues are software-pipelined: while it sums the next group, every step
-finishes some rows of the buffer of the group before. It finishes a few rows at a time between
-products of tiles, where they cost next to nothing. Many rows together would cost time: the next
-product would be beyond the reorder buffer.
+The kernel sums P tiles of points by Q of vectors at once, at most four (`tile_products`), and
+stores them to a buffer. Epilogues are software-pipelined: while it sums the next group, every
+iteration finishes some rows of the buffer of the group before. It finishes a few rows at a time
+between products of tiles, where they cost next to nothing. Many rows together would cost time: the
+next product would be beyond the reorder buffer.
 
 Flat tiles go on from the end of a row of points to the next row, over the border of a padded plane
 between them. Sums of the border are not stored.
@@ -32,11 +32,11 @@ from xdsl.ir import Operation, SSAValue
 from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
 from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.compiler.loops.emit.position import Point
-from ncc.compiler.loops.emit.tile_step import products_of
+from ncc.compiler.loops.emit.tile_products import products_of
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.schedule.matrix_tiles import (
     BF16_BYTES,
-    STEP,
+    TILE_K,
     VECTOR,
 )
 from ncc.compiler.loops.schedule.schedule import Schedule
@@ -77,8 +77,8 @@ class MatrixTiles(KernelEmitter):
         self.plan = TilePlan(kernel, schedule)
         self.operands = self.plan.operands
         self.sums = self.builder.scratch(memory_type(f32, self.plan.p * self.plan.q * TILE))
-        steps = prod(kernel.extents[d] for d in self.operands.steps)
-        self.rows_a_step = -(-self.plan.most_rows // steps)
+        iterations = prod(kernel.extents[d] for d in self.operands.k_loops)
+        self.rows_an_iteration = -(-self.plan.most_rows // iterations)
         self.iteration: SSAValue = self.builder.constant(0)
 
     def write(self) -> None:
@@ -116,7 +116,7 @@ class MatrixTiles(KernelEmitter):
         return _Group([self._tile_of(points, k) for k in range(plan.p)], base, component)
 
     def _numbers(self, number: SSAValue, loops: Sequence[int]) -> dict[int, SSAValue]:
-        """The index of each of the loops, outermost first, by a number among all their steps."""
+        """The index of each of the loops, outermost first, by the number of the iteration."""
         found: dict[int, SSAValue] = {}
         for loop in reversed(loops):
             found[loop] = self.builder.remainder(number, self.kernel.extents[loop])
@@ -180,12 +180,12 @@ class MatrixTiles(KernelEmitter):
         """Store the sums of a group in the buffer, over those of the group before."""
         for number in range(self.plan.p * self.plan.q):
             self.builder.put(tile.ZeroOp(number))
-        self._steps(list(self.operands.steps), group, before)
+        self._reduce(list(self.operands.k_loops), group, before)
         for number in range(self.plan.p * self.plan.q):
             at, distance = map(self.builder.constant, (number * TILE, VECTOR * SUM_BYTES))
             self.builder.put(tile.StoreOp(number, self.sums, at, distance))
 
-    def _steps(self, loops: list[int], group: _Group, before: _Group) -> None:
+    def _reduce(self, loops: list[int], group: _Group, before: _Group) -> None:
         if not loops:
             products, between = list(self._products(group)), self._between(before)
             if self.schedule.prefetch_l2:
@@ -196,17 +196,17 @@ class MatrixTiles(KernelEmitter):
                 for follow in between[done:due]:
                     follow()
             return
-        self.position.each_step(loops[0], lambda _: self._steps(loops[1:], group, before))
+        self.position.each_iteration(loops[0], lambda _: self._reduce(loops[1:], group, before))
 
     def _prefetch_weights(self, group: _Group) -> None:
-        """Prefetch the group's share of the weights of the next blocks: those of the same step."""
+        """Prefetch the group's share of the weights of the next blocks, for the same iteration."""
         groups, lines = largest(1, self.plan.point_groups), 2 * tile.ROWS
         self._begin(group, group.vectors)
         share = -(-lines // groups)
         for access, block in product(self.schedule.prefetch_l2, range(self.plan.q)):
             point = {} if self.operands.vectors is None else {self.operands.vectors: block}
             at = self.builder.local(self.reads.address(access, point))
-            terms = [(at, 1), (self.iteration, share * STEP)]
+            terms = [(at, 1), (self.iteration, share * TILE_K)]
             self._prefetch_lines(self.entry.args[access.argument], terms, share)
 
     def _prefetch_lines(
@@ -215,16 +215,16 @@ class MatrixTiles(KernelEmitter):
         """Prefetch so many lines, one behind the other."""
 
         def prefetch(line: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.builder.prefetch(memory, self.builder.linear([*terms, (line, STEP)], 0))
+            self.builder.prefetch(memory, self.builder.linear([*terms, (line, TILE_K)], 0))
             return []
 
         if is_open(count):
             self.builder.loop(0, count, 1, [], prefetch)
             return
         for line in range(count):
-            self.builder.prefetch(memory, self.builder.linear(terms, line * STEP))
+            self.builder.prefetch(memory, self.builder.linear(terms, line * TILE_K))
 
-    # --- one step -----------------------------------------------------------------------------
+    # --- one iteration ------------------------------------------------------------------------
 
     def _products(self, group: _Group) -> Iterator[Operation]:
         """Loads and products of 32 numbers."""
@@ -271,10 +271,10 @@ class MatrixTiles(KernelEmitter):
             self._follow_rows(group, position, held.first, last)
 
     def _between(self, group: _Group) -> list[Callable[[], None]]:
-        """The parts of the same epilogue that one step of the next group writes: a few rows each,
-        of one tile after the other.
+        """The parts of the same epilogue that one iteration of the next group writes: a few rows
+        each, of one tile after the other.
         """
-        portions = -(-self.rows_a_step // ROWS_BETWEEN)
+        portions = -(-self.rows_an_iteration // ROWS_BETWEEN)
         return [
             partial(self._follow_some, group, position, portion, portions)
             for position in range(self.plan.p)
@@ -285,13 +285,13 @@ class MatrixTiles(KernelEmitter):
         """One portion of those rows, of one tile."""
         builder, number = self.builder, 1
         terms: list[tuple[SSAValue, int]] = []
-        for loop in reversed(self.operands.steps):
+        for loop in reversed(self.operands.k_loops):
             base = self.state.bases[loop]
             if isinstance(base, SSAValue):
-                terms.append((base, number * self.rows_a_step))
+                terms.append((base, number * self.rows_an_iteration))
             number *= self.kernel.extents[loop]
         begin, end = (
-            builder.local(builder.linear(terms, self.rows_a_step * n // portions))
+            builder.local(builder.linear(terms, self.rows_an_iteration * n // portions))
             for n in (portion, portion + 1)
         )
         least = group.tiles[position].first

@@ -103,7 +103,7 @@ class ParallelLoops(Part):
     def run(
         self, loop: int, first: int, trips: int, step: int, size: int, body: Callable[[], None]
     ) -> None:
-        """`trips` steps of one loop: no loop where there is one."""
+        """`trips` tiles along one loop: no loop where there is one."""
         if trips == 1:
             self.position.with_loop(loop, first, size, body)
         elif trips != 0:
@@ -221,7 +221,7 @@ class ParallelLoops(Part):
 
     @property
     def _ends(self) -> bool:
-        """Whether a tile has the last step of the loop whose last vectors are short."""
+        """Whether a tile has the last iteration of the loop whose last vectors are short."""
         short = self.schedule.short
         if short is None:
             return False

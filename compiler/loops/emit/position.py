@@ -26,15 +26,15 @@ Point = dict[int, int]
 
 
 @dataclass
-class UnrolledSteps:
-    """Steps of `Schedule.at_once`, and the points of the tile that take them.
+class UnrolledIterations:
+    """Iterations of `Schedule.at_once`, and the points of the tile that take them.
 
-    step: the one that is written. starts: where vectors of an access begin, by its elements.
+    iteration: the one that is written. starts: where vectors of an access begin, by its elements.
     """
 
     points: Sequence[Point]
     count: int
-    step: int = 0
+    iteration: int = 0
     starts: dict[Access, Mapping[int, int]] = field(default_factory=dict)
 
 
@@ -42,9 +42,9 @@ class UnrolledSteps:
 class State:
     """The first index of the tile along every loop, the sizes of the tile, how many of its points
     along a loop are stored, if not all are, the length of vectors, the two loops that are one
-    (`Schedule.coalesced`), if they are, with their indices at each point of the tile, the steps
-    that are unrolled, if any are, the part of the lane that the chunk has, if it has not all of it,
-    and the values that were read here.
+    (`Schedule.coalesced`), if they are, with their indices at each point of the tile, the
+    unrolled iterations, if there are any, the part of the lane that the chunk has, if it has not
+    all of it, and the values that were read here.
     """
 
     bases: dict[int, SSAValue | int] = field(default_factory=dict)
@@ -53,12 +53,12 @@ class State:
     lanes: int = 1
     coalesced: tuple[int, ...] = ()
     indices: Sequence[Mapping[int, SSAValue]] = ()
-    unrolled: UnrolledSteps | None = None
+    unrolled: UnrolledIterations | None = None
     part: SSAValue | None = None
     cache: dict[object, SSAValue] = field(default_factory=dict)
 
     def once(self, key: object, make: Callable[[], SSAValue]) -> SSAValue:
-        """A value that `make` writes once in a step of a tile."""
+        """A value that `make` writes once in an iteration of a tile."""
         found = self.cache.get(key)
         if found is None:
             found = self.cache[key] = make()
@@ -181,15 +181,15 @@ class Position:
 
         return self.builder.loop(first, last, step, carried, body)
 
-    def each_step(self, loop: int, body: Callable[[SSAValue], None]) -> None:
+    def each_iteration(self, loop: int, body: Callable[[SSAValue], None]) -> None:
         """A loop of the kernel that carries no values."""
 
-        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        def iteration(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             self.state.bases[loop] = i
             body(i)
             return []
 
-        self.builder.loop(0, self.kernel.extents[loop], 1, [], step)
+        self.builder.loop(0, self.kernel.extents[loop], 1, [], iteration)
 
     def with_loop(
         self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]

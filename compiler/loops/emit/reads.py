@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.loop_builder import LinearForm, index, vector_type
-from ncc.compiler.loops.emit.position import Part, Point, UnrolledSteps
+from ncc.compiler.loops.emit.position import Part, Point, UnrolledIterations
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Gap, KSplit
 from ncc.compiler.loops.kernel.vectors_over import vectors_over
@@ -45,7 +45,7 @@ class Reads(Part):
             if further:  # a product with a size takes its time
                 constant += coefficient * further
         if self.state.unrolled is not None:
-            constant += self._further(access) * self.state.unrolled.step
+            constant += self._further(access) * self.state.unrolled.iteration
         if access.table is not None:
             number = self.read(access.table.at, point, False)
             terms.append((self.builder.local(number), 1))
@@ -55,7 +55,7 @@ class Reads(Part):
         return tuple(terms), constant
 
     def _row_and_column(self, gap: Gap, further: int) -> tuple[SSAValue, SSAValue]:
-        """Where a point is, so many steps behind the first of the tile. Only the first is divided:
+        """Where a point is, so many points behind the first of the tile. Only the first is divided:
         the others count on from the one before.
         """
         builder, first = self.builder, self.state.bases.get(gap.loop, 0)
@@ -82,7 +82,7 @@ class Reads(Part):
         return self.state.once((key, first, loop, further), lambda: self.builder.local(make()))
 
     def read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
-        """The element or vector of an access at a point, loaded once in a step of a tile."""
+        """The element or vector of an access at a point, loaded once in an iteration of a tile."""
         lane = self.schedule.lane
         if lane_moves and lane is not None and access.coefficients[lane] != 1:
             if self.schedule.interleave is not None:
@@ -94,13 +94,13 @@ class Reads(Part):
         if k_split is not None and access.coefficients[k_split.inputs] == 1:
             return self._read_split(access, point, k_split)
         if not lane_moves and self.state.lanes > 1 and self._further(access) == 1:
-            found = self.lane_of_steps(access, point, self.state.lanes)
+            found = self.lane_of_iterations(access, point, self.state.lanes)
             if found is not None:
                 return self.state.once(("lane", *found), lambda: self.builder.element(*found))
         return self.neighbours(access, point, self.state.lanes if lane_moves else 1)
 
     def neighbours(self, access: Access, point: Point, count: int) -> SSAValue:
-        """So many contiguous elements from that of a point on, loaded once in a step of a tile."""
+        """Contiguous elements from that of a point on, loaded once in an iteration of a tile."""
         source, form = self.entry.args[access.argument], self.linear_form(access, point)
 
         def load() -> SSAValue:
@@ -108,21 +108,21 @@ class Reads(Part):
 
         return self.state.once((access.argument, form, count), load)
 
-    def lane_of_steps(
+    def lane_of_iterations(
         self, access: Access, point: Point, lanes: int, unit: int = 1
     ) -> tuple[SSAValue, int] | None:
-        """The vector that has an element of an access for this step and for others of those that
-        are unrolled, and the lane of the element; None if no such vector has it.
+        """The vector that has an element of an access for this iteration and for other unrolled
+        ones, and the lane of the element; None if no such vector has it.
 
         lanes: of the vector. unit: elements of a lane.
         """
-        steps = self.state.unrolled
-        if steps is None:
+        unrolled = self.state.unrolled
+        if unrolled is None:
             return None
         terms, place = self.linear_form(access, point)
-        if access not in steps.starts:
-            steps.starts[access] = vectors_over(self._places(access, steps), lanes, unit)
-        start = steps.starts[access].get(place)
+        if access not in unrolled.starts:
+            unrolled.starts[access] = vectors_over(self._places(access, unrolled), lanes, unit)
+        start = unrolled.starts[access].get(place)
         if start is None:
             return None
         source = self.entry.args[access.argument]
@@ -133,19 +133,20 @@ class Reads(Part):
         vector = self.state.once((access.argument, terms, start, unit * lanes), load)
         return vector, (place - start) // unit
 
-    def _places(self, access: Access, steps: UnrolledSteps) -> set[int]:
-        """The constants of all addresses of an access, at all points and steps."""
+    def _places(self, access: Access, unrolled: UnrolledIterations) -> set[int]:
+        """The constants of all addresses of an access, at all points and iterations."""
         further = self._further(access)
-        first = [self.linear_form(access, at)[1] - further * steps.step for at in steps.points]
-        return {place + further * step for place in first for step in range(steps.count)}
+        now = further * unrolled.iteration
+        first = [self.linear_form(access, point)[1] - now for point in unrolled.points]
+        return {place + further * n for place in first for n in range(unrolled.count)}
 
     def _further(self, access: Access) -> int:
-        """How many elements an access moves with a step of those that are unrolled."""
+        """How many elements an access moves with an unrolled iteration."""
         at_once = None if self.state.unrolled is None else self.schedule.at_once
         return 0 if at_once is None else access.coefficients[at_once[0]]
 
     def prefetch(self) -> None:
-        """The prefetches of one step; of steps at once, one for each line."""
+        """The prefetches of one iteration; of unrolled iterations, one for each line."""
         to_l2, to_l1 = self.schedule.prefetch_l2, self.schedule.prefetch_l1
         for accesses, l1 in ((to_l2, False), (to_l1, True)):
             for access in accesses:
@@ -154,12 +155,12 @@ class Reads(Part):
                     self.builder.prefetch(source, self.address(access, {}), l1)
 
     def _begins_line(self, access: Access) -> bool:
-        """Whether a step may not be on the line of the step before, which is written with it."""
-        step = 0 if self.state.unrolled is None else self.state.unrolled.step
+        """Whether an iteration may not be on the line of the one before, which is unrolled, too."""
+        iteration = 0 if self.state.unrolled is None else self.state.unrolled.iteration
         further = self._further(access)
-        if step == 0 or is_open(further):
+        if iteration == 0 or is_open(further):
             return True
-        return step * further // LINE > (step - 1) * further // LINE
+        return iteration * further // LINE > (iteration - 1) * further // LINE
 
     def _read_split(self, access: Access, point: Point, k_split: KSplit) -> SSAValue:
         """Several inputs in one vector, each in the lanes that it has."""
@@ -232,7 +233,7 @@ class Reads(Part):
         return self.single(self.read(access, point, lane_moves))
 
     def single(self, value: SSAValue) -> SSAValue:
-        """A number or vector as float32; it is widened once in a step of a tile."""
+        """A number or vector as float32; it is widened once in an iteration of a tile."""
         kind = value.type
         element = kind.element_type if isinstance(kind, VectorType) else kind
         if element == f32:

@@ -87,7 +87,7 @@ class Rows(PointPart):
         combine, _ = self._combination()
         vectors = self._whole_vectors(lane, points, whole)
         if whole < extent:
-            last = self._step(lane, points, self.builder.constant(extent - lanes), vectors)
+            last = self._accumulate(lane, points, self.builder.constant(extent - lanes), vectors)
             taken = whole + lanes - extent
             chosen = [*range(lanes, lanes + taken), *range(taken, lanes)]
             vectors = [
@@ -111,9 +111,9 @@ class Rows(PointPart):
             for value, row in zip(values, vectors, strict=True)
         ]
         self.state.lanes = 1
-        step = partial(self._step, lane, points)
+        accumulate = partial(self._accumulate, lane, points)
         extent = self.kernel.extents[lane]
-        rest = self.builder.loop(whole, extent, 1, values, step)
+        rest = self.builder.loop(whole, extent, 1, values, accumulate)
         self.state.lanes = self.schedule.vector
         return rest
 
@@ -129,9 +129,9 @@ class Rows(PointPart):
         def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:
             starts = range(0, len(values) // count * lanes, lanes)
             vectors: list[Point] = [{**point, lane: at} for at in starts for point in points]
-            step = partial(self._step, lane, vectors)
+            accumulate = partial(self._accumulate, lane, vectors)
             bounds = self.builder.constant(first), self.builder.constant(end)
-            return self.builder.loop(*bounds, len(starts) * lanes, values, step)
+            return self.builder.loop(*bounds, len(starts) * lanes, values, accumulate)
 
         middle = whole // (at_once * lanes) * at_once * lanes
         several = loop(0, middle, [start] * (at_once * count))
@@ -139,7 +139,7 @@ class Rows(PointPart):
         values = [reduce(combined, several[point::count]) for point in range(count)]
         return values if middle == whole else loop(middle, whole, values)
 
-    def _step(
+    def _accumulate(
         self, lane: int, points: list[Point], at: SSAValue, values: list[SSAValue]
     ) -> list[SSAValue]:
         """Partial results after one more vector of each point's row, at this index."""

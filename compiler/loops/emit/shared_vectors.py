@@ -39,7 +39,7 @@ class SharedAccumulators(Accumulators):
     def start(self, points: list[Point]) -> list[SSAValue]:
         return [self._begun(held) for held in self._two_by_two(points)]
 
-    def step(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+    def accumulate(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         pairs = zip(self._two_by_two(points), values, strict=True)
         return [self._added(held, value) for held, value in pairs]
 
@@ -86,9 +86,9 @@ class SharedAccumulators(Accumulators):
         return [self.builder.shuffle(value, value, side) for side in sides]
 
     def _added(self, held: Held, value: SSAValue) -> SSAValue:
-        """An accumulator after one more step."""
+        """An accumulator after one more iteration."""
         if len(held) == 1:
-            return self.body.step(held[0], value)
+            return self.body.accumulate(held[0], value)
         half, whole = self.position.lanes_at(held[0]), self.state.lanes
         values = (self.reads.read_single(self.broadcast, point, False) for point in held)
         x, other = map(self.reads.splat, values)
@@ -96,7 +96,7 @@ class SharedAccumulators(Accumulators):
         return self.builder.add(vector.FMAOp, [both, self._twice(held[0]), value], value.type)
 
     def _twice(self, point: Point) -> SSAValue:
-        """The short vector at a point, twice in one vector; it is loaded once in a step."""
+        """The short vector at a point, twice in one vector; it is loaded once in an iteration."""
         with self.position.as_long_as(point):
             short = self.reads.read_single(self.stream, point, True)
         return self.state.once(("twice", short), lambda: self._side_by_side(short, short))

@@ -9,11 +9,11 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.body import PointPart
-from ncc.compiler.loops.emit.position import Part, Point, UnrolledSteps
+from ncc.compiler.loops.emit.position import Part, Point, UnrolledIterations
 from ncc.dialects.size import is_open
 
-Step: TypeAlias = Callable[[list[SSAValue]], list[SSAValue]]
-"""The accumulators after one step."""
+Iteration: TypeAlias = Callable[[list[SSAValue]], list[SSAValue]]
+"""The accumulators after one iteration."""
 
 
 class Accumulators(PointPart):
@@ -23,19 +23,21 @@ class Accumulators(PointPart):
         """The initial values of the accumulators of these points."""
         return [self.body.started(point) for point in points]
 
-    def steps_at_once(self, loop: int) -> int:
-        """How many steps of a reduced loop one step of the code does."""
+    def iterations_at_once(self, loop: int) -> int:
+        """How many iterations of a reduced loop one iteration of the code does."""
         return 1
 
-    def step(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        """The accumulators after one more step."""
-        return [self.body.step(point, value) for point, value in zip(points, values, strict=True)]
+    def accumulate(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        """The accumulators after one more iteration."""
+        return [
+            self.body.accumulate(point, value) for point, value in zip(points, values, strict=True)
+        ]
 
-    def between_steps(self, step: int) -> None:
-        """Part an unrolled step from those before it: points of the next vectors are not loaded
-        earlier, since their registers are taken.
+    def between_iterations(self, iteration: int) -> None:
+        """Part an unrolled iteration from those before it: points of the next vectors are not
+        loaded earlier, since their registers are taken.
         """
-        if step % self.state.lanes == 0:
+        if iteration % self.state.lanes == 0:
             self.builder.fence()
 
     def finish(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
@@ -56,21 +58,23 @@ class Sums(Part):
         values = self.accumulators.start(points)
         self.points = points
         self.state.cache = {}
-        step = partial(self.accumulators.step, points)
-        values = self._nest(self.schedule.reduced, values, step)
+        accumulate = partial(self.accumulators.accumulate, points)
+        values = self._nest(self.schedule.reduced, values, accumulate)
         self.state.cache = {}
         return self.accumulators.finish(points, values)
 
-    def _nest(self, loops: Sequence[int], values: list[SSAValue], step: Step) -> list[SSAValue]:
-        """All reduced loops around one step, outermost first."""
+    def _nest(
+        self, loops: Sequence[int], values: list[SSAValue], inner: Iteration
+    ) -> list[SSAValue]:
+        """All reduced loops around one iteration, outermost first."""
         if not loops:
             self.accumulators.reads.prefetch()
-            return step(values)
+            return inner(values)
         loop, extents, sizes = loops[0], self.kernel.extents, self.state.sizes
-        inner = partial(self._nest, loops[1:], step=step)
+        inner = partial(self._nest, loops[1:], inner=inner)
         tail = next((t for t in self.kernel.valid_extents if t[0] == loop), None)
         if tail is None:
-            trips = sizes.get(loop, extents[loop]) // self.accumulators.steps_at_once(loop)
+            trips = sizes.get(loop, extents[loop]) // self.accumulators.iterations_at_once(loop)
             return self._loop(loop, 0, trips, values, inner)
         _, within, true = tail
         whole, rest = divmod(true, extents[within])
@@ -82,9 +86,9 @@ class Sums(Part):
         return values
 
     def _loop(
-        self, loop: int, first: int, trips: int, values: list[SSAValue], inner: Step
+        self, loop: int, first: int, trips: int, values: list[SSAValue], inner: Iteration
     ) -> list[SSAValue]:
-        """One of them, unrolled if the schedule says so, or by several steps at once."""
+        """One of them, unrolled if the schedule says so, or by several iterations at once."""
         if is_open(trips):
             return self.position.iterations(loop, first, first + trips, values, inner)
         at_once = self.schedule.at_once
@@ -98,9 +102,15 @@ class Sums(Part):
         return values
 
     def _at_once(
-        self, loop: int, first: int, trips: int, count: int, values: list[SSAValue], inner: Step
+        self,
+        loop: int,
+        first: int,
+        trips: int,
+        count: int,
+        values: list[SSAValue],
+        inner: Iteration,
     ) -> list[SSAValue]:
-        """The innermost of them, by so many steps at once; the last may be fewer."""
+        """The innermost of them, by so many iterations at once; the last may be fewer."""
         if trips > count:
             last = first + trips // count * count
             several = partial(self._unrolled, count, inner)
@@ -109,13 +119,13 @@ class Sums(Part):
         self.state.bases[loop] = first
         return self._unrolled(trips, inner, values)
 
-    def _unrolled(self, count: int, inner: Step, values: list[SSAValue]) -> list[SSAValue]:
-        """So many steps of it, one behind the other."""
-        self.state.unrolled = UnrolledSteps(self.points, count)
-        for step in range(count):
-            if step:
-                self.accumulators.between_steps(step)
-            self.state.unrolled.step = step
+    def _unrolled(self, count: int, inner: Iteration, values: list[SSAValue]) -> list[SSAValue]:
+        """So many iterations of it, one behind the other."""
+        self.state.unrolled = UnrolledIterations(self.points, count)
+        for iteration in range(count):
+            if iteration:
+                self.accumulators.between_iterations(iteration)
+            self.state.unrolled.iteration = iteration
             values = inner(values)
         self.state.unrolled = None
         return values

@@ -36,7 +36,7 @@ this: the hint may be a tiny image.
 
 @dataclass(frozen=True)
 class Gap:
-    """The rows of a loop lie apart: behind every `length` steps of it are `elements` more."""
+    """The rows of a loop lie apart: behind every `length` iterations of it are `elements` more."""
 
     loop: int
     length: int
@@ -58,7 +58,7 @@ class Access:
 
     @cached_property
     def moves(self) -> tuple[tuple[int, int], ...]:
-        """The loops that it moves with, and the distance of a step."""
+        """The loops that it moves with, and by how many elements."""
         return tuple((loop, by) for loop, by in enumerate(self.coefficients) if by != 0)
 
     @property
@@ -163,8 +163,8 @@ class KSplit:
     """Weights whose last block of outputs has several rows in one (`Folded`).
 
     outputs  the loop over blocks of outputs
-    inputs   the loop over the inputs of a block: at the last step of `outputs`, `times` of them are
-             multiplied at once, each in its own lanes
+    inputs   the loop over the inputs of a block: at the last iteration of `outputs`, `times` of
+             them are multiplied at once, each in its own lanes
     """
 
     outputs: int

@@ -14,8 +14,8 @@
 An argument of a body without `=` is the value so far, or unused. `out` is the accumulator, or
 unused if nothing accumulates. An access that adds a number of a table to its address is written
 `arg0[d1 + arg4[d0] to 63]`, where 63 is the largest of these numbers. One that skips 32 elements
-behind every 14 steps is written `arg3[16 * d1 + 32 * (d1 / 14)]`. A tensor that a body reads at
-computed coordinates is one more argument: `%t: tensor<..> = arg1 strides [64, 1]`.
+behind every 14 iterations is written `arg3[16 * d1 + 32 * (d1 / 14)]`. A tensor that a body reads
+at computed coordinates is one more argument: `%t: tensor<..> = arg1 strides [64, 1]`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from ncc.compiler.loops.kernel.vector_loops import can_be_lane, interleaved_loop
 from ncc.dialects.size import is_open
 
 WHOLE_VECTORS = 32
-"""Steps that make whole vectors on every target, and whole cache lines."""
+"""Iterations that make whole vectors on every target, and whole cache lines."""
 
 
 def normalised(kernel: Kernel, costs: Threads) -> Kernel:
@@ -53,8 +53,8 @@ def _shared_out(kernel: Kernel, costs: Threads) -> Kernel:
     """Split the loop, if there is only one parallel loop and it is long: threads share the outer
     one.
 
-    Loops of computed coordinates do not count, since their steps share the coordinates. Nor does
-    the short loop of interleaved values.
+    Loops of computed coordinates do not count, since their iterations share the coordinates. Nor
+    does the short loop of interleaved values.
     """
     pair = interleaved_loops(kernel) or ()
     loops = [d for d in kernel.parallel if d not in (*kernel.indexed, *pair[1:])]
@@ -67,7 +67,7 @@ def _shared_out(kernel: Kernel, costs: Threads) -> Kernel:
         return kernel
     possible = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
     if not possible and not kernel.reduced:
-        fewest = costs.fewest_part_steps
+        fewest = costs.fewest_part_iterations
         possible = [n for n in shares if extent % n == 0 and extent // n >= fewest]
     if not possible:
         return kernel
@@ -129,9 +129,9 @@ def _rows(kernel: Kernel) -> tuple[int, int] | None:
     fixed = kernel.indexed | kernel.clipped
     loops = [d for d in kernel.parallel if d not in fixed and not stream.coefficients[d]]
     for row, column in permutations(loops, 2):
-        length, step = kernel.extents[column], broadcast.coefficients[column]
-        in_line = broadcast.coefficients[row] == length * step
-        if is_open(length) and step and in_line and kernel.store.coefficients[column] != 1:
+        length, stride = kernel.extents[column], broadcast.coefficients[column]
+        in_line = broadcast.coefficients[row] == length * stride
+        if is_open(length) and stride and in_line and kernel.store.coefficients[column] != 1:
             return row, column
     return None
 

@@ -64,11 +64,11 @@ def match_quads(kernel: Kernel, across: bool = False) -> Quads | Reason:
         count = kernel.extents[loop]
         if count != QUAD and (count != OCTET or across):
             continue
-        steps = (1, kernel.extents[lane]) if across else (0, 1)
+        strides = (1, kernel.extents[lane]) if across else (0, 1)
         for broadcast, stream in (pair, pair[::-1]):
             if (stream.coefficients[lane], stream.coefficients[loop]) != (count, 1):
                 continue
-            if (broadcast.coefficients[lane], broadcast.coefficients[loop]) == steps:
+            if (broadcast.coefficients[lane], broadcast.coefficients[loop]) == strides:
                 return loop, lane, broadcast, stream
     return "its weights do not lie in groups of four or eight"
 

@@ -264,15 +264,15 @@ class _Reader:
         """
         (source,), (table,) = gather.captured, gather.reads
         axis_of = {_known(form.bare): axis for axis, form in enumerate(gather.write.index)}
-        steps = [0] * len(index)
+        strides = [0] * len(index)
         for value, factor in _terms(_place_of(gather.yielded)):
             if isinstance(value.owner, IndexOp):
-                steps[axis_of[value.owner.dim.value.data]] += factor
+                strides[axis_of[value.owner.dim.value.data]] += factor
         extents = shape_of(gather.op.results[0])
-        reach = sum((n - 1) * step for n, step in zip(extents, steps, strict=True))
+        reach = sum((n - 1) * stride for n, stride in zip(extents, strides, strict=True))
         said = [index[axis_of[_known(form.bare)]] for form in table.index]
         told = self._access(self.argument_of[table.value], said, loops)
-        broadcast = self._strided(self.argument_of[source], index, steps, loops)
+        broadcast = self._strided(self.argument_of[source], index, strides, loops)
         return replace(broadcast, table=GatherTable(told, shape_of(source)[0] - 1 - reach))
 
     def _access(

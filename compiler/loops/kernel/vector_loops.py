@@ -48,8 +48,8 @@ def can_be_lane(kernel: Kernel, lane: int) -> bool:
 def can_gather(kernel: Kernel, lane: int) -> bool:
     """Whether a parallel loop's neighbours can share a vector that is gathered.
 
-    Offsets are int32, within one step of the outermost coordinate. The coordinates themselves need
-    not be contiguous: they are loaded one by one, for all channels.
+    Offsets are int32, within one element of the outermost coordinate. The coordinates themselves
+    need not be contiguous: they are loaded one by one, for all channels.
     """
     if kernel.accumulates or kernel.store.coefficients[lane] != 1:
         return False

@@ -26,7 +26,7 @@ from ncc.dialects.size import hint
 class Sharing:
     """How values are handed out: for each, how far it is from one part of it to the next."""
 
-    steps: dict[Buffer, int] = field(default_factory=dict)
+    distances: dict[Buffer, int] = field(default_factory=dict)
 
     def outermost(self, kernel: Kernel, subviews: list[Subview]) -> int | None:
         """The innermost loop of a window that goes from one part of what it reads to another, if it
@@ -35,9 +35,9 @@ class Sharing:
         if not _is_window(kernel):
             return None
         for access in _reads(kernel):
-            step = self.steps.get(subviews[access.argument].buffer)
-            if step is not None:
-                found = [d for d in kernel.parallel if _reach(access, kernel, d) > step]
+            distance = self.distances.get(subviews[access.argument].buffer)
+            if distance is not None:
+                found = [d for d in kernel.parallel if _reach(access, kernel, d) > distance]
                 return min(found, key=lambda d: access.coefficients[d], default=None)
         return None
 
@@ -48,7 +48,9 @@ class Sharing:
         loops = schedule.order[: schedule.chunks]
         first = next((d for d in loops if kernel.extents[d] > schedule.points(d)), None)
         if first is not None:
-            self.steps[subviews[kernel.store.argument].buffer] = kernel.store.coefficients[first]
+            self.distances[subviews[kernel.store.argument].buffer] = kernel.store.coefficients[
+                first
+            ]
 
     def note_iteration(self, call: Call) -> None:
         """Remember how a call of a loop hands out its results: by how far those of the next
@@ -56,7 +58,7 @@ class Sharing:
         """
         for subview in call.results:
             if subview.further != 0:
-                self.steps[subview.buffer] = hint(subview.further)
+                self.distances[subview.buffer] = hint(subview.further)
 
 
 def handed_out_along(

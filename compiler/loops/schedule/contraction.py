@@ -1,9 +1,9 @@
 """Register blocking of contractions: tiles of P points x Q vectors, whose sums stay in registers.
 
-A step of the reduction broadcasts P elements of one operand, which does not move along the lane,
-and multiplies each with Q vectors of the other one (`stream`): P*Q multiply-adds for P + Q loads.
-The cost model counts the cycles of all tiles that fit the registers, and the cheapest one is the
-schedule.
+An iteration of the reduction broadcasts P elements of one operand, which does not move along the
+lane, and multiplies each with Q vectors of the other one (`stream`): P*Q multiply-adds for P + Q
+loads. The cost model counts the cycles of all tiles that fit the registers, and the cheapest one is
+the schedule.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def _tiles(operands: ContractionOperands, target: Target) -> Iterator[tuple[tupl
 
     If points are fewer than vectors, they are the inner loop of the unrolled tile, or else vectors
     are: the fewer ones stay in registers, the others are loaded one after another. With several
-    steps at once, points stay in registers anyway.
+    iterations at once, points stay in registers anyway.
     """
     extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
     in_lane, left_out = -(-extents[operands.lane] // operands.vector), operands.left_out
@@ -267,7 +267,7 @@ def _order(operands: ContractionOperands, sizes: dict[int, int]) -> tuple[int, .
     if not points or not vectors:
         return (*batch, *points, *vectors, lane)
     core, l2_share = operands.target.core, operands.target.costs.tiles.l2_share
-    stream = 4 * operands.steps * prod(kernel.likely[d] for d in (*vectors, lane))
+    stream = 4 * operands.iterations * prod(kernel.likely[d] for d in (*vectors, lane))
     broadcast = 4 * elements_of(operands.broadcast, kernel, batch)
 
     def again(bytes: int, loops: Sequence[int]) -> int:

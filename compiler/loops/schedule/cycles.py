@@ -1,6 +1,6 @@
 """The cost model of register tiles: cycles of a contraction on the core that it is compiled for.
 
-A step of the reduction loads P points and Q vectors for P*Q multiply-adds. Loads overlap with
+An iteration of the reduction loads P points and Q vectors for P*Q multiply-adds. Loads overlap with
 multiply-adds, and the longer of the two counts. The cost of a vector depends on the cache that
 holds the vectors of a tile from one use to the next: L1, L2, or L3 and memory.
 
@@ -35,16 +35,16 @@ Share: TypeAlias = tuple[float, int, bool]
 class TileCycles:
     """Cycles of one tile.
 
-    steps        of its reduction
-    loads        cycles of the loads of a step, which overlap with its multiply-adds
-    products     cycles of the multiply-adds of a step
-    overhead     other cycles of a step
+    iterations   of its reduction
+    loads        cycles of the loads of an iteration, which overlap with its multiply-adds
+    products     cycles of the multiply-adds of an iteration
+    overhead     other cycles of an iteration
     stores       cycles of storing the results
     start        cycles of starting the tile
     crowd        cycles of accumulators that overlap with nothing
     """
 
-    steps: int
+    iterations: int
     loads: float
     products: float
     overhead: float
@@ -54,15 +54,15 @@ class TileCycles:
 
     @cached_property
     def total(self) -> float:
-        step = max(self.loads, self.products) + self.overhead
-        return self.steps * step + self.stores + self.start + self.crowd
+        iteration = max(self.loads, self.products) + self.overhead
+        return self.iterations * iteration + self.stores + self.start + self.crowd
 
     def parts(self) -> dict[str, float]:
         """The same by cause. The longer of loads and multiply-adds counts."""
         longer = "loads" if self.loads > self.products else "multiply-adds"
         return {
-            longer: self.steps * max(self.loads, self.products),
-            "steps": self.steps * self.overhead,
+            longer: self.iterations * max(self.loads, self.products),
+            "iterations": self.iterations * self.overhead,
             "stores": self.stores,
             "starts": self.start + self.crowd,
         }
@@ -161,14 +161,14 @@ def _conflicts(operands: ContractionOperands, p: int) -> bool:
 def _tile_cycles(
     operands: ContractionOperands, p: int, q: int, short: bool, lines: float
 ) -> TileCycles:
-    """Cycles of one tile: its steps, then the stores. short: whether its last vector is. lines:
-    cache lines of a vector.
+    """Cycles of one tile: its iterations, then the stores. short: whether its last vector is.
+    lines: cache lines of a vector.
 
     Without loops over points, each vector is read once. If the lane is the only loop over vectors,
     all of them are read for each tile of points.
     """
     core, costs = operands.target.core, operands.target.costs.tiles
-    held = 4 * operands.steps
+    held = 4 * operands.iterations
     again = operands.points and operands.vectors
     held *= q * operands.vector if again else operands.all_vectors
     point = costs.point_from_l2 if _conflicts(operands, p) else costs.point
@@ -176,19 +176,19 @@ def _tile_cycles(
     reads = point * p + _vector_cycles(operands.target, held, lines) * vectors
     if operands.vectors and not again and held > costs.l2_share * core.l2_bytes:
         reads += costs.stray * core.l3_line * max(0, lines * q - core.streams)
-    others = core.operand * (p + q) + costs.step / core.multiply_adds
+    others = core.operand * (p + q) + costs.iteration / core.multiply_adds
     taken = ceil(p * vectors) if operands.joined else p * vectors
     if short and q == 2 and not operands.joined and not operands.left_out:
         taken += costs.unlike * p
     products = max(taken, costs.latency) / core.multiply_adds
     if core.width:
-        steps = 1 if operands.at_once is None else operands.at_once[1]
+        unrolled = 1 if operands.at_once is None else operands.at_once[1]
         of_points, each = operands.loads_of_points(p), operands.loads_of_a_vector
         side_by_side = min(q, operands.kernel.extents[operands.lane] // operands.vector) * each
         alone = max(each * vectors - side_by_side // 2 * 2, 0.0)
         issued = of_points + side_by_side // 2 * 2 * costs.paired + alone
         taken = operands.products(p, vectors)
-        front = (taken + issued + operands.shuffles(p) + costs.counting / steps) / core.width
+        front = (taken + issued + operands.shuffles(p) + costs.counting / unrolled) / core.width
         in_l1 = held <= costs.l1_share * core.l1_bytes
         loads = of_points + each * vectors
         reads = max(loads / core.loads, 0.0 if in_l1 else reads - point * p)
@@ -196,7 +196,7 @@ def _tile_cycles(
         others = core.operand * issued
     crowd = costs.crowd * max(0, p * vectors - core.sums)
     stores = costs.store * p * vectors
-    return TileCycles(operands.steps, reads, products, others, stores, costs.start, crowd)
+    return TileCycles(operands.iterations, reads, products, others, stores, costs.start, crowd)
 
 
 def _whole_vectors(operands: ContractionOperands, q: int, short: bool) -> float:

@@ -21,8 +21,8 @@ class Formed:
     loops    the loops of the transform of the weights
     data     the operand that is multiplied with the transformed weights
     lane     the loop over outputs of a block; `blocks` is the one over blocks
-    panel    the loop over inputs of a block; `steps` is the one over blocks
-    points   loops that only the data moves with, innermost first; only two have several steps
+    panel    the loop over inputs of a block; `input_blocks` is the one over blocks
+    points   loops that only the data moves with, innermost first; only two have several iterations
     """
 
     loops: TransformLoops
@@ -30,7 +30,7 @@ class Formed:
     lane: int
     blocks: int
     panel: int
-    steps: int
+    input_blocks: int
     points: tuple[int, ...]
 
     @staticmethod
@@ -54,11 +54,11 @@ class Formed:
         if len(outputs) != 2 or len(inputs) != 2 or len(points) < 2 or len(several) > 2:
             return "its channels are not in blocks"
         lane, blocks = sorted(outputs, key=weights.__getitem__)
-        panel, steps = sorted(inputs, key=weights.__getitem__)
+        panel, input_blocks = sorted(inputs, key=weights.__getitem__)
         if weights[lane] != 1 or not can_be_lane(kernel, lane):
             return "its weights or results are not contiguous along the outputs of a block"
         by_distance = tuple(sorted(points, key=lambda d: (d not in several, read[d])))
-        return Formed(loops, data, lane, blocks, panel, steps, by_distance)
+        return Formed(loops, data, lane, blocks, panel, input_blocks, by_distance)
 
 
 def formed_weights(kernel: Kernel, target: Target) -> Schedule | Reason:
@@ -76,7 +76,7 @@ def formed_weights(kernel: Kernel, target: Target) -> Schedule | Reason:
     sizes = ((outer, rows), (inner, columns), (formed.blocks, count), (formed.lane, in_lane))
     component = formed.loops.row, formed.loops.column
     order = (formed.blocks, *component, *broadcast, outer, inner, formed.lane)
-    reduced = (formed.steps, formed.loops.down, formed.loops.across, formed.panel)
+    reduced = (formed.input_blocks, formed.loops.down, formed.loops.across, formed.panel)
     tile = tuple((loop, n) for loop, n in sizes if n > 1)
     return Schedule(
         Strategy.FORMED_WEIGHTS, formed.lane, vector, tile, order, reduced, panel=formed.panel

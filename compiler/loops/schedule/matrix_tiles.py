@@ -37,13 +37,13 @@ from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
 from ncc.dialects.size import hint, is_never_below, is_open, largest
 
-STEP, PAIR = 32, 2
+TILE_K, PAIR = 32, 2
 """Inputs that one product of tiles sums over, in pairs."""
 
 VECTOR = 16
 """Outputs of a tile."""
 
-NOT_IN_TILES = f"its weights are not in tiles of {VECTOR} outputs by {STEP} inputs in pairs"
+NOT_IN_TILES = f"its weights are not in tiles of {VECTOR} outputs by {TILE_K} inputs in pairs"
 NO_PAIRS = "it sums no products of bf16 pairs"
 
 BF16_BYTES = 2
@@ -58,7 +58,7 @@ class Bf16Contraction:
     weights, rest    both parts of the operand that moves along vectors
     lane             the loop over 16 outputs; `vectors` over blocks of them, if there are several
     points           loops of the points, innermost last
-    steps            reduced loops outside of the 32 numbers, outermost first
+    k_loops          reduced loops outside of the 32 numbers, outermost first
     components       loops that move both: each has points and weights of its own
     """
 
@@ -69,7 +69,7 @@ class Bf16Contraction:
     lane: int
     vectors: int | None
     points: tuple[int, ...]
-    steps: tuple[int, ...]
+    k_loops: tuple[int, ...]
     components: tuple[int, ...]
 
 
@@ -91,7 +91,7 @@ def _match(kernel: Kernel) -> Bf16Contraction | Reason:
     if not (len(lanes) == len(pairs) == len(members) == 1):
         return NOT_IN_TILES
     (lane,), (pair,), (member,) = lanes, pairs, members
-    inside = [(lane, VECTOR, 0), (pair, STEP // PAIR, PAIR), (member, PAIR, 1)]
+    inside = [(lane, VECTOR, 0), (pair, TILE_K // PAIR, PAIR), (member, PAIR, 1)]
     if any(kernel.extents[d] != n or high.coefficients[d] != c for d, n, c in inside):
         return NOT_IN_TILES
     outer = [d for d in kernel.parallel if d != lane]
@@ -101,8 +101,8 @@ def _match(kernel: Kernel) -> Bf16Contraction | Reason:
     if len(vectors) > 1 or not points or any(high.coefficients[d] for d in vectors):
         return "it has no loop over points, or several over blocks of outputs"
     points.sort(key=lambda d: -hint(high.coefficients[d]))
-    steps = [d for d in kernel.reduced if d not in (pair, member)]
-    steps.sort(key=lambda d: -weights.coefficients[d])
+    k_loops = [d for d in kernel.reduced if d not in (pair, member)]
+    k_loops.sort(key=lambda d: -weights.coefficients[d])
     return Bf16Contraction(
         high,
         low,
@@ -111,7 +111,7 @@ def _match(kernel: Kernel) -> Bf16Contraction | Reason:
         lane,
         next(iter(vectors), None),
         tuple(points),
-        tuple(steps),
+        tuple(k_loops),
         tuple(components),
     )
 
@@ -171,7 +171,7 @@ def matrix_tiles(kernel: Kernel, target: Target) -> Schedule | Reason:
         VECTOR,
         tuple((loop, n) for loop, n in sizes if n > 1),
         (*found.components, *order, found.lane),
-        found.steps,
+        found.k_loops,
         chunks=len(order) + len(found.components),
         prefetch_l2=_next_weights(kernel, found, target, q, -(-count // p))
         if not points_outer
@@ -277,7 +277,7 @@ def _tall_or_square(
     Two by two need the fewest loads. If weights are larger than L2 and points are few, four tiles
     of points load each weight once.
     """
-    weights = STEP * VECTOR * 2 * BF16_BYTES * prod(kernel.extents[d] for d in found.steps)
+    weights = TILE_K * VECTOR * 2 * BF16_BYTES * prod(kernel.extents[d] for d in found.k_loops)
     tall = weights * blocks > target.core.l2_bytes and count <= 4
     if blocks == 1 or tall:
         return min(count, 4), 1

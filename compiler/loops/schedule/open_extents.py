@@ -90,8 +90,8 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
 
 
 def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
-    """The schedule for sizes themselves: the run cuts points into tiles. Steps of the sum, between
-    which results are stored, need a number.
+    """The schedule for sizes themselves: the run cuts points into tiles. The sum must have a known
+    number of iterations, since results are stored between them.
     """
     schedule = matrix_tiles(kernel, target)
     if isinstance(schedule, str) or is_open(*(kernel.extents[d] for d in schedule.reduced)):

@@ -62,7 +62,7 @@ class ContractionOperands:
     at_once: tuple[int, int] | None = None
 
     @cached_property
-    def steps(self) -> int:
+    def iterations(self) -> int:
         quad = None if self.quad is None else self.quad.loop
         return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != quad)
 
@@ -82,39 +82,39 @@ class ContractionOperands:
 
     @cached_property
     def innermost(self) -> int | None:
-        """The innermost reduced loop: `stream` walks it in the smallest steps."""
+        """The innermost reduced loop: `stream` walks it in the smallest strides."""
         quad = None if self.quad is None else self.quad.loop
         reduced = [d for d in self.kernel.reduced if d != quad]
         stream, broadcast = self.stream.coefficients, self.broadcast.coefficients
         return min(reduced, key=lambda d: (abs(stream[d]), abs(broadcast[d])), default=None)
 
     def loads_of_points(self, p: int) -> float:
-        """Loads of p points in a step: vectors that steps at once share, or elements."""
+        """Loads of p points: elements, or vectors that unrolled iterations share."""
         if self.is_matrix:
             return p / 2 if self.at_once is not None else p
         if self.at_once is None:
             return p
-        loop, steps = self.at_once
+        loop, count = self.at_once
         own, further = self.broadcast.coefficients, self.broadcast.coefficients[loop]
         apart = own[self.points[0]] if self.points else 0
         if is_open(apart):
             apart = LINE
-        places = {apart * n + further * step for n in range(p) for step in range(steps)}
+        places = {apart * n + further * k for n in range(p) for k in range(count)}
         lanes = QUAD * self.whole // further if self.quad is not None else self.whole
         held = vectors_over(places, lanes, further)
-        return (len(set(held.values())) + len(places - held.keys())) / steps
+        return (len(set(held.values())) + len(places - held.keys())) / count
 
     def products(self, p: int, q: float) -> float:
-        """Instructions that multiply p points and q vectors in a step."""
+        """Instructions that multiply p points and q vectors in an iteration."""
         return (p + p % 2) * q if self.is_matrix else p * q
 
     @property
     def loads_of_a_vector(self) -> int:
-        """Loads of a vector of `stream` in a step: a matrix has two, for half of the lanes each."""
+        """Loads of a vector of `stream`: a matrix has two, for half of the lanes each."""
         return 2 if self.is_matrix else 1
 
     def shuffles(self, p: int) -> float:
-        """Shuffles of a step, which make matrices of two points each."""
+        """Shuffles of an iteration, which make matrices of two points each."""
         return (p + p % 2) / 2 if self.is_matrix else 0.0
 
     @property
@@ -140,13 +140,13 @@ class ContractionOperands:
 
     @property
     def k_split(self) -> KSplit | None:
-        """How the last step of the first loop over vectors splits k."""
+        """How the last iteration of the first loop over vectors splits k."""
         k_split = self.kernel.k_split
         return k_split if k_split and k_split.outputs in self.vectors[:1] else None
 
     @property
     def blocks(self) -> int:
-        """Steps of the first loop over vectors that do not split k."""
+        """Iterations of the first loop over vectors that do not split k."""
         return self.kernel.extents[self.vectors[0]] - (self.k_split is not None)
 
     @property
@@ -158,15 +158,15 @@ class ContractionOperands:
 
     @property
     def all_vectors(self) -> int:
-        """Elements of `stream` that one step of the reduction reads in all tiles."""
+        """Elements of `stream` that one iteration of the reduction reads in all tiles."""
         return prod(self.kernel.extents[d] for d in (*self.vectors, self.lane))
 
     def registers(self, p: int, q: int) -> int:
         """The registers of a tile: accumulators, all of the smaller operand, one for the other.
 
         If short vectors of two points share one, both broadcasts take a register, and so does the
-        vector of both. With several steps at once, the vectors of all points are held, and two of
-        `stream`: the next one is loaded while one is multiplied.
+        vector of both. With several iterations at once, the vectors of all points are held, and two
+        of `stream`: the next one is loaded while one is multiplied.
         """
         if self.is_matrix:
             p += p % 2
@@ -182,7 +182,7 @@ class ContractionOperands:
 
 
 def elements_of(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:
-    """The elements that an access loads into a cache for one step of the batch.
+    """The elements that an access loads into a cache for one iteration of the batch.
 
     An element of several windows counts once. If elements are not contiguous, each counts twice,
     since caches load lines in pairs.

@@ -4,13 +4,13 @@ Hardware prefetchers follow streams of consecutive lines, but not to where the n
 
     for vectors:                                    for points:
       for points:                                     for vectors:
-        for steps: acc += point * vector                for steps: acc += point * vector
-                   to L2: some of the next vectors                 to L2: the next points
-                   to L1: the next points
+        for k: acc += point * vector                    for k: acc += point * vector
+               to L2: some of the next vectors                 to L2: the next points
+               to L1: the next points
 
 The operand of the outer loops comes from L3 or memory, and stays in L2 until its tile begins. The
-operand of the inner loops is in L2, and the very next tile reads it. Each step of the reduction
-prefetches a line or two.
+operand of the inner loops is in L2, and the very next tile reads it. Each iteration of the
+reduction prefetches a line or two.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ncc.compiler.loops.schedule.operands import ContractionOperands, elements_o
 from ncc.dialects.size import hint, is_open, largest, smallest
 
 PER_STREAM = LINE // 2
-"""Elements of one stream of lines that a step prefetches. A larger share has several streams, since
-hardware prefetchers follow many at once, but run ahead only so far on each."""
+"""Elements of one stream of lines that an iteration prefetches. A larger share has several streams,
+since hardware prefetchers follow many at once, but run ahead only so far on each."""
 
 
 Order: TypeAlias = tuple[int, ...]
@@ -38,14 +38,14 @@ Sizes: TypeAlias = Mapping[int, int]
 def prefetched_to_l2(
     operands: ContractionOperands, sizes: Sizes, order: Order
 ) -> tuple[Access, ...]:
-    """Prefetches of the operand of the outer loops in each step, for their next tile."""
+    """Prefetches of the operand of the outer loops in each iteration, for their next tile."""
     return _next_vectors(operands, sizes, order) or _next_points_to_l2(operands, sizes, order)
 
 
 def prefetched_to_l1(
     operands: ContractionOperands, sizes: Sizes, order: Order
 ) -> tuple[Access, ...]:
-    """Prefetches of the operand of the inner loops in each step, for the next tile."""
+    """Prefetches of the operand of the inner loops in each iteration, for the next tile."""
     return _next_points_to_l1(operands, sizes, order) or _next_rows(operands, sizes, order)
 
 
@@ -53,9 +53,9 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     """The vectors of the next tile: each tile of points that uses the present ones prefetches a
     share.
 
-    The share is spread over all steps, since a tile multiplies faster than lines arrive. Where the
-    run tells how many tiles there are, it also tells how large a share is. This is
-    for vectors that are packed in panels, with all steps of a vector contiguous; without panels no
+    The share is spread over all iterations, since a tile multiplies faster than lines arrive. Where
+    the run tells how many tiles there are, it also tells how large a share is. This is for vectors
+    that are packed in panels, where all iterations of a vector are contiguous; without panels no
     stream of lines leads to the next vectors. Panels with gaps between them, as split reductions
     have, are prefetched one by one.
     """
@@ -65,16 +65,16 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     if is_open(*stream.coefficients):
         return ()
     inside = [d for d in order[order.index(loop) + 1 :] if d in operands.points]
-    step = min((c for d in kernel.reduced if (c := stream.coefficients[d])), default=0)
+    stride = min((c for d in kernel.reduced if (c := stream.coefficients[d])), default=0)
     count, panel = sizes.get(loop, 1), stream.coefficients[loop]
-    if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
+    if operands.points[0] not in inside or stride <= 0 or panel < stride * operands.iterations:
         return ()
     about = dict(kernel.about)
     extents = {d: largest(1, about.get(d, kernel.extents[d])) for d in inside}
     trips = {d: -(-n // sizes.get(d, 1)) for d, n in extents.items()}
-    length = operands.steps * step
+    length = operands.iterations * stride
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
-    piece = -(-together * step // prod(trips.values()))
+    piece = -(-together * stride // prod(trips.values()))
     most = PER_STREAM if len(runs) == 1 else LINE
     streams = -(-hint(piece) // most)
     if streams * len(runs) > operands.target.costs.schedules.most_prefetches:
@@ -82,8 +82,8 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     piece = smallest(-(-piece // streams), LINE)
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:
-        coefficients[d] = coefficients[d] // step * piece
-    of_stream = length // step * piece
+        coefficients[d] = coefficients[d] // stride * piece
+    of_stream = length // stride * piece
     share = of_stream * streams
     for d in reversed(inside):
         coefficients[d] = share // sizes.get(d, 1)
@@ -100,10 +100,10 @@ def _next_points_to_l1(
 ) -> tuple[Access, ...]:
     """The points of the next tile, if loops over points are inside those over vectors.
 
-    Points are contiguous, each a line: a block of 16 channels. The 16 steps over one block read the
-    same lines, one for each point, and each step prefetches the line of one point of the next tile.
-    The points may be in the cache of another thread, and the runs of lines are too short for
-    hardware prefetchers.
+    Points are contiguous, each a line: a block of 16 channels. The 16 iterations over one block
+    read the same lines, one for each point, and each iteration prefetches the line of one point of
+    the next tile. The points may be in the cache of another thread, and the runs of lines are too
+    short for hardware prefetchers.
     """
     found = _points_of_next(operands, sizes)
     outside = operands.vectors[:1]
@@ -130,7 +130,7 @@ def _next_points_to_l2(
 
 
 def _points_of_next(operands: ContractionOperands, sizes: Sizes) -> tuple[int, Access] | None:
-    """The loop that leads to the points of the next tile, and the access of their lines by step.
+    """The loop that leads to the points of the next tile, and the line of each iteration.
 
     None if points are not contiguous blocks of channels.
     """
@@ -155,8 +155,8 @@ def _points_of_next(operands: ContractionOperands, sizes: Sizes) -> tuple[int, A
 def _next_rows(operands: ContractionOperands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
     """The operands of the next row of points, if channels are planes, as in the caller's images.
 
-    Their runs of lines are too short for hardware prefetchers, and may come from memory. The steps
-    along a row of the window share the lines of a row of the image.
+    Their runs of lines are too short for hardware prefetchers, and may come from memory. The
+    iterations along a row of the window share the lines of a row of the image.
     """
     if len(operands.points) != 2 or operands.quad is not None:
         return ()
@@ -166,8 +166,8 @@ def _next_rows(operands: ContractionOperands, sizes: Sizes, order: Order) -> tup
     inside = order.index(row) < order.index(column) and sizes.get(row, 1) == 1
     if len(along) != 1 or not 0 < stride < LINE < pitch or not inside:
         return ()
-    steps = kernel.extents[along[0]]
-    span = stride * (sizes.get(column, 1) - 1) + steps
+    taps = kernel.extents[along[0]]
+    span = stride * (sizes.get(column, 1) - 1) + taps
     coefficients = list(broadcast.coefficients)
-    coefficients[along[0]] = min(LINE, -(-span // (steps - 1)))
+    coefficients[along[0]] = min(LINE, -(-span // (taps - 1)))
     return (Access(broadcast.argument, broadcast.offset + pitch, tuple(coefficients)),)

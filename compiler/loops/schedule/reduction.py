@@ -105,8 +105,8 @@ def _tile(
 def _vectors(
     kernel: Kernel, lane: int, vector: int, costs: Schedules
 ) -> tuple[tuple[int, int], ...]:
-    """Neighbouring vectors, if the lane is the only parallel loop, as for sums of columns: a step
-    of the reduction loads several lines of a row, and sums do not wait for each other.
+    """Neighbouring vectors, if the lane is the only parallel loop, as for sums of columns: an
+    iteration loads several lines of a row, and sums do not wait for each other.
     """
     points = tile_of(kernel.extents[lane] // vector, costs.most_vectors)
     return ((lane, points),) if points > 1 else ()
@@ -142,10 +142,12 @@ def rows(kernel: Kernel, target: Target) -> Schedule | Reason:
         return GATHERS
     if kernel.anchor.yielded.owner is kernel.anchor.body:
         return "it keeps the last of its operands"
-    steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.reduced}
-    lanes = [d for d in steps if _are_neighbours(steps[d]) and kernel.extents[d] >= target.lanes]
+    strides = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.reduced}
+    lanes = [
+        d for d in strides if _are_neighbours(strides[d]) and kernel.extents[d] >= target.lanes
+    ]
     if not lanes:
-        return f"none of its reduced loops is contiguous, with at least {target.lanes} steps"
+        return f"none of its reduced loops is contiguous, with at least {target.lanes} iterations"
     lane = max(lanes, key=lambda d: kernel.extents[d])
     order = in_store_order(kernel, kernel.parallel)
     most = target.costs.schedules.few_points
@@ -155,9 +157,9 @@ def rows(kernel: Kernel, target: Target) -> Schedule | Reason:
     return Schedule(Strategy.ROWS, lane, target.lanes, tile, order, reduced, chunks=chunks)
 
 
-def _are_neighbours(steps: set[int]) -> bool:
+def _are_neighbours(strides: set[int]) -> bool:
     """Whether some operands are contiguous along a loop, and the others do not move with it."""
-    return 1 in steps and steps <= {0, 1}
+    return 1 in strides and strides <= {0, 1}
 
 
 def scattered(kernel: Kernel, target: Target) -> Schedule | Reason:
@@ -173,8 +175,8 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | Reason:
         return NO_SUM
     if any(stage.extracts for stage in kernel.stages):
         return GATHERS
-    steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.parallel}
-    found = [d for d in steps if _are_neighbours(steps[d]) and d not in kernel.indexed]
+    strides = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.parallel}
+    found = [d for d in strides if _are_neighbours(strides[d]) and d not in kernel.indexed]
     costs = target.costs.schedules
     lanes = [d for d in found if kernel.extents[d] >= costs.fewest_scattered]
     if not lanes:

@@ -62,16 +62,18 @@ class Schedule:
     quad     the reduced loop of the four products of a lane of a dot product
     signed   whether dot products take both factors with signs
     prefetch_l2, prefetch_l1
-             accesses that every step of the reduction prefetches: for a later tile, and for the
-             next one
+             accesses that every iteration of the reduction prefetches: for a later tile, and for
+             the next one
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     flat     whether a matrix tile goes on from the end of a row of points to the next row
-    short    (loop, elements): at the last step of the loop, only so many elements of the lane are
-             computed, by one shorter vector or by fewer whole ones; zeros are stored behind them
+    short    (loop, elements): at the last iteration of the loop, only so many elements of the lane
+             are computed, by one shorter vector or by fewer whole ones; zeros are stored behind
+             them
     panel    the reduced loop whose weights are transformed in L1 before they are multiplied
     span     elements of the lane in a chunk, in whole tiles; 0 if a chunk has all of them
-    at_once  (reduced loop, steps): so many steps of the innermost reduced loop are unrolled. They
-             load one vector of neighbours along it, and each multiplies by one element
+    at_once  (reduced loop, iterations): so many iterations of the innermost reduced loop are
+             unrolled. They load one vector of neighbours along it, and each multiplies by one
+             element
     joined   vectors side by side along the lane that are stored together
     coalesced
              (column, row): two loops over points whose extents the run tells. Where it finds few
@@ -112,8 +114,8 @@ class Schedule:
 
 
 SIDE_BY_SIDE, LONG_REDUCTION = 4, 16
-"""Vectors of partial results of a long reduction, so that a step does not wait for the one before,
-and how many vectors make a reduction long.
+"""Vectors of partial results of a long reduction, so that an iteration does not wait for the one
+before, and how many vectors make a reduction long.
 """
 
 
@@ -189,8 +191,8 @@ def with_lane_parted(kernel: Kernel, schedule: Schedule, costs: Threads) -> Sche
     if 2 * hint(chunks) >= costs.chunks:
         return schedule
     tile = schedule.vector * schedule.points(lane)
-    tiles, steps = hint(kernel.extents[lane]) // tile, hint(prod(kernel.extents)) // hint(chunks)
-    parts = min(-(-costs.chunks // hint(chunks)), steps // costs.least_part, tiles)
+    tiles, work = hint(kernel.extents[lane]) // tile, hint(prod(kernel.extents)) // hint(chunks)
+    parts = min(-(-costs.chunks // hint(chunks)), work // costs.least_part, tiles)
     return replace(schedule, span=-(-tiles // parts) * tile) if parts > 1 else schedule
 
 

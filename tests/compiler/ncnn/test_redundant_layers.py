@@ -14,8 +14,8 @@ from ncc.compiler.ncnn.optimize import explain, optimize_module
 from ncc.compiler.read.read_network import read
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.weights.stored import noting
+from tests.executed_lines import lines_of
 from tests.ncnn_text import types
-from tests.steps import lines_of
 
 
 def test_a_default_that_is_written_out_says_the_same(net: Any, optimized: Any) -> None:

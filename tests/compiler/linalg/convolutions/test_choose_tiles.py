@@ -28,7 +28,7 @@ from ncc.compiler.linalg.convolutions.forms import (
 )
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
-from ncc.compiler.linalg.data_types.bf16_values import STEP
+from ncc.compiler.linalg.data_types.bf16_values import TILE_K
 from ncc.compiler.target import AMX, AVX512, Target
 from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
 from tests.compiler.tile_cores import SHARED, SLOW
@@ -149,7 +149,7 @@ def test_the_form_in_bf16x3() -> None:
 
 def taken(channels: int, size: int, target: Target) -> str:
     """How a convolution of 3x3 is computed where there are matrix tiles."""
-    tiling = tiling_of(channels, channels, size, size, target, bf16x3=channels >= STEP)
+    tiling = tiling_of(channels, channels, size, size, target, bf16x3=channels >= TILE_K)
     if tiling is None:
         return "direct"
     return f"F({tiling.form.tile}) in bf16x3" if tiling.bf16x3 else f"F({tiling.form.tile})"
@@ -157,7 +157,7 @@ def taken(channels: int, size: int, target: Target) -> str:
 
 @pytest.mark.parametrize("size", [100, 128, 256])
 def test_float32_competes_with_bf16x3(size: int) -> None:
-    """Where channels leave much of the steps of tiles empty; where they fill them, bf16x3 are
+    """Where channels leave much of the k-tiles empty; where they fill them, bf16x3 are
     faster. Half of the tiles are slower than F(4) in float32.
     """
     ways = {24: "F(4)", 32: "direct", 40: "F(4)", 48: "F(4)", 56: "direct", 64: "direct"}

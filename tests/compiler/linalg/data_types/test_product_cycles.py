@@ -31,7 +31,7 @@ POINTS = 64 * 64
     ],
 )
 def test_channels(channels: tuple[int, int], computed: tuple[int, int]) -> None:
-    """Steps of 32 inputs, and blocks of 16 outputs, two by two."""
+    """K-tiles of 32 inputs, and blocks of 16 outputs, two by two."""
     assert on_tiles(*channels) == computed
 
 
@@ -59,7 +59,7 @@ def test_channels_between_cost_as_the_next() -> None:
 
 
 def test_short_sums() -> None:
-    """Of one step, to halve numbers and to hand on sums takes as long as products, or longer."""
+    """Of one k-tile, to halve numbers and to hand on sums takes as long as products, or longer."""
     products, whole = (
         cycles_on_tiles(32, 32, taps, IMAGE, AMX, numbers=numbers)
         for taps, numbers in ((1, 0), (1, 32 * POINTS))
@@ -71,7 +71,7 @@ def test_short_sums() -> None:
 
 
 def test_groups_are_as_many_sums() -> None:
-    """Each with steps and blocks of its own."""
+    """Each with k-tiles and blocks of its own."""
     two = cycles_on_tiles(48, 48, 9, IMAGE, AMX, 2, 96 * POINTS)
     one = cycles_on_tiles(48, 48, 9, IMAGE, AMX, 1, 48 * POINTS)
     assert two == pytest.approx(2 * one)

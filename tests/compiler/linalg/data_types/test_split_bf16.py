@@ -17,7 +17,7 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.linalg.convolutions.forms import F2
-from ncc.compiler.linalg.data_types.bf16_values import STEP
+from ncc.compiler.linalg.data_types.bf16_values import TILE_K
 from ncc.compiler.linalg.data_types.split_bf16 import SplitBf16
 from ncc.compiler.linalg.fusion.tile_and_fuse import TileAndFuse
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
@@ -128,7 +128,7 @@ def last_sum(module: ModuleOp) -> LinalgOp:
         (convolution(24, 3, 2), (40, 9, 8)),
         (convolution(40, 3), (48, 5, 7)),
         (planes, (33, 2, 9)),
-        (planes, (12, 2, 9)),  # three elements of a row are more than a step
+        (planes, (12, 2, 9)),  # three elements of a row are more than a k-tile
         (windows(32, 7, 2), (3, 11, 12)),
         (windows(20, 5), (3, 6, 7)),
         (windows(16, 9), (4, 9, 10)),
@@ -150,7 +150,7 @@ def test_the_same_sums(make_network: MakeNetwork, write: Write, shape: tuple[int
     SplitBf16(FAST).apply(Context(), module)
     module.verify()
     found = bf16_sums(module)
-    assert found and all(shape_of(v.reads[0].value)[-1] >= STEP for v in found)
+    assert found and all(shape_of(v.reads[0].value)[-1] >= TILE_K for v in found)
     [after] = evaluate(network_of(module), [x])
     assert (abs(after - exact) <= LEFT * bound).all()
 
@@ -304,7 +304,7 @@ def test_garbage_behind_the_channels(make_network: MakeNetwork) -> None:
     ("write", "shape"),
     [
         (convolution(16, 3), (16, 5, 5)),  # too few channels
-        (windows(16, 3), (3, 9, 9)),  # most of a step would be zeros
+        (windows(16, 3), (3, 9, 9)),  # most of a k-tile would be zeros
         (rows(16), (4, 64)),  # too few rows
         (lambda b, x: b.map(b.loops_of(x.shape), 1.0), (4, 64)),
     ],
@@ -361,7 +361,7 @@ def test_bf16_pairs_are_made_once(make_network: MakeNetwork) -> None:
 def test_what_is_cheaper_in_float32(
     make_network: MakeNetwork, write: Write, shape: tuple[int, ...], target: Target, stays: bool
 ) -> None:
-    """Where products in steps that are mostly empty take longer, it stays."""
+    """Where products in k-tiles that are mostly empty take longer, it stays."""
     module = make_network([shape], write)
     PackChannels().apply(Context(), module)
     SplitBf16(target).apply(Context(), module)

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation
 
 from ncc.compiler.linalg.layout.minimum_cut import Cut
-from tests.steps import lines_of
+from tests.executed_lines import lines_of
 
 
 class Costs:

@@ -23,7 +23,7 @@ from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.operations import relu
 from tests.crossed import some
-from tests.steps import lines_of
+from tests.executed_lines import lines_of
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

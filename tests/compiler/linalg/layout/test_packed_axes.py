@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.layout.packed_axes import PackedAxes
 from tests.compiler.linalg.operations import relu
-from tests.steps import lines_of
+from tests.executed_lines import lines_of
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 

@@ -18,7 +18,7 @@ from ncc.compiler.linalg.layout.packed_views import has_gaps, is_gathered
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.operations import relu
-from tests.steps import lines_of
+from tests.executed_lines import lines_of
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 

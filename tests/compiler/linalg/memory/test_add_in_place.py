@@ -24,7 +24,7 @@ from ncc.dialects.size import Size, assuming
 from ncc.dialects.statements import Code
 from ncc.runtime.artifact import ALIGNMENT
 from tests.compiler.linalg.tiles import Seen, loop
-from tests.steps import lines_of
+from tests.executed_lines import lines_of
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[[ModuleOp], Plan]

@@ -22,7 +22,7 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.statements import Code
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
-from tests.steps import lines_of
+from tests.executed_lines import lines_of
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 MakePlan: TypeAlias = Callable[..., Plan]

@@ -18,7 +18,7 @@ from ncc.dialects.scalar import convert
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.operations import relu
 from tests.compiler.linalg.same_numbers import after, marked
-from tests.steps import lines_of
+from tests.executed_lines import lines_of
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Split: TypeAlias = Callable[..., list[LinalgOp]]

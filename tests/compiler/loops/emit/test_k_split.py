@@ -87,7 +87,7 @@ def test_threads_make_no_difference(tmp_path: Path, target: str) -> None:
 
 
 def test_inputs_that_do_not_count_are_not_read(tmp_path: Path) -> None:
-    """Two blocks of 40 inputs take eight steps of two, the eight inputs of the last one four."""
+    """Two blocks of 40 inputs: eight iterations of two, four for the inputs of the last one."""
     param = network(tmp_path, LAYERS["half a block"], 40, (9, 11))
     texts = stages(param, None, opt_level=2, target="avx512", random_weights=SEED)
     loops = next(str(text) for name, text in texts if name == "loops")

@@ -1,4 +1,4 @@
-"""Several steps at once, as for ARM; here they are lowered for a target that runs here."""
+"""Several iterations at once, as for ARM; here they are lowered for a target that runs here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_products_by_elements(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
 ) -> None:
-    """The sums are those of numpy, with steps left over, too."""
+    """The sums are those of numpy, with iterations left over, too."""
     module = make_network([(3, 9, 9)], convolution(channels))
     x = DRAW.standard_normal((3, 9, 9)).astype(np.float32)
     [expected] = evaluate(network_of(module), [x])

@@ -30,7 +30,7 @@ from tests.compiler.linalg.operations import row_sums, work
 from tests.compiler.loops.conftest import Kernels
 
 THREADS = CostModel().threads
-LONG, FEWEST_STEPS = THREADS.long_loop, THREADS.fewest_part_steps
+LONG, FEWEST_ITERATIONS = THREADS.long_loop, THREADS.fewest_part_iterations
 
 
 def normalised(kernel: Kernel) -> Kernel:
@@ -73,7 +73,7 @@ def test_a_frame_keeps_rows_apart(kernels: Kernels) -> None:
     assert kernel.store == Access(1, 0, (30, 6, 1))
 
 
-def test_loops_of_one_step_vanish(kernels: Kernels) -> None:
+def test_loops_of_one_iteration_vanish(kernels: Kernels) -> None:
     """A 1x1 convolution has no window loops; its image is one loop."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -191,12 +191,12 @@ def test_loops_that_one_access_walks_apart_stay() -> None:
 
 
 def test_the_order_of_loops_does_not_matter() -> None:
-    """The outer loop is the one with the larger step, in any order."""
+    """The outer loop is the one with the larger stride, in any order."""
     assert normalised(kernel((8, 4), (1, 8), (1, 8))).extents == (32,)
 
 
 def test_loops_whose_numbers_a_body_asks_for_stay() -> None:
-    """The index of a joined loop would be another one; a loop of one step has index 0."""
+    """The index of a joined loop would be another one; a loop of one iteration has index 0."""
     found = normalised(kernel((1, 4, 8), (0, 8, 1), (0, 8, 1), index_of={0: 0, 1: 2}))
     assert found.extents == (4, 8) and found.index_of == {0: None, 1: 1}
 
@@ -218,7 +218,7 @@ def test_a_single_block() -> None:
 
 
 def test_loops_that_choose_a_number_of_a_table_stay() -> None:
-    """Numbers of a table have no common step."""
+    """Numbers of a table have no common stride."""
     table = GatherTable(Access(2, 0, (1, 0)), most=64)
     read = Access(0, 0, (8, 1), table)
     found = normalised(kernel((4, 8), (8, 1), (8, 1), anchor=Stage(Block(), (read,))))
@@ -244,7 +244,7 @@ def test_a_block_that_splits_k_stays() -> None:
 
 def test_a_long_loop_among_others_is_not_split() -> None:
     """There is another one for threads to share; a short one that is interleaved along it is not:
-    its steps lie in one vector.
+    its iterations lie in one vector.
     """
     wide, narrow = (kernel((n, 2 * LONG), (1, n), (2 * LONG, 1)) for n in (40, 2))
     assert normalised(wide).extents == (40, 2 * LONG)
@@ -257,6 +257,6 @@ def test_where_a_loop_is_long() -> None:
     assert normalised(kernel((LONG - 32,), (1,), (1,))).extents == (LONG - 32,)
     tail = kernel((2, LONG), (LONG, 1), (LONG, 1), valid_extents=((0, 1, LONG + 9),), reduced={0})
     assert normalised(tail).extents == (2, LONG)
-    odd = FEWEST_STEPS + 1
+    odd = FEWEST_ITERATIONS + 1
     assert normalised(kernel((5 * odd,), (1,), (1,))).extents == (odd, 5)
     assert normalised(kernel((5 * (odd - 2),), (1,), (1,))).extents == (5 * (odd - 2),)

@@ -91,7 +91,7 @@ def test_an_accumulation_starts_from_a_number(kernels: Kernels) -> None:
 
 
 def test_a_diagonal(kernels: Kernels) -> None:
-    """A step along both axes at once: their strides add up."""
+    """A move along both axes at once: their strides add up."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         (i,) = b.loops("i:3")

@@ -52,7 +52,7 @@ LAYERS: list[tuple[Any, Shape]] = [
 def test_tiles_fit_the_registers(
     kernel: KernelOf, write: Any, shape: Shape, target: Target
 ) -> None:
-    """Accumulators, and the operands of a step, are not spilled."""
+    """Accumulators, and the operands of an iteration, are not spilled."""
     found = kernel(write, shape)
     schedule = choose(found, target)
     assert accumulators(found, schedule, target) < target.registers
@@ -252,7 +252,7 @@ def test_softmax_is_vectorised(
 
 @targets
 def test_threads_get_enough_to_do(kernel: KernelOf, target: Target) -> None:
-    """The outer loops make some 16 chunks or more where there are as many steps."""
+    """The outer loops make some 16 chunks or more where there are as many iterations."""
     for write in (convolution, depthwise, pooling):
         found = kernel(write, (64, 34, 34))
         assert chunk_count(found, choose(found, target)) >= target.costs.threads.chunks

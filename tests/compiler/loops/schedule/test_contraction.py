@@ -150,7 +150,7 @@ def test_what_a_tile_has_fewer_of_is_innermost(kernel: KernelOf) -> None:
     assert {(3, 8), (14, 2)} <= shapes
 
 
-def test_arm_unrolls_the_steps_of_a_block(kernel: KernelOf) -> None:
+def test_arm_unrolls_the_iterations_over_a_block(kernel: KernelOf) -> None:
     """Six points of a block: 24 sums, the vectors of the points, and two of weights are 32
     registers. Vectors are the outer loop of the tile, so that each is loaded once.
     """

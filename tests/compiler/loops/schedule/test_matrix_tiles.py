@@ -541,7 +541,7 @@ GROUPS = [(5, 64, 64), (6, 40, 40), (5, 80, 48), (3, 48, 32)]
 @pytest.mark.slow
 @pytest.mark.parametrize(("groups", "size", "outputs"), GROUPS)
 def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outputs: int) -> None:
-    """Each group has tiles of weights of its own, and steps of bf16 pairs, whether its blocks are
+    """Each group has tiles of weights of its own, and k-tiles of bf16 pairs, whether its blocks are
     pairs or not, filled or not; what follows reads all of them, or goes on by group.
     """
     channels, made = groups * size, groups * outputs

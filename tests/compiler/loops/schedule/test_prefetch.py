@@ -36,12 +36,14 @@ def test_weights_of_the_next_tile_are_prefetched(kernel: KernelOf) -> None:
     (points,) = (d for d in found.parallel if not weights.coefficients[d])
     tile = schedule.points(blocks) * weights.coefficients[blocks]
     tiles_of_points = range(0, found.extents[points], schedule.points(points))
-    steps = product(*(range(found.extents[d]) for d in schedule.reduced))
-    subviews = [dict(zip(schedule.reduced, step, strict=True)) for step in steps]
+    iterations = product(*(range(found.extents[d]) for d in schedule.reduced))
+    subviews = [dict(zip(schedule.reduced, iteration, strict=True)) for iteration in iterations]
     asked = {
         line_of(hint, subview)
         for hint in schedule.prefetch_l2
-        for subview in [{**step, points: first} for step in subviews for first in tiles_of_points]
+        for subview in [
+            {**iteration, points: first} for iteration in subviews for first in tiles_of_points
+        ]
         if hint.argument == weights.argument
     }
     assert asked >= set(range(tile // LINE, 2 * tile // LINE))
@@ -50,7 +52,7 @@ def test_weights_of_the_next_tile_are_prefetched(kernel: KernelOf) -> None:
 
 
 def test_large_shares_are_several_streams(kernel: KernelOf) -> None:
-    """A step whose share is more than half a line takes parts of as many streams."""
+    """An iteration whose share is more than half a line takes parts of as many streams."""
     schedule = choose(kernel(deep_convolution, (512, 4, 4)), AVX512)
     offsets = sorted(access.offset for access in schedule.prefetch_l2)
     assert len(offsets) > 1
@@ -65,7 +67,7 @@ def product_inside_a_border(b: Builder, x: Tensor) -> Tensor:
 
 
 def test_rows_of_planes_are_not_prefetched(kernel: KernelOf) -> None:
-    """A whole plane is between two steps: a row of each plane would be too many lines."""
+    """A whole plane is between two iterations: a row of each plane would be too many lines."""
     found = kernel(product_inside_a_border, (24, 46, 46), packed=False)
     schedule = choose(found, AVX512)
     image = found.anchor.inputs[0]
@@ -114,8 +116,8 @@ def test_the_points_of_the_next_tile_are_prefetched(kernel: KernelOf, outputs: i
     tiled = next(d for d in reversed(own) if schedule.points(d) < found.extents[d])
     wanted, asked = set(), set()
     tile = [range(schedule.points(d)) for d in own]
-    for step in product(*(range(found.extents[d]) for d in schedule.reduced)):
-        subview = dict(zip(schedule.reduced, step, strict=True))
+    for iteration in product(*(range(found.extents[d]) for d in schedule.reduced)):
+        subview = dict(zip(schedule.reduced, iteration, strict=True))
         asked |= {line_of(access, subview) for access in schedule.prefetch_l1}
         for cell in product(*tile):
             here = dict(zip(own, cell, strict=True))
@@ -144,8 +146,8 @@ def test_the_next_row_of_planes_is_prefetched(
         (d for d in schedule.order if points.coefficients[d]), key=points.coefficients.__getitem__
     )
     wanted, asked = set(), set()
-    for step in product(*(range(found.extents[d]) for d in schedule.reduced)):
-        subview = dict(zip(schedule.reduced, step, strict=True))
+    for iteration in product(*(range(found.extents[d]) for d in schedule.reduced)):
+        subview = dict(zip(schedule.reduced, iteration, strict=True))
         asked |= {line_of(access, subview) for access in schedule.prefetch_l1}
         for cell in range(schedule.points(column)):
             wanted.add(line_of(points, {**subview, row: 1, column: cell}))
@@ -169,8 +171,8 @@ def test_points_that_leave_l2_are_prefetched_while_vectors_are_walked(kernel: Ke
     (hint,) = schedule.prefetch_l2
     extents = [found.extents[d] for d in schedule.reduced]
     asked, wanted = set(), set()
-    for step in product(*(range(extent) for extent in extents)):
-        subview = dict(zip(schedule.reduced, step, strict=True))
+    for iteration in product(*(range(extent) for extent in extents)):
+        subview = dict(zip(schedule.reduced, iteration, strict=True))
         asked.add(line_of(hint, subview))
         for point in range(schedule.points(tiled)):
             wanted.add(line_of(points, {**subview, tiled: schedule.points(tiled) + point}))

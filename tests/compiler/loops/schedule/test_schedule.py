@@ -63,7 +63,7 @@ def transposed(b: Builder, x: Tensor) -> Tensor:
     ("write", "shape", "parts"),
     [
         (doubled, (100003,), 16),
-        (doubled, (20011,), 4),  # a part has so many steps at the least
+        (doubled, (20011,), 4),  # a part has so many iterations at the least
         (doubled, (8191,), 1),
         (of_a_row, (3, 331 * 331), 6),  # times three rows
         (of_a_row, (8, 331 * 331), 1),  # enough rows
@@ -79,7 +79,7 @@ def test_threads_share_a_lane(
     shape: Shape,
     parts: int,
 ) -> None:
-    """Where the loops around it are few, in parts of whole tiles, and of enough steps each."""
+    """Where the loops around it are few, in parts of whole tiles, and of enough iterations each."""
     (kernel,) = kernels_of(make_network([shape], write))
     schedule = choose(kernel, AVX512)
     parted = with_lane_parted(kernel, schedule, AVX512.costs.threads)

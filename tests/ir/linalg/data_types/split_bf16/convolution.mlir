@@ -1,5 +1,5 @@
 // passes: convert-ncnn-to-linalg,pack-channels,split-bf16
-// Data and weights in two parts each, three products a term; the 32 numbers of a step lie side by side.
+// Data and weights in two parts each, three products a term; the 32 numbers of a k-tile lie side by side.
 builtin.module {
   func.func @network() -> tensor<32x4x4xf32> attributes {outputs = ["y"]} {
     %x = ncnn.Input() {layer = "x", blobs = ["x"], line = 3 : i32, w = 6 : i32, h = 6 : i32, c = 64 : i32} : () -> tensor<64x6x6xf32>

@@ -1,4 +1,4 @@
-"""One step of the sums on matrix tiles: 32 numbers of P tiles of points by Q of vectors.
+"""One iteration of the sums on matrix tiles: 32 numbers of P tiles of points by Q of vectors.
 
     tiles 0 to 3    the sums: that of points p and vectors q is number p * Q + q
     tiles 4, 5      points, their high or their low parts
@@ -26,7 +26,7 @@ Load: TypeAlias = Callable[[int, int, int], Operation]
 
 
 def products_of(p: int, q: int, points: Load, vectors: Load) -> Iterator[Operation]:
-    """The loads and products of a step, in order."""
+    """The loads and products of an iteration, in order."""
     if q == 1:
         return _tall(p, points, vectors)
     return _pair(points, vectors) if p == 1 else _square(points, vectors)

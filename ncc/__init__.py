@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ncc import dask, image
     from ncc.compiler.diagnostics import CompilerBug, ModelError, ModelWarning, Unsupported
     from ncc.compiler.driver.compile import compile
-    from ncc.compiler.driver.specialise import LateModel
+    from ncc.compiler.driver.specialise import OpenModel
     from ncc.compiler.optimizer import OptimizeReport, optimize
     from ncc.compiler.options import Options
     from ncc.runtime.errors import ArtifactError, InputError, NccError
@@ -34,11 +34,11 @@ __all__ = [
     "ArtifactError",
     "CompilerBug",
     "InputError",
-    "LateModel",
     "Model",
     "ModelError",
     "ModelWarning",
     "NccError",
+    "OpenModel",
     "OptimizeReport",
     "Options",
     "Tiled",
@@ -55,11 +55,11 @@ _HOMES = {
     "ArtifactError": "ncc.runtime.errors",
     "CompilerBug": "ncc.compiler.diagnostics",
     "InputError": "ncc.runtime.errors",
-    "LateModel": "ncc.compiler.driver.specialise",
     "Model": "ncc.runtime.session",
     "ModelError": "ncc.compiler.diagnostics",
     "ModelWarning": "ncc.compiler.diagnostics",
     "NccError": "ncc.runtime.errors",
+    "OpenModel": "ncc.compiler.driver.specialise",
     "OptimizeReport": "ncc.compiler.optimizer",
     "Options": "ncc.compiler.options",
     "Tiled": "ncc.runtime.tiled",

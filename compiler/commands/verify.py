@@ -77,8 +77,9 @@ def verify_command(
     Exact results are those of the definitions in float64. "error" is the largest difference to
     them, and "noise" the largest difference of float32 in another order, both as parts of the
     blob's largest value. "times" divides the error of a channel, row or column by its noise; the
-    largest quotient counts. An output differs from 8 times on. A layer, on the inputs that compiled
-    code gave it, differs from twice on. So verify finds faults that rounding hides at the outputs.
+    largest quotient counts. An output differs from 8 times on. A layer is judged on the inputs that
+    compiled code gave it, and differs from 4 times on. So verify finds faults that rounding hides
+    at the outputs.
 
     If the wheel of ncnn is installed (pip install 'ncnn-compiler[verify]'), ncnn runs on the same
     inputs, and "ncnn" is its error. A layer differs, too, if ncnn disagrees with its definition.

@@ -23,7 +23,7 @@ from ncc.compiler.driver.models import Entry
 from ncc.compiler.driver.objects import Objects
 from ncc.compiler.driver.open_binding import OpenBinding, are_open
 from ncc.compiler.driver.python_settings import PYTHON
-from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.specialise import OpenModel
 from ncc.compiler.driver.thin_model import Made, ThinModel
 from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.work import work_of
@@ -50,7 +50,7 @@ OWN = ("ncc.", "xdsl.")
 
 def compiled(
     compilation: Compilation, cache: Cache | None, with_workers: bool, pack_up_to: float
-) -> Made | LateModel:
+) -> Made | OpenModel:
     """The model of a network; where a shape is open, one that is compiled when it is called, unless
     code for all shapes is wanted ahead.
 
@@ -104,11 +104,11 @@ def _late(
     inputs: Sequence[OpenBinding],
     cache: Cache | None,
     pieces: Iterable[Piece],
-) -> LateModel:
+) -> OpenModel:
     """pieces: of the .bin, that were read with the network."""
     stay_where_named(compilation.source)
     kept = OpenVersions(compilation, cache, tuple(pieces))
-    return LateModel(
+    return OpenModel(
         lambda shapes, values: artifact_of(compilation.at(shapes, values), cache),
         kept.artifact,
         inputs,

@@ -31,7 +31,7 @@ from ncc.runtime.pixel_input import PixelInput
 from ncc.runtime.pixel_output import PixelOutput
 
 if TYPE_CHECKING:
-    from ncc.compiler.driver.specialise import LateModel
+    from ncc.compiler.driver.specialise import OpenModel
     from ncc.compiler.driver.thin_model import Made, ThinModel
     from ncc.runtime.session import Model
 
@@ -72,7 +72,7 @@ def compile(
 
     A separate process compiles, unless this process has imported the compiler already.
 
-    Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
+    Where a shape is open, in the file or on purpose, the result is a `OpenModel`: it is compiled
     when it is first called, for all shapes if that is possible, else for those of each call.
 
     Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
@@ -185,10 +185,10 @@ class _Request:
             with self.stopwatch.timing("pack the weights, and write the file"):
                 thin.save(path)
             return thin.model
-        from ncc.compiler.driver.specialise import LateModel
+        from ncc.compiler.driver.specialise import OpenModel
 
         made = self.compiled(with_workers=True, pack_up_to=LARGE)
-        if isinstance(made, LateModel):
+        if isinstance(made, OpenModel):
             artifact = made.compiled().artifact
             artifact.save(path)
             return artifact
@@ -199,7 +199,7 @@ class _Request:
 
     def compiled(
         self, with_workers: bool = False, pack_up_to: float = math.inf
-    ) -> Made | LateModel:
+    ) -> Made | OpenModel:
         """The model through all levels; where a shape is open, one that is compiled when it is
         called.
 
@@ -210,14 +210,14 @@ class _Request:
             with self.stopwatch.timing("import the levels"):
                 with self._llvm_loaded() if with_workers else nullcontext():
                     from ncc.compiler.driver.assemble import compiled
-                    from ncc.compiler.driver.specialise import LateModel
+                    from ncc.compiler.driver.specialise import OpenModel
                     from ncc.compiler.pipeline import Compilation
             schedules = schedules_for(self.options)
             compilation = Compilation(
                 self.param, self.bin, self.options, schedules=schedules, stopwatch=self.stopwatch
             )
             made = compiled(compilation, self.cache, with_workers, pack_up_to)
-        if self.entry is not None and isinstance(made, LateModel):
+        if self.entry is not None and isinstance(made, OpenModel):
             self.entry.keep_open()
         return made
 

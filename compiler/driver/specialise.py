@@ -54,7 +54,7 @@ MOST_KEPT = 8
 _COMPARED_AT_ONCE = 1 << 20
 
 
-class LateModel(Model):
+class OpenModel(Model):
     """A `Model` that is compiled when it is called.
 
     It can be called from several threads: calls that no version is for compile one after the other,
@@ -246,7 +246,7 @@ class LateModel(Model):
         made = f"{len(self._versions.models)} versions for all shapes"
         if self.reason is not None:
             made = f"compiled for {len(self._kept.models())} shapes, since {self.reason}"
-        return f"<LateModel {inputs} -> {outputs}, {self.target}, {made}>"
+        return f"<OpenModel {inputs} -> {outputs}, {self.target}, {made}>"
 
 
 class _Versions:
@@ -340,7 +340,7 @@ class _Kept:
 
 def settled(model: Model) -> Model:
     """The model, compiled now. Raises the InputError for a shape that is still open."""
-    return model.compiled() if isinstance(model, LateModel) else model
+    return model.compiled() if isinstance(model, OpenModel) else model
 
 
 def callable_now(model: Model) -> Model:

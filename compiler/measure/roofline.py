@@ -191,10 +191,10 @@ def multiply_adds(
     def sums(_: SSAValue) -> Sequence[SSAValue]:
         x, y = (writer.load(b.constant(k * target.lanes)) for k in range(2))
 
-        def step(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        def iteration(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             return [b.add(vector.FMAOp, [total, x, y], vectors) for total in sums]
 
-        return b.loop(b.constant(0), b.constant(iterations), 1, [y] * count, step)
+        return b.loop(b.constant(0), b.constant(iterations), 1, [y] * count, iteration)
 
     data = np.full(2 * target.lanes, 0.5, np.float32)
     return writer.artifact(sums), data, 2 * target.lanes * count * iterations * threads
@@ -214,11 +214,11 @@ def byte_products(
             for k in range(2)
         )
 
-        def step(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        def iteration(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             return [b.add(rt.DotBytesOp, [total, x, y], lanes) for total in sums]
 
         zero = b.splat(b.constant(0, i32), target.lanes)
-        made = b.loop(b.constant(0), b.constant(iterations), 1, [zero] * count, step)
+        made = b.loop(b.constant(0), b.constant(iterations), 1, [zero] * count, iteration)
         return [b.add(arith.SIToFPOp, [total], vector_type(f32, target.lanes)) for total in made]
 
     data = np.full(2 * target.lanes, 0.5, np.float32)
@@ -237,7 +237,7 @@ def tile_products(
     writer = _Writer(target, threads, TILE_ELEMENTS)
     b = writer.loops
 
-    def step(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+    def iteration(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
         for product in PRODUCTS:
             b.put(tile.MultiplyOp(*product))
         return sums
@@ -250,7 +250,7 @@ def tile_products(
             b.put(tile.LoadOp(number, writer.source, b.constant(0), row))
         for number in tile.SUMS:
             b.put(tile.ZeroOp(number))
-        b.loop(b.constant(0), b.constant(iterations), 1, [], step)
+        b.loop(b.constant(0), b.constant(iterations), 1, [], iteration)
         for number in tile.SUMS:
             b.put(tile.StoreOp(number, made, b.constant(number * TILE_ELEMENTS), row))
         b.put(tile.ReleaseOp())
@@ -273,7 +273,7 @@ def reading(
     vectors = vector_type(f32, target.lanes)
 
     def sums(share: SSAValue) -> Sequence[SSAValue]:
-        def step(at: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        def iteration(at: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             places = [b.linear([(share, elements), (at, 1)], k * part) for k in range(READ_AT_ONCE)]
             return [
                 b.add(arith.AddfOp, [total, writer.load(place)], vectors)
@@ -281,7 +281,7 @@ def reading(
             ]
 
         def walk(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            return b.loop(b.constant(0), b.constant(part), target.lanes, sums, step)
+            return b.loop(b.constant(0), b.constant(part), target.lanes, sums, iteration)
 
         zero = b.splat(b.constant(0.0, f32), target.lanes)
         return b.loop(b.constant(0), b.constant(rounds), 1, [zero] * READ_AT_ONCE, walk)

@@ -24,7 +24,7 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.size import is_open
 
 Write: TypeAlias = Callable[..., "Tensor | Sequence[Tensor]"]
-"""Writes a computation: a builder and the arguments to the results."""
+"""Writes operations: a builder and the arguments to the results."""
 
 MakeNetwork: TypeAlias = Callable[[Sequence[Shape], Write], ModuleOp]
 

@@ -10,7 +10,7 @@ from ncc.compiler.pipeline import Compilation
 
 
 class OneByOne(Compilation):
-    """Each computation is a kernel of its own."""
+    """Each operation is a kernel of its own."""
 
     def structured(self, module: ModuleOp) -> ModuleOp:
         for one in [*linalg_passes(self.options)[:-1], FormFusionGroups(epilogues=False)]:

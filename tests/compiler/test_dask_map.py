@@ -151,9 +151,9 @@ def test_what_does_not_fit_is_refused(
 
 def test_a_model_of_open_shapes_is_refused(param: Path) -> None:
     """Its file is what workers can compile."""
-    late = ncc.compile(param, input_shapes={"x": (None,)})
+    open_model = ncc.compile(param, input_shapes={"x": (None,)})
     with pytest.raises(ncc.InputError, match="give the path of its .param"):
-        Network.of(late, None, {})
+        Network.of(open_model, None, {})
 
 
 def test_tasks_grow_until_they_take_long_enough(compiled: Path) -> None:

@@ -11,7 +11,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import ncc
-from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.specialise import OpenModel
 from tests.onnx.models import model, written
 
 RANDOM = np.random.default_rng(5)
@@ -65,7 +65,7 @@ def test_one_compilation_is_right_for_all_sizes(tmp_path: Path) -> None:
     """Shapes that nodes compute, places that they count, borders that mirror an image."""
     made = model(IMAGE, {"x": (1, 3, "h", "w")}, OUTPUTS, NUMBERS)
     compiled = ncc.compile(written(tmp_path, made))
-    assert isinstance(compiled, LateModel)
+    assert isinstance(compiled, OpenModel)
     for h, w in ((8, 9), (20, 7), (5, 33)):
         compared(compiled, made, {"x": RANDOM.standard_normal((1, 3, h, w)).astype(np.float32)})
     assert compiled.reason is None and "1 versions" in repr(compiled)
@@ -107,7 +107,7 @@ def test_an_lstm_whose_states_are_one_value(tmp_path: Path) -> None:
     compiled = ncc.compile(written(tmp_path, made))
     for shape in ((7, 2, 5), (1, 3, 5)):
         compared(compiled, made, {"x": RANDOM.standard_normal(shape).astype(np.float32)})
-    assert isinstance(compiled, LateModel) and compiled.reason is None
+    assert isinstance(compiled, OpenModel) and compiled.reason is None
 
 
 def test_the_best_of_any_number_of_elements(tmp_path: Path) -> None:
@@ -150,4 +150,4 @@ def test_samples_of_an_lstm(tmp_path: Path) -> None:
         feeds = {name: (1, count, shape[2]) for name, shape in shapes.items()}
         drawn = {k: RANDOM.standard_normal(v).astype(np.float32) for k, v in feeds.items()}
         compared(compiled, made, drawn)
-    assert isinstance(compiled, LateModel) and compiled.reason is None
+    assert isinstance(compiled, OpenModel) and compiled.reason is None

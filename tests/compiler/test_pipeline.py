@@ -21,7 +21,7 @@ from ncc.compiler.artifact.from_plan import TIMESTAMPS
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.driver.compile import compile_with
-from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.specialise import OpenModel
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.options import Options
@@ -317,7 +317,7 @@ def test_stamps_are_one_more_output(
     found = model.run({"data": x})
     timestamps = found.pop(TIMESTAMPS)
     assert np.array_equal(found["out"], wanted["out"])
-    version = model._versions.models[0] if isinstance(model, LateModel) else model
+    version = model._versions.models[0] if isinstance(model, OpenModel) else model
     assert timestamps.shape == (len(version.artifact.info["steps"]) + 1,)
     assert (np.diff(timestamps) > 0).all()
 

@@ -1,4 +1,4 @@
-"""Running a computation that is written as loops, for tests of who writes it."""
+"""Running an operation that is written as loops, for tests of who writes it."""
 
 from __future__ import annotations
 

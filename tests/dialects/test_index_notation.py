@@ -28,7 +28,7 @@ def builder(*shapes: Shape, element: Attribute = f32) -> tuple[Builder, list[Ten
     return Builder(block), [Tensor(x, s) for x, s in zip(block.args, shapes, strict=True)]
 
 
-def computation(x: Tensor) -> GenericOp:
+def generic_of(x: Tensor) -> GenericOp:
     """What made a value."""
     assert isinstance(x.value.owner, GenericOp)
     return x.value.owner
@@ -44,15 +44,15 @@ def test_a_loop_has_the_extent_of_the_axis_that_it_indexes_alone() -> None:
     i, y, ky = b.loops("i y:4 ky:3")
     out = b.max((i, y), over=(ky,), of=x[i, y * 2 + ky])
     assert out.shape == (3, 4)
-    given = [element for element in computation(out).inputs if element != x.value]
+    given = [element for element in generic_of(out).inputs if element != x.value]
     assert [element.type for element in given] == [TensorType(f32, [3])]
 
 
 def test_loops_that_nobody_uses_leave_no_gap() -> None:
-    """Of two loops that are named, the one in use is the first of the computation."""
+    """Of two loops that are named, the one in use is the first of the operation."""
     b, (x,) = builder((5,))
     _, j = b.loops("i:7 j")
-    op = computation(b.map((j,), x[j]))
+    op = generic_of(b.map((j,), x[j]))
     assert len(op.iterator_types) == 1
     assert [m.data.num_dims for m in op.indexing_maps] == [1, 1]
 
@@ -61,7 +61,7 @@ def test_one_place_is_read_once() -> None:
     """However often an expression has it, it is one operand."""
     b, (x,) = builder((5,))
     (i,) = b.loops("i")
-    assert len(computation(b.map((i,), x[i] * x[i] + x[i])).inputs) == 1
+    assert len(generic_of(b.map((i,), x[i] * x[i] + x[i])).inputs) == 1
 
 
 @pytest.mark.parametrize(
@@ -101,16 +101,16 @@ def test_integers_are_folded_by_operations_of_integers() -> None:
     b, (x,) = builder((4, 6), element=i32)
     for fold, operation in ((b.sum, arith.AddiOp), (b.max, arith.MaxSIOp)):
         i, j = b.loops("i j")
-        found = computation(fold((i,), (j,), x[i, j], init=0)).body.block.ops
+        found = generic_of(fold((i,), (j,), x[i, j], init=0)).body.block.ops
         assert [type(op) for op in found][0] is operation
 
 
 def test_a_sum_goes_on_from_a_copy_of_a_constant() -> None:
-    """A computation writes where it starts from, and nothing writes a constant."""
+    """An operation writes where it starts from, and nothing writes a constant."""
     b, (x,) = builder((4, 6))
     bias = b.weight(WeightAttr.of(np.ones(4, np.float32)))
     i, j = b.loops("i j")
-    out = computation(b.sum((i,), (j,), x[i, j], init=bias))
+    out = generic_of(b.sum((i,), (j,), x[i, j], init=bias))
     copied = out.outputs[0].owner
     assert isinstance(copied, GenericOp) and copied.inputs[0] is bias.value
 
@@ -119,9 +119,9 @@ def test_a_map_begins_with_memory_that_nobody_has_written() -> None:
     """Only what is folded begins with a number."""
     b, (x,) = builder((4,))
     (i,) = b.loops("i")
-    assert isinstance(computation(b.map((i,), x[i])).outputs[0].owner, tensor.EmptyOp)
+    assert isinstance(generic_of(b.map((i,), x[i])).outputs[0].owner, tensor.EmptyOp)
     (i,) = b.loops("i")
-    assert isinstance(computation(b.product((), (i,), x[i])).outputs[0].owner, FillOp)
+    assert isinstance(generic_of(b.product((), (i,), x[i])).outputs[0].owner, FillOp)
 
 
 def test_views_that_change_nothing_are_not_written() -> None:

@@ -120,7 +120,7 @@ def test_one_row_at_most() -> None:
 
 
 def test_two_counts() -> None:
-    """Rows that two computations found have nothing in common."""
+    """Rows that two operations found have nothing in common."""
     b = Builder(Block())
     one, other = rows(b), rows(b)
     assert share_a_count([one, one]) and not share_a_count([one, other])

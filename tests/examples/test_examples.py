@@ -55,7 +55,7 @@ def test_compile_and_run_reads_a_digit_and_survives_saving(tmp_path: Path) -> No
 
 
 def test_look_between_passes_shows_rewrites_and_kernels(tmp_path: Path) -> None:
-    """Dropout and Flatten go, and what is left is computations."""
+    """Dropout and Flatten go, and what is left is operations."""
     printed = output_of(EXAMPLES / "look_between_passes.py", cwd=tmp_path)
     assert "eliminate_dropout drop" in printed
     assert "eliminate_flatten_after_global_pooling pool2 flat" in printed

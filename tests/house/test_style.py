@@ -56,7 +56,7 @@ def test_files_are_named_after_their_subject(sources: tuple[Any, ...]) -> None:
 
 
 def test_golden_texts_lie_where_their_pass_does(root: Path) -> None:
-    """Those of a pass over computations have its room and its file's name."""
+    """Those of a pass over operations have its room and its file's name."""
     golden = root / "tests" / "ir" / "linalg"
     rooms = root / "compiler" / "linalg"
     passes = {text.parent.relative_to(golden) for text in golden.rglob("*.mlir")}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.specialise import OpenModel
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret
@@ -112,7 +112,7 @@ def test_rows_of_another_input_are_two_compilations(tmp_path: Path) -> None:
     path = tmp_path / "net.param"
     path.write_text(TWO_STACKS)
     model = ncc.compile(path, random_weights=0)
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     steps("x mask memory", model.run, lambda feeds, found: None)
     assert "compiled for 2 shapes" in repr(model)
 

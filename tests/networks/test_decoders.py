@@ -223,13 +223,13 @@ def test_caches_that_do_not_fit_are_refused() -> None:
 def test_a_cache_that_is_not_fed_is_empty() -> None:
     """As in ncnn, for a prompt; behind it the mask tells of what was forgotten."""
     decoder = opened(SMALL)
-    prompt, late = compiled(decoder, PROMPT), ncc.compile(SMALL, random_weights=SEED)
+    prompt, open_model = compiled(decoder, PROMPT), ncc.compile(SMALL, random_weights=SEED)
     feeds = decoder.feeds(0, PROMPT)
     expected = prompt.run({**feeds, **empty(prompt)})
-    for model in (prompt, late):
+    for model in (prompt, open_model):
         found = model.run(feeds)
         assert all(np.array_equal(found[name], array) for name, array in expected.items())
-    for model in (compiled(decoder, 1), late):
+    for model in (compiled(decoder, 1), open_model):
         with pytest.raises(ncc.InputError, match="does not fit those before it"):
             model.run(decoder.feeds(PROMPT, PROMPT + 1))
 

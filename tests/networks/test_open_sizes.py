@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.specialise import OpenModel
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.difference import difference
 from ncc.compiler.verification.oracle import Job, OracleError
@@ -64,7 +64,7 @@ def test_images_of_many_sizes(network: Any) -> None:
         compared += 1
     assert compared >= 12
     for model in models:
-        assert isinstance(model, LateModel)
+        assert isinstance(model, OpenModel)
         assert "1 version" in repr(model)
 
 

@@ -79,10 +79,10 @@ def test_an_open_file_has_a_path(tmp_path: Path) -> None:
                 path_of(file, "the .param")
 
 
-def late(param: Path, bin: Path) -> ncc.LateModel:
+def open_model(param: Path, bin: Path) -> ncc.OpenModel:
     """A model of open shapes."""
     model = ncc.compile(param, bin, input_shapes={"x": (None,)})
-    assert isinstance(model, ncc.LateModel)
+    assert isinstance(model, ncc.OpenModel)
     return model
 
 
@@ -105,7 +105,7 @@ def _users(folder: Path, wrong: Any) -> dict[str, Any]:
         "load": lambda: ncc.load(wrong),
         "Model.load": lambda: ncc.Model.load(wrong),
         "save": lambda: ncc.compile(param, bin).save(wrong),
-        "save late": lambda: late(param, bin).save(wrong, {"x": (4,)}),
+        "save open": lambda: open_model(param, bin).save(wrong, {"x": (4,)}),
         "optimize in": lambda: ncc.optimize(wrong, bin, out, out.with_suffix(".bin")),
         "optimize in bin": lambda: ncc.optimize(param, wrong, out, out.with_suffix(".bin")),
         "optimize out": lambda: ncc.optimize(param, bin, wrong, out),
@@ -125,7 +125,7 @@ def _users(folder: Path, wrong: Any) -> dict[str, Any]:
     }
 
 
-BY_PATH = {"save", "save late", "optimize out", "optimize out bin", "read_arrays"}
+BY_PATH = {"save", "save open", "optimize out", "optimize out bin", "read_arrays"}
 """Those that take a path alone; all others read bytes and open files too."""
 
 

@@ -3,7 +3,7 @@
 The judge of what layers expand to, and of every pass between that and the loops. It shares no code
 with those passes. Operands are strided views over the loops (`loop_views`); a contraction is a
 matrix product, other reductions fold with their ufunc or step through the points of the reduced
-loops. Big computations are cut so that memory stays bounded.
+loops. Big operations are cut so that memory stays bounded.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tests.structured.loop_views import LoopViews, Window
 from tests.structured.scalar_semantics import COMBINERS, Float, compute, dtype_of, number
 
 CHUNK = 1 << 23
-"""How many elements one step of a computation may make at once."""
+"""How many elements of an operation are made at once, at most."""
 
 
 def evaluate(
@@ -153,7 +153,7 @@ class Evaluator:
             for parts, axis in zip(zip(*made, strict=True), axes, strict=True)
         ]
 
-    # --- computations -----------------------------------------------------------------------
+    # --- operations -----------------------------------------------------------------------
 
     def fill(self, op: FillOp) -> Array:
         into = self.values[op.outputs[0]]

@@ -90,7 +90,7 @@ def point_by_point(op: GenericOp, arrays: list[Array]) -> Array:
 
 
 @st.composite
-def computations(draw: st.DrawFn) -> tuple[func.FuncOp, list[Array]]:
+def operations(draw: st.DrawFn) -> tuple[func.FuncOp, list[Array]]:
     """A random generic: contraction, reduction or map, with compound indices."""
     extents = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
     kinds = [draw(st.booleans()) for _ in extents]
@@ -131,8 +131,8 @@ def computations(draw: st.DrawFn) -> tuple[func.FuncOp, list[Array]]:
 
 
 @settings(max_examples=60)
-@given(computations(), st.sampled_from([1, 7, 1 << 20]))
-def test_random_computations(generic_op: tuple[func.FuncOp, list[Array]], chunk: int) -> None:
+@given(operations(), st.sampled_from([1, 7, 1 << 20]))
+def test_random_operations(generic_op: tuple[func.FuncOp, list[Array]], chunk: int) -> None:
     """Any generic is what its definition says, in pieces of any size."""
     op, arrays = generic_op
     before = evaluator.CHUNK
@@ -156,7 +156,7 @@ def evaluate_operand(op: func.FuncOp, arrays: list[Array], position: int) -> Arr
     return evaluate(clone, arrays)[0]
 
 
-# --- computations that layers are made of ---------------------------------------------------
+# --- operations that layers are made of ---------------------------------------------------
 
 
 def convolve(b: Builder, x: Tensor, w: Tensor) -> Tensor:
@@ -353,7 +353,7 @@ def test_loops_are_not_evaluated() -> None:
 
 
 def test_values_die_after_their_last_use() -> None:
-    """A chain of computations keeps no value that nobody reads any more."""
+    """A chain of operations keeps no value that nobody reads any more."""
 
     def chain(b: Builder, x: Tensor) -> Tensor:
         for _ in range(10):

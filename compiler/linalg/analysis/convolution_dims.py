@@ -29,8 +29,8 @@ class Window(NamedTuple):
     dilation: int = 1
 
     @property
-    def steps(self) -> tuple[int, int]:
-        """The stride and the dilation."""
+    def strides(self) -> tuple[int, int]:
+        """Of the image loop and of the taps: the stride and the dilation."""
         return self.stride, self.dilation
 
 

@@ -104,10 +104,10 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | 
     stride, dilation = along.stride, along.dilation
     if x.index[0] != AffineForm.of({found.inputs: 1, **dict.fromkeys(found.channels[:-1], inputs)}):
         return "it reads other channels than those of its group"
-    steps = [(stride, dilation) if several else (1, 1) for several in axes]
-    if [rows.steps, columns.steps] != steps or min(stride, dilation) != 1:
+    strides = [(stride, dilation) if several else (1, 1) for several in axes]
+    if [rows.strides, columns.strides] != strides or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
-    depth = next((Depth(linalg_op.extents[z.image], z.taps, *z.steps) for z in slices), IMAGE)
+    depth = next((Depth(linalg_op.extents[z.image], z.taps, *z.strides) for z in slices), IMAGE)
     fewest = target.costs.winograd.fewest_tiled_channels
     if min(outputs, inputs) < fewest:
         return f"it has fewer than {fewest} channels"

@@ -94,7 +94,7 @@ class _Strided(NamedTuple):
             return "its stride is 1"
         if stride >= window[0]:
             return "its stride is not less than its window"
-        if {one.steps for one in found.windows} != {(stride, 1)} or start_of(op, 1) is None:
+        if {one.strides for one in found.windows} != {(stride, 1)} or start_of(op, 1) is None:
             return "it has a dilation, or its sums start from other values than a bias"
         if found.x.index[0].bare != found.inputs:
             return "its image has no axis of channels in front"

@@ -116,16 +116,16 @@ class _Axis:
     @staticmethod
     def of(window: Window, count: int, low: int, extent: int) -> _Axis:
         """The axis for a result of `count` elements."""
-        (step, dilation), taps = window.steps, window.taps
+        (stride, dilation), taps = window.strides, window.taps
         # Each tap sees the image for one range of elements.
         sides = [side - dilation * tap for tap in range(taps) for side in (low, low + extent)]
-        edges = sorted({0, count, *(min(max(0, -(-side // step)), count) for side in sides)})
+        edges = sorted({0, count, *(min(max(0, -(-side // stride)), count) for side in sides)})
         runs: list[_Run] = []
         for p, end in pairwise(edges):
             if is_equal(p, end):
                 continue
-            first = max(0, -((step * p - low) // dilation))
-            last = min(taps, (extent - 1 + low - step * p) // dilation + 1)
+            first = max(0, -((stride * p - low) // dilation))
+            last = min(taps, (extent - 1 + low - stride * p) // dilation + 1)
             seen = (first, last) if first < last else BLIND
             if runs and runs[-1].taps == seen:
                 runs[-1] = _Run((runs[-1].elements[0], end), seen)
@@ -145,9 +145,9 @@ class _Axis:
 
     def seen(self, run: _Run) -> Span:
         """The elements that the windows of a run cover; element 0 is the first of the image."""
-        step, dilation = self.window.steps
-        first = step * run.elements[0] + dilation * run.taps[0]
-        last = step * (run.elements[1] - 1) + dilation * (run.taps[1] - 1)
+        stride, dilation = self.window.strides
+        first = stride * run.elements[0] + dilation * run.taps[0]
+        last = stride * (run.elements[1] - 1) + dilation * (run.taps[1] - 1)
         return first - self.low, last - self.low + 1
 
     def products(self) -> int:

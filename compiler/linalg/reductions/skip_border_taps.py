@@ -80,8 +80,8 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
             # Of a part that an image does not have, no element sees a tap.
             first[window.axis], taps[window.axis] = one, largest(0, end - one)
             begin[axis] = window.dilation * one
-            steps = window.stride * (found.linalg_op.extents[window.image] - 1)
-            size[axis] = largest(0, steps + window.dilation * (end - one - 1) + 1)
+            reach = window.stride * (found.linalg_op.extents[window.image] - 1)
+            size[axis] = largest(0, reach + window.dilation * (end - one - 1) + 1)
         for access, offsets, shape in ((data, begin, size), (weights, first, taps)):
             _read_part(found.linalg_op.op, access, offsets, shape)
 
@@ -116,8 +116,8 @@ def _sees_the_first(window: Window, image: Span) -> bool:
 
 def _seen(window: Window, count: int, image: Span) -> Span:
     """The taps through which some of so many elements see the image."""
-    step, dilation = window.steps
-    first = largest(0, -((step * (count - 1) - image[0]) // dilation))
+    stride, dilation = window.strides
+    first = largest(0, -((stride * (count - 1) - image[0]) // dilation))
     return first, smallest(window.taps, (image[1] - 1) // dilation + 1)
 
 

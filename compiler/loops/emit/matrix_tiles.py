@@ -78,7 +78,7 @@ class MatrixTiles(KernelEmitter):
         self.operands = self.plan.operands
         self.sums = self.builder.scratch(memory_type(f32, self.plan.p * self.plan.q * TILE))
         iterations = prod(kernel.extents[d] for d in self.operands.k_loops)
-        self.rows_an_iteration = -(-self.plan.most_rows // iterations)
+        self.rows_per_iteration = -(-self.plan.most_rows // iterations)
         self.iteration: SSAValue = self.builder.constant(0)
 
     def write(self) -> None:
@@ -274,7 +274,7 @@ class MatrixTiles(KernelEmitter):
         """The parts of the same epilogue that one iteration of the next group writes: a few rows
         each, of one tile after the other.
         """
-        portions = -(-self.rows_an_iteration // ROWS_BETWEEN)
+        portions = -(-self.rows_per_iteration // ROWS_BETWEEN)
         return [
             partial(self._follow_some, group, position, portion, portions)
             for position in range(self.plan.p)
@@ -288,10 +288,10 @@ class MatrixTiles(KernelEmitter):
         for loop in reversed(self.operands.k_loops):
             base = self.state.bases[loop]
             if isinstance(base, SSAValue):
-                terms.append((base, number * self.rows_an_iteration))
+                terms.append((base, number * self.rows_per_iteration))
             number *= self.kernel.extents[loop]
         begin, end = (
-            builder.local(builder.linear(terms, self.rows_an_iteration * n // portions))
+            builder.local(builder.linear(terms, self.rows_per_iteration * n // portions))
             for n in (portion, portion + 1)
         )
         least = group.tiles[position].first

@@ -14,7 +14,7 @@ import pytest
 import ncc
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
-from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.specialise import OpenModel
 
 Captured: TypeAlias = pytest.CaptureFixture[str]
 
@@ -155,7 +155,7 @@ def test_the_code_of_a_file_is_not_that_of_a_first_call(
     options = ("--random-weights", "1", "--shape", "data=3x?x?")
     for name in ("one.ncc", "other.ncc"):
         model = ncc.compile(net, random_weights=1, input_shapes={"data": (3, None, None)})
-        assert isinstance(model, LateModel)
+        assert isinstance(model, OpenModel)
         path = tmp_path / name
         assert cli.run(["compile", str(net), *options, "-o", str(path)]) == exit_codes.OK
         assert ncc.load(path).artifact.sizes is not None

@@ -10,6 +10,7 @@ import pytest
 
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
+from ncc.compiler.verification.report import TIMES, TIMES_OF_OUTPUTS
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
@@ -25,6 +26,14 @@ def test_it_says_how_to_go_on_where_random_inputs_make_nan(
     )
     assert cli.run(["verify", str(param), "--random-weights", "1"]) == exit_codes.DIFFERS
     assert "by --input" in capfd.readouterr().out
+
+
+def test_the_help_has_the_limits(capfd: pytest.CaptureFixture[str]) -> None:
+    """How many times the noise an error may be."""
+    assert cli.run(["verify", "--help"]) == exit_codes.OK
+    told = " ".join(capfd.readouterr().out.split())
+    assert f"An output differs from {TIMES_OF_OUTPUTS:g} times on." in told
+    assert f"and differs from {TIMES:g} times on." in told
 
 
 def test_an_image_and_a_range_are_inputs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.specialise import OpenModel
 from tests.functions_entered import functions_entered
 
 ONE = """7767517
@@ -26,11 +26,11 @@ BinaryOp add 2 1 data more out 0=0
 """
 
 
-def made(folder: Path, text: str) -> LateModel:
+def made(folder: Path, text: str) -> OpenModel:
     path = folder / "net.param"
     path.write_text(text)
     model = ncc.compile(path, random_weights=1)
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     return model
 
 
@@ -97,12 +97,12 @@ def test_a_file_is_for_all_shapes_where_none_is_said(tmp_path: Path) -> None:
     path = tmp_path / "net.param"
     path.write_text(ONE)
     shape = 3, None, (4, 30)
-    late = ncc.compile(path, random_weights=1, input_shapes={"data": shape})
-    late.save(tmp_path / "net.ncc")
+    open_model = ncc.compile(path, random_weights=1, input_shapes={"data": shape})
+    open_model.save(tmp_path / "net.ncc")
     with ncc.load(tmp_path / "net.ncc") as model:
         assert model.inputs[0].extents == "3x?x4..30"
         for x in (image(3, 8, 9), image(3, 40, 30)):
-            np.testing.assert_allclose(model(x), late(x), rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(model(x), open_model(x), rtol=1e-5, atol=1e-5)
 
 
 def test_what_cannot_be_for_all_shapes_is_saved_for_one(tmp_path: Path) -> None:
@@ -112,6 +112,6 @@ def test_what_cannot_be_for_all_shapes_is_saved_for_one(tmp_path: Path) -> None:
     model = ncc.compile(path, input_shapes={"data": (3, None, None)})
     with pytest.raises(ncc.Unsupported, match="SPP"):
         model.save(tmp_path / "net.ncc")
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     model.save(tmp_path / "net.ncc", {"data": (3, 8, 8)})
     assert ncc.load(tmp_path / "net.ncc").inputs[0].shape == (3, 8, 8)

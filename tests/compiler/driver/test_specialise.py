@@ -16,7 +16,7 @@ import pytest
 import ncc
 from ncc.compiler.driver import assemble, specialise
 from ncc.compiler.driver.cache import Cache
-from ncc.compiler.driver.specialise import LateModel
+from ncc.compiler.driver.specialise import OpenModel
 from ncc.compiler.driver.thin_model import ThinModel
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.verification.verify import verify
@@ -61,14 +61,14 @@ def branches(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def model(branches: Path) -> LateModel:
+def model(branches: Path) -> OpenModel:
     made = ncc.compile(branches, random_weights=1)
-    assert isinstance(made, LateModel)
+    assert isinstance(made, OpenModel)
     return made
 
 
 @pytest.fixture
-def by_shape(model: LateModel) -> LateModel:
+def by_shape(model: OpenModel) -> OpenModel:
     """The same as if it could not be compiled for all shapes."""
     model.reason = "a test wants it so"
     return model
@@ -92,13 +92,13 @@ def count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int | None
 
 
 def test_every_shape_gives_what_a_compilation_for_it_gives(
-    model: LateModel, branches: Path
+    model: OpenModel, branches: Path
 ) -> None:
     """Called with a shape, the model is the one that is compiled for that shape."""
     for shape in ((3, 8, 8), (3, 16, 4), (3, 8, 8)):
         x = image(*shape)
         wanted = ncc.compile(branches, random_weights=1, input_shapes={"data": shape})
-        assert not isinstance(wanted, LateModel)
+        assert not isinstance(wanted, OpenModel)
         np.testing.assert_allclose(model(x), wanted(x), rtol=1e-5, atol=1e-5)
         found = model.run({"data": x}, ["out"])["out"]
         np.testing.assert_allclose(found, wanted(x), rtol=1e-5, atol=1e-5)
@@ -118,7 +118,7 @@ def count_versions(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_one_compilation_is_for_all_shapes(
-    model: LateModel, monkeypatch: pytest.MonkeyPatch
+    model: OpenModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Costs are compared for the first call's shape, or a larger one if it is small."""
     made = count_versions(monkeypatch)
@@ -135,7 +135,7 @@ def test_a_shape_that_no_version_is_for_gets_another_one(
     """The versions are kept, and each call finds the first that is right for its shapes."""
     branches.write_text(TWO)
     model = ncc.compile(branches, random_weights=1)
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     made = count_versions(monkeypatch)
     for shape, other in (
         ((3, 8, 8), (3, 8, 8)),
@@ -176,7 +176,7 @@ def test_the_version_that_is_used_least_recently_goes_first(
 
 
 def test_what_cannot_be_open_is_compiled_for_each_shape(
-    model: LateModel, monkeypatch: pytest.MonkeyPatch
+    model: OpenModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The model says why."""
     whole = assemble.assemble
@@ -196,7 +196,7 @@ def test_what_cannot_be_open_is_compiled_for_each_shape(
 
 
 def test_threads_that_meet_at_the_first_call_compile_once(
-    model: LateModel, monkeypatch: pytest.MonkeyPatch
+    model: OpenModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others wait for the code, which is for their shapes, too."""
     made = count_versions(monkeypatch)
@@ -233,7 +233,7 @@ def test_the_cache_keeps_code_for_all_shapes(
 def test_ranges_are_kept_to(branches: Path) -> None:
     """A call outside of them is refused, by the name of the input."""
     model = ncc.compile(branches, random_weights=1, input_shapes={"data": (3, (8, 64), None)})
-    assert repr(model).startswith("<LateModel data: float32 3x8..64x? -> ")
+    assert repr(model).startswith("<OpenModel data: float32 3x8..64x? -> ")
     assert model(image(3, 64, 6)).shape == (8, 64, 6)
     for height in (6, 66):
         with pytest.raises(ncc.InputError) as caught:
@@ -243,7 +243,7 @@ def test_ranges_are_kept_to(branches: Path) -> None:
         )
 
 
-def test_a_shape_is_compiled_once(by_shape: LateModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shape_is_compiled_once(by_shape: OpenModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Later calls run what the first has compiled; `compiled` hands it out."""
     model = by_shape
     made = count_compilations(monkeypatch)
@@ -259,7 +259,7 @@ def test_the_least_recently_used_shape_goes_first(
     """What is kept is bounded, and a call counts as a use."""
     monkeypatch.setattr(specialise, "MOST_KEPT", 2)
     model = ncc.compile(branches, random_weights=1)
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     model.reason = "a test wants it so"
     made = count_compilations(monkeypatch)
     first, second, third = image(3, 2, 2), image(3, 4, 4), image(3, 6, 6)
@@ -269,7 +269,7 @@ def test_the_least_recently_used_shape_goes_first(
 
 
 def test_two_calls_with_a_new_shape_compile_once(
-    by_shape: LateModel, monkeypatch: pytest.MonkeyPatch
+    by_shape: OpenModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Threads that meet at a new shape wait for one compilation; others go on meanwhile."""
     model = by_shape
@@ -317,7 +317,7 @@ def test_shapes_compiled_at_once_are_all_right(
     """Compilations in several threads do not disturb each other, nor Python's settings."""
     monkeypatch.setenv("NCC_CACHE", "off")
     model = ncc.compile(branches, random_weights=1)
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     model.reason = "a test wants it so"
     settings = gc.isenabled(), sys.getswitchinterval()
     pictures = [image(3, n, n) for n in (4, 6, 8, 10)]
@@ -336,7 +336,7 @@ def test_shapes_compiled_at_once_are_all_right(
         assert np.array_equal(results[k], wanted(x))
 
 
-def test_a_failed_shape_fails_again_and_harms_no_other(model: LateModel) -> None:
+def test_a_failed_shape_fails_again_and_harms_no_other(model: OpenModel) -> None:
     """An error is not kept, and the model can be used on."""
     for _ in range(2):
         with pytest.raises(ncc.ModelError, match="do not broadcast"):
@@ -344,7 +344,7 @@ def test_a_failed_shape_fails_again_and_harms_no_other(model: LateModel) -> None
     assert model(image(3, 8, 8)).shape == (8, 8, 8)
 
 
-def test_the_child_of_a_fork_can_use_the_model(model: LateModel) -> None:
+def test_the_child_of_a_fork_can_use_the_model(model: OpenModel) -> None:
     """Also when another thread of the parent was compiling at that moment."""
     with model._kept._lock, model._versions.lock:
         child = os.fork()
@@ -356,18 +356,18 @@ def test_the_child_of_a_fork_can_use_the_model(model: LateModel) -> None:
         assert os.waitpid(child, 0)[1] == 0
 
 
-def test_what_is_not_known_is_shown_as_a_question(model: LateModel, branches: Path) -> None:
+def test_what_is_not_known_is_shown_as_a_question(model: OpenModel, branches: Path) -> None:
     """In the repr and in the inputs, whether the file or the caller left it open."""
-    assert repr(model).startswith("<LateModel data: float32 ? -> out: float32 ?, ")
+    assert repr(model).startswith("<OpenModel data: float32 ? -> out: float32 ?, ")
     some = ncc.compile(branches, random_weights=1, input_shapes={"data": (3, None, 8)})
-    assert isinstance(some, LateModel) and some.inputs[0].shape == (3, -1, 8)
+    assert isinstance(some, OpenModel) and some.inputs[0].shape == (3, -1, 8)
     assert "data: float32 3x?x8" in repr(some)
     branches.write_text(BRANCHES.format(extents=" 0=0 1=8 2=3"))
     assert "data: float32 3x8x?" in repr(ncc.compile(branches, random_weights=1))
     branches.write_text(BRANCHES.format(extents=" 0=8 1=8 2=3"))
-    assert not isinstance(ncc.compile(branches, random_weights=1), LateModel)
+    assert not isinstance(ncc.compile(branches, random_weights=1), OpenModel)
     assert isinstance(
-        ncc.compile(branches, random_weights=1, input_shapes={"data": (3, None, 8)}), LateModel
+        ncc.compile(branches, random_weights=1, input_shapes={"data": (3, None, 8)}), OpenModel
     )
 
 
@@ -406,7 +406,7 @@ def test_arrays_that_do_not_fit_are_refused(branches: Path, x: Any, said: str) -
     ids=str,
 )
 def test_an_array_in_another_form_is_refused_as_where_shapes_are_known(
-    model: LateModel, shape: tuple[int, ...], how: str
+    model: OpenModel, shape: tuple[int, ...], how: str
 ) -> None:
     """Not by the layer that it reaches, though this is told behind it."""
     with pytest.raises(ncc.InputError) as caught:
@@ -418,7 +418,7 @@ def test_an_array_in_another_form_is_refused_as_where_shapes_are_known(
     assert isinstance(caught.value.__cause__, ncc.ModelError)
 
 
-def test_a_form_that_would_not_do_is_not_advised(model: LateModel) -> None:
+def test_a_form_that_would_not_do_is_not_advised(model: OpenModel) -> None:
     """Channels first, the image would have an odd height."""
     for shape in ((7, 8, 3), (4, 8, 8), (8, 8)):
         with pytest.raises(ncc.ModelError) as caught:
@@ -427,7 +427,7 @@ def test_a_form_that_would_not_do_is_not_advised(model: LateModel) -> None:
 
 
 def test_a_shape_that_a_layer_refuses_is_shown_with_its_way(
-    model: LateModel, branches: Path
+    model: OpenModel, branches: Path
 ) -> None:
     """The layer, its line with a caret, and how each operand came by its shape."""
     with pytest.raises(ncc.ModelError) as caught:
@@ -442,7 +442,7 @@ def test_a_shape_that_a_layer_refuses_is_shown_with_its_way(
     ]
 
 
-def test_names_are_checked_before_anything_is_fed(model: LateModel, branches: Path) -> None:
+def test_names_are_checked_before_anything_is_fed(model: OpenModel, branches: Path) -> None:
     """As by any model, and in input_shapes."""
     with pytest.raises(ncc.InputError, match="no input 'dat'.*did you mean 'data'"):
         model.run({"dat": image(3, 8, 8)})
@@ -460,7 +460,7 @@ def test_names_are_checked_before_anything_is_fed(model: LateModel, branches: Pa
         ncc.compile(branches, random_weights=1, input_shapes={"x": (3, None, 8)})
 
 
-def test_a_file_holds_one_set_of_shapes(model: LateModel, tmp_path: Path) -> None:
+def test_a_file_holds_one_set_of_shapes(model: OpenModel, tmp_path: Path) -> None:
     """`save` asks for it, and says how to give it."""
     with pytest.raises(ncc.InputError) as caught:
         model.save(tmp_path / "net.ncc")
@@ -471,7 +471,7 @@ def test_a_file_holds_one_set_of_shapes(model: LateModel, tmp_path: Path) -> Non
     assert np.array_equal(ncc.load(tmp_path / "net.ncc")(x), model(x))
 
 
-def test_what_is_pickled_has_its_shapes(model: LateModel) -> None:
+def test_what_is_pickled_has_its_shapes(model: OpenModel) -> None:
     """One of open shapes says so, and how to go on."""
     with pytest.raises(TypeError, match="cannot be pickled: pickle model.compiled"):
         pickle.dumps(model)
@@ -497,7 +497,7 @@ def test_weights_that_changed_are_not_mixed_with_old_ones(branches: Path) -> Non
     before = model(image(3, 8, 8))
     path.write_bytes((weights * 2).tobytes() + bytes(4))
     assert np.array_equal(model(image(3, 8, 8)), before)
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     model._versions.models.clear()
     with pytest.raises(ncc.InputError, match="file has changed .* compile the network again"):
         model(image(3, 4, 4))
@@ -518,13 +518,13 @@ def test_files_are_where_they_were_named(
     assert model(image(3, 8, 8)).shape == (8, 8, 8)
 
 
-def test_equal_weights_are_in_memory_once(model: LateModel) -> None:
+def test_equal_weights_are_in_memory_once(model: OpenModel) -> None:
     """Shapes whose weights are packed alike share them."""
     one, other = (model.compiled({"data": (3, n, n)}) for n in (48, 64))
     assert one.artifact.weights is other.artifact.weights
 
 
-def test_a_closed_model_says_so(model: LateModel) -> None:
+def test_a_closed_model_says_so(model: OpenModel) -> None:
     """Whether the shape was compiled before or not."""
     with model:
         model(image(3, 8, 8))
@@ -538,7 +538,7 @@ def test_threads_are_those_asked_for(branches: Path) -> None:
     model = ncc.compile(branches, random_weights=1, num_threads=2)
     x = image(3, 8, 8)
     assert np.array_equal(model(x), ncc.compile(branches, random_weights=1)(x))
-    assert isinstance(model, LateModel)
+    assert isinstance(model, OpenModel)
     assert model.num_threads == model.compiled({"data": x.shape}).num_threads
 
 

@@ -1,4 +1,4 @@
-"""Computations that many networks of these tests have."""
+"""Operations that many networks of these tests have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def whole_numbers(b: Builder, *shape: int) -> Tensor:
 
 
 def work(b: Builder, x: Tensor) -> Tensor:
-    """Some computation: a kernel of its own where its result has two readers."""
+    """Some operation: a kernel of its own where its result has two readers."""
     at = b.loops_of(x.shape)
     return b.map(at, exp(x[at]))
 

@@ -13,7 +13,7 @@ from tests.structured.evaluate import evaluate
 
 
 def after(module: ModuleOp, *passes: ModulePass) -> list[LinalgOp]:
-    """The computations of the network behind passes, each of which leaves all its results."""
+    """The operations of the network behind passes, each of which leaves all its results."""
     function = network_of(module)
     types = function.function_type.inputs.data
     shapes = [type.get_shape() for type in types if isinstance(type, TensorType)]
@@ -29,7 +29,7 @@ def after(module: ModuleOp, *passes: ModulePass) -> list[LinalgOp]:
 
 
 def marked(module: ModuleOp) -> ModuleOp:
-    """The network, whose computations have attributes now: what they say holds of them alone."""
+    """The network, whose operations have attributes now: what they say holds of them alone."""
     for op in generics_of(network_of(module).body.block):
         op.attributes["valid_extents"] = ArrayAttr([])
     return module

@@ -72,7 +72,7 @@ def test_inputs_become_arguments() -> None:
     np.testing.assert_array_equal(same, b)
 
 
-def test_computations_carry_the_layers_name() -> None:
+def test_operations_carry_the_layers_name() -> None:
     """Layers that hand on vanish; the others leave their name in `doc`."""
     module = parse(TEXT)
     infer_shapes(module)

@@ -56,7 +56,7 @@ def test_reasons_of_passes_that_did_not_fire(tmp_path: Path) -> None:
     assert "conv" in reasons["fuse_convolution_activation"]
 
 
-def test_computations_are_told_by_names() -> None:
+def test_operations_are_told_by_names() -> None:
     """Steps and decisions name layers; a step may compute several."""
     layers = (Layer("ReLU", "a", 0, "", (), (), 0, 0), Layer("ReLU", "b", 0, "", (), (0,), 0, 0))
     steps = [Step(("a", "b"), "k", 1, 1, 1, 1), Step(("b",), "k", 1, 1, 1, 1)]

@@ -1,4 +1,4 @@
-"""What attributes of a computation say, and which rewrites they permit."""
+"""What attributes of an operation say, and which rewrites they permit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL: list[tuple[TypedAttribute[Any], Any]] = [
 
 @pytest.fixture
 def linalg_op(make_network: Callable[..., ModuleOp]) -> LinalgOp:
-    """A computation without attributes."""
+    """An operation without attributes."""
     (op,) = generics_of(network_of(make_network([(4, 5)], relu)).body.block)
     return LinalgOp(op)
 

@@ -14,7 +14,7 @@ from tests.compiler.linalg.operations import ones, relu
 
 
 def dims_of(module: ModuleOp) -> ConvolutionDims:
-    """Those of the only computation of a network."""
+    """Those of the only operation of a network."""
     (op,) = generics_of(network_of(module).body.block)
     dims = ConvolutionDims.of(LinalgOp(op))
     assert dims is not None
@@ -34,7 +34,7 @@ def test_a_convolution_in_groups(make_network: Callable[..., ModuleOp]) -> None:
     assert (dims.batch, dims.input_channel, dims.filter_loop) == ((3,), (4,), (5,))
     along_y = Window(image=2, stride=2, tap=5, axis=3, taps=3, dilation=3)
     assert dims.windows == (None, None, along_y, Window(image=3, stride=1))
-    assert along_y.steps == (2, 3)
+    assert along_y.strides == (2, 3)
 
 
 def test_group_and_channel_in_one_index_are_no_window(

@@ -1,4 +1,4 @@
-"""What passes and schedulers see of a computation."""
+"""What passes and schedulers see of an operation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ViewOf: TypeAlias = Callable[..., LinalgOp]
 
 @pytest.fixture
 def linalg_op(make_network: Callable[..., ModuleOp]) -> ViewOf:
-    """view(write, *shapes): the last computation of a network."""
+    """view(write, *shapes): the last operation of a network."""
 
     def last(write: Write, *shapes: Any) -> LinalgOp:
         block = network_of(make_network(list(shapes), write)).body.block

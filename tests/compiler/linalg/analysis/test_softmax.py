@@ -1,4 +1,4 @@
-"""What is softmax among computations, and what only looks like it."""
+"""What is softmax among operations, and what only looks like it."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_what_stays(make_network: MakeNetwork, write: Write, reasons: list[str])
     assert str(module) == text
 
 
-def test_marked_computations_stay(make_network: MakeNetwork) -> None:
+def test_marked_operations_stay(make_network: MakeNetwork) -> None:
     """Attributes describe the whole operation."""
     module = marked(make_network([IMAGE], lambda b, x: all_but(b, convolution(b, x, 8), 0, 2)))
     text = str(module)

@@ -109,7 +109,7 @@ def test_decisions_are_taken_for_the_image_of_the_hint(make_network: MakeNetwork
 
 
 def test_a_residual_is_added_on_the_tiles(make_network: MakeNetwork) -> None:
-    """No computation follows the concats of both parts."""
+    """No operation follows the concats of both parts."""
     with assuming():
         module = make_network([(64, HEIGHT, WIDTH)], lambda b, x: block(b, relu(b, x)))
         ChooseConvolution(AVX512).apply(Context(), module)

@@ -270,7 +270,7 @@ def test_weights_of_the_run(make_network: Callable[..., ModuleOp]) -> None:
     assert not joined(make_network, ALL, taps=lambda b: relu(b, weights(b, (2, 16, 4, 4))))
 
 
-def test_marked_computations_stay(make_network: Callable[..., ModuleOp]) -> None:
+def test_marked_operations_stay(make_network: Callable[..., ModuleOp]) -> None:
     """What attributes say holds of one phase."""
     assert not joined(lambda *network: marked(make_network(*network)), ALL)
 

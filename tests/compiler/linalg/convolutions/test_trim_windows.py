@@ -294,7 +294,7 @@ def test_which(
 
 
 def test_what_says_more_of_itself_stays(make_network: MakeNetwork) -> None:
-    """Attributes of a computation hold of it alone."""
+    """Attributes of an operation hold of it alone."""
     module = marked(make_network([(3, 17, 17)], plain))
     assert len(after(module, TrimWindows())) == 1
 

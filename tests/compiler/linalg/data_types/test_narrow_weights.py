@@ -178,7 +178,7 @@ def rows(b: Builder, x: Tensor, table: Tensor) -> Tensor:
 
 
 def test_rows_of_a_table(make_network: Callable[..., ModuleOp]) -> None:
-    """They are taken as they are, but by computations that say what holds of them alone."""
+    """They are taken as they are, but by operations that say what holds of them alone."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         return rows(b, x, b.weight(drawn(INPUTS, 64)))

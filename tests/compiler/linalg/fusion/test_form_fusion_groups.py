@@ -59,13 +59,13 @@ def random_network(seed: int) -> Callable[..., list[Tensor]]:
         values = list(inputs)
         for _ in range(draw.randint(2, 12)):
             x, y = draw.choice(values[-3:]), draw.choice(values)
-            values.append(_computation(b, draw.randrange(7), x, y))
+            values.append(_operation(b, draw.randrange(7), x, y))
         return [values[-1], draw.choice(values)]
 
     return write
 
 
-def _computation(b: Builder, which: int, x: Tensor, y: Tensor) -> Tensor:
+def _operation(b: Builder, which: int, x: Tensor, y: Tensor) -> Tensor:
     match which:
         case 0:
             return add(b, x, y)
@@ -101,7 +101,7 @@ def test_no_bit_changes(make_network: MakeNetwork, epilogues: bool) -> None:
             np.testing.assert_array_equal(a, b)
 
 
-def test_every_computation_is_in_one_group(make_network: MakeNetwork) -> None:
+def test_every_operation_is_in_one_group(make_network: MakeNetwork) -> None:
     """No value that is read is left over, and nothing is done twice."""
     for seed in range(30):
         module = make_network([SHAPE, SHAPE], random_network(seed))

@@ -56,7 +56,7 @@ def test_an_epilogue_is_not_longer_than_llvm_likes(groups: Groups) -> None:
 
 
 def test_the_plain_level_has_a_kernel_for_each(groups: Groups) -> None:
-    """Without epilogues every computation is a group."""
+    """Without epilogues every operation is a group."""
     assert groups(lambda b, x, y: relu(b, sum_of(b, x)), most=0) == [1, 1]
 
 

@@ -134,7 +134,7 @@ def test_what_a_kernel_computes_besides(make_network: MakeNetwork) -> None:
 
 
 def test_what_says_more_of_itself_stays(make_network: MakeNetwork) -> None:
-    """Attributes of a computation hold of it alone."""
+    """Attributes of an operation hold of it alone."""
     module = marked(make_network([(3, 16, 17)], lambda b, x: permuted(b, x, (2, 1, 0))))
     assert len(after(module, SplitTransposes())) == 1
 

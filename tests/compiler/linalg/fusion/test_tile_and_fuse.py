@@ -73,12 +73,12 @@ def tiled(module: ModuleOp, *, exact: bool = True) -> list[TiledLoopOp]:
     return [op for op in network_of(module).body.block.ops if isinstance(op, TiledLoopOp)]
 
 
-def computations(loop: TiledLoopOp) -> list[LinalgOp]:
+def operations(loop: TiledLoopOp) -> list[LinalgOp]:
     return [LinalgOp(op) for op in loop.body.block.ops if isinstance(op, GenericOp)]
 
 
 def behind(module: ModuleOp) -> list[GenericOp]:
-    """The computations of a network that are in no loop."""
+    """The operations of a network that are in no loop."""
     return [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
 
 
@@ -154,7 +154,7 @@ def test_convolutions(always_tiled: Form, strip: int, layer: str) -> None:
     assert loops or strip > 1
     for loop in loops:
         assert loop.times > 1
-        assert sum(op.separable is not None for op in computations(loop)) == 2
+        assert sum(op.separable is not None for op in operations(loop)) == 2
 
 
 ROWS_OF_TAPS = (3, 1, 41, 1), (7, 2, 48, 1), (11, 3, 41, 1), (7, 2, 48, 3), (11, 3, 67, 3)
@@ -174,7 +174,7 @@ def test_a_single_row(always_tiled: Form, strip: int, row: tuple[int, int, int, 
         return relu(b, add(b, along(b, y, 16, taps, 2, dilation=dilation), x))
 
     for loop in loops_of(always_tiled, strip, (16, 1, width), write):
-        (transform, *_) = computations(loop)
+        (transform, *_) = operations(loop)
         made = shape_of(transform.op.results[0])[-2 if dilation == 1 else -3]
         assert made == strip + parts - 1
 
@@ -192,8 +192,8 @@ def test_convolutions_along_rows_one_behind_the_other(
     loops = loops_of(always_tiled, strip, (16, height, 14), write)
     assert [loop.times for loop in loops] == [height // strip] * 2
     for loop in loops:
-        assert [op.separable is not None for op in computations(loop)].count(True) == 2
-        assert all(TILE.of(op.op) is None for op in computations(loop))
+        assert [op.separable is not None for op in operations(loop)].count(True) == 2
+        assert all(TILE.of(op.op) is None for op in operations(loop))
 
 
 @pytest.mark.parametrize("formed", [False, True])
@@ -203,7 +203,7 @@ def test_weights_that_the_run_transforms(always_tiled: Form, formed: bool) -> No
     ChooseConvolution(in_tiles(always_tiled, 2, formed)).apply(Context(), module)
     PackChannels().apply(Context(), module)
     (loop,) = tiled(module, exact=False)
-    shapes = [shape_of(op.op.results[0]) for op in computations(loop)]
+    shapes = [shape_of(op.op.results[0]) for op in operations(loop)]
     assert shape_of(loop.parts[0]) == shapes[-1] and len(shapes) >= 4
 
 
@@ -219,7 +219,7 @@ def test_a_convolution_without_strips_behind_another_one(always_tiled: Form) -> 
     _, second = (op for op in behind(module) if TILE.of(op) is not None)
     TILE.drop(second)
     (loop,) = tiled(module, exact=False)
-    assert len(loop.results) == 1 and len(computations(loop)) == 5
+    assert len(loop.results) == 1 and len(operations(loop)) == 5
 
 
 def siblings(b: Builder, x: Tensor, follow: Callable[[Builder, Tensor], Tensor]) -> list[Tensor]:
@@ -241,10 +241,10 @@ def test_siblings_share_v(
     loops = loops_of(always_tiled, strip, (16, height, 10), write)
     for loop in loops:
         assert len(loop.results) == 2
-        assert sum(op.separable is not None for op in computations(loop)) == 3
+        assert sum(op.separable is not None for op in operations(loop)) == 3
 
 
-# --- What follows a computation -------------------------------------------------------------
+# --- What follows an operation -------------------------------------------------------------
 
 IMAGE = (4, 16, 16)
 ROWS = 4
@@ -317,7 +317,7 @@ def test_inside(name: str) -> None:
     """Each strip of four rows makes so many of what follows, while it is near."""
     write, ops, rows = INSIDE[name]
     (loop,) = tiled(module := followed(write))
-    assert (loop.times, len(computations(loop)), behind(module)) == (4, ops, [])
+    assert (loop.times, len(operations(loop)), behind(module)) == (4, ops, [])
     (part,), (axis,) = loop.parts, loop.result_axes.get_values()
     assert shape_of(part)[axis] == rows
 
@@ -496,7 +496,7 @@ def scaled(b: Builder, x: Tensor) -> Tensor:
 def test_any_chain(
     height: int, width: int, rows: int, axis: int, steps: list[str], kept: list[bool]
 ) -> None:
-    """Computations of any kind behind one another, of which others read some."""
+    """Operations of any kind behind one another, of which others read some."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         found = []

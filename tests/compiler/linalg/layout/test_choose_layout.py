@@ -37,7 +37,7 @@ def convolution(b: Builder, x: Tensor, outputs: int, kernel: int = 3) -> Tensor:
 
 @pytest.fixture
 def packed(make_network: MakeNetwork) -> Callable[..., list[bool]]:
-    """packed(shape, write): which computations and views the choice packs, in order."""
+    """packed(shape, write): which operations and views the choice packs, in order."""
 
     def labels(shape: tuple[int, ...], write: Any) -> list[bool]:
         block = network_of(make_network([shape], write)).body.block

@@ -1,4 +1,4 @@
-"""Views behind pointwise computations: what is computed stays, bit by bit, and is stored once."""
+"""Views behind pointwise operations: what is computed stays, bit by bit, and is stored once."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_what_stays(make_network: MakeNetwork, write: Callable[..., Any]) -> Non
 
 
 @pytest.mark.parametrize("linalg_op", [grouped, lambda b, x: turned(b, add(b, x, x))])
-def test_marked_computations_stay(
+def test_marked_operations_stay(
     make_network: MakeNetwork, linalg_op: Callable[[Builder, Tensor], Tensor]
 ) -> None:
     """What attributes say holds where they are."""

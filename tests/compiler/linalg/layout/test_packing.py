@@ -1,4 +1,4 @@
-"""How a computation would be packed: which loops are split, and how operands are read then."""
+"""How an operation would be packed: which loops are split, and how operands are read then."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def weights(b: Builder, *shape: int) -> Tensor:
 
 @pytest.fixture
 def packed(make_network: MakeNetwork) -> Callable[..., Packing | None]:
-    """packed(write, *shapes): the packing of the last computation of a network."""
+    """packed(write, *shapes): the packing of the last operation of a network."""
 
     def last(write: Callable[..., Tensor], *shapes: tuple[int, ...]) -> Packing | None:
         block = network_of(make_network(list(shapes), write)).body.block

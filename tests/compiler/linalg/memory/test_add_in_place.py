@@ -159,7 +159,7 @@ def in_other_concats(b: Builder, x: Tensor) -> Tensor:
 
 
 def in_turns(b: Builder, x: Tensor) -> Tensor:
-    """What no computation of the linalg level says, of a shape like that of its result."""
+    """What no operation of the linalg level says, of a shape like that of its result."""
     code = Code([transposed(b, x)], [(x.shape, f32)])
     return transposed(b, b.code(code.operation())[0])
 
@@ -277,7 +277,7 @@ def _has_a_border(subview: Subview) -> bool:
 
 
 def in_parts(ends: list[int], read: Callable[[Builder, Tensor, int, int], Tensor]) -> Write:
-    """A residual sum whose rows up to each end are a computation of their own, as of strips."""
+    """A residual sum whose rows up to each end are an operation of their own, as of strips."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         x = transposed(b, x)

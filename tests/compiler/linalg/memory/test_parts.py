@@ -36,7 +36,7 @@ def planned(module: ModuleOp, threads: int) -> Plan:
 
 
 def open_network(seed: int) -> tuple[list[Shape], Callable[..., list[Tensor]]]:
-    """Computations, pads, concats and slices over values with open numbers of rows."""
+    """Operations, pads, concats and slices over values with open numbers of rows."""
     draw = random.Random(seed)
     rows = H, 2 * H, H + 3, (H + 1) // 2, 7
 

@@ -47,7 +47,7 @@ def join(b: Builder, x: Tensor, y: Tensor) -> Tensor:
 
 
 def random_network(seed: int) -> tuple[list[Shape], Callable[..., list[Tensor]]]:
-    """Computations, pads, concats, slices and reshapes over ever more values."""
+    """Operations, pads, concats, slices and reshapes over ever more values."""
     draw = random.Random(seed)
     shapes: list[Shape] = [(draw.randint(1, 40), 16) for _ in range(draw.randint(1, 2))]
 
@@ -244,7 +244,7 @@ def test_stretches_of_steps_change_no_offset(
 
 
 def with_halo(b: Builder, x: Tensor, rows: int = 4, value: float = 0.0) -> Tensor:
-    """Rows of a computation between two rows of a constant."""
+    """Rows of an operation between two rows of a constant."""
     return b.pad(work(b, x, rows), (1, 0), (1, 0), value)
 
 

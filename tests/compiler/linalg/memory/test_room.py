@@ -1,4 +1,4 @@
-"""How much memory is left beside a computation of a network that has no places yet."""
+"""How much memory is left beside an operation of a network that has no places yet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VALUE = 4 * 10 * 4
 
 @pytest.fixture
 def rooms_of(make_network: MakeNetwork) -> RoomsOf:
-    """rooms_of(write): beside each computation of what it makes of a value, in order."""
+    """rooms_of(write): beside each operation of what it makes of a value, in order."""
 
     def found(write: Callable[[Builder, Tensor], Tensor]) -> list[Room]:
         module = make_network([(10, 4)], lambda b, x: [write(b, x)])
@@ -58,7 +58,7 @@ def test_of_what_is_read_again(rooms_of: RoomsOf) -> None:
 
 
 def test_of_what_is_written_in_place(rooms_of: RoomsOf) -> None:
-    """A pointwise computation has the memory of what it alone reads."""
+    """A pointwise operation has the memory of what it alone reads."""
     made, activated, _ = rooms_of(lambda b, x: flip(b, work(b, flip(b, x))))
     assert made == Room(free(2 * VALUE, VALUE), read=0, made=VALUE)
     assert activated == Room(free(2 * VALUE, VALUE), read=0, made=0)

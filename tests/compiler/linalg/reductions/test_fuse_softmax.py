@@ -1,4 +1,4 @@
-"""Softmax is one computation where its rows, or its columns, fill vectors; others stay."""
+"""Softmax is one operation where its rows, or its columns, fill vectors; others stay."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def scaled(b: Builder, x: Tensor, factors: Tensor) -> Tensor:
 
 @pytest.fixture
 def split(make_network: MakeNetwork) -> Split:
-    """The computations that the pass makes of a network; the numbers stay the same."""
+    """The operations that the pass makes of a network; the numbers stay the same."""
 
     def rewritten(write: Callable[..., Tensor], *shapes: tuple[int, ...]) -> list[LinalgOp]:
         return after(make_network(list(shapes), write), SplitReductionInHalves())

@@ -92,7 +92,7 @@ def test_an_operand_is_read_elsewhere() -> None:
     assert [form.bare for form in write.index] == [0]
 
 
-def test_a_computation_without_one_of_its_loops() -> None:
+def test_an_operation_without_one_of_its_loops() -> None:
     """Later loops move up by one; the body and the kinds of the other loops stay."""
     b, _ = block_of(4)
     x, row = b.empty((3, 1, 5)), b.empty((3, 5))
@@ -106,7 +106,7 @@ def test_a_computation_without_one_of_its_loops() -> None:
 
 
 def test_a_value_that_is_not_computed() -> None:
-    """Whoever asks for its computation is wrong."""
+    """Whoever asks for its operation is wrong."""
     _, x = block_of(4)
     with pytest.raises(CompilerBug, match="is not computed"):
         generic_of(x)

@@ -1,4 +1,4 @@
-"""The form of passes that rewrite computations one by one: match, check, rewrite."""
+"""The form of passes that rewrite operations one by one: match, check, rewrite."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST = 12
 
 @dataclass(frozen=True)
 class Forward(LinalgPattern[LinalgOp]):
-    """Hand on what a pointwise computation of one operand reads, if it is small."""
+    """Hand on what a pointwise operation of one operand reads, if it is small."""
 
     name = "forward"
 
@@ -54,7 +54,7 @@ class Forward(LinalgPattern[LinalgOp]):
 
 
 def two(b: Builder, x: Tensor) -> Tensor:
-    """A computation of one operand, then one of two, then a sum."""
+    """An operation of one operand, then one of two, then a sum."""
     b.doc = "first"
     y = relu(b, x)
     b.doc = "second"
@@ -99,7 +99,7 @@ def test_the_same_is_done_without_decisions(make_network: MakeNetwork) -> None:
 
 
 def test_a_decision_is_told_once(make_network: MakeNetwork) -> None:
-    """However many computations of a layer it is about."""
+    """However many operations of a layer it is about."""
 
     def twice(b: Builder, x: Tensor) -> Tensor:
         b.doc = "layer"

@@ -121,7 +121,7 @@ def test_axes_that_a_view_leaves_whole(op_of: OpOf, write: Write, whole: list[bo
 
 
 def test_what_is_no_view_is_a_bug(op_of: OpOf) -> None:
-    """A computation, say."""
+    """An operation, say."""
     op, b = op_of(relu), Builder(Block())
     with pytest.raises(CompilerBug, match="no view"):
         same_view(b, op, [tensor_of(op.operands[0])])

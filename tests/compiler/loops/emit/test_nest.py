@@ -1,6 +1,6 @@
 """Whatever the schedule, a kernel computes what numpy computes.
 
-Random computations - contractions, extrema, sums and maps over compound indices, from initial
+Random operations - contractions, extrema, sums and maps over compound indices, from initial
 values, with epilogues, on padded inputs - under random legal schedules, in memory whose other
 cells are watched.
 """
@@ -44,12 +44,12 @@ Form: TypeAlias = tuple[tuple[int, int], ...]
 """An index: (loop, coefficient) pairs."""
 
 BATCH = 40
-"""Computations of one object."""
+"""Operations of one object."""
 
 
 @dataclass
 class Recipe:
-    """Everything random about one computation, drawn from one seed."""
+    """Everything random about one operation, drawn from one seed."""
 
     random: random.Random
 
@@ -236,7 +236,7 @@ def check(
     schedule_of: Callable[[Kernel], Schedule],
     target: Target,
 ) -> None:
-    """Judge every network by the numpy evaluation of its computation in double precision."""
+    """Judge every network by the numpy evaluation of its operation in double precision."""
     expected = [evaluate(network_of(m), arrays, dtype=np.float64)[0] for m, arrays in networks]
     texts = [str(module) for module, _ in networks]
     found, programs = run_networks(networks, schedule_of, target)
@@ -483,7 +483,7 @@ def test_many_more_schedules(
     seed: int,
     target: Target,
 ) -> None:
-    """As above, for thousands of computations."""
+    """As above, for thousands of operations."""
     draw = random.Random(seed)
     networks = random_networks(make_network, seed)
     check(networks, run_networks, lambda kernel: random_schedule(draw, kernel), target)

@@ -179,7 +179,7 @@ def test_other_rows_stay_loops(kernel: Kernel) -> None:
 
 
 def test_rows_without_a_frame_are_one_loop_without_gaps() -> None:
-    """So they are for any computation."""
+    """So they are for any operation."""
     found = normalised(products(H, W, W, frame=0))
     assert found.extents == (H * W, 16, 8) and found.store == Access(2, 0, (16, 1, 0))
 

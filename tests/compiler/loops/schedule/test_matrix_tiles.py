@@ -246,7 +246,7 @@ def test_contractions_are_on_tiles(network: tuple[Path, Path]) -> None:
     "target", some([t for t in TARGETS if not t.tiles], usual=2), ids=lambda t: t.name
 )
 def test_without_tiles_three_is_two(network: tuple[Path, Path], target: Target) -> None:
-    """The same computations, and schedules do not know the level."""
+    """The same operations, and schedules do not know the level."""
     assert level(network, "linalg", 3, target) == level(network, "linalg", 2, target)
 
 

@@ -155,7 +155,7 @@ def test_the_next_row_of_planes_is_prefetched(
 
 
 def behind_another(inputs: int, outputs: int) -> Callable[[Builder, Tensor], Tensor]:
-    """A computation of blocks of channels that the run computes."""
+    """An operation of blocks of channels that the run computes."""
     first, second = pointwise_convolution(inputs), pointwise_convolution(outputs)
     return lambda b, x: second(b, first(b, x))
 

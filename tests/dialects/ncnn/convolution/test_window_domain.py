@@ -54,7 +54,7 @@ def test_a_stride_beyond_the_taps_costs_nothing() -> None:
 
 
 def test_phases_are_not_too_many() -> None:
-    """Along one axis or several: each would be a computation. Taps that share one may be any."""
+    """Along one axis or several: each would be an operation. Taps that share one may be any."""
     with pytest.raises(NotImplementedError, match="1048576 phases of a result, at most 4096"):
         phases(Window(1 << 20, stride=1 << 20), 2, 1 << 21, before=0)
     _, _, [domain] = phases(Window(1 << 30), 2, 1 << 30, before=0)

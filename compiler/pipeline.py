@@ -211,11 +211,10 @@ class Compilation:
         return other
 
     @contextmanager
-    def changing(self, module: ModuleOp, name: str) -> Iterator[None]:
-        """Runs a pass in a `with` block: times it, then calls the observer with its name.
+    def stage(self, name: str) -> Iterator[None]:
+        """Times what runs in a `with` block.
 
-        Raises Unsupported where the pass needs numbers, and shapes are open. Raises CompilerBug
-        where the pass leaves IR that does not verify, if the options want that to be found.
+        Raises Unsupported where it needs numbers, and shapes are open.
         """
         with self.timing(name):
             try:
@@ -223,6 +222,16 @@ class Compilation:
             except NeedsNumbers as error:
                 what, nearest = f"open sizes in {name}: {error}", "one compilation for each size"
                 raise Unsupported(what, nearest=nearest) from error
+
+    @contextmanager
+    def changing(self, module: ModuleOp, name: str) -> Iterator[None]:
+        """Runs a pass in a `with` block as a stage, then calls the observer with its name.
+
+        Raises CompilerBug where the pass leaves IR that does not verify, if the options want that
+        to be found.
+        """
+        with self.stage(name):
+            yield
         if self.options.verify_each:
             try:
                 module.verify()
@@ -244,7 +253,7 @@ class Compilation:
         shapes = self._of_one_sample(module, shapes)
         known: Mapping[str, OpenShape] | None = None
         if has_sizes(shapes):
-            with self.timing("infer shapes"):
+            with self.stage("infer shapes"):
                 module, known, assumed = self._inferred(module, shapes)
             self.opened, shapes = known, with_equalities(known, assumed)
         with self.changing(module, "infer shapes"):
@@ -317,7 +326,7 @@ class Compilation:
 
         Raises InputError where a run needs more memory than a process has addresses for.
         """
-        with self.timing("plan memory"):
+        with self.stage("plan memory"):
             target, threads = self.options.target, self.options.num_threads
             found = plan(module, threads, target.core.l2_bytes, target.costs)
             if found.arena_bytes >= MOST_BYTES:
@@ -331,7 +340,7 @@ class Compilation:
         """The loops level: one function for each kernel, and the entry point."""
         inputs = len(network_of(module).body.block.args)
         options = self.options
-        with self.timing("schedule kernels"):
+        with self.stage("schedule kernels"):
             threads, timestamps = options.num_threads, options.timestamps
             loops = build(
                 planned,

@@ -118,6 +118,7 @@ def memref_type(element: Attribute, shape: Sequence[int]) -> MemRefType[Attribut
     return MemRefType(element, _known(shape))
 
 
+@memoized
 def extents_of(kind: TensorType[Attribute] | MemRefType[Attribute]) -> tuple[int, ...]:
     """The shape of a tensor type; -1 is an extent that only the run knows."""
     if isinstance(kind, MemRefType) or not isinstance(kind.encoding, ArrayAttr):

@@ -140,6 +140,9 @@ class _Inference:
             op = waiting.pop()
             try:
                 waiting += reversed(self._visit(op, failed))
+            except NeedsNumbers as error:
+                failed.update(op.results)
+                refused[op] = _needs_numbers(op, error)
             except (LayerError, Unsupported) as error:
                 failed.update(op.results)
                 refused[op] = error
@@ -249,6 +252,10 @@ def _settled(name: str, shape: OpenShape) -> Shape:
     return settled
 
 
+def _needs_numbers(op: Layer, error: NeedsNumbers) -> Unsupported:
+    return Unsupported(str(error), layer=op.layer_name, line=op.line or None)
+
+
 def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     """The shapes of a layer's results from those of its operands: extents positive or `DYNAMIC`.
 
@@ -259,7 +266,7 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     try:
         inferred = op.infer_all(given)
     except NeedsNumbers as error:
-        raise Unsupported(str(error), layer=op.layer_name, line=op.line or None) from error
+        raise _needs_numbers(op, error) from error
     except NotImplementedError as error:
         raise LayerError(str(error)) from error
     except InputError:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.read_onnx.tensors import array_of
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.ncnn.param import NotYet, ParamValue
@@ -24,6 +23,15 @@ KINDS = {
 }
 """Kinds of params and fields of an AttributeProto, by ONNX's numbers of types."""
 
+CONSTANTS = {
+    "value": ("tensor", None),
+    "value_float": ("float", np.float32),
+    "value_floats": ("floats", np.float32),
+    "value_int": ("int64", np.int64),
+    "value_ints": ("ints64", np.int64),
+}
+"""The attributes that a Constant may have: their kinds, and the types of what is no tensor."""
+
 OTHER_KINDS = {5: "a graph", 9: "tensors", 10: "graphs", 11: "a sparse tensor", 13: "a type"}
 
 
@@ -40,19 +48,26 @@ def attributes_of(node: Any, cls: type[Operator]) -> dict[str, ParamValue]:
             continue
         if name in found:
             raise LayerError(f"the attribute {name!r} is there twice")
-        if attribute.ref_attr_name:
-            raise LayerError(f"the attribute {name!r} is that of a function, which it is not in")
         declared = cls.LAYER.params.get(name)
-        if attribute.type not in KINDS:
-            kind = OTHER_KINDS.get(attribute.type, "of an unknown type")
-            raise NotYet(f"{node.op_type} with the attribute {name!r}, which is {kind}")
-        kind, _ = KINDS[attribute.type]
-        if declared is None or name in cls.INTERNAL:
-            raise NotYet(f"{node.op_type} with the attribute {name!r}")
-        if declared.kind != kind:
-            raise LayerError(f"the attribute {name!r} is of the kind {kind}, not {declared.kind}")
-        found[name] = value_of(attribute)
+        kind = None if declared is None or name in cls.INTERNAL else declared.kind
+        found[name] = _value(node, attribute, kind)
     return found
+
+
+def _value(node: Any, attribute: Any, declared: str | None) -> ParamValue:
+    """The value of an attribute, which must be of the declared kind; None if there is none."""
+    name = attribute.name
+    if attribute.ref_attr_name:
+        raise LayerError(f"the attribute {name!r} is that of a function, which it is not in")
+    if attribute.type not in KINDS:
+        kind = OTHER_KINDS.get(attribute.type, "of an unknown type")
+        raise NotYet(f"{node.op_type} with the attribute {name!r}, which is {kind}")
+    kind, _ = KINDS[attribute.type]
+    if declared is None:
+        raise NotYet(f"{node.op_type} with the attribute {name!r}")
+    if declared != kind:
+        raise LayerError(f"the attribute {name!r} is of the kind {kind}, not {declared}")
+    return value_of(attribute)
 
 
 def value_of(attribute: Any) -> ParamValue:
@@ -74,19 +89,11 @@ def value_of(attribute: Any) -> ParamValue:
             return tuple(held)
 
 
-def constant_value(node: Any, where: str) -> WeightAttr:
+def constant_value(node: Any) -> WeightAttr:
     """The value of a Constant, in whichever of its attributes it stands."""
     if len(node.attribute) != 1:
         raise LayerError(f"it has {len(node.attribute)} attributes, not one value")
     (attribute,) = node.attribute
-    match attribute.name:
-        case "value":
-            found = value_of(attribute)
-            if not isinstance(found, WeightAttr):
-                raise LayerError("its value is no tensor")
-            return found
-        case "value_float" | "value_floats":
-            return WeightAttr.typed(np.array(value_of(attribute), np.float32))
-        case "value_int" | "value_ints":
-            return WeightAttr.typed(np.array(value_of(attribute), np.int64))
-    raise Unsupported(f"{where} with the attribute {attribute.name!r}")
+    kind, dtype = CONSTANTS.get(attribute.name, (None, None))
+    value = _value(node, attribute, kind)
+    return value if isinstance(value, WeightAttr) else WeightAttr.typed(np.array(value, dtype))

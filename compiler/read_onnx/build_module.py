@@ -219,7 +219,7 @@ class _Building:
             if cls is None:
                 self._add_unknown(names)
             elif issubclass(cls, ConstantOp):
-                self._add(ConstantOp.holding(constant_value(node, where), name, names[0]), names)
+                self._add(_constant(node, name, names), names)
             else:
                 self._add(self._made(node, name, cls, names), names)
         except BrokenTensor as error:
@@ -343,6 +343,13 @@ def _type(elements: Attribute, params: Mapping[str, Any]) -> Attribute:
     if extents is None or DYNAMIC in extents:
         return UnrankedTensorType(elements)
     return TensorType(elements, extents)
+
+
+def _constant(node: Any, name: str, names: Sequence[str]) -> ConstantOp:
+    """The op of a Constant, which has one result."""
+    if len(names) != 1:
+        raise LayerError("it has no outputs" if not names else f"it has {len(names)} outputs")
+    return ConstantOp.holding(constant_value(node), name, *names)
 
 
 def _names_read(node: Any) -> Iterator[str]:

@@ -29,15 +29,16 @@ class ContractionDims(NamedTuple):
         if linalg_op.product is None:
             return None
         lhs, rhs = (linalg_op.reads[position] for position in linalg_op.product)
+        left, right = lhs.loops(), rhs.loops()
 
-        def moving(loops: tuple[int, ...], left: bool, right: bool) -> tuple[int, ...]:
-            return tuple(d for d in loops if (lhs.uses(d), rhs.uses(d)) == (left, right))
+        def among(loops: tuple[int, ...], held: set[int]) -> tuple[int, ...]:
+            return tuple(d for d in loops if d in held)
 
         return ContractionDims(
             lhs,
             rhs,
-            batch=moving(linalg_op.parallel, True, True),
-            m=moving(linalg_op.parallel, True, False),
-            n=moving(linalg_op.parallel, False, True),
-            k=moving(linalg_op.reduced, True, True),
+            batch=among(linalg_op.parallel, left & right),
+            m=among(linalg_op.parallel, left - right),
+            n=among(linalg_op.parallel, right - left),
+            k=among(linalg_op.reduced, left & right),
         )

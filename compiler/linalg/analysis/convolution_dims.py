@@ -58,8 +58,9 @@ class ConvolutionDims(NamedTuple):
         dims = ContractionDims.of(linalg_op)
         if dims is None:
             return None
+        m, k = set(dims.m), set(dims.k)
         forms = [form.loops() for form in dims.lhs.index]
-        slid = [loops for loops in forms if loops & set(dims.m) and loops & set(dims.k)]
+        slid = [loops for loops in forms if loops & m and loops & k]
         image = tuple(d for loops in slid for d in dims.m if d in loops)
         taps = tuple(d for loops in slid for d in dims.k if d in loops)
         return ConvolutionDims(
@@ -78,15 +79,16 @@ class ConvolutionDims(NamedTuple):
 def _window(linalg_op: LinalgOp, dims: ContractionDims, axis: int) -> Window | None:
     """The windows along an axis of the input; None if it has none."""
     form = dims.lhs.index[axis]
-    image, taps = form.loops() & set(dims.m), form.loops() & set(dims.k)
-    if len(image) != 1 or len(taps) > 1 or form.loops() != image | taps or form.constant:
+    loops = form.loops()
+    image, taps = loops.intersection(dims.m), loops.intersection(dims.k)
+    if len(image) != 1 or len(taps) > 1 or loops != image | taps or form.constant:
         return None
     (loop,) = image
     if not taps:
         return Window(loop, form.coefficient(loop))
     (tap,) = taps
     axes = [k for k, index in enumerate(dims.rhs.index) if index.bare == tap]
-    uses = sum(tap in index.loops() for access in linalg_op.reads for index in access.index)
+    uses = sum(index.coefficient(tap) != 0 for access in linalg_op.reads for index in access.index)
     if len(axes) != 1 or uses != 2:
         return None
     extent, dilation = linalg_op.extents[tap], form.coefficient(tap)

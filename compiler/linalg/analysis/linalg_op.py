@@ -21,7 +21,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis import attributes
 from ncc.compiler.linalg.analysis.affine_form import AffineForm, linear
 from ncc.compiler.linalg.analysis.attributes import Matrix, ValidExtents
-from ncc.dialects.attributes import extents_of, memoized
+from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import is_integer
 from ncc.dialects.fixed_point import held_by
 from ncc.dialects.operation import operands_of, ops_of
@@ -79,6 +79,10 @@ class TensorAccess:
     def uses(self, loop: int) -> bool:
         return any(form.coefficient(loop) for form in self.index)
 
+    def loops(self) -> set[int]:
+        """All that it uses."""
+        return {loop for form in self.index for loop, _ in form.terms}
+
     @property
     def axes(self) -> tuple[int, ...] | None:
         """The loops of its indices, if each index is one loop, and no two are the same."""
@@ -99,14 +103,9 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The static shape of a tensor value."""
-    return _shape(value.type)
-
-
-@memoized
-def _shape(kind: Attribute) -> tuple[int, ...]:
-    if not isinstance(kind, TensorType):
-        raise CompilerBug(f"{kind} is no ranked tensor")
-    return extents_of(kind)
+    if not isinstance(value.type, TensorType):
+        raise CompilerBug(f"{value.type} is no ranked tensor")
+    return extents_of(value.type)
 
 
 def outs_of(op: GenericOp) -> SSAValue:

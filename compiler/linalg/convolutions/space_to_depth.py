@@ -33,6 +33,7 @@ from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_o
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import by_hint, smallest
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.derived import Unstrided
 from ncc.dialects.weights.weight import WeightAttr
@@ -100,6 +101,7 @@ class _Strided(NamedTuple):
             return f"its phases are {split} channels, fewer than {fewest}"
         return _Strided(op, found.x.value, found.w.value, stride)
 
+    @by_hint()
     def cycles(self, target: Target) -> tuple[float, float]:
         """The cost of a convolution of phases, with the copy of the image, and of this one."""
         outputs, inputs, *window = shape_of(self.weights)
@@ -120,8 +122,7 @@ class _Strided(NamedTuple):
         *_, rows, columns = shape_of(self.op.results[0])
         size = rows + window[0] - 1, columns + window[1] - 1
         z, v = self._phases(b, size), b.weight(WeightAttr(weight))
-        names = f"o:{weight.shape[0]} p:{rows} q:{columns} c:{channels} k:{window[0]} l:{window[1]}"
-        o, p, q, c, k, m = b.loops(names)
+        o, p, q, c, k, m = b.loops_of((weight.shape[0], rows, columns, channels, *window))
         init = tensor_of(outs_of(self.op))
         y = b.sum((o, p, q), over=(c, k, m), of=z[c, p + k, q + m] * v[o, c, k, m], init=init)
         replace_op(self.op, b, y)
@@ -143,6 +144,6 @@ def _cut(b: Builder, x: SSAValue, size: list[int]) -> Tensor:
         x, low, value = pad.source, pad_sides(pad)[0], pad_value(pad)
     image = tensor_of(x)
     room = [n - before for n, before in zip(size, low[1:], strict=True)]
-    kept = [min(n, own) for n, own in zip(room, image.shape[1:], strict=True)]
+    kept = [smallest(n, own) for n, own in zip(room, image.shape[1:], strict=True)]
     image = b.slice(image, [0, 0, 0], [image.shape[0], *kept])
     return b.pad(image, low, [0, *(n - own for n, own in zip(room, kept, strict=True))], value)

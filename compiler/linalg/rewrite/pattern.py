@@ -85,11 +85,14 @@ class Pattern(Choice[Op, Found]):
         """Put the right side in place of the left one."""
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
+        fired = False
         for op in self.candidates(block):
             found = self.decide(op, decisions)
             if found is not None:
                 self.rewrite(found)
-        erase_dead(block)
+                fired = True
+        if fired:
+            erase_dead(block)
 
 
 class LinalgChoice(Choice[GenericOp, Found]):

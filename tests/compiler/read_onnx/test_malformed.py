@@ -101,6 +101,31 @@ def test_an_error_names_the_node(
     assert reason in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("attribute", "outputs", "error", "reason"),
+    [
+        ({"value_float": 1.0}, [], ModelError, "'bad' .*no outputs"),
+        ({"value_float": 1.0}, ["y", "z"], ModelError, "'bad' .*2 outputs"),
+        ({"value_float": 1}, ["y"], ModelError, "'bad' .*'value_float' is of the kind int64"),
+        ({"value_ints": ["a"]}, ["y"], ModelError, "'bad' .*'value_ints' is of the kind strings"),
+        ({"value": 1}, ["y"], ModelError, "'bad' .*'value' is of the kind int64, not tensor"),
+        ({"value": branch(ROW)}, ["y"], Unsupported, "'value', which is a graph"),
+        ({"value_string": "a"}, ["y"], Unsupported, "'value_string'"),
+    ],
+)
+def test_a_constant_without_a_value(
+    tmp_path: Path,
+    attribute: Mapping[str, Any],
+    outputs: Sequence[str],
+    error: type[Exception],
+    reason: str,
+) -> None:
+    """Its outputs, or the kind of its attribute, are wrong."""
+    made = model([helper.make_node("Constant", [], outputs, "bad", **attribute)], {}, outputs)
+    with pytest.raises(error, match=reason):
+        read_model(written(tmp_path, made))
+
+
 @pytest.mark.parametrize("extents", [(-4,), (HUGE,), (1 << 62, 0), (1 << 31, 1 << 31)])
 def test_extents_that_no_values_have(tmp_path: Path, extents: Sequence[int]) -> None:
     """Of an initializer: it is named."""

@@ -149,7 +149,7 @@ def test_scan() -> None:
 
 
 def test_scan_of_an_open_length() -> None:
-    """The model is compiled for each length."""
+    """The run does not decide how many copies of the body there are: each length is compiled."""
     text = SCAN.replace("float[4, 3] x", "float[t, 3] x")
     for rows in (X, X[:2]):
         last, _ = run(from_text(text), {"first": X[0], "x": rows})

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.convolutions.space_to_depth import SpaceToDepth
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import Size, assuming
 from tests.compiler.linalg.operations import whole_numbers
 from tests.compiler.linalg.same_numbers import after
+from tests.structured.evaluate import evaluate
+from tests.structured.given_sizes import with_extents
 
 MakeNetwork = Callable[..., ModuleOp]
 Write = Callable[[Builder, Tensor], Tensor]
@@ -41,7 +47,7 @@ def strided(
             for n, k in zip(x.shape[1:], windows, strict=True)
         )
         bias = b.spread(whole_numbers(b, outputs), (outputs, rows, columns), axis=0)
-        o, p, q, i, k, m = b.loops(f"o p:{rows} q:{columns} i k m")
+        o, p, q, i, k, m = b.loops("o p q i k m", p=rows, q=columns)
         data = x[i, p * stride + k * dilation, q * stride + m * dilation]
         return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
 
@@ -104,3 +110,22 @@ def test_two_readers_of_a_padded_image(make_network: MakeNetwork) -> None:
 
     views = after(make_network([(3, 112, 112)], write), SpaceToDepth())
     assert (48, 3, 3) in sums(views)
+
+
+@pytest.mark.parametrize("write", [strided(64, 11, 4), strided(64, 11, 4, 2, 1, border=2.0)])
+def test_open_images(make_network: MakeNetwork, write: Write) -> None:
+    """Those of any size become phases, cut or padded at the end, and nothing is assumed of it."""
+    shape = 3, Size.symbol("h", 224, least=11), Size.symbol("w", 256, least=11)
+    with assuming() as assumed:
+        plain, module = (make_network([shape], write) for _ in range(2))
+        before = dict(assumed)
+        SpaceToDepth().apply(Context(), module)
+    assert assumed == before
+    rng = np.random.default_rng(1)
+    for height, width in ((11, 14), (16, 13)):
+        at = {"h": height, "w": width}
+        x = [rng.integers(-9, 9, (3, height, width)).astype(np.float32)]
+        given = [network_of(with_extents(one, at)) for one in (plain, module)]
+        assert (48, 3, 3) in sums(list(map(LinalgOp, generics_of(given[1].body.block))))
+        one, other = (evaluate(it, x) for it in given)
+        np.testing.assert_array_equal(other[0], one[0])

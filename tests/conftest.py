@@ -80,6 +80,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = "layer_table"
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A test of the sweep is not slow, too: `-m slow` would run it."""
+    if all(item.get_closest_marker(name) for name in ("slow", "sweep")):
+        raise pytest.UsageError(f"{item.nodeid} is both slow and of the sweep")
+
+
 def pytest_collection_finish() -> None:
     """Modules and tests stay until the end: the garbage collector looks for garbage behind them."""
     gc.freeze()

@@ -47,8 +47,10 @@ _MAGIC = b"ncc kernel 1\n"
 KERNEL, THIN, MODEL = ".o", ".thin", ".ncc"
 """The kinds of entries."""
 
-_OURS = re.compile(rf"[0-9a-f]{{64}}\.\w+|\.[0-9a-f]+{re.escape(DRAFT)}")
-"""The names of files that a cache has made, of any kind; a user's folder may have others."""
+_OURS = re.compile(r"[0-9a-f]{64}\.(o|thin|ncc|manifest|recipe)|\.[0-9a-f]+" + re.escape(DRAFT))
+"""The names of files that a cache has made, also one of another version of ncc. A user's folder may
+have others, which are named by digests, too.
+"""
 
 _HEADER_BYTES = len(_MAGIC) + 32
 

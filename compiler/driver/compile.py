@@ -72,7 +72,7 @@ def compile(
 
     A separate process compiles, unless this process has imported the compiler already.
 
-    Where a shape is open, in the file or on purpose, the result is a `OpenModel`: it is compiled
+    Where a shape is open, in the file or on purpose, the result is an `OpenModel`: it is compiled
     when it is first called, for all shapes if that is possible, else for those of each call.
 
     Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from ncc.compiler.diagnostics import NccError
 from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
+from ncc.compiler.options import Options
 from ncc.compiler.progress import counted
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.read_network import read
@@ -224,7 +225,11 @@ def compare_network(
     rounds: int = ROUNDS,
     **options: Any,
 ) -> list[Peer]:
-    """Measure all systems on one network and `feeds`. Random weights go to a temporary file."""
+    """Measure all systems on one network and `feeds`. Random weights go to a temporary file.
+
+    options: of ncc's `compile`; raises what it raises where one is wrong.
+    """
+    Options.of(num_threads=num_threads, **options)
     with tempfile.TemporaryDirectory(prefix="ncc-bench-") as folder:
         stored = Path(folder, "weights.bin") if random_weights is not None else bin
         if random_weights is not None:

@@ -79,8 +79,9 @@ def verify(
     feeds: arrays by the names of inputs; all other inputs are random numbers, made from `seed`.
     value_range: the range of random floats, by default -1 to 1. tolerance: the largest difference
     that counts as none, as a part of a blob's largest value. layers: whether to judge layers one by
-    one, too. options: those of `compile`; input_shapes has the shapes that neither the file nor
-    `feeds` gives. ncnn runs too, if its wheel is installed and can read the file.
+    one, too. options: those of `compile`, but for pixels and outputs; input_shapes has the shapes
+    that neither the file nor `feeds` gives. ncnn runs too, if its wheel is installed and can read
+    the file.
 
     Raises InputError for arguments of wrong types, and what reading, compiling and running raise.
     """
@@ -90,9 +91,11 @@ def verify(
     layers = flag_of("layers", layers)
     if not isinstance(tolerance, Real) or not tolerance >= 0:
         raise InputError("no such tolerance", None, "a part, as 1e-4 is one", repr(tolerance))
+    asked = Options.of(**options)
+    if asked.inputs or asked.outputs is not None:
+        raise InputError("verify compares all outputs of a network, and feeds it no pixels")
     shapes = {name: array.shape for name, array in given.items()}
     options["input_shapes"] = {**(options.get("input_shapes") or {}), **shapes}
-    random_weights = options.get("random_weights")
     compiled = _Compiler(param, bin, options)
     model = compiled()
     inputs = all_feeds(model.inputs, given, seed, value_range)
@@ -100,7 +103,7 @@ def verify(
     outputs = model.run(inputs)
     model.close()
     del model  # Its weights are as large as the network's, or four times as large.
-    with ByNcnn(param, bin, random_weights) as ncnn:
+    with ByNcnn(param, bin, asked.random_weights) as ncnn:
         rows = _Verification(compiled, inputs, noise, ncnn).rows(outputs, layers)
     return Report(rows, tolerance, ncnn.reason)
 

@@ -13,6 +13,7 @@ from ncc.compiler.loops.schedule.scheduled_kernel import ScheduledKernel, parse_
 from ncc.compiler.pipeline import kernels_of
 from tests.crossed import some
 
+KINDS = ["random_blocks", "random_int8", "random_network"]
 QUICK, LONG, ALL = 2, 40, 120
 Level: TypeAlias = tuple[str, int, int]
 """A target, a level of optimization, and threads."""
@@ -46,10 +47,9 @@ def _made(one: ScheduledKernel) -> tuple[object, ...]:
     [
         pytest.param([(seed, LEVELS[seed : seed + 1]) for seed in range(QUICK)], id="quick"),
         pytest.param(every(range(LONG)), id="long", marks=pytest.mark.slow),
-        pytest.param(every(range(LONG, ALL)), id="all", marks=pytest.mark.sweep),
     ],
 )
-@pytest.mark.parametrize("kind", some(["random_blocks", "random_int8", "random_network"], usual=2))
+@pytest.mark.parametrize("kind", some(KINDS, usual=2))
 def test_generated_networks(
     kind: str,
     ways: list[tuple[int, Sequence[Level]]],
@@ -61,6 +61,13 @@ def test_generated_networks(
     for seed, levels in ways:
         param, bin = grow(seed).save(tmp_path)
         check(param, bin, levels)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_of_them(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Further seeds."""
+    test_generated_networks(kind, every(range(LONG, ALL)), tmp_path, request)
 
 
 @pytest.mark.slow

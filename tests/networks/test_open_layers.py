@@ -106,6 +106,21 @@ RANKS = [
 ]
 """Whether an extent is 1 decides how many axes there are; some are kept."""
 
+CHANNELS = [
+    Case("ShuffleChannel {} 0=3 1=1", [(None, None, None)], [[(12, 4, 5)], [(9, 2, 7)]]),
+    Case(
+        "ConvolutionDepthWise {} 3=2 4=-233 5=1 7=6 19=1",
+        [(None, None, None), (None, None, None, None), (None,)],
+        [[(6, 9, 8), (n, 1, 2, 2), (n,)] for n in (6, 12)],
+    ),
+    Case(
+        "ConvolutionDepthWise1D {} 3=2 5=1 7=4 19=1",
+        [(None, None), (None, None, None), (None,)],
+        [[(4, 9), (n, 1, 2), (n,)] for n in (8, 4)],
+    ),
+]
+"""Groups of channels of which only calls say how many there are, in inputs and in filters."""
+
 
 def check(folder: Path, case: Case) -> None:
     """A model of open shapes compiles once, and each run has the numbers of fixed code."""
@@ -138,7 +153,7 @@ def test_one_of_a_kind(tmp_path: Path, case: Case) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
-    [*REGIONS, *TAPS, *BOXES, *GRIDS, *SPECTRA, *JOINED, *WEIGHED, *RANKS],
+    [*REGIONS, *TAPS, *BOXES, *GRIDS, *SPECTRA, *JOINED, *WEIGHED, *RANKS, *CHANNELS],
     ids=lambda case: case.layer,
 )
 def test_all_of_a_kind(tmp_path: Path, case: Case) -> None:

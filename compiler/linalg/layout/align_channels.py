@@ -41,6 +41,7 @@ from ncc.compiler.linalg.rewrite.pattern import Choice, LinalgChoice
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import ops_of
+from ncc.dialects.size import is_open
 
 _Concat: TypeAlias = tensor.ConcatOp | tensor.CollapseShapeOp
 
@@ -58,6 +59,8 @@ class AlignChannels(Choice[_Concat, _Concat], CostedPass):
         shape, most = shape_of(op.result), self.costs.layout.most_gathered_channels
         if len(shape) != 3 or element_of(op.result) != f32 or not _has_ragged_parts(op, axes):
             return None
+        if is_open(shape[0]):
+            return "the run decides how many channels it joins"
         if shape[0] > most:
             return f"it has more than {most} channels"
         return "gathers alone read it, gaps or not" if is_gathered(op.result, axes) else op

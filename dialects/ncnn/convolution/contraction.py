@@ -41,7 +41,7 @@ class Channels:
     def kept(self) -> list[bool]:
         """Which of the weights' axes (group, outputs, inputs) a contraction reads."""
         grouped = self.group > 1
-        return [grouped, not grouped or self.outputs > 1, not grouped or self.inputs > 1]
+        return [grouped, not grouped or self.outputs != 1, not grouped or self.inputs > 1]
 
 
 class FilterParams(NamedTuple):

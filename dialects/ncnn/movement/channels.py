@@ -48,7 +48,8 @@ class ShuffleChannelOp(MovingLayer):
             return x
         n, g, *rest = b.loops_of((size, groups, *x.shape[1:]))
         moved = b.map((n, g, *rest), x[[g * size + n, *rest]])
-        return b.collapse(moved, [[0, 1], *([k] for k in range(2, x.rank + 1))])
+        joined = b.collapse(moved, [[0, 1], *([k] for k in range(2, x.rank + 1))])
+        return b.named(joined, x.shape)
 
 
 class BlockLayer(MovingLayer):

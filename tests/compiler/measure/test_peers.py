@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from ncc.compiler.measure import peers
 from ncc.compiler.measure.peers import compare_network
 from ncc.compiler.verification import oracle
+from ncc.runtime.errors import InputError
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
@@ -37,6 +39,17 @@ def test_every_system_has_times_or_a_reason() -> None:
     for system in ("onnxruntime", "openvino"):
         reason = found[system].reason or ""
         assert "pip install" in reason or ".onnx" in reason
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"), [({"opt_lvl": 2}, TypeError), ({"opt_level": 7}, InputError)]
+)
+def test_an_option_that_is_wrong_is_no_system_that_fails(
+    wrong: dict[str, Any], kind: type[Exception]
+) -> None:
+    """It raises before anything is measured."""
+    with pytest.raises(kind, match="opt"):
+        compare_network(DIGITS, None, {}, ["prob"], **wrong)
 
 
 def test_a_system_that_fails_says_why() -> None:

@@ -48,6 +48,9 @@ def test_a_sound_network_is_sound() -> None:
         ({"tolerance": "1e-4"}, "no such tolerance"),
         ({"tolerance": -1.0}, "no such tolerance"),
         ({"layers": "no"}, "layers is on or off"),
+        ({"input_shapes": 3}, "a dict with strings as keys"),
+        ({"inputs": {"data": "uint8,hwc"}}, "feeds it no pixels"),
+        ({"outputs": ["prob"]}, "compares all outputs"),
     ],
 )
 def test_arguments_of_another_type_are_refused(wrong: dict[str, Any], said: str) -> None:

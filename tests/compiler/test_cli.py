@@ -27,6 +27,9 @@ from ncc.compiler.verification import verify
 from ncc.compiler.verification.verify import Report, Row
 from tests.crossed import some
 
+# Threads of other tests: Python warns of them where a command starts its workers.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.param"
 
 
@@ -73,7 +76,6 @@ def test_what_a_file_says_in_vain_is_told_once(ncc: Run, tmp_path: Path, command
         )
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")  # threads of other tests
 @pytest.mark.parametrize("command", ["compile", "run"])
 def test_a_cache_that_cannot_be_written_is_told_in_a_line(
     ncc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str

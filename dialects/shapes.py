@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from ncc.dialects.size import hint
 from ncc.runtime.extents import OPEN, Range
 
 Shape: TypeAlias = tuple[int, ...]
@@ -20,7 +21,7 @@ DYNAMIC = OPEN
 
 def shown(shape: OpenShape) -> str:
     """A shape for messages: `3x224x224`, or `?x6` if an extent is not known."""
-    return "x".join("?" if n is None or n == DYNAMIC else str(n) for n in shape) or "a scalar"
+    return "x".join("?" if n is None or hint(n) < 0 else str(n) for n in shape) or "a scalar"
 
 
 _LONG_EXPRESSION = re.compile(r"\[([\w ()*+/,=-]{20,})\]")

@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 import pytest
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from ncc.dialects.shapes import with_short_extents
+from ncc.dialects.growing import Growing
+from ncc.dialects.shapes import DYNAMIC, OpenShape, shown, with_short_extents
+from ncc.dialects.size import Size, assuming
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ((3, 224, 1), "3x224x1"),
+        ((DYNAMIC, 6), "?x6"),
+        ((DYNAMIC_INDEX, 6), "?x6"),
+        ((None, 6), "?x6"),
+        ((2, Growing(0, 0), 8), "2x?x8"),
+        ((3, Size.symbol("h", 9) - 20), "3x?"),
+        ((), "a scalar"),
+    ],
+)
+def test_extents_that_are_not_known_are_question_marks(shape: OpenShape, text: str) -> None:
+    """However they are written; and nothing is assumed of a size."""
+    with assuming() as taken:
+        assert shown(shape) == text
+    assert not list(taken)
 
 
 @pytest.mark.parametrize(

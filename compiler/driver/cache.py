@@ -47,9 +47,10 @@ _MAGIC = b"ncc kernel 1\n"
 KERNEL, THIN, MODEL = ".o", ".thin", ".ncc"
 """The kinds of entries."""
 
-_OURS = re.compile(r"[0-9a-f]{64}\.(o|thin|ncc|manifest|recipe)|\.[0-9a-f]+" + re.escape(DRAFT))
-"""The names of files that a cache has made, also one of another version of ncc. A user's folder may
-have others, which are named by digests, too.
+_KINDS = "|".join(map(re.escape, (KERNEL, THIN, MODEL, ".manifest", ".recipe")))
+_OURS = re.compile(rf"[0-9a-f]{{64}}({_KINDS})|\.[0-9a-f]+{re.escape(DRAFT)}")
+"""The names of files that a cache has made: its entries, those of earlier versions of ncc, and
+drafts. Other files stay, also if a digest is their name: the folder may be the user's.
 """
 
 _HEADER_BYTES = len(_MAGIC) + 32

@@ -33,8 +33,8 @@ class Core:
     division: float
     """Cycles of a division of vectors, which overlaps with multiply-adds."""
     operand: float
-    """Cycles that each load adds to an iteration of a sum, even where it overlaps with multiply-
-    adds."""
+    """Cycles that each load adds to an iteration of a sum, even where it overlaps with its
+    multiply-adds."""
     sums: int
     """Accumulators of a tile that out-of-order execution starts and stores while other tiles
     multiply."""

@@ -24,6 +24,9 @@ I64Attr = IntegerAttr.constr(type=i64)
 ROWS, ROW_BYTES = 16, 64
 """The largest tile."""
 
+TILE_K = ROW_BYTES // 2
+"""bfloat16 numbers of a row, over which one product sums."""
+
 SUMS, LEFT, RIGHT = range(4), range(4, 6), range(6, 8)
 """The tiles for sums, for left operands and for right operands of products."""
 

@@ -61,7 +61,7 @@ def compiled(
         inputs = open_inputs(compilation)
         is_ahead = compilation.options.ahead and not any(map(OpenBinding.needs_a_call, inputs))
         if are_open(inputs) and not is_ahead:
-            return _late(compilation, inputs, cache, pieces)
+            return _open_model(compilation, inputs, cache, pieces)
         weights: list[Weights] = []
 
         def pack(thin: ThinModel) -> None:
@@ -99,7 +99,7 @@ def open_inputs(compilation: Compilation) -> list[OpenBinding]:
     ]
 
 
-def _late(
+def _open_model(
     compilation: Compilation,
     inputs: Sequence[OpenBinding],
     cache: Cache | None,

@@ -140,11 +140,10 @@ class _Inference:
             op = waiting.pop()
             try:
                 waiting += reversed(self._visit(op, failed))
-            except NeedsNumbers as error:
+            except (LayerError, NeedsNumbers, Unsupported) as error:
                 failed.update(op.results)
-                refused[op] = _needs_numbers(op, error)
-            except (LayerError, Unsupported) as error:
-                failed.update(op.results)
+                if isinstance(error, NeedsNumbers):
+                    error = _needs_numbers(op, error)
                 refused[op] = error
         needed = network.needed | {op for op in network.layers if isinstance(op, InputOp)}
         told = _without_untaken(network, {op: e for op, e in refused.items() if op in needed})

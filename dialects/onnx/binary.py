@@ -18,6 +18,7 @@ from ncc.dialects.onnx.pointwise import (
     ArrayFunction,
     BinaryOperator,
     ScalarFunction,
+    VariadicOperator,
     binary,
     declared,
     variadic,
@@ -136,11 +137,21 @@ class BitShiftOp(BinaryOperator):
 
 MaxOp = variadic("Max", np.maximum, nan_maximum, "The largest operand; NaN where one is.")
 MinOp = variadic("Min", np.minimum, nan_minimum, "The smallest operand; NaN where one is.")
-SumOp = variadic("Sum", np.add, lambda x, y: x + y, "The sum of all operands.")
+
+
+@operator("Sum", since=6, inputs=(1, None))
+class SumOp(VariadicOperator):
+    """The sum of all operands."""
+
+    def array(self, x: Array, y: Array) -> Any:
+        return x + y
+
+    def scalar(self, x: Scalar, y: Scalar) -> Scalar:
+        return x + y
 
 
 @operator("Mean", since=6, inputs=(1, None))
-class MeanOp(SumOp):  # type: ignore[misc, valid-type]
+class MeanOp(SumOp):
     """The mean of all operands."""
 
     def reference(self, *xs: Array) -> Array:

@@ -29,10 +29,10 @@ from ncc.compiler.linalg.convolutions.choose_tiles import Costs, costs_of
 from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import Tiling, compared_extent
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
-from ncc.compiler.linalg.data_types.bf16_values import TILE_K
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.dialects.size import is_open
+from ncc.dialects.tile import TILE_K
 
 
 class Convolution(NamedTuple):

@@ -32,9 +32,7 @@ from ncc.compiler.linalg.rewrite.through_views import leaves_whole, same_view
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, bitcast, convert, equal, select
 from ncc.dialects.structured import pad_sides
-
-TILE_K = 32
-"""Numbers of a row of a tile, over which one instruction sums."""
+from ncc.dialects.tile import TILE_K
 
 HALF_UNIT = 0x8000
 """Half a unit in the last place of a bfloat16, in the bits of a float32."""

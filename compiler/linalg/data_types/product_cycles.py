@@ -23,10 +23,9 @@ from functools import cache
 from math import hypot
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of, lanes_in
-from ncc.compiler.linalg.data_types.bf16_values import TILE_K
 from ncc.compiler.linalg.reductions.split_k_over_lanes import times_folded
 from ncc.compiler.target import Target, tile_cycles, tile_rows
-from ncc.dialects.tile import ROWS
+from ncc.dialects.tile import ROWS, TILE_K
 
 LINE = 64
 """Bytes."""

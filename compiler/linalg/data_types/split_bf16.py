@@ -60,7 +60,7 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.generics import generics_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
 from ncc.compiler.linalg.analysis.weight_uses import points_of
-from ncc.compiler.linalg.data_types.bf16_values import TILE_K, Bf16Values, Channels
+from ncc.compiler.linalg.data_types.bf16_values import Bf16Values, Channels
 from ncc.compiler.linalg.data_types.product_cycles import cycles_in_blocks, cycles_on_tiles
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import parts_of
 from ncc.compiler.linalg.rewrite.decisions import Decisions, TargetPass
@@ -71,6 +71,7 @@ from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, convert
 from ncc.dialects.size import hint, is_open
+from ncc.dialects.tile import TILE_K
 from ncc.dialects.weights.derived import Bf16Pairs, Blocked, OfRows
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr

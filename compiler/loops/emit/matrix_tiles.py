@@ -34,11 +34,12 @@ from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.emit.tile_products import products_of
 from ncc.compiler.loops.kernel.kernel import Access, Kernel
-from ncc.compiler.loops.schedule.matrix_tiles import BF16_BYTES, TILE_K, VECTOR
+from ncc.compiler.loops.schedule.matrix_tiles import BF16_BYTES, VECTOR
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.loops.schedule.tile_plan import TilePlan
 from ncc.dialects import tile
 from ncc.dialects.size import is_open, largest
+from ncc.dialects.tile import TILE_K
 
 SUM_BYTES = 4
 TILE = tile.ROWS * VECTOR

@@ -186,28 +186,34 @@ class OpenLoops(Part):
             yield 1, 1
 
     def _points(self, loop: int) -> Iterator[Tile]:
-        """All points of a tile, two thirds, one third, and one point; of few points all, half of
-        them and one. Where points cannot be stored twice, halves and halves of these: each point
-        that is left takes as long as a tile of some, which waits no longer for its sums. Tiles of
-        Winograd are few, and each size has two thirds of the one before.
-
-        Columns that can be coalesced with rows have no tile of one point, if points can be stored
-        twice: a short row goes on to the next one, and a longer row has room for any tile. They
-        have thirds in a kernel for small images, and halves in all others.
+        """The sizes of tiles, without one of a single point for columns that can be coalesced with
+        rows, if points can be stored twice: a short row goes on to the next one, and a longer row
+        has room for any tile.
         """
-        whole, coalesced = self.state.sizes[loop], self.schedule.coalesced
+        coalesced = self.schedule.coalesced
         is_column = coalesced is not None and loop == coalesced[0]
-        in_halves = is_column and not self.schedule.small
-        few = self.in_smaller_tile or whole <= FEW_POINTS or in_halves
-        if self.kernel.forms_weights:
-            sizes = thirds_of_tile(whole)
-        elif self.can_store_again or self.in_smaller_tile:
-            sizes = parts_of_tile(whole, 2 if few else 3)
-        else:
-            sizes = [whole >> times for times in range(whole.bit_length())]
-        for points in sizes:
+        for points in self._sizes(self.state.sizes[loop], is_column):
             if points > 1 or not is_column or not self.can_store_again:
                 yield self.state.lanes, points
+
+    def _sizes(self, whole: int, is_column: bool) -> list[int]:
+        """The numbers of points of the tiles that follow one another, the largest first.
+
+        All points of a tile, two thirds, one third, and one point; of few points all, half of them
+        and one. Columns that can be coalesced with rows have thirds in a kernel for small images,
+        and halves in all others.
+
+        Where points cannot be stored twice, a tile of one point waits for its sums as long as a
+        larger one does, so that each size is half of the one before. Tiles of Winograd are few:
+        there each size is two thirds of the one before.
+        """
+        if self.kernel.forms_weights:
+            return thirds_of_tile(whole)
+        if not self.can_store_again and not self.in_smaller_tile:
+            return [whole >> times for times in range(whole.bit_length())]
+        in_halves = is_column and not self.schedule.small
+        few = self.in_smaller_tile or whole <= FEW_POINTS or in_halves
+        return parts_of_tile(whole, 2 if few else 3)
 
     def _step(self, loop: int, tile: Tile) -> int:
         lanes, points = tile

@@ -36,9 +36,10 @@ from ncc.compiler.target import Target, tile_cycles, tile_rows
 from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
 from ncc.dialects.size import hint, is_never_below, is_open, largest
+from ncc.dialects.tile import TILE_K
 
-TILE_K, PAIR = 32, 2
-"""Inputs that one product of tiles sums over, in pairs."""
+PAIR = 2
+"""Inputs that lie side by side in a tile of weights."""
 
 VECTOR = 16
 """Outputs of a tile."""

@@ -132,8 +132,8 @@ def _move_alike(kernel: Kernel, loop: int, other: int) -> bool:
 
 
 def _is_of_one(kernel: Kernel, column: int, row: int) -> bool:
-    """Whether a kernel is for one row, or for one column where rows are a number: such a hint have
-    parts for small images.
+    """Whether a kernel is for one row by its hint, or for one column where the number of rows is
+    known. Parts for small images have such a hint.
     """
     extents = kernel.extents
     return hint(extents[row] if is_open(extents[row]) else extents[column]) <= 1

@@ -77,10 +77,8 @@ class EliminatePermute(Whole):
 
     def refuse(self, op: PermuteOp) -> str | None:
         shape = shape_of(op.operands[0])
-        if shape is None:
-            return super().refuse(op)
-        stays = op.order(len(shape)) == tuple(range(len(shape)))
-        return None if stays else "it moves axes"
+        stays = shape is not None and op.order(len(shape)) == tuple(range(len(shape)))
+        return super().refuse(op) or (None if stays else "it moves axes")
 
 
 @canonical(InterpOp)

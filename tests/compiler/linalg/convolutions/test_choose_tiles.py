@@ -24,8 +24,8 @@ from ncc.compiler.linalg.convolutions.forms import (
 )
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
-from ncc.compiler.linalg.data_types.bf16_values import TILE_K
 from ncc.compiler.target import AMX, AVX512, Target
+from ncc.dialects.tile import TILE_K
 from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
 from tests.compiler.tile_cores import SHARED, SLOW
 

@@ -10,10 +10,11 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
-from ncc.compiler.linalg.data_types.bf16_values import TILE_K, Bf16Values, Channels
+from ncc.compiler.linalg.data_types.bf16_values import Bf16Values, Channels
 from ncc.compiler.linalg.rewrite.insert import tensor_of
 from ncc.dialects.bfloat16 import bf16_pairs, from_bfloat16
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.tile import TILE_K
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.operations import relu

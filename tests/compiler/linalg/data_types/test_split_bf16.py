@@ -17,7 +17,6 @@ from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.linalg.convolutions.forms import F2
-from ncc.compiler.linalg.data_types.bf16_values import TILE_K
 from ncc.compiler.linalg.data_types.split_bf16 import SplitBf16
 from ncc.compiler.linalg.fusion.tile_and_fuse import TileAndFuse
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
@@ -26,6 +25,7 @@ from ncc.dialects.bfloat16 import bf16_pairs, from_bfloat16
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import sqrt
+from ncc.dialects.tile import TILE_K
 from ncc.dialects.tiled import TiledLoopOp
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.convolutions.tiled import in_tiles

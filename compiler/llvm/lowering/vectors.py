@@ -16,11 +16,19 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.llvm.llvm_builder import LlvmBuilder, suffix
 from ncc.compiler.llvm.lowering import arithmetic
-from ncc.compiler.llvm.lowering.arithmetic import Combine
-from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.lowering.conversions import lower_bitcast
+from ncc.compiler.llvm.lowering.function import (
+    PASS,
+    Combine,
+    Function,
+    Handler,
+    binary,
+    machine_type,
+    of_values,
+)
 from ncc.compiler.llvm.lowering.integers import chosen_by
 from ncc.compiler.llvm.lowering.memory import alignment, held_as, load_from, store, truth
-from ncc.dialects.operation import make, only_result, operands_of
+from ncc.dialects.operation import make, operands_of
 
 
 def _address(function: Function, base: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
@@ -90,12 +98,6 @@ def lower_broadcast(function: Function, op: vector.BroadcastOp) -> None:
     function.bind(result, function.builder.splat(value, machine_type(result.type)))
 
 
-def lower_multiply_add(function: Function, op: vector.FMAOp) -> None:
-    """Fused if the target has the instruction."""
-    a, b, c = function.values(operands_of(op))
-    function.bind(only_result(op), function.builder.multiply_add(a, b, c))
-
-
 def lower_shuffle(function: Function, op: vector.ShuffleOp) -> None:
     """Lanes of two vectors in any order."""
     lhs, rhs = function.value(op.v1), function.value(op.v2)
@@ -129,28 +131,17 @@ def lower_insert(function: Function, op: vector.InsertOp) -> None:
     function.bind(op.result, function.builder.result(made))
 
 
-def lower_bitcast(function: Function, op: vector.BitcastOp) -> None:
-    """The same bits as lanes of another type."""
-    value = function.value(op.source)
-    type = machine_type(op.result.type)
-    function.bind(op.result, function.builder.convert(llvm.BitcastOp, value, type))
-
-
-def _instruction(instruction: type[Operation]) -> Combine:
-    return lambda builder, lhs, rhs: builder.binary(instruction, lhs, rhs)
-
-
 _FLOAT_KINDS: dict[CombiningKindFlag, Combine] = {
-    CombiningKindFlag.ADD: _instruction(llvm.FAddOp),
-    CombiningKindFlag.MUL: _instruction(llvm.FMulOp),
+    CombiningKindFlag.ADD: binary(llvm.FAddOp),
+    CombiningKindFlag.MUL: binary(llvm.FMulOp),
     CombiningKindFlag.MAXIMUMF: arithmetic.maximum,
     CombiningKindFlag.MINIMUMF: arithmetic.minimum,
     CombiningKindFlag.MAXNUMF: arithmetic.maximum_number,
     CombiningKindFlag.MINNUMF: arithmetic.minimum_number,
 }
 _INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
-    CombiningKindFlag.ADD: _instruction(llvm.AddOp),
-    CombiningKindFlag.MUL: _instruction(llvm.MulOp),
+    CombiningKindFlag.ADD: binary(llvm.AddOp),
+    CombiningKindFlag.MUL: binary(llvm.MulOp),
     CombiningKindFlag.MAXSI: chosen_by("sgt"),
     CombiningKindFlag.MINSI: chosen_by("slt"),
     CombiningKindFlag.MAXUI: chosen_by("ugt"),
@@ -203,7 +194,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     vector.MaskedStoreOp: lower_masked_store,
     vector.CreateMaskOp: lower_create_mask,
     vector.BroadcastOp: lower_broadcast,
-    vector.FMAOp: lower_multiply_add,
+    vector.FMAOp: of_values(LlvmBuilder.multiply_add),
     vector.ShuffleOp: lower_shuffle,
     vector.ExtractOp: lower_extract,
     vector.InsertOp: lower_insert,

@@ -92,7 +92,7 @@ class LoopBuilder:
             if isinstance(value, Size):
                 found = self._computed(value.form)
                 if type is not index:
-                    found = self._at_head(arith.IndexCastOp, [found], type)
+                    found = self.at_head(arith.IndexCastOp, [found], type)
             else:
                 found = self._number(value, type)
             self._constants[key] = found
@@ -102,10 +102,10 @@ class LoopBuilder:
         """A number at the head of the function."""
         if (held := signless(type)) != type:
             bits = self.constant(number(value, type).value.data, held)
-            return self._at_head(arith.BitcastOp, [bits], type)
-        return self._at_head(arith.ConstantOp, [], type, {"value": _number(repr(value), type)})
+            return self.at_head(arith.BitcastOp, [bits], type)
+        return self.at_head(arith.ConstantOp, [], type, {"value": _number(repr(value), type)})
 
-    def _at_head(
+    def at_head(
         self,
         operation: type[Operation],
         operands: Sequence[SSAValue],
@@ -168,13 +168,13 @@ class LoopBuilder:
             if self.sizes is None:
                 raise CompilerBug("a kernel with sizes, but no memory for their values")
             place = self.constant(number)
-            stored = self._at_head(memref.LoadOp, [self.sizes, place], i64)
-            self._constants[key] = self._at_head(arith.IndexCastOp, [stored], index)
+            stored = self.at_head(memref.LoadOp, [self.sizes, place], i64)
+            self._constants[key] = self.at_head(arith.IndexCastOp, [stored], index)
         return self._constants[key]
 
     def _binary_at_head(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         properties = _flags(operation) if operation in (arith.AddiOp, arith.MuliOp) else NOTHING
-        return self._at_head(operation, [a, b], index, properties)
+        return self.at_head(operation, [a, b], index, properties)
 
     def as_value(self, at: SSAValue | int) -> SSAValue:
         """An index as a value."""

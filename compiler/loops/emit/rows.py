@@ -12,48 +12,17 @@ least as long as a vector.
 
 from __future__ import annotations
 
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 
 from xdsl.dialects import arith, vector
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.body import PointPart
+from ncc.compiler.loops.emit.combining import COMBINING
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.schedule.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 from ncc.dialects.size import is_open
-
-_NEUTRAL: dict[type[Operation], float] = {
-    arith.AddfOp: 0.0,
-    arith.MulfOp: 1.0,
-    arith.MaxnumfOp: float("-inf"),
-    arith.MinnumfOp: float("inf"),
-    arith.MaximumfOp: float("-inf"),
-    arith.MinimumfOp: float("inf"),
-    arith.AddiOp: 0,
-    arith.MuliOp: 1,
-    arith.MaxSIOp: float("-inf"),
-    arith.MinSIOp: float("inf"),
-    arith.MaxUIOp: float("-inf"),
-    arith.MinUIOp: float("inf"),
-}
-"""The neutral element of each operation that reductions combine with; see `element.number`."""
-
-_KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
-    arith.AddfOp: vector.CombiningKindFlag.ADD,
-    arith.MulfOp: vector.CombiningKindFlag.MUL,
-    arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
-    arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
-    arith.MaximumfOp: vector.CombiningKindFlag.MAXIMUMF,
-    arith.MinimumfOp: vector.CombiningKindFlag.MINIMUMF,
-    arith.AddiOp: vector.CombiningKindFlag.ADD,
-    arith.MuliOp: vector.CombiningKindFlag.MUL,
-    arith.MaxSIOp: vector.CombiningKindFlag.MAXSI,
-    arith.MinSIOp: vector.CombiningKindFlag.MINSI,
-    arith.MaxUIOp: vector.CombiningKindFlag.MAXUI,
-    arith.MinUIOp: vector.CombiningKindFlag.MINUI,
-}
-"""How the same operations combine the lanes of a vector."""
 
 
 class Rows(PointPart):
@@ -84,7 +53,6 @@ class Rows(PointPart):
         if not whole:
             raise CompilerBug(f"a row of {extent} elements in vectors of {lanes}")
         self.state.lanes = lanes
-        combine, _ = self._combination()
         vectors = self._whole_vectors(lane, points, whole)
         if whole < extent:
             last = self._accumulate(lane, points, self.builder.constant(extent - lanes), vectors)
@@ -94,22 +62,14 @@ class Rows(PointPart):
                 self.builder.shuffle(new, old, chosen)
                 for new, old in zip(last, vectors, strict=True)
             ]
-        return [
-            self.builder.binary(combine, value, self._combined(row, combine))
-            for value, row in zip(values, vectors, strict=True)
-        ]
+        return self._with_lanes(values, vectors)
 
     def _open_row(
         self, lane: int, points: list[Point], whole: int, values: list[SSAValue]
     ) -> list[SSAValue]:
         """The same for a row that may end anywhere: what fills no vector is taken one by one."""
-        combine, _ = self._combination()
         self.state.lanes = self.schedule.vector
-        vectors = self._whole_vectors(lane, points, whole)
-        values = [
-            self.builder.binary(combine, value, self._combined(row, combine))
-            for value, row in zip(values, vectors, strict=True)
-        ]
+        values = self._with_lanes(values, self._whole_vectors(lane, points, whole))
         self.state.lanes = 1
         accumulate = partial(self._accumulate, lane, points)
         extent = self.kernel.extents[lane]
@@ -120,7 +80,7 @@ class Rows(PointPart):
     def _whole_vectors(self, lane: int, points: list[Point], whole: int) -> list[SSAValue]:
         """A vector of partial results for each point; a long row has several, combined at last."""
         lanes, count = self.schedule.vector, len(points)
-        combine, neutral = self._combination()
+        neutral = COMBINING[self._combine].neutral
         start = self.builder.splat(self.builder.constant(neutral, self.position.accumulated), lanes)
         # The code of any length is one code, whatever the hint: its sums have one order.
         is_long = is_open(whole) or whole >= LONG_REDUCTION * lanes
@@ -135,7 +95,7 @@ class Rows(PointPart):
 
         middle = whole // (at_once * lanes) * at_once * lanes
         several = loop(0, middle, [start] * (at_once * count))
-        combined = partial(self.builder.binary, combine)
+        combined = partial(self.builder.binary, self._combine)
         values = [reduce(combined, several[point::count]) for point in range(count)]
         return values if middle == whole else loop(middle, whole, values)
 
@@ -152,17 +112,22 @@ class Rows(PointPart):
         self.state.cache = saved
         return results
 
-    def _combination(self) -> tuple[type[Operation], float]:
-        """The combining operation of the reduction and its neutral element."""
+    @cached_property
+    def _combine(self) -> type[Operation]:
+        """The combining operation of the reduction."""
         combine = self.kernel.anchor.yielded.owner
-        if not isinstance(combine, Operation) or type(combine) not in _NEUTRAL:
+        if not isinstance(combine, Operation) or type(combine) not in COMBINING:
             raise CompilerBug("a reduction that is no sum, product, maximum or minimum")
-        return type(combine), _NEUTRAL[type(combine)]
+        return type(combine)
 
-    def _combined(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
-        """All lanes of a vector, combined."""
+    def _with_lanes(self, values: list[SSAValue], rows: list[SSAValue]) -> list[SSAValue]:
+        """Values, each combined with all lanes of a vector."""
         properties: dict[str, Attribute] = {
-            "kind": vector.CombiningKindAttr(_KINDS[combine]),
+            "kind": vector.CombiningKindAttr(COMBINING[self._combine].across),
             "fastmath": arith.FastMathFlagsAttr("none"),
         }
-        return self.builder.add(vector.ReductionOp, [row], self.position.accumulated, properties)
+        across = partial(self.builder.add, vector.ReductionOp, properties=properties)
+        return [
+            self.builder.binary(self._combine, value, across([row], self.position.accumulated))
+            for value, row in zip(values, rows, strict=True)
+        ]

@@ -303,7 +303,7 @@ class _NetworkWriter:
         extents = list(kernel.extents)
         if outermost is not None:
             extents[outermost] = 1
-        alike = replace(kernel, extents=tuple(extents)).signature()
+        alike = replace(kernel, extents=tuple(extents)).signature_text
         text = stable_text((alike, replace(schedule, chunks=0)))
         family = self.families.setdefault(text, Family(kernel, schedule, outermost))
         family.add(kernel, schedule)

@@ -2,27 +2,8 @@
 
 A strategy looks at the kernel's coefficients only. The first whose conditions hold makes the
 schedule; the last always does. Those before it name the condition that does not hold, for
-`ncc explain --kernel`. `emit/emitter.py` names the emitter of each.
-
-    k_split         a contraction whose last block of weights splits k
-    formed_weights  a contraction by weights that it transforms itself
-    transform       the lane is contiguous; rows of a small transform at once
-    channel_gather  lanes of blocks, put together in registers
-    matrix_tiles    a contraction by bf16 pairs, on matrix tiles
-    bf16_split      a value as two bf16 numbers, both from one load
-    dot             an int8 contraction in groups of four: one dot product a lane
-    window_dot      int8 windows of each channel in groups of four
-    contraction     the lane is an output or image loop; a register tile of P points x Q vectors
-                    (`shared_vectors` where short vectors of two points share a whole one)
-    interleaved     the elements of a short loop are between neighbours along the lane
-    window          the lane is a batch loop (depthwise, pooling); a tile along the image, of two
-                    rows if their windows overlap
-    rows            the lane is a reduced loop: a vector of partial results, combined at the end
-    pointwise       the lane is the contiguous loop of the store
-    gathered        as pointwise, each lane reads at computed coordinates of its own
-    transposed      as pointwise, some operands contiguous along another loop
-    scattered       the lane is contiguous where a reduction reads; results are stored one by one
-    scalar          no lane: always right, slow
+`ncc explain --kernel`. The function of a strategy shows the loops that it wants, and
+`emit/emitter.py` names the emitter of each.
 """
 
 from __future__ import annotations

@@ -126,4 +126,4 @@ class Bf16Stores(PointPart):
                 fill()
         elif self.state.sizes.get(bf16_split.pairs, 1) % 2:  # else both of a pair are in the tile
             is_last = self.builder.equal(self.builder.linear([(base, 1)], offset), last)
-            self.builder.branch(is_last, fill, lambda: None)
+            self.builder.branch(is_last, fill)

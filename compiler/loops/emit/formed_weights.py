@@ -68,7 +68,7 @@ class FormedWeights(KernelEmitter):
             self.loops.chunks(self._chunk)
             return
         some = self.builder.less(self.builder.constant(0), points)
-        self.builder.branch(some, lambda: self.loops.chunks(self._chunk), lambda: None)
+        self.builder.branch(some, lambda: self.loops.chunks(self._chunk))
 
     def _chunk(self) -> None:
         """The outputs of some blocks."""

@@ -326,17 +326,25 @@ class LoopBuilder:
         self.put(op)
         return list(op.results)
 
-    def branch(self, condition: SSAValue, yes: Callable[[], None], no: Callable[[], None]) -> None:
-        """Either of two pieces of code."""
-        regions = []
+    def branch(
+        self,
+        condition: SSAValue,
+        yes: Callable[[], Sequence[SSAValue] | None],
+        no: Callable[[], Sequence[SSAValue] | None] = lambda: None,
+    ) -> list[SSAValue]:
+        """Either of two pieces of code, and the values that both give, if they do."""
+        regions, types = [], list[Attribute]()
         for body in (yes, no):
             block = Block()
             self._enter(block)
-            body()
-            block.add_op(scf.YieldOp.create())
+            values = body() or ()
+            block.add_op(scf.YieldOp.create(operands=list(values)))
             self._leave()
             regions.append(Region(block))
-        self.put(scf.IfOp.create(operands=[condition], result_types=[], regions=regions))
+            types = [value.type for value in values]
+        op = scf.IfOp.create(operands=[condition], result_types=types, regions=regions)
+        self.put(op)
+        return list(op.results)
 
     def equal(self, a: SSAValue, b: int) -> SSAValue:
         """a == b for indices."""

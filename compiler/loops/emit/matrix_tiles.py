@@ -343,7 +343,7 @@ class MatrixTiles(KernelEmitter):
         column = self.state.bases[plan.inner] = builder.remainder(at, plan.pitch)
         if plan.pitch == plan.width:
             return follow()
-        builder.branch(builder.less(column, plan.width), follow, lambda: None)
+        builder.branch(builder.less(column, plan.width), follow)
 
     def _follow(self, row: SSAValue, number: int, blocks: range) -> None:
         """The epilogue at one point, for 16 outputs of each block."""

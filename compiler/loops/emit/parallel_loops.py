@@ -189,7 +189,7 @@ class ParallelLoops(Part):
         self.tiles(loop, first, end, step, size, body)
         if whole < extent:
             is_last = self.builder.equal(part, parts_of_lane(self.kernel, self.schedule) - 1)
-            self.builder.branch(is_last, lambda: self._lane_from(loop, body, whole), lambda: None)
+            self.builder.branch(is_last, lambda: self._lane_from(loop, body, whole))
 
     def _lane(self, loop: int, body: Callable[[], None], position: int) -> None:
         """Whole tiles, then whole vectors, then the remainder: one vector that overlaps the one

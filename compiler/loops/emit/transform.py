@@ -204,7 +204,7 @@ class Transform(KernelEmitter):
     def _where(self, condition: SSAValue, body: Callable[[], None]) -> None:
         """Code that runs if a condition holds; what it loads is not known behind it."""
         saved, self.state.cache = self.state.cache, {}
-        self.builder.branch(condition, body, lambda: None)
+        self.builder.branch(condition, body)
         self.state.cache = saved
 
     def _blocks(self) -> list[Point]:

@@ -90,7 +90,8 @@ def _work(step: Step, without: Set[Buffer] = frozenset()) -> Work:
             reads += read * buffer.element_bytes
             writes += written * buffer.element_bytes
     tiles = sum(_of_anchor(kernel) for kernel in kernels if bf16_pairs_of(kernel) is not None)
-    quads = sum(_of_anchor(kernel) for kernel in kernels if _sums_quads(kernel))
+    of_bytes = [kernel for kernel in kernels if quads_of(kernel) or crossed_quads_of(kernel)]
+    quads = sum(map(_of_anchor, of_bytes))
     return Work(sum(map(flops, kernels)) if kernels else None, tiles, quads, weights, reads, writes)
 
 
@@ -100,24 +101,16 @@ def flops(kernel: Kernel) -> int:
     count = stored * sum(map(_operations, kernel.epilogue))
     if isinstance(kernel.initial, Stage):
         count += stored * _operations(kernel.initial)
+    if kernel.forms_weights:
+        return count + _formed(kernel)
     if kernel.matrices is not None:
-        return count + (_formed if kernel.forms_weights else _separable)(kernel)
+        return count + _transformed(kernel, prod(kernel.extents))
     return count + _of_anchor(kernel)
-
-
-def _sums_quads(kernel: Kernel) -> bool:
-    """Whether it sums products of bytes in groups of four."""
-    return quads_of(kernel) is not None or crossed_quads_of(kernel) is not None
 
 
 def _of_anchor(kernel: Kernel) -> int:
     """The operations of the anchor at all points."""
     return _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
-
-
-def _separable(kernel: Kernel) -> int:
-    """The operations of a separable transform at all points."""
-    return _transformed(kernel, prod(kernel.extents))
 
 
 def _transformed(kernel: Kernel, points: int) -> int:

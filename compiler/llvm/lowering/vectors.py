@@ -5,7 +5,9 @@ Every access has the alignment of an element: a caller's memory has no other.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, VectorType, i32, i64
@@ -150,28 +152,15 @@ _INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
 
 
 def reduce(builder: LlvmBuilder, combine: Combine, vector: SSAValue) -> SSAValue:
-    """All lanes combined in a tree: upper half with lower half, until one is left.
-
-    If the number of lanes is odd, the last one is combined at the end.
+    """All lanes combined in a tree: upper half with lower half, while both are as long. What is
+    left is combined one by one.
     """
-    rest: list[SSAValue] = []
-    while (count := lanes(vector.type)) > 1:
-        half = count // 2
-        if count % 2:
-            rest.append(builder.extract(vector, builder.constant(count - 1, i64)))
-        if half == 1:
-            first = builder.extract(vector, builder.constant(0, i64))
-            second = builder.extract(vector, builder.constant(1, i64))
-            total = combine(builder, first, second)
-            break
-        lower = builder.shuffle(vector, vector, range(half))
-        upper = builder.shuffle(vector, vector, range(half, 2 * half))
+    while (count := lanes(vector.type)) > 2 and count % 2 == 0:
+        halves = (range(count // 2), range(count // 2, count))
+        lower, upper = (builder.shuffle(vector, vector, half) for half in halves)
         vector = combine(builder, lower, upper)
-    else:
-        total = builder.extract(vector, builder.constant(0, i64))
-    for lane in rest:
-        total = combine(builder, total, lane)
-    return total
+    places = (builder.constant(lane, i64) for lane in range(lanes(vector.type)))
+    return functools.reduce(partial(combine, builder), (builder.extract(vector, n) for n in places))
 
 
 def lower_reduction(function: Function, op: vector.ReductionOp) -> None:

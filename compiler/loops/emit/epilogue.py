@@ -21,7 +21,7 @@ from functools import cached_property
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import VectorType, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.bf16_split import Bf16Stores
@@ -36,11 +36,6 @@ _INSTRUCTIONS = (
     math.AbsFOp, math.CeilOp, math.CopySignOp, math.FloorOp, math.FmaOp, math.RoundEvenOp,
     math.RsqrtOp, math.SqrtOp, math.TruncOp,
 )  # fmt: skip
-
-
-def is_function(op: Operation) -> bool:
-    """Whether an operation is a function of mathematics, of more than a few instructions."""
-    return op.name.startswith("math.") and not isinstance(op, _INSTRUCTIONS)
 
 
 class Epilogue(PointPart):
@@ -121,7 +116,9 @@ class Epilogue(PointPart):
 
     @cached_property
     def _is_long(self) -> bool:
-        return any(is_function(op) for stage in self.kernel.epilogue for op in ops_of(stage.body))
+        """Whether it has a function of mathematics, of more than a few instructions."""
+        ops = [op for stage in self.kernel.epilogue for op in ops_of(stage.body)]
+        return any(op.name.startswith("math.") and not isinstance(op, _INSTRUCTIONS) for op in ops)
 
     def _finish_in_loop(self, loop: int, points: list[Point], values: Sequence[SSAValue]) -> None:
         """The same in a loop of the tile, over accumulators on the stack.

@@ -193,8 +193,7 @@ class Transform(KernelEmitter):
             self.epilogue.finish_each(points, values)
             return
         for point, value in zip(points, values, strict=True):
-            finish = partial(self._finish, point, value)
-            column = point[self.transform.column]
+            column, finish = point[self.transform.column], partial(self._finish, point, value)
             self._where(self._is_within(column, end), finish) if column else finish()
 
     def _finish(self, point: Point, value: SSAValue) -> None:

@@ -87,28 +87,19 @@ def _function_type(inputs: tuple[Attribute, ...], output: Attribute) -> llvm.LLV
 
 
 def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -> llvm.GEPOp:
-    """A pointer, moved by so many elements."""
+    """A pointer, moved by so many elements; by a vector of numbers, a pointer for each lane."""
     constant, operands = (index, []) if isinstance(index, int) else (_NOT_CONSTANT, [index])
     return make(
         llvm.GEPOp,
         operands=[base, *operands],
-        result_types=[POINTER],
+        result_types=[
+            POINTER if isinstance(index, int) else with_lanes(POINTER, lanes(index.type))
+        ],
         properties={
             "rawConstantIndices": segments(constant),
             "elem_type": element,
             "noWrapFlags": _NO_WRAP_FLAGS,
         },
-    )
-
-
-def element_pointers(base: SSAValue, offsets: SSAValue, element: Attribute) -> llvm.GEPOp:
-    """A pointer, moved by the number of elements of each lane."""
-    op = element_pointer(base, offsets, element)
-    return make(
-        llvm.GEPOp,
-        operands=op.operands,
-        result_types=[VectorType(POINTER, [lanes(offsets.type)])],
-        properties=op.properties,
     )
 
 

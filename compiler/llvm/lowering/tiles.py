@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.llvm.llvm_builder import POINTER
 from ncc.compiler.llvm.lowering.function import Function, Handler
-from ncc.compiler.llvm.lowering.memory import store
+from ncc.compiler.llvm.lowering.memory import address, store
 from ncc.dialects import tile
 
 _PALETTE = 1
@@ -69,7 +69,7 @@ def lower_zero(function: Function, op: tile.ZeroOp) -> None:
 
 def _moved(name: str) -> Handler:
     def handle(function: Function, op: tile.LoadOp | tile.StoreOp) -> None:
-        pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
+        pointer = address(function, op.memref, [op.index])
         distance = function.value(op.distance)
         function.builder.run_intrinsic(name, [_tile(function, op.tile), pointer, distance])
 

@@ -6,7 +6,6 @@ Every access has the alignment of an element: a caller's memory has no other.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from functools import partial
 
 from xdsl.dialects import llvm, vector
@@ -29,36 +28,14 @@ from ncc.compiler.llvm.lowering.function import (
     of_values,
 )
 from ncc.compiler.llvm.lowering.integers import chosen_by
-from ncc.compiler.llvm.lowering.memory import alignment, held_as, load_from, store, truth
+from ncc.compiler.llvm.lowering.memory import alignment, held_as, neighbours_at, truth
 from ncc.dialects.operation import make, operands_of
-
-
-def _address(function: Function, base: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-    memory = function.memory(base)
-    if memory.strides[-1:] not in ((1,), ()):
-        raise CompilerBug(f"a vector access to {base.type}: its last stride is not 1", PASS)
-    return function.addresses.pointer(memory, [function.index(index) for index in indices])
-
-
-def lower_load(function: Function, op: vector.LoadOp) -> None:
-    """A load of consecutive elements."""
-    base, *indices = operands_of(op)
-    (result,) = op.results
-    pointer = _address(function, base, indices)
-    memory, type = function.memory(base), machine_type(result.type)
-    function.bind(result, load_from(function.builder, memory, pointer, type))
-
-
-def lower_store(function: Function, op: vector.StoreOp) -> None:
-    """A store of consecutive elements."""
-    value, base, *indices = operands_of(op)
-    store(function.builder, function.value(value), _address(function, base, indices))
 
 
 def lower_masked_load(function: Function, op: vector.MaskedLoadOp) -> None:
     """The elements whose mask is set; other memory is not touched."""
     builder = function.builder
-    pointer = _address(function, op.base, op.indices)
+    pointer = neighbours_at(function, op.base, op.indices)
     type = machine_type(op.result.type)
     mask, other = function.value(op.mask), held_as(builder, function.value(op.pass_thru))
     name = f"llvm.masked.load.{suffix(other.type)}.p0"
@@ -71,7 +48,7 @@ def lower_masked_store(function: Function, op: vector.MaskedStoreOp) -> None:
     """The elements whose mask is set; other memory is not touched."""
     builder = function.builder
     value, mask = held_as(builder, function.value(op.value_to_store)), function.value(op.mask)
-    pointer = _address(function, op.base, op.indices)
+    pointer = neighbours_at(function, op.base, op.indices)
     builder.run_intrinsic(
         f"llvm.masked.store.{suffix(value.type)}.p0",
         [value, pointer, builder.constant(alignment(value.type), i32), mask],
@@ -177,8 +154,6 @@ def lower_reduction(function: Function, op: vector.ReductionOp) -> None:
 
 
 HANDLERS: dict[type[Operation], Handler] = {
-    vector.LoadOp: lower_load,
-    vector.StoreOp: lower_store,
     vector.MaskedLoadOp: lower_masked_load,
     vector.MaskedStoreOp: lower_masked_store,
     vector.CreateMaskOp: lower_create_mask,

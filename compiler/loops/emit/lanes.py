@@ -128,7 +128,7 @@ class _Lanes:
         def iteration(i: SSAValue, before: list[SSAValue]) -> Sequence[SSAValue]:
             results: list[SSAValue] = []
             for position in range(vectors):
-                at = self.builder.linear([(i, 1)], position * self.width)
+                at = self.builder.plus(i, position * self.width)
                 results += self._vector(at, before[position : position + 1])
             return results
 

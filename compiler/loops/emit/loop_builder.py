@@ -176,9 +176,11 @@ class LoopBuilder:
         properties = _flags(operation) if operation in (arith.AddiOp, arith.MuliOp) else NOTHING
         return self.at_head(operation, [a, b], index, properties)
 
-    def as_value(self, at: SSAValue | int) -> SSAValue:
-        """An index as a value."""
-        return at if isinstance(at, SSAValue) else self.constant(at)
+    def plus(self, at: SSAValue | int, number: int = 0) -> SSAValue:
+        """An index as a value, so much further."""
+        if isinstance(at, int):
+            return self.constant(at + number)
+        return self.linear([(at, 1)], number) if number != 0 else at
 
     def limited(self, a: SSAValue, most: int) -> SSAValue:
         """The smaller of two indices, which may be negative."""
@@ -312,7 +314,7 @@ class LoopBuilder:
     ) -> list[SSAValue]:
         """for i from first to last: `body(i, carried)` gives the next carried values."""
         block = Block(arg_types=[index, *(value.type for value in carried)])
-        bounds = [self.as_value(n) for n in (first, last, step)]
+        bounds = [self.plus(n) for n in (first, last, step)]
         self._enter(block)
         self.local(block.args[0])
         results = body(block.args[0], list(block.args[1:]))

@@ -136,8 +136,8 @@ class OpenLoops(Part):
     ) -> SSAValue:
         """The tiles of one size, as long as at least so many points are left; where they end."""
         step, extent = self._step(loop, tile), self.position.extent(loop)
-        begin = self.builder.as_value(first)
-        stop = self._before(end, least - 1)
+        begin = self.builder.plus(first)
+        stop = self.builder.local(self.builder.plus(end, 1 - least))
         moves_back = least < step and loop not in self.state.coalesced
         if moves_back:
             fits = self.builder.less(self.builder.constant(step - 1), extent)
@@ -146,16 +146,10 @@ class OpenLoops(Part):
         def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             base = self.builder.limited(i, extent - step) if moves_back else i
             self.position.with_loop(loop, base, tile[1], body)
-            return [self.builder.linear([(i, 1)], step)]
+            return [self.builder.plus(i, step)]
 
         (behind,) = self.builder.loop(begin, stop, step, [begin], at)
         return self.builder.local(behind)
-
-    def _before(self, end: Index, points: int) -> SSAValue:
-        """So many points before an index."""
-        if isinstance(end, int):
-            return self.builder.constant(end - points)
-        return self.builder.local(self.builder.linear([(end, 1)], -points))
 
     def _tiles(self, loop: int) -> Iterator[tuple[Tile, int]]:
         """The tiles of a loop, the largest first and one point at last, each with the fewest points

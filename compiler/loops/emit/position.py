@@ -214,10 +214,10 @@ class Position:
         if not self.state.coalesced or loop != self.state.coalesced[0]:
             return []
         column, row = self.state.coalesced
-        first, last = self.builder.as_value(base), self.extent(column) - 1
+        first, last = self.builder.plus(base), self.extent(column) - 1
         columns, found = self.kernel.extents[column], list[Mapping[int, SSAValue]]()
         for number in range(size):
-            at = self.builder.limited(self.builder.linear([(first, 1)], number), last)
+            at = self.builder.limited(self.builder.plus(first, number), last)
             of_row, in_row = self.builder.quotient(at, columns), self.builder.remainder(at, columns)
             found.append({row: of_row, column: in_row})
         return found

@@ -61,18 +61,18 @@ class Reads(Part):
         builder, first = self.builder, self.state.bases.get(gap.loop, 0)
         once = partial(self._once_in_tile, first, gap.loop, further)
         if further == 0:
-            at = builder.as_value(first)
+            at = builder.plus(first)
             row = once("row", lambda: builder.quotient(at, gap.length))
             return row, once("column", lambda: builder.remainder(at, gap.length))
         row, column = self._row_and_column(gap, further - 1)
 
         def next_row() -> SSAValue:
-            return builder.add(arith.SelectOp, [ends, builder.linear([(row, 1)], 1), row], index)
+            return builder.add(arith.SelectOp, [ends, builder.plus(row, 1), row], index)
 
         def next_column() -> SSAValue:
             return builder.add(arith.SelectOp, [ends, builder.constant(0), behind], index)
 
-        behind = once("behind", lambda: builder.linear([(column, 1)], 1))
+        behind = once("behind", lambda: builder.plus(column, 1))
         ends = once("ends", lambda: builder.equal(behind, gap.length))
         return once("row", next_row), once("column", next_column)
 

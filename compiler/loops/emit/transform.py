@@ -119,7 +119,7 @@ class Transform(KernelEmitter):
         around = self.whole
 
         def end_here() -> SSAValue:
-            tile = self.builder.as_value(self.state.bases[loop])
+            tile = self.builder.plus(self.state.bases[loop])
             return self.builder.local(self.builder.linear([(tile, -size)], true))
 
         def partial_tile() -> None:

@@ -113,17 +113,16 @@ class CodeKernel:
             inner.result.replace_all_uses_with(builder.constant(size))
             Rewriter.erase_op(inner)
 
-        def one_iteration(number: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+        def one_iteration(number: SSAValue) -> None:
             if iteration is not None:
                 iteration.replace_all_uses_with(number)
             for inner in ops_of(body):
                 body.detach_op(inner)
                 if not isinstance(inner, YieldOp):
                     builder.put(inner)
-            return []
 
         first, last = entry.args[-2:]
-        builder.loop(first, last, 1, [], one_iteration)
+        builder.each(first, last, 1, one_iteration)
         return builder.function(name)
 
     def _place(

@@ -133,12 +133,11 @@ class Epilogue(PointPart):
         for number, (_, value) in enumerate(sorted(pairs, key=lambda pair: pair[0][loop])):
             builder.store(value, spilled, builder.constant(number * lanes))
 
-        def iteration(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        def iteration(i: SSAValue) -> None:
             self.state.cache = {}
             terms, first = ([(i, 1)], base) if isinstance(base, int) else ([(base, 1), (i, 1)], 0)
             here = builder.local(builder.linear(terms, first))
             self.position.with_loop(loop, here, at_once, lambda: finish(i))
-            return []
 
         def finish(i: SSAValue) -> None:
             here = sorted(self.position.points(), key=lambda point: point[loop])
@@ -151,7 +150,7 @@ class Epilogue(PointPart):
             ]
             self.finish_each(here, values)
 
-        builder.loop(0, size, at_once, [], iteration)
+        builder.each(0, size, at_once, iteration)
 
     def store(self, value: SSAValue, point: Point) -> None:
         """Store the value at a point, its bf16 parts, or both."""

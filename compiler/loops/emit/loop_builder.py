@@ -328,6 +328,21 @@ class LoopBuilder:
         self.put(op)
         return list(op.results)
 
+    def each(
+        self,
+        first: SSAValue | int,
+        last: SSAValue | int,
+        step: int,
+        body: Callable[[SSAValue], None],
+    ) -> None:
+        """The same without carried values."""
+
+        def iteration(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            body(i)
+            return []
+
+        self.loop(first, last, step, [], iteration)
+
     def branch(
         self,
         condition: SSAValue,

@@ -184,12 +184,11 @@ class Position:
     def each_iteration(self, loop: int, body: Callable[[SSAValue], None]) -> None:
         """A loop of the kernel that carries no values."""
 
-        def iteration(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        def iteration(i: SSAValue) -> None:
             self.state.bases[loop] = i
             body(i)
-            return []
 
-        self.builder.loop(0, self.kernel.extents[loop], 1, [], iteration)
+        self.builder.each(0, self.kernel.extents[loop], 1, iteration)
 
     def with_loop(
         self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]

@@ -104,7 +104,7 @@ def _written(loop: LoopLaunch, name: str, table: Table) -> func.FuncOp:
     buffers, thread, first, last = block.args
     values = Values(block, buffers, table)
 
-    def iterations(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+    def iteration(i: SSAValue) -> None:
         if loop.is_of_tiles:
             values.set_last(i, loop.count)
         for launch in loop.launches:
@@ -119,9 +119,8 @@ def _written(loop: LoopLaunch, name: str, table: Table) -> func.FuncOp:
             chunks = values.builder.constant(0), values.value(launch.chunks)
             given += [*values.told(launch), *chunks]
             values.builder.put(func.CallOp(launch.kernel, given, []))
-        return []
 
-    values.builder.loop(first, last, 1, [], iterations)
+    values.builder.each(first, last, 1, iteration)
     return values.builder.function(name)
 
 

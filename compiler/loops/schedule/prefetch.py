@@ -114,7 +114,7 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
 def _next_points(
     operands: ContractionOperands, sizes: Sizes, order: Order, inside: bool
 ) -> tuple[Access, ...]:
-    """The points of the next tile, if the loop that leads to them is inside the one over vectors, or
+    """The points of the next tile, if the loop that leads to them is inside that over vectors, or
     else around it. Nothing if points are not contiguous blocks of channels.
 
     Points are contiguous, each a line: a block of 16 channels. The 16 iterations over one block

@@ -18,7 +18,6 @@ from ncc.compiler.loops.schedule.channel_gather import channel_gather
 from ncc.compiler.loops.schedule.contraction import Candidate
 from ncc.compiler.loops.schedule.formed_weights import formed_weights
 from ncc.compiler.loops.schedule.interleaved import interleaved
-from ncc.compiler.loops.schedule.k_split import k_split
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_split, matrix_tiles
 from ncc.compiler.loops.schedule.pointwise import gathered, pointwise, scalar, transposed
 from ncc.compiler.loops.schedule.reduction import rows, scattered, window
@@ -30,7 +29,7 @@ from ncc.dialects.element import is_wide
 from ncc.dialects.operation import ops_of
 
 STRATEGIES: tuple[tuple[Strategy, Callable[[Kernel, Target], Schedule | Reason], str], ...] = (
-    (Strategy.K_SPLIT, k_split, "weights that split k"),
+    (Strategy.K_SPLIT, contraction.k_split, "weights that split k"),
     (Strategy.FORMED_WEIGHTS, formed_weights, "weights that the kernel transforms"),
     (Strategy.TRANSFORM, transform, "a separable transform"),
     (Strategy.CHANNEL_GATHER, channel_gather, "a gather of channels among blocks"),

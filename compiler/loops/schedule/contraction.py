@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import f32
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, Reason
 from ncc.compiler.loops.kernel.products import match_product
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
@@ -92,6 +93,16 @@ def contraction(kernel: Kernel, target: Target) -> Schedule | Reason:
     """The cheapest schedule of acc + a * b, where one operand is contiguous along the lane."""
     lanes = _lanes(kernel)
     return lanes if isinstance(lanes, str) else cheapest(candidates(kernel, target))
+
+
+def k_split(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The same for weights that split k, which no other strategy can read (`emit/k_split.py`)."""
+    if kernel.k_split is None:
+        return "its weights do not split k"
+    found = contraction(kernel, target)
+    if isinstance(found, str):
+        raise CompilerBug(f"weights that split k, of what is no contraction: {found}")
+    return found
 
 
 def cheapest(found: Sequence[Candidate]) -> Schedule | Reason:

@@ -245,19 +245,17 @@ class LoopBuilder:
 
     def load(self, source: SSAValue, at: SSAValue, lanes: int) -> SSAValue:
         """One element, or a vector of `lanes` neighbours."""
-        kind = source.type
-        if not isinstance(kind, MemRefType):
-            raise TypeError(f"{kind} is no memory")
+        element = _element_of(source)
         if lanes == 1:
-            return self.add(memref.LoadOp, [source, at], kind.element_type)
-        return self.add(vector.LoadOp, [source, at], vector_type(kind.element_type, lanes))
+            return self.add(memref.LoadOp, [source, at], element)
+        return self.add(vector.LoadOp, [source, at], vector_type(element, lanes))
 
     def gather(self, source: SSAValue, first: SSAValue, offsets: SSAValue) -> SSAValue:
         """A vector of elements at int32 offsets from the first."""
-        kind, lanes = source.type, offsets.type
-        if not isinstance(kind, MemRefType) or not isinstance(lanes, VectorType):
-            raise TypeError(f"{kind} is no memory, or {lanes} no vector")
-        type = vector_type(kind.element_type, lanes.get_shape()[0])
+        lanes = offsets.type
+        if not isinstance(lanes, VectorType):
+            raise TypeError(f"{lanes} is no vector")
+        type = vector_type(_element_of(source), lanes.get_shape()[0])
         return self.add(rt.GatherOp, [source, first, offsets], type)
 
     def store(self, value: SSAValue, target: SSAValue, at: SSAValue) -> None:
@@ -269,11 +267,8 @@ class LoopBuilder:
 
     def element(self, value: SSAValue, lane: int) -> SSAValue:
         """One lane of a vector."""
-        kind = value.type
-        if not isinstance(kind, VectorType):
-            raise TypeError(f"{kind} is no vector")
         at: dict[str, Attribute] = {"static_position": integers([lane])}
-        return self.add(vector.ExtractOp, [value], kind.element_type, at)
+        return self.add(vector.ExtractOp, [value], _element_of(value), at)
 
     def with_element(self, value: SSAValue, element: SSAValue, lane: int) -> SSAValue:
         """A vector with one lane replaced."""
@@ -283,11 +278,7 @@ class LoopBuilder:
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
         """Lanes of two vectors; the numbers of those of b follow those of a."""
         lanes: dict[str, Attribute] = {"mask": integers(mask)}
-        kind = a.type
-        if not isinstance(kind, VectorType):
-            raise TypeError(f"{kind} is no vector")
-        made = vector_type(kind.element_type, len(mask))
-        return self.add(vector.ShuffleOp, [a, b], made, lanes)
+        return self.add(vector.ShuffleOp, [a, b], vector_type(_element_of(a), len(mask)), lanes)
 
     def prefetch(self, source: SSAValue, at: SSAValue, l1: bool = False) -> None:
         """Prefetch the line of an element into L2, or into L1."""
@@ -365,8 +356,7 @@ class LoopBuilder:
 
     def equal(self, a: SSAValue, b: int) -> SSAValue:
         """a == b for indices."""
-        predicate = {"predicate": integer(0)}
-        return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
+        return self.add(arith.CmpiOp, [a, self.constant(b)], i1, {"predicate": integer(0)})
 
     def less(self, a: SSAValue, b: int) -> SSAValue:
         """a < b for indices that are 0 or more."""
@@ -391,3 +381,12 @@ class LoopBuilder:
         self.blocks.pop()
         self._sums.pop()
         self._bases.pop()
+
+
+def _element_of(value: SSAValue) -> Attribute:
+    """The type of the elements of memory or of a vector."""
+    kind = value.type
+    if not isinstance(kind, MemRefType | VectorType):
+        raise CompilerBug(f"{kind} is neither memory nor a vector")
+    element: Attribute = kind.element_type
+    return element

@@ -60,7 +60,7 @@ class SharedAccumulators(Accumulators):
         found: list[Held] = []
         waiting: dict[int, Point] = {}
         for point in points:
-            address = sum(self.stream.coefficients[loop] * n for loop, n in point.items())
+            address = self.place_in(self.stream, point)
             if not self.position.is_short(point):
                 found.append((point,))
             elif address in waiting:

@@ -31,46 +31,29 @@ from ncc.compiler.llvm.lowering.logistic import lower_division, unless_of_logist
 from ncc.dialects.operation import only_result, operands_of
 
 
-def _keeping_nan(kind: str, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """`max` or `min`, or NaN if an operand is NaN."""
-    if builder.processor.keeps_nan:
-        is_number = builder.is_number(lhs) and builder.is_number(rhs)
-        return _generic(builder, f"{kind}imum", lhs, rhs, is_number)
-    if builder.is_number(lhs):
-        return builder.extremum(kind, lhs, rhs)
-    chosen = builder.extremum(kind, rhs, lhs)
-    if builder.is_number(rhs):
-        return chosen
-    return builder.select(builder.compare("uno", rhs, rhs), rhs, chosen)
-
-
-def _dropping_nan(kind: str, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """`max` or `min`, or the operand that is not NaN."""
-    if builder.processor.keeps_nan:
-        is_number = builder.is_number(lhs) or builder.is_number(rhs)
-        return _generic(builder, f"{kind}num", lhs, rhs, is_number)
-    if builder.is_number(lhs):
-        return builder.extremum(kind, rhs, lhs)
-    chosen = builder.extremum(kind, lhs, rhs)
-    if builder.is_number(rhs):
-        return chosen
-    return builder.select(builder.compare("uno", rhs, rhs), lhs, chosen)
-
-
-def _generic(
-    builder: LlvmBuilder, name: str, lhs: SSAValue, rhs: SSAValue, is_number: bool
+def _extremum(
+    kind: str, keeps_nan: bool, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue
 ) -> SSAValue:
-    """An extremum by the generic intrinsic of this name, which is one instruction."""
-    result = builder.lane_wise(name, lhs, rhs)
-    if is_number:
-        builder.call_number(result)
-    return result
+    """`max` or `min`; if an operand is NaN, the result is NaN, or else the other operand."""
+    if builder.processor.keeps_nan:
+        numbers = builder.is_number(lhs), builder.is_number(rhs)
+        result = builder.lane_wise(f"{kind}imum" if keeps_nan else f"{kind}num", lhs, rhs)
+        if all(numbers) if keeps_nan else any(numbers):
+            builder.call_number(result)
+        return result
+    first, second = (rhs, lhs) if keeps_nan else (lhs, rhs)
+    if builder.is_number(lhs):
+        return builder.extremum(kind, second, first)
+    chosen = builder.extremum(kind, first, second)
+    if builder.is_number(rhs):
+        return chosen
+    return builder.select(builder.compare("uno", rhs, rhs), first, chosen)
 
 
-maximum: Combine = partial(_keeping_nan, "max")
-minimum: Combine = partial(_keeping_nan, "min")
-maximum_number: Combine = partial(_dropping_nan, "max")
-minimum_number: Combine = partial(_dropping_nan, "min")
+maximum: Combine = partial(_extremum, "max", True)
+minimum: Combine = partial(_extremum, "min", True)
+maximum_number: Combine = partial(_extremum, "max", False)
+minimum_number: Combine = partial(_extremum, "min", False)
 
 
 def lower_compare(function: Function, op: arith.CmpfOp | arith.CmpiOp) -> None:

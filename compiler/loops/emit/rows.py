@@ -45,17 +45,24 @@ class Rows(PointPart):
         return self.position.iterations(outer[0], 0, self.kernel.extents[outer[0]], values, inner)
 
     def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        """Values of points, combined with one row: first vectors of it, then their lanes."""
+        """Values of points, combined with one row: first vectors of it, then their lanes. If a row
+        may end anywhere, what fills no vector is taken one by one.
+        """
         lanes, extent = self.schedule.vector, self.kernel.extents[lane]
         whole = extent // lanes * lanes
-        if is_open(extent):
-            return self._open_row(lane, points, whole, values)
-        if not whole:
-            raise CompilerBug(f"a row of {extent} elements in vectors of {lanes}")
         self.state.lanes = lanes
         vectors = self._whole_vectors(lane, points, whole)
+        accumulate = partial(self._accumulate, lane, points)
+        if is_open(extent):
+            values = self._with_lanes(values, vectors)
+            self.state.lanes = 1
+            values = self.builder.loop(whole, extent, 1, values, accumulate)
+            self.state.lanes = lanes
+            return values
+        if not whole:
+            raise CompilerBug(f"a row of {extent} elements in vectors of {lanes}")
         if whole < extent:
-            last = self._accumulate(lane, points, self.builder.constant(extent - lanes), vectors)
+            last = accumulate(self.builder.constant(extent - lanes), vectors)
             taken = whole + lanes - extent
             chosen = [*range(lanes, lanes + taken), *range(taken, lanes)]
             vectors = [
@@ -63,19 +70,6 @@ class Rows(PointPart):
                 for new, old in zip(last, vectors, strict=True)
             ]
         return self._with_lanes(values, vectors)
-
-    def _open_row(
-        self, lane: int, points: list[Point], whole: int, values: list[SSAValue]
-    ) -> list[SSAValue]:
-        """The same for a row that may end anywhere: what fills no vector is taken one by one."""
-        self.state.lanes = self.schedule.vector
-        values = self._with_lanes(values, self._whole_vectors(lane, points, whole))
-        self.state.lanes = 1
-        accumulate = partial(self._accumulate, lane, points)
-        extent = self.kernel.extents[lane]
-        rest = self.builder.loop(whole, extent, 1, values, accumulate)
-        self.state.lanes = self.schedule.vector
-        return rest
 
     def _whole_vectors(self, lane: int, points: list[Point], whole: int) -> list[SSAValue]:
         """A vector of partial results for each point; a long row has several, combined at last."""

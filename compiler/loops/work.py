@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IndexType
 from ncc.compiler.linalg.analysis.attributes import Matrix
 from ncc.compiler.loops.build_network import Step
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, Stage
-from ncc.compiler.loops.kernel.products import crossed_quads_of, quads_of
+from ncc.compiler.loops.kernel.products import match_quads
 from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.plan import MOST_ELEMENTS, Buffer, Kind
@@ -90,8 +90,7 @@ def _work(step: Step, without: Set[Buffer] = frozenset()) -> Work:
             reads += read * buffer.element_bytes
             writes += written * buffer.element_bytes
     tiles = sum(_of_anchor(kernel) for kernel in kernels if bf16_pairs_of(kernel) is not None)
-    of_bytes = [kernel for kernel in kernels if quads_of(kernel) or crossed_quads_of(kernel)]
-    quads = sum(map(_of_anchor, of_bytes))
+    quads = sum(_of_anchor(kernel) for kernel in kernels if _sums_quads(kernel))
     return Work(sum(map(flops, kernels)) if kernels else None, tiles, quads, weights, reads, writes)
 
 
@@ -106,6 +105,10 @@ def flops(kernel: Kernel) -> int:
     if kernel.matrices is not None:
         return count + _transformed(kernel, prod(kernel.extents))
     return count + _of_anchor(kernel)
+
+
+def _sums_quads(kernel: Kernel) -> bool:
+    return any(not isinstance(match_quads(kernel, across), str) for across in (False, True))
 
 
 def _of_anchor(kernel: Kernel) -> int:

@@ -168,8 +168,7 @@ class _Lanes:
             Rewriter.erase_op(product)
             return total
         if self.mask is not None:
-            chosen = [self.mask, value, self._neutral(self.combine)]
-            value = self.builder.add(arith.SelectOp, chosen, value.type)
+            value = self.builder.select(self.mask, value, self._neutral(self.combine))
         return self.builder.binary(self.combine, before, value)
 
     def _value(self, value: SSAValue) -> SSAValue:

@@ -354,6 +354,10 @@ class LoopBuilder:
         self.put(op)
         return list(op.results)
 
+    def select(self, condition: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
+        """Either of two values."""
+        return self.add(arith.SelectOp, [condition, yes, no], yes.type)
+
     def equal(self, a: SSAValue, b: int) -> SSAValue:
         """a == b for indices."""
         return self.add(arith.CmpiOp, [a, self.constant(b)], i1, {"predicate": integer(0)})

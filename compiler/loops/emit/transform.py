@@ -23,7 +23,6 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.combination import combine, together
 from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
-from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Point, Position
 from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.kernel.kernel import Kernel
@@ -142,7 +141,7 @@ class Transform(KernelEmitter):
             whole = self.builder.constant(true // size)
             if around is not None:
                 none = self.builder.constant(0)
-                whole = self.builder.add(arith.SelectOp, [around, whole, none], index)
+                whole = self.builder.select(around, whole, none)
             self.loops.tiles(loop, 0, whole, 1, 1, body)
             self.loops.tiles(loop, whole, tiles, 1, 1, partial_tile)
 

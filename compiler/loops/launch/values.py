@@ -78,7 +78,7 @@ class Values:
         one, zero = self.builder.constant(1), self.builder.constant(0)
         end = self.builder.binary(arith.SubiOp, self.value(count), one)
         is_last = self._here(arith.CmpiOp(iteration, end, "eq"))
-        self.is_last = self.builder.add(arith.SelectOp, [is_last, one, zero], index)
+        self.is_last = self.builder.select(is_last, one, zero)
 
     def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.builder.binary(arith.AddiOp, a, b)

@@ -265,13 +265,10 @@ class Kernel:
 
     def stores(self) -> list[Access]:
         """The accesses that store; of two bf16 parts, the first."""
-        if self.bf16_split is None:
+        held = self.bf16_split
+        if held is None:
             return [self.store]
-        return (
-            [self.bf16_split.store]
-            if self.bf16_split.alone
-            else [self.store, self.bf16_split.store]
-        )
+        return [held.store] if held.alone else [self.store, held.store]
 
     @cached_property
     def signature_text(self) -> str:

@@ -48,7 +48,7 @@ class Values:
         number = number if isinstance(number, Number) else Number(number)
         if not number.is_told:
             return self.builder.constant(number.value)
-        words, at = self._words, self.builder.constant(self.table.word(number))
+        words, at = self._words, self.builder.constant(self.table.places[number])
         if self.is_last is not None and is_of_tile(number.value):
             at = self.sum(at, self.is_last)
         return self.builder.add(memref.LoadOp, [words, at], index)

@@ -11,6 +11,7 @@ each result is rounded. `casts` converts between all types.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
@@ -321,54 +322,32 @@ def absolute(x: Operand) -> Scalar:
     return value if is_unsigned(value.type) else _either(math.AbsFOp, math.AbsIOp, value)
 
 
-def exp(x: Operand) -> Scalar:
-    return _apply(math.ExpOp, x)
+def unary(operation: type[Operation]) -> Callable[[Operand], Scalar]:
+    """The function that an operation of the math dialect is (`math.AsinOp`, ...)."""
+    return lambda x: _apply(operation, x)
 
 
-def log(x: Operand) -> Scalar:
-    return _apply(math.LogOp, x)
+def _rounding(operation: type[Operation]) -> Callable[[Operand], Scalar]:
+    """The same of a rounding to whole numbers, which integers are."""
+
+    def rounded(x: Operand) -> Scalar:
+        (value,) = _alike(x)
+        return value if is_integer(value.type) else _apply(operation, value)
+
+    return rounded
 
 
-def sqrt(x: Operand) -> Scalar:
-    return _apply(math.SqrtOp, x)
-
-
-def tanh(x: Operand) -> Scalar:
-    return _apply(math.TanhOp, x)
-
-
-def erf(x: Operand) -> Scalar:
-    return _apply(math.ErfOp, x)
-
-
-def sin(x: Operand) -> Scalar:
-    return _apply(math.SinOp, x)
-
-
-def cos(x: Operand) -> Scalar:
-    return _apply(math.CosOp, x)
-
-
-def floor(x: Operand) -> Scalar:
-    return _whole(math.FloorOp, x)
-
-
-def ceil(x: Operand) -> Scalar:
-    return _whole(math.CeilOp, x)
-
-
-def trunc(x: Operand) -> Scalar:
-    return _whole(math.TruncOp, x)
-
-
-def round_even(x: Operand) -> Scalar:
-    return _whole(math.RoundEvenOp, x)
-
-
-def _whole(operation: type[Operation], x: Operand) -> Scalar:
-    """A rounding to whole numbers, which integers are."""
-    (value,) = _alike(x)
-    return value if is_integer(value.type) else _apply(operation, value)
+exp = unary(math.ExpOp)
+log = unary(math.LogOp)
+sqrt = unary(math.SqrtOp)
+tanh = unary(math.TanhOp)
+erf = unary(math.ErfOp)
+sin = unary(math.SinOp)
+cos = unary(math.CosOp)
+floor = _rounding(math.FloorOp)
+ceil = _rounding(math.CeilOp)
+trunc = _rounding(math.TruncOp)
+round_even = _rounding(math.RoundEvenOp)
 
 
 def sign(x: Scalar) -> Scalar:
@@ -396,11 +375,6 @@ def multiply_add(a: Operand, b: Operand, c: Operand) -> Scalar:
 def copy_sign(size: Operand, sign: Operand) -> Scalar:
     """The magnitude of `size` with the sign of `sign`."""
     return _apply(math.CopySignOp, size, sign)
-
-
-def unary(operation: type[Operation], x: Operand) -> Scalar:
-    """Any unary float operation of the math dialect (`math.AsinOp`, ...)."""
-    return _apply(operation, x)
 
 
 def binary(operation: type[Operation], x: Operand, y: Operand) -> Scalar:

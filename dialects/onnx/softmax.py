@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ncc.dialects.index_notation import Builder, Indices, Tensor
+from ncc.dialects.ncnn.reduction.reduction import softmax
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.operator import Array, Operator, Shape, axis_of, operator
 from ncc.dialects.scalar import exp, log
-
-
-def softmax(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
-    """exp(x) over its sum along the axes `region`."""
-    loops = b.loops_of(x.shape)
-    kept = [loop for axis, loop in enumerate(loops) if axis not in region]
-    over = [loops[axis] for axis in region]
-    to: Indices = kept or [0]
-    largest = b.max(kept, over=over, of=x[loops])
-    b.loops_of(x.shape)
-    grown = b.map(loops, exp(x[loops] - largest[to]))
-    b.loops_of(x.shape)
-    total = b.sum(kept, over=over, of=grown[loops])
-    b.loops_of(x.shape)
-    return b.map(loops, grown[loops] / total[to])
 
 
 @operator("Softmax", since=13)

@@ -110,9 +110,7 @@ class ReductionOp(Layer):
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         reduced = self.reduced(x.rank)
-        at = b.loops_of(x.shape)
-        over = [at[axis] for axis in reduced]
-        to = [at[axis] for axis in range(x.rank) if axis not in reduced]
+        at, to, over = b.loops_around(x.shape, reduced)
         y = self._fold(b, x, at, to, over)
         post = b.loops_of(y.shape)
         folded = y[post]
@@ -209,17 +207,14 @@ def softmax(b: Builder, x: Tensor, axes: Sequence[int], *, zeros: bool = False) 
     Where all x are -inf there, these are NaN; with `zeros` they are 0, by an m of the least float
     and a sum of 1 in place of 0.
     """
-    at = b.loops_of(x.shape)
-    over = [at[axis] for axis in axes]
-    to = [loop for axis, loop in enumerate(at) if axis not in axes]
-    rest: Indices = to or [0]  # of a vector, [1] remains
+    at, to, over = b.loops_around(x.shape, axes)
     largest = b.max(to, over=over, of=x[at], init=_nothing(zeros))
     b.loops_of(x.shape)
-    powers = b.map(at, exp(x[at] - largest[rest]))
+    powers = b.map(at, exp(x[at] - largest[to]))
     b.loops_of(x.shape)
     total = b.sum(to, over=over, of=powers[at])
     b.loops_of(x.shape)
-    return b.map(at, powers[at] / (divisor(total[rest]) if zeros else total[rest]))
+    return b.map(at, powers[at] / (divisor(total[to]) if zeros else total[to]))
 
 
 def _nothing(zeros: bool) -> float:

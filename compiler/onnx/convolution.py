@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -141,7 +141,7 @@ def _filtered(
     if op.group > 1:
         params["group"] = op.group
     weights = {"weight": filters} if bias is None else {"weight": filters, "bias": bias}
-    return to.layer(layer, [to.blob(op.operands[0])], params, weights)
+    return to.layer(layer, [to.blob(op.operands[0])], weights, **params)
 
 
 def reaching(window: Window, count: int) -> Window:
@@ -151,7 +151,7 @@ def reaching(window: Window, count: int) -> Window:
 
 
 def pooled(
-    op: MaxPoolOp | AveragePoolOp, to: Conversion, params: Mapping[str, ParamValue]
+    op: MaxPoolOp | AveragePoolOp, to: Conversion, kind: int, counts_padding: int = 0
 ) -> SSAValue | None:
     """The pools of one image, by windows without holes. Those that end outside of image and padding
     see more padding, which counts for nothing.
@@ -162,21 +162,23 @@ def pooled(
     counts = op.counts(shape(x))
     inside = counts == tuple(w.count for w in windows)
     opened = to.for_files and is_open(*counts) and not inside
-    counts_padding = params.get("avgpool_count_include_pad", 0)
     if shape(x)[0] != 1 or len(windows) not in POOLS or not dense:
         return None
     if not inside and counts_padding:
         return None
     if not inside and not opened:
         windows = tuple(reaching(w, count) for w, count in zip(windows, counts, strict=True))
-    where = window_params(windows, dilated=False, auto_pad=_auto_pad(op, to))
+    params = window_params(windows, dilated=False, auto_pad=_auto_pad(op, to))
     mode = FULL if opened else VALID
-    if where["pad_left"] in SAME.values():
-        if params["pooling_type"] == MEAN:
+    if params["pad_left"] in SAME.values():
+        if kind == MEAN:
             return None
         mode = PAD_SAME_UPPER if op.auto_pad == "SAME_UPPER" else PAD_SAME_LOWER
-    made = to.layer(POOLS[len(windows)], [to.blob(x)], {**where, "pad_mode": mode, **params})
-    if where["pad_left"] in SAME.values():
+    params |= {"pad_mode": mode, "pooling_type": kind}
+    if kind == MEAN:
+        params["avgpool_count_include_pad"] = counts_padding
+    made = to.layer(POOLS[len(windows)], [to.blob(x)], **params)
+    if params["pad_left"] in SAME.values():
         return _as_said(made, op)
     if opened:
         return _as_many(made, op, windows)
@@ -201,9 +203,7 @@ def _as_said(made: SSAValue, op: Operator) -> SSAValue:
 @converts(MaxPoolOp)
 def max_pool(op: MaxPoolOp, to: Conversion) -> SSAValue | None:
     """The maxima of windows, without their places."""
-    if len(op.results) > 1:
-        return None
-    return pooled(op, to, {"pooling_type": 0})
+    return None if len(op.results) > 1 else pooled(op, to, MAXIMUM)
 
 
 @composes(GlobalMaxPoolOp)
@@ -223,14 +223,13 @@ def _global(op: Operator, to: Conversion, kind: int) -> SSAValue | None:
     rank = len(shape(x)) - 2
     if shape(x)[0] != 1 or rank not in POOLS:
         return None
-    return to.layer(POOLS[rank], [to.blob(x)], {"pooling_type": kind, "global_pooling": 1})
+    return to.layer(POOLS[rank], [to.blob(x)], pooling_type=kind, global_pooling=1)
 
 
 @converts(AveragePoolOp)
 def average_pool(op: AveragePoolOp, to: Conversion) -> SSAValue | None:
     """The means of windows."""
-    padding: dict[str, ParamValue] = {"avgpool_count_include_pad": op.count_include_pad}
-    return pooled(op, to, {"pooling_type": 1, **padding})
+    return pooled(op, to, MEAN, op.count_include_pad)
 
 
 @converts(ConvTransposeOp)

@@ -10,7 +10,8 @@ image is larger than a window, say. For other shapes another *version* is compil
 and kept.
 
 Some networks cannot be compiled for all shapes: `reason` says why. Then each shape is a compilation
-of its own, as is an odd shape that the code of no version is right for. If the values of an input decide shapes (the box of a Crop), each new array is one.
+of its own, as is an odd shape that the code of no version is right for. If the values of an input
+decide shapes (the box of a Crop), each new array is one.
 
 ncc reads the files once, when the model is made. Most kernels of a compilation may come from the
 cache, which also keeps versions.

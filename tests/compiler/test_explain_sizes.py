@@ -34,6 +34,13 @@ BinaryOp out 2 1 x r out 0=2
 """
 """If images had 3 rows, the row and the column of weights would fit them alike."""
 
+ONE_NUMBER = """
+MemoryData one 0 1 one 0=1
+Reduction means 1 1 data means 0=3 1=0 -23303=1,0 4=0 5=1
+BinaryOp out 2 1 means one out 0=2
+"""
+"""The number is no vector of rows, also where there is one row."""
+
 
 def lines_of(path: Path, layers: str, **options: object) -> list[str]:
     """What is told of a network."""
@@ -64,9 +71,10 @@ def test_sizes_that_are_left_out(tmp_path: Path) -> None:
     ]
 
 
-def test_rewrites_that_do_not_apply_leave_out_no_size(tmp_path: Path) -> None:
-    """The layers, as they are, take all sizes."""
-    assert lines_of(tmp_path / "net.param", WEIGHED) == [
+@pytest.mark.parametrize("layers", [WEIGHED, ONE_NUMBER], ids=["weighed", "one number"])
+def test_questions_of_equal_answers_leave_out_no_size(tmp_path: Path, layers: str) -> None:
+    """Layers that no rewrite changes take all sizes, and so does a number that is repeated."""
+    assert lines_of(tmp_path / "net.param", layers) == [
         "inputs: data 3x?x?",
         "one compilation runs every size that the layers take",
     ]

@@ -56,17 +56,13 @@ class DotAccumulators(Accumulators):
         if not self.signed:
             return initial
         zero = self.builder.splat(self.builder.constant(0, i32), self.state.lanes)
-        return [*initial, *[zero] * len(set(map(self._row, points)))]
+        return [*initial, *[zero] * len(set(self._rows(points)))]
 
     def accumulate(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        rows: dict[tuple[tuple[int, int], ...], SSAValue] = {}
+        rows: dict[int, SSAValue] = {}
         sums = [
-            self._dot(
-                value,
-                self._data_bytes(point),
-                rows.setdefault(self._row(point), self._weight_bytes(point)),
-            )
-            for point, value in zip(points, values, strict=False)
+            self._dot(value, self._data_bytes(point), rows.setdefault(row, self._weights(point)))
+            for row, point, value in zip(self._rows(points), points, values, strict=False)
         ]
         if not self.signed:
             return sums
@@ -77,22 +73,22 @@ class DotAccumulators(Accumulators):
     def finish(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         if not self.signed:
             return values
-        rows = dict.fromkeys(map(self._row, points))
-        surplus = dict(zip(rows, values[len(points) :], strict=True))
+        rows = self._rows(points)
+        surplus = dict(zip(dict.fromkeys(rows), values[len(points) :], strict=True))
         return [
-            self.builder.binary(arith.SubiOp, value, surplus[self._row(point)])
-            for point, value in zip(points, values, strict=False)
+            self.builder.binary(arith.SubiOp, value, surplus[row])
+            for row, value in zip(rows, values, strict=False)
         ]
 
-    def _row(self, point: Point) -> tuple[tuple[int, int], ...]:
-        """A key that is equal for points that read the same weights."""
-        return tuple((d, n) for d, n in sorted(point.items()) if self.stream.coefficients[d])
+    def _rows(self, points: list[Point]) -> list[int]:
+        """For each point a number that is equal for points that read the same weights."""
+        return [self.place_in(self.stream, point) for point in points]
 
     def _dot(self, total: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         properties = {"signed": UnitAttr()} if self.schedule.signed else NOTHING
         return self.builder.add(rt.DotBytesOp, [total, x, w], total.type, properties)
 
-    def _weight_bytes(self, point: Point) -> SSAValue:
+    def _weights(self, point: Point) -> SSAValue:
         """Four bytes of the weights in each lane."""
         return self.reads.neighbours(self.stream, point, QUAD * self.state.lanes)
 

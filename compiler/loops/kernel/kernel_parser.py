@@ -23,11 +23,6 @@ from ncc.compiler.loops.kernel.kernel import (
 T = TypeVar("T")
 
 
-def parse_kernel(parser: Parser) -> Kernel:
-    """The kernel whose clauses come next; raises xDSL's ParseError."""
-    return KernelParser(parser).parse()
-
-
 class KernelParser:
     """Reads the clauses of one kernel."""
 
@@ -37,6 +32,7 @@ class KernelParser:
         self.captured: dict[SSAValue, Captured] = {}
 
     def parse(self) -> Kernel:
+        """The kernel whose clauses come next; raises xDSL's ParseError."""
         parser = self.parser
         parser.parse_keyword("arguments")
         element_types = tuple(self.listed(parser.parse_type))

@@ -159,9 +159,10 @@ def first_axis(own: Shape, other: Shape) -> int:
     """The axis of the result that the first axis of a BinaryOp's operand lies on.
 
     ncnn aligns a lower rank with the outermost axes of the other operand. A vector is aligned with
-    the innermost axis, unless its length is the outermost extent.
+    the innermost axis, unless its length is the outermost extent. One element is repeated anyway.
     """
-    if len(own) == 1 and len(other) > 1 and not is_equal(own[0], other[0]):
+    is_vector = len(own) == 1 and len(other) > 1
+    if is_vector and (own[0] == 1 or not is_equal(own[0], other[0])):
         return len(other) - 1
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypedDict, TypeGuard, TypeVar
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.target import Target
@@ -29,6 +29,21 @@ TILES_LEVEL = 3
 
 PRECISIONS = ("fp32",)
 """Number formats of weights and arithmetic; another than fp32 is never chosen silently."""
+
+
+class Compiling(TypedDict, total=False):
+    """The options of `ncc.compile`, for functions that hand them on."""
+
+    opt_level: int
+    num_threads: int
+    target: str
+    precision: str
+    input_shapes: Mapping[str, Sequence[int | None | Range]] | None
+    input_types: Mapping[str, str] | None
+    inputs: Mapping[str, str | PixelInput] | None
+    outputs: Sequence[str] | Mapping[str, str | PixelOutput | None] | None
+    random_weights: int | None
+    tuned: bool
 
 
 @dataclass(frozen=True)

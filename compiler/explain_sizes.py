@@ -10,8 +10,12 @@ Without a shape, all extents of inputs are open, but the channels of images that
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from textwrap import shorten
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -23,9 +27,18 @@ from ncc.compiler.pipeline import Compilation
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.shapes import OpenShape, shown
-from ncc.dialects.size import assuming, is_open
+from ncc.dialects.size import Assumption, assuming, is_open
+from ncc.dialects.size_atoms import Symbol
 from ncc.dialects.size_needs import needed
 from ncc.runtime.paths import PathLike
+
+MOST_TRIED = 1024
+"""The largest extent that is compared with conditions one by one."""
+
+MOST_SHOWN = 200
+"""Characters of a condition, or of ranges."""
+
+ExtentRange: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -33,12 +46,14 @@ class SizesFate:
     """Whether one compilation is for every size.
 
     inputs: the shape of each, with ? for an open extent. hindrances: the layers, or what else, that
-    need one size. conditions: which sizes one compilation runs; none if it runs all.
+    need one size. conditions: which sizes one compilation runs; none if it runs all. extents: the
+    ranges of small extents that meet these, where the conditions do not tell them plainly.
     """
 
     inputs: Mapping[str, str]
     hindrances: tuple[str, ...]
     conditions: tuple[str, ...]
+    extents: Mapping[str, tuple[ExtentRange, ...]] = field(default_factory=dict)
 
     def lines(self) -> Iterator[str]:
         """What to print."""
@@ -50,7 +65,11 @@ class SizesFate:
             yield "the layers take this size alone"
         elif self.conditions:
             yield "one compilation runs all sizes for which this holds:"
-            yield from (f"  {condition}" for condition in self.conditions)
+            yield from (f"  {_short(condition)}" for condition in self.conditions)
+            for name, ranges in self.extents.items():
+                runs = (f"{low} to {high}" if low < high else f"{low}" for low, high in ranges)
+                told = _short(", ".join(runs)) or "none"
+                yield f"of the numbers up to {MOST_TRIED}, {name} may be {told}"
         else:
             yield "one compilation runs every size that the layers take"
 
@@ -72,8 +91,44 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
                     compilation.loops(module, compilation.plan(module))
         except (ModelError, Unsupported) as error:
             return SizesFate({name: shown(one) for name, one in asked.items()}, (str(error),), ())
-    conditions = () if found else tuple(map(str, needed(assumed)))
-    return SizesFate(taken, tuple(map(str, found)), conditions)
+    conditions = [] if found else needed(assumed)
+    return SizesFate(
+        taken, tuple(map(str, found)), tuple(map(str, conditions)), _extents(conditions)
+    )
+
+
+def _extents(conditions: Iterable[Assumption]) -> dict[str, tuple[ExtentRange, ...]]:
+    """The ranges that meet the conditions, of each extent about which one alone is no bound."""
+    of_one: dict[Symbol, list[Assumption]] = {}
+    for one in conditions:
+        if len(one.form.symbols) == 1:
+            of_one.setdefault(*one.form.symbols, []).append(one)
+    return {
+        symbol.name: tuple(_runs(symbol, asked))
+        for symbol, asked in of_one.items()
+        if not all(map(_is_plain, asked))
+    }
+
+
+def _is_plain(one: Assumption) -> bool:
+    """Whether a condition is about extents themselves: h >= 25."""
+    atoms = (atom for monomial, _ in one.form.terms for atom in monomial)
+    return all(isinstance(atom, Symbol) for atom in atoms)
+
+
+def _runs(symbol: Symbol, conditions: Sequence[Assumption]) -> Iterator[ExtentRange]:
+    """The ranges of an extent in which all conditions hold."""
+    most = MOST_TRIED if symbol.most is None else min(symbol.most, MOST_TRIED)
+    tried = range(symbol.least, most + 1)
+    fits = [all(c.holds(c.form.value({symbol.name: n})) for c in conditions) for n in tried]
+    for is_fit, run in groupby(zip(tried, fits, strict=True), key=itemgetter(1)):
+        numbers = [n for n, _ in run]
+        if is_fit:
+            yield numbers[0], numbers[-1]
+
+
+def _short(text: str) -> str:
+    return shorten(text, MOST_SHOWN, placeholder=" ..")
 
 
 def _opened(compilation: Compilation) -> dict[str, OpenShape]:

@@ -45,6 +45,9 @@ RELATIONS: dict[str, Callable[[int], bool]] = {
 }
 """How a node may have to compare with 0."""
 
+_TURNED = {">=": "<=", "==": "==", "!=": "!="}
+"""The same relations with the sides exchanged."""
+
 MOST_SHOWN = 100
 """Characters of an expression that an error shows."""
 
@@ -103,15 +106,41 @@ class Program:
         text = self._text(node, MOST_SHOWN)
         return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}.."
 
+    def comparison(self, condition: Condition) -> str:
+        """A condition for messages. A difference that is compared with 0 is shown as a comparison
+        of two expressions: h - 4 >= 0 as h >= 4, and 512 - h >= 0 as h <= 512.
+        """
+        node, relation = condition
+        operation = self._instruction(node)
+        if operation is None or _NAMES[operation[0]] != "-":
+            return f"{self._bare(node)} {relation} 0"
+        _, left, right = operation
+        if self._is_constant(left):
+            left, right, relation = right, left, _TURNED[relation]
+        return f"{self._bare(left)} {relation} {self._bare(right)}"
+
+    def _is_constant(self, node: int) -> bool:
+        return 0 <= node - len(self.extents) < len(self.constants)
+
+    def _instruction(self, node: int) -> tuple[int, int, int] | None:
+        """The operation that makes a node, and the nodes that it takes."""
+        at = 3 * (node - len(self.extents) - len(self.constants))
+        return (self.code[at], self.code[at + 1], self.code[at + 2]) if at >= 0 else None
+
+    def _bare(self, node: int) -> str:
+        """A node as an expression without parentheses around it."""
+        text, instruction = self.text(node), self._instruction(node)
+        is_closed = instruction is not None and not text.endswith("..")
+        return text[1:-1] if is_closed and text.startswith("(") else text
+
     def _text(self, node: int, room: int) -> str:
-        if node < len(self.extents):
-            return self.extents[node].name
-        node -= len(self.extents)
-        if node < len(self.constants):
-            return str(self.constants[node])
+        instruction = self._instruction(node)
+        if instruction is None:
+            constant = node - len(self.extents)
+            return self.extents[node].name if constant < 0 else str(self.constants[constant])
         if room <= 0:
             return ".."
-        operation, a, b = self.code[3 * (node - len(self.constants)) :][:3]
+        operation, a, b = instruction
         name = _NAMES[operation]
         left = self._text(a, room // 2)
         right = self._text(b, room // 2)

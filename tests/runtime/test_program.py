@@ -62,6 +62,27 @@ def test_a_node_is_shown_as_an_expression() -> None:
     assert len(deep.text(64)) < 200 and ".." in deep.text(64)
 
 
+@pytest.mark.parametrize(
+    ("relation", "code", "shown"),
+    [
+        (">=", (SUBTRACT, 0, 2), "data_h >= 3"),
+        (">=", (SUBTRACT, 2, 0), "data_h <= 3"),
+        ("==", (SUBTRACT, 0, 1), "data_h == data_w"),
+        ("==", (SUBTRACT, 2, 0), "data_h == 3"),
+        ("!=", (SUBTRACT, 0, 2), "data_h != 3"),
+        (">=", (ADD, 0, 1), "data_h + data_w >= 0"),
+        ("==", (LEAST, 0, 1), "min(data_h, data_w) == 0"),
+        (">=", (MULTIPLY, 0, 1, SUBTRACT, 4, 3), "data_h * data_w >= 2"),
+    ],
+)
+def test_a_condition_is_shown_as_a_comparison(
+    relation: str, code: tuple[int, ...], shown: str
+) -> None:
+    """Numbers stand on the right."""
+    program = Program((HEIGHT, WIDTH), (3, 2), code)
+    assert program.comparison(Condition(program.nodes - 1, relation)) == shown
+
+
 def test_a_file_gives_it_back() -> None:
     """As it was written."""
     assert read(PROGRAM.as_json()) == PROGRAM

@@ -2,7 +2,7 @@
 
     inputs: data 3x?x?
     layer 'yolo' on line 12: not supported: Reorg of this kind makes tables, or code, for one size
-    so each shape is a compilation of its own
+    so no compilation is for all sizes
 
 Without a shape, all extents of inputs are open, but the channels of images that the file tells.
 """
@@ -21,15 +21,16 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import ModelError, ModelWarning, Unsupported
 from ncc.compiler.ncnn.convert_to_linalg import hindrances
-from ncc.compiler.ncnn.open_shapes import open_shapes
+from ncc.compiler.ncnn.open_shapes import open_shapes, require_ranks
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.dialects.ncnn.layer import shape_of
-from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.shapes import OpenShape, shown
-from ncc.dialects.size import Assumption, assuming, is_open
+from ncc.dialects.size import Assumption, assuming, form_of
 from ncc.dialects.size_atoms import Symbol
 from ncc.dialects.size_needs import needed
+from ncc.runtime.extents import shown_range
 from ncc.runtime.paths import PathLike
 
 MOST_TRIED = 1024
@@ -60,8 +61,8 @@ class SizesFate:
         yield "inputs: " + ", ".join(f"{name} {shape}" for name, shape in self.inputs.items())
         yield from self.hindrances
         if self.hindrances:
-            yield "so each shape is a compilation of its own"
-        elif not any("?" in shape for shape in self.inputs.values()):
+            yield "so no compilation is for all sizes"
+        elif not any("?" in shape or ".." in shape for shape in self.inputs.values()):
             yield "the layers take this size alone"
         elif self.conditions:
             yield "one compilation runs all sizes for which this holds:"
@@ -79,6 +80,9 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         first = Compilation(param, bin, options)
+        known = open_shapes(first.source, options.input_shapes)
+        grown = growing_inputs(Network.of(first.source))
+        require_ranks({name: shape for name, shape in known.items() if name not in grown})
         asked = {**_opened(first), **options.input_shapes}
         compilation = first.at(asked)
         try:
@@ -101,8 +105,9 @@ def _extents(conditions: Iterable[Assumption]) -> dict[str, tuple[ExtentRange, .
     """The ranges that meet the conditions, of each extent about which one alone is no bound."""
     of_one: dict[Symbol, list[Assumption]] = {}
     for one in conditions:
-        if len(one.form.symbols) == 1:
-            of_one.setdefault(*one.form.symbols, []).append(one)
+        symbols = tuple(one.form.symbols)
+        if len(symbols) == 1:
+            of_one.setdefault(symbols[0], []).append(one)
     return {
         symbol.name: tuple(_runs(symbol, asked))
         for symbol, asked in of_one.items()
@@ -142,6 +147,11 @@ def _opened(compilation: Compilation) -> dict[str, OpenShape]:
 
 
 def _text(value: SSAValue) -> str:
-    """The shape of an input, with ? for an open extent."""
-    shape = shape_of(value) or ()
-    return shown(tuple(None if is_open(n) else n for n in shape))
+    """The shape of an input, with ? or a range for an open extent."""
+    return "x".join(map(_extent, shape_of(value) or ()))
+
+
+def _extent(extent: int) -> str:
+    for symbol in form_of(extent).symbols:  # the only one
+        return shown_range((symbol.least, symbol.most))
+    return str(extent)

@@ -256,7 +256,7 @@ class Assumption:
         return {"==": value == 0, "!=": value != 0, ">=": value >= 0}[self.relation]
 
     def __str__(self) -> str:
-        """As a comparison: what is added stands on the left, and what is subtracted on the right."""
+        """As a comparison: what is added on the left, what is subtracted on the right."""
         terms = dict(self.form.terms)
         left = Form.of({part: n for part, n in terms.items() if n > 0})
         right = Form.of({part: -n for part, n in terms.items() if n < 0})

@@ -29,7 +29,7 @@ def test_others_are_kept() -> None:
 
 
 def test_the_most_of_an_extent() -> None:
-    """The smallest number counts, also where an extent was compared with itself, cut to a number."""
+    """The smallest number counts, also of an extent that is itself if it is cut to a number."""
     cut = smallest(104, (H + 3) // 4)
     with assuming() as assumed:
         assert (H + 31) // 32 <= 1 << 23

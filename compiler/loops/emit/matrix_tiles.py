@@ -33,7 +33,7 @@ from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
 from ncc.compiler.loops.emit.loop_builder import memory_type
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.emit.tile_products import products_of
-from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.matrix_tiles import BF16_BYTES, VECTOR
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.compiler.loops.schedule.tile_plan import TilePlan
@@ -82,8 +82,10 @@ class MatrixTiles(KernelEmitter):
         first, last = self.entry.args[-2:]
         self.builder.put(tile.ConfigureOp(self.builder.constant(self.plan.rows)))
         carried = self._carried(self._nothing())
-        left = self.builder.loop(first, last, 1, carried, self._sum_chunk)
-        self._follow_all(self._uncarried(left))
+        left = self._uncarried(self.builder.loop(first, last, 1, carried, self._sum_chunk))
+        end = self.builder.constant(self.plan.rows)
+        for position, held in enumerate(left.tiles):
+            self._follow_rows(left, position, held.first, end)
         self.builder.put(tile.ReleaseOp())
 
     # --- chunks -------------------------------------------------------------------------------
@@ -224,29 +226,23 @@ class MatrixTiles(KernelEmitter):
 
     def _products(self, group: _Group) -> Iterator[Operation]:
         """Loads and products of 32 numbers."""
-        operands = self.operands
         self._begin(group, group.vectors)
+        points = partial(self._load_points, group)
+        return products_of(self.plan.p, self.plan.q, points, self._load_vectors)
 
-        def points(number: int, which: int, position: int) -> Operation:
-            access = (operands.high, operands.low)[which]
-            return self._load_points(number, access, group.tiles[position])
-
-        def vectors(number: int, which: int, block: int) -> Operation:
-            return self._load_vectors(number, (operands.weights, operands.rest)[which], block)
-
-        return products_of(self.plan.p, self.plan.q, points, vectors)
-
-    def _load_points(self, number: int, access: Access, held: _Tile) -> Operation:
+    def _load_points(self, group: _Group, number: int, which: int, position: int) -> Operation:
         """A tile whose rows are points."""
+        access = (self.operands.high, self.operands.low)[which]
         saved = dict(self.state.bases)
-        self.state.bases.update(held.bases)
+        self.state.bases.update(group.tiles[position].bases)
         at = self.reads.address(access, {})
         self.state.bases = saved
         distance = self.builder.constant(access.coefficients[self.plan.inner] * BF16_BYTES)
         return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
 
-    def _load_vectors(self, number: int, access: Access, block: int) -> Operation:
+    def _load_vectors(self, number: int, which: int, block: int) -> Operation:
         """A tile of weights for the block of outputs."""
+        access = (self.operands.weights, self.operands.rest)[which]
         vectors = self.operands.vectors
         at = self.reads.address(access, {} if vectors is None else {vectors: block})
         distance = self.builder.constant(tile.ROW_BYTES)
@@ -259,12 +255,6 @@ class MatrixTiles(KernelEmitter):
             self.state.bases[self.operands.vectors] = block
 
     # --- what follows -------------------------------------------------------------------------
-
-    def _follow_all(self, group: _Group) -> None:
-        """The epilogue of a group whose sums are in the buffer."""
-        last = self.builder.constant(self.plan.rows)
-        for position, held in enumerate(group.tiles):
-            self._follow_rows(group, position, held.first, last)
 
     def _between(self, group: _Group) -> list[Callable[[], None]]:
         """The parts of the same epilogue that one iteration of the next group writes: a few rows

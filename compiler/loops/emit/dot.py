@@ -96,27 +96,19 @@ class DotAccumulators(Accumulators):
         """Four bytes of the data, as the instruction reads them, in every lane."""
         if self.crossed:
             return self._columns(point)
-        found = self.reads.lane_of_iterations(self.broadcast, point, self.state.lanes, QUAD)
+        lanes = self.state.lanes
+        found = self.reads.lane_of_iterations(self.broadcast, point, lanes, QUAD)
         if found is not None:
-            return self._spread(*found)
-        four = self.reads.neighbours(self.broadcast, point, QUAD)
+            (held, lane), count = found, lanes
+        else:
+            held, lane, count = self.reads.neighbours(self.broadcast, point, QUAD), 0, 1
 
         def spread() -> SSAValue:
-            one = self.builder.add(vector.BitcastOp, [four], vector_type(i32, 1))
-            words = self.builder.splat(self.builder.element(one, 0), self.state.lanes)
+            read = self.builder.add(vector.BitcastOp, [held], vector_type(i32, count))
+            words = self.builder.splat(self.builder.element(read, lane), lanes)
             if self.signed:
                 words = self.builder.add(arith.XOrIOp, [words, self._bias()], words.type)
             return self._as_bytes(words)
-
-        return self.state.once(("bytes", four), spread)
-
-    def _spread(self, held: SSAValue, lane: int) -> SSAValue:
-        """One word of a vector of bytes, in every lane."""
-        lanes = self.state.lanes
-
-        def spread() -> SSAValue:
-            words = self.builder.add(vector.BitcastOp, [held], vector_type(i32, lanes))
-            return self._as_bytes(self.builder.splat(self.builder.element(words, lane), lanes))
 
         return self.state.once(("bytes", held, lane), spread)
 

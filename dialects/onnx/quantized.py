@@ -52,13 +52,16 @@ class _OfBytes(Composed):
 class _OfOne(_OfBytes):
     """An operator of one operand."""
 
-    def inner(self, w: Writer, x: SSAValue) -> SSAValue:
-        """The operator of float32."""
-        raise NotImplementedError
+    KIND: type[Operator]
+
+    def kind(self) -> type[Operator]:
+        """The operator of float32, whose attributes this one has."""
+        return self.KIND
 
     def compose(self, w: Writer, *operands: Any) -> SSAValue:
         x, scale, zero, to_scale, to_zero = (*operands, None)[:5]
-        made = self.inner(w, w(DequantizeLinearOp, x, scale, zero))
+        kind = self.kind()
+        made = w(kind, w(DequantizeLinearOp, x, scale, zero), **self.shared(kind))
         return self.to_bytes(w, made, x, to_scale, to_zero)
 
 
@@ -66,18 +69,16 @@ class _OfOne(_OfBytes):
 class QLinearSigmoidOp(_OfOne):
     """Sigmoid."""
 
-    def inner(self, w: Writer, x: SSAValue) -> SSAValue:
-        return w(SigmoidOp, x)
+    KIND = SigmoidOp
 
 
 @operator("QLinearLeakyRelu", domain=MICROSOFT, inputs=(4, 5))
 class QLinearLeakyReluOp(_OfOne):
     """LeakyRelu."""
 
-    alpha = real(0.01)
+    KIND = LeakyReluOp
 
-    def inner(self, w: Writer, x: SSAValue) -> SSAValue:
-        return w(LeakyReluOp, x, alpha=self.alpha)
+    alpha = real(0.01)
 
 
 @operator("QLinearSoftmax", domain=MICROSOFT, inputs=(4, 5))
@@ -87,8 +88,8 @@ class QLinearSoftmaxOp(_OfOne):
     axis = integer(-1)
     opset = integer(13)
 
-    def inner(self, w: Writer, x: SSAValue) -> SSAValue:
-        return w(SoftmaxOp if self.opset >= 13 else SoftmaxV1Op, x, axis=self.axis)
+    def kind(self) -> type[Operator]:
+        return SoftmaxOp if self.opset >= 13 else SoftmaxV1Op
 
 
 class _Pooled(_OfOne):
@@ -103,13 +104,14 @@ class _Pooled(_OfOne):
 class QLinearGlobalAveragePoolOp(_Pooled):
     """GlobalAveragePool."""
 
-    def inner(self, w: Writer, x: SSAValue) -> SSAValue:
-        return w(GlobalAveragePoolOp, x)
+    KIND = GlobalAveragePoolOp
 
 
 @operator("QLinearAveragePool", domain=MICROSOFT, inputs=(4, 5))
 class QLinearAveragePoolOp(_Pooled):
     """AveragePool."""
+
+    KIND = AveragePoolOp
 
     auto_pad = string("NOTSET")
     ceil_mode = integer(0)
@@ -117,9 +119,6 @@ class QLinearAveragePoolOp(_Pooled):
     kernel_shape = integers()
     pads = integers()
     strides = integers()
-
-    def inner(self, w: Writer, x: SSAValue) -> SSAValue:
-        return w(AveragePoolOp, x, **self.shared(AveragePoolOp))
 
 
 class _OfTwo(_OfBytes):
@@ -157,8 +156,8 @@ class QLinearConcatOp(_OfBytes):
     def compose(self, w: Writer, *operands: Any) -> SSAValue:
         scale, zero, *given = operands
         parts = [w(DequantizeLinearOp, *given[k : k + 3]) for k in range(0, len(given), 3)]
-        axis = {} if self.axis is None else {"axis": self.axis}
-        return self.to_bytes(w, w(ConcatOp, *parts, **axis), given[0], scale, zero)
+        made = w(ConcatOp, *parts, **self.shared(ConcatOp))
+        return self.to_bytes(w, made, given[0], scale, zero)
 
 
 @operator("QGemm", domain=MICROSOFT, inputs=(6, 9))
@@ -177,8 +176,7 @@ class QGemmOp(_OfBytes):
             unit = w(MulOp, column(w, x_scale, 1, 0), column(w, y_scale, 1, 0))
             unit = w(MulOp, unit, w.constant(np.array(self.alpha, np.float32)))
             bias = w(MulOp, w(CastOp, bias, to=FLOAT), unit)
-        attributes = {"alpha": self.alpha, "transA": self.transA, "transB": self.transB}
-        made = w(GemmOp, left, right, bias, **attributes)
+        made = w(GemmOp, left, right, bias, **self.shared(GemmOp))
         return made if scale is None else self.to_bytes(w, made, x, scale, zero)
 
 

@@ -322,9 +322,7 @@ def test_constants_lie_one_behind_the_other(make_network: MakeNetwork, make_plan
     assert plan.constant_bytes == 128 + 192
 
 
-def test_equal_constants_are_in_memory_once(
-    make_network: MakeNetwork, make_plan: MakePlan
-) -> None:
+def test_equal_constants_are_in_memory_once(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """Others of the same shape are not taken for equal."""
 
     def write(b: Builder, x: Tensor) -> Tensor:

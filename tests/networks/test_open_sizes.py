@@ -134,24 +134,41 @@ Convolution end 1 1 sum end 0=40 1=3 3=2 4=1 5=1 6=23040
 """Sums over rows of a window, over blocks of channels, and at every other point."""
 
 
+SEQUENCE = """7767517
+2 2
+Input data 0 1 data
+Convolution1D c 1 1 data out 0=32 1=3 3=2 4=1 5=1 6=1920
+"""
+"""Windows of a sequence with too few channels for a block: its values are one row."""
+
+
 @pytest.mark.skipif(not cpu.allow_tiles(), reason="this CPU has no matrix tiles")
-def test_images_of_many_sizes_on_matrix_tiles(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        (BLOCKS, [(3, 70, 81), (3, 1, 1), (3, 5, 33), (3, 140, 3)]),
+        (SEQUENCE, [(20, 224), (20, 1), (20, 37)]),
+    ],
+)
+def test_images_of_many_sizes_on_matrix_tiles(
+    tmp_path: Path, text: str, shapes: Sequence[tuple[int, ...]]
+) -> None:
     """Of fewer points than a tile has rows, too: as without tiles, and equal on any threads."""
     path, rng = tmp_path / "net.param", np.random.default_rng(0)
-    path.write_text(BLOCKS)
+    path.write_text(text)
     models = [
         ncc.compile(
             path,
             random_weights=1,
             opt_level=3,
             target="amx",
-            input_shapes={"data": (3, None, None)},
+            input_shapes={"data": (shapes[0][0], *[None] * (len(shapes[0]) - 1))},
             num_threads=threads,
         )
         for threads in (1, 3)
     ]
-    for size in ((70, 81), (1, 1), (5, 33), (140, 3)):
-        x = rng.uniform(-1, 1, (3, *size)).astype(np.float32)
+    for size in shapes:
+        x = rng.uniform(-1, 1, size).astype(np.float32)
         plain = ncc.compile(path, random_weights=1, input_shapes={"data": x.shape})
         one, three = (model(x) for model in models)
         assert difference(one, plain(x)) <= TOLERANCE, size

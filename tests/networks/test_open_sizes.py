@@ -56,10 +56,15 @@ def taken(network: Any, count: int) -> tuple[list[tuple[int, int]], list[tuple[i
     return fit, misfit
 
 
+NEEDS_NUMBERS = "error: layer"
+"""Of the reason why a network is compiled for each shape: a layer needs one size."""
+
+
 @pytest.mark.networks(slow=OPEN)
 def test_images_of_many_sizes(network: Any) -> None:
-    """Without another compilation, and equal for one thread and two. The layers refuse the same
-    sizes as where one is given. Where ncnn makes infinities, ncc may differ (docs/accuracy.md).
+    """Without another compilation, unless a layer needs one size, and equal for one thread and two.
+    The layers refuse the same sizes as where one is given. Where ncnn makes infinities, ncc may
+    differ (docs/accuracy.md).
     """
     (name,) = network.feeds
     rng = np.random.default_rng(0)
@@ -91,7 +96,7 @@ def test_images_of_many_sizes(network: Any) -> None:
             models[0].run({name: np.zeros((3, *size), np.float32)})
     for model in models:
         assert isinstance(model, OpenModel)
-        assert "1 version" in repr(model)
+        assert "1 version" in repr(model) or NEEDS_NUMBERS in (model.reason or "")
 
 
 def is_finite(value: Array) -> bool:

@@ -254,8 +254,10 @@ class Compilation:
         known: Mapping[str, OpenShape] | None = None
         if has_sizes(shapes):
             with self.stage("infer shapes"):
-                module, known, assumed = self._inferred(module, shapes)
+                inferred, known, assumed = self._inferred(module, shapes)
             self.opened, shapes = known, with_equalities(known, assumed)
+            # What is inferred has sizes in place of arithmetic on shapes: it is not for others.
+            module = inferred if shapes == known else module
         with self.changing(module, "infer shapes"):
             settle(module, self.values)
             if shapes != known:

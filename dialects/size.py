@@ -371,7 +371,7 @@ def is_equal(a: int, b: int) -> bool:
         return a == b
     if _is_guessing.get():
         return hint(a) == hint(b)
-    difference = form_of(a).plus(form_of(b), -1)
+    difference = form_of(a).plus(form_of(b), -1).without_common_factors()
     if difference.constant is not None:
         return difference.constant == 0
     if any(is_at_least(one, 1) for one in (difference, ZERO.plus(difference, -1))):

@@ -175,6 +175,18 @@ class Form:
         quotient = Form.atom(Quotient(rest, divisor))
         return whole.plus(rest._quotient(divisor) if is_at_least(divisor, 1) else quotient)
 
+    def without_common_factors(self) -> Form:
+        """A form that is 0 for the same inputs: h - c of 24 * h * w - 24 * c * w, where w > 0."""
+        if self.constant is not None:
+            return self
+        (monomial, factor), *others = self.terms
+        common = Form.of({(): gcd(factor, *(other for _, other in others))})
+        for atom in monomial:
+            larger = common.times(Form.atom(atom))
+            if is_at_least(Form.atom(atom), 1) and self._exactly_over(larger) is not None:
+                common = larger
+        return self._exactly_over(common) or self
+
     @property
     def _begins_negative(self) -> bool:
         return any(factor < 0 for monomial, factor in self.terms[:1] if monomial)

@@ -110,6 +110,31 @@ def test_an_lstm_whose_states_are_one_value(tmp_path: Path) -> None:
     assert isinstance(compiled, OpenModel) and compiled.reason is None
 
 
+@pytest.mark.parametrize("level", [0, 2])
+def test_extents_of_two_inputs_that_are_equal(tmp_path: Path, level: int) -> None:
+    """As the samples of an encoder and a decoder: an input has the shape of the other one's."""
+    numbers = {"first": np.array([0]), "second": np.array([1]), "halves": np.array([2, 4])}
+    nodes = [
+        node("Shape", "a", "of_a"),
+        node("Gather", "of_a first", "n"),
+        node("Shape", "b", "of_b"),
+        node("Gather", "of_b second", "t"),
+        node("Concat", "n t halves", "sizes", axis=0),
+        node("Reshape", "b sizes", "c"),
+        node("Reshape", "c of_b", "y"),
+        node("Reshape", "a of_a", "z"),
+        node("ReduceSum", "z second", "sum"),
+        node("Add", "y sum", "out"),
+    ]
+    made = model(nodes, {"a": ("n", "s", 8), "b": ("n", "t", 8)}, ["out"], numbers)
+    compiled = ncc.compile(written(tmp_path, made), opt_level=level)
+    compiled.save(tmp_path / "net.ncc")
+    for n, s, t in ((2, 5, 7), (1, 3, 1), (3, 1, 4)):
+        feeds = {"a": (n, s, 8), "b": (n, t, 8)}
+        values = {k: RANDOM.standard_normal(v).astype(np.float32) for k, v in feeds.items()}
+        compared(ncc.load(tmp_path / "net.ncc"), made, values)
+
+
 def test_the_best_of_any_number_of_elements(tmp_path: Path) -> None:
     """They are merged until one run is left, however many merges the hint needs."""
     made = model([node("TopK", "x two", "y places")], {"x": (3, "n")}, ["y", "places"], NUMBERS)

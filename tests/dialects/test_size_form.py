@@ -43,6 +43,31 @@ def test_a_form_without_symbols_is_a_number() -> None:
     assert (H + 3 - H, is_open(H + 3 - H)) == (3, False)
 
 
+@pytest.mark.parametrize(
+    ("size", "wanted"),
+    [
+        (24 * H * W - 24 * W, H - 1),
+        ((H + 1) // 2 * W - (H + 1) // 2 * 4, W - 4),
+        (H * W * W + H * W, W + 1),
+        ((H // 2) * W - H // 2, (H // 2) * W - H // 2),
+        (4 * H, 1),
+        (H - W, H - W),
+    ],
+)
+def test_factors_of_all_terms(size: int, wanted: int) -> None:
+    """They are left out, but not those that may be 0."""
+    assert form_of(size).without_common_factors() == form_of(wanted)
+
+
+@given(expressions(), values())
+def test_a_form_without_factors_is_0_for_the_same_inputs(
+    expression: str, at: dict[str, int]
+) -> None:
+    """Whatever its factors are."""
+    form = form_of(eval(expression, dict(EXTENTS)))
+    assert (form.without_common_factors().value(at) == 0) == (form.value(at) == 0)
+
+
 def test_a_quotient_by_a_difference() -> None:
     """Its dividend begins negative, also where it is rounded up."""
     n = Size.symbol("n", 4, most=10)

@@ -30,7 +30,7 @@ from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.size import Assumption, assuming, form_of
 from ncc.dialects.size_atoms import Symbol
 from ncc.dialects.size_needs import needed
-from ncc.runtime.extents import shown_range
+from ncc.runtime.extents import Range, shown_range
 from ncc.runtime.paths import PathLike
 
 MOST_TRIED = 1024
@@ -94,7 +94,8 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
                     module = compilation.structured(module)
                     compilation.loops(module, compilation.plan(module))
         except (ModelError, Unsupported) as error:
-            return SizesFate({name: shown(one) for name, one in asked.items()}, (str(error),), ())
+            given = {name: _shown(one, options.ranges.get(name, ())) for name, one in asked.items()}
+            return SizesFate(given, (str(error),), ())
     conditions = [] if found else needed(assumed)
     return SizesFate(
         taken, tuple(map(str, found)), tuple(map(str, conditions)), _extents(conditions)
@@ -144,6 +145,14 @@ def _opened(compilation: Compilation) -> dict[str, OpenShape]:
         for name, shape in known.items()
         if shape is not None
     }
+
+
+def _shown(shape: OpenShape, ranges: Sequence[Range]) -> str:
+    """A shape that is asked for, with ? or a range for an open extent."""
+    if not ranges:
+        return shown(shape)
+    pairs = zip(shape, ranges, strict=True)
+    return "x".join(shown_range(one) if n is None else str(n) for n, one in pairs)
 
 
 def _text(value: SSAValue) -> str:

@@ -30,18 +30,16 @@ def needed(assumed: Iterable[Assumption]) -> list[Assumption]:
         growing, shrinking = _grows_with(one), _grows_with(_one_sided(one), -1)
         most = None if shrinking is None else _last(one.form, shrinking)
         if growing is not None:
-            least_of[growing] = max(_first(one.form, growing), least_of.get(growing, 0))
+            first = _first(one.form, growing)
+            least_of[growing] = max(first, least_of.get(growing, first))
         elif shrinking is not None and most is not None:
-            most_of[shrinking] = min(most, most_of.get(shrinking, most))
+            limit = most if shrinking.most is None else min(most, shrinking.most)
+            most_of[shrinking] = min(limit, most_of.get(shrinking, limit))
         else:
             others.append(one)
     ranges = {
         one.name: Form.atom(
-            replace(
-                one,
-                least=max(one.least, least_of.get(one, 0)),
-                most=most_of.get(one, one.most),
-            )
+            replace(one, least=least_of.get(one, one.least), most=most_of.get(one, one.most))
         )
         for one in (*least_of, *most_of)
     }

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from textwrap import shorten
 from typing import TypeAlias
 
 from ncc.compiler.diagnostics import ModelError
@@ -35,6 +36,9 @@ FACTORS = (1, 0.5, 0.25, 0.125, 2, 4)
 
 MOST_TRIED = 4096
 """Extents below this are tried where quotients of one have to be a number, as of channels."""
+
+MOST_SHOWN = 100
+"""Characters of an equation that an error shows."""
 
 
 def with_fitting_hints(asked: Asked, infer: Infer) -> tuple[Asked, Iterable[Assumption]]:
@@ -167,14 +171,5 @@ def _check_ranges(asked: Asked, free: Asked, infer: Infer) -> None:
             names = " and ".join(dict.fromkeys(repr(name) for name, _ in said))
             raise InputError(
                 f"no shapes of {names} in their ranges fit the layers, which take "
-                f"{_equation(form)}: {found}"
+                f"{shorten(str(replace(one, form=form)), MOST_SHOWN, placeholder=' ..')}: {found}"
             )
-
-
-def _equation(form: Form) -> str:
-    """The equation that a form is 0, without a sign: a_h = b_h + 1."""
-    left, right = (
-        Form(tuple((m, abs(f)) for m, f in form.terms if (f > 0) == is_left))
-        for is_left in (True, False)
-    )
-    return f"{left} = {right}"

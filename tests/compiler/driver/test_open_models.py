@@ -1,4 +1,4 @@
-"""Models of open shapes: a call with a known shape costs little, and a file is for all shapes."""
+"""Models of open shapes: known shapes cost little, wrong ones are refused, a file is for all."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ TWO = """7767517
 Input data 0 1 data
 Input more 0 1 more
 BinaryOp add 2 1 data more out 0=0
+"""
+
+EVEN = """7767517
+5 6
+Input data 0 1 data 0=6 1=6 2=3
+Split s 1 2 data a b
+Pooling p 1 1 a half 0=0 1=2 2=2
+Interp up 1 1 half whole 0=1 1=2.0 2=2.0
+BinaryOp add 2 1 b whole out 0=0
 """
 
 
@@ -162,3 +171,22 @@ def test_what_cannot_be_for_all_shapes_is_saved_for_one(tmp_path: Path) -> None:
     assert isinstance(model, OpenModel)
     model.save(tmp_path / "net.ncc", {"data": (3, 8, 8)})
     assert ncc.load(tmp_path / "net.ncc").inputs[0].shape == (3, 8, 8)
+
+
+def test_an_empty_image_is_refused(tmp_path: Path) -> None:
+    """Before anything is compiled, also where not even the number of axes is known."""
+    model = made(tmp_path, ONE)
+    for shape in ((3, 0, 8), (3, 8, 0), (0,)):
+        with pytest.raises(ncc.InputError, match=r"input 'data' does not fit: expected float32 \?"):
+            model(image(*shape))
+    assert not model._versions.models
+
+
+def test_the_shape_of_the_file_is_no_form_of_a_larger_image(tmp_path: Path) -> None:
+    """The layers say what they want of an image: the file's size is not the only one that fits."""
+    path = tmp_path / "net.param"
+    path.write_text(EVEN)
+    model = ncc.compile(path, random_weights=1, input_shapes={"data": (3, None, None)})
+    assert model(image(3, 8, 8)).shape == (3, 8, 8)
+    with pytest.raises(ncc.ModelError, match=r"layer 'add' \(BinaryOp\)"):
+        model(image(3, 9, 9))

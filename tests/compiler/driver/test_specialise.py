@@ -419,24 +419,6 @@ def test_an_array_in_another_form_is_refused_as_where_shapes_are_known(
     assert isinstance(caught.value.__cause__, ncc.ModelError)
 
 
-def test_an_empty_image_is_refused(model: OpenModel) -> None:
-    """Before anything is compiled, also where not even the number of axes is known."""
-    for shape in ((3, 0, 8), (3, 8, 0), (0,)):
-        with pytest.raises(ncc.InputError, match=r"input 'data' does not fit: expected float32 \?"):
-            model(image(*shape))
-    assert not model._versions.models
-
-
-def test_the_shape_of_the_file_is_no_form_of_a_larger_image(tmp_path: Path) -> None:
-    """The layers say what they want of an image: the file's size is not the only one that fits."""
-    path = tmp_path / "net.param"
-    path.write_text(BRANCHES.format(extents=" 0=6 1=6 2=3"))
-    model = ncc.compile(path, random_weights=1, input_shapes={"data": (3, None, None)})
-    assert model(image(3, 8, 8)).shape == (8, 8, 8)
-    with pytest.raises(ncc.ModelError, match=r"layer 'add' \(BinaryOp\)"):
-        model(image(3, 9, 9))
-
-
 def test_a_form_that_would_not_do_is_not_advised(model: OpenModel) -> None:
     """Channels first, the image would have an odd height."""
     for shape in ((7, 8, 3), (4, 8, 8), (8, 8)):

@@ -143,9 +143,9 @@ def test_images_are_as_small_or_as_large_as_layers_need(
 @pytest.mark.parametrize(
     ("text", "asked", "said"),
     [
-        (TWO, {"a": (3, (64, 128), None), "b": (3, (200, 512), None)}, "'a' and 'b' .* a_h = b_h:"),
-        (TWO, {"a": (3, (10, 20), None), "b": (3, 64, None)}, "'a' .* a_h = 64: a_h is 10..20$"),
-        (TURNED, {"a": (3, (64, 110), (200, 512))}, "'a' .* a_h = a_w: a_h is 64..110, a_w is 200"),
+        (TWO, {"a": (3, (64, 128), None), "b": (3, (200, 512), None)}, "'b' .* a_h == b_h:"),
+        (TWO, {"a": (3, (10, 20), None), "b": (3, 64, None)}, "'a' .* a_h == 64: a_h is 10..20$"),
+        (TURNED, {"a": (3, (64, 110), (200, 512))}, "'a' .* a_h == a_w: a_h is 64..110, a_w"),
     ],
 )
 def test_ranges_that_do_not_meet_are_named(

@@ -88,7 +88,7 @@ def _ways(convolution: Convolution) -> Iterator[tuple[Tiling | None, Sequence[in
         own, most = _own_tiles(tiling)
     yield None, _direct(own or tiling), 1
     if own is not None:
-        yield own, [BEYOND * (most + 1 - tiling.height * tiling.width)], isqrt(most)
+        yield own, [most * (most + 1 - tiling.height * tiling.width)], isqrt(most)
 
 
 def _few(sizes: Sequence[int], count: int, hint: int) -> int:

@@ -2,7 +2,7 @@
 
     inputs: data 3x?x?
     layer 'yolo' on line 12: not supported: Reorg of this kind makes tables, or code, for one size
-    so each shape is a compilation of its own
+    so no compilation is for all sizes
 
 Without a shape, all extents of inputs are open, but the channels of images that the file tells.
 """
@@ -10,22 +10,36 @@ Without a shape, all extents of inputs are open, but the channels of images that
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from textwrap import shorten
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import ModelError, ModelWarning, Unsupported
 from ncc.compiler.ncnn.convert_to_linalg import hindrances
-from ncc.compiler.ncnn.open_shapes import open_shapes
+from ncc.compiler.ncnn.open_shapes import open_shapes, require_ranks
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.dialects.ncnn.layer import shape_of
-from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.shapes import OpenShape, shown
-from ncc.dialects.size import assuming, is_open
+from ncc.dialects.size import Assumption, assuming, form_of
+from ncc.dialects.size_atoms import Symbol
 from ncc.dialects.size_needs import needed
+from ncc.runtime.extents import shown_range
 from ncc.runtime.paths import PathLike
+
+MOST_TRIED = 1024
+"""The largest extent that is compared with conditions one by one."""
+
+MOST_SHOWN = 200
+"""Characters of a condition, or of ranges."""
+
+ExtentRange: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -33,24 +47,30 @@ class SizesFate:
     """Whether one compilation is for every size.
 
     inputs: the shape of each, with ? for an open extent. hindrances: the layers, or what else, that
-    need one size. conditions: which sizes one compilation runs; none if it runs all.
+    need one size. conditions: which sizes one compilation runs; none if it runs all. extents: the
+    ranges of small extents that meet these, where the conditions do not tell them plainly.
     """
 
     inputs: Mapping[str, str]
     hindrances: tuple[str, ...]
     conditions: tuple[str, ...]
+    extents: Mapping[str, tuple[ExtentRange, ...]] = field(default_factory=dict)
 
     def lines(self) -> Iterator[str]:
         """What to print."""
         yield "inputs: " + ", ".join(f"{name} {shape}" for name, shape in self.inputs.items())
         yield from self.hindrances
         if self.hindrances:
-            yield "so each shape is a compilation of its own"
-        elif not any("?" in shape for shape in self.inputs.values()):
+            yield "so no compilation is for all sizes"
+        elif not any("?" in shape or ".." in shape for shape in self.inputs.values()):
             yield "the layers take this size alone"
         elif self.conditions:
             yield "one compilation runs all sizes for which this holds:"
-            yield from (f"  {condition}" for condition in self.conditions)
+            yield from (f"  {_short(condition)}" for condition in self.conditions)
+            for name, ranges in self.extents.items():
+                runs = (f"{low} to {high}" if low < high else f"{low}" for low, high in ranges)
+                told = _short(", ".join(runs)) or "none"
+                yield f"of the numbers up to {MOST_TRIED}, {name} may be {told}"
         else:
             yield "one compilation runs every size that the layers take"
 
@@ -60,6 +80,9 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         first = Compilation(param, bin, options)
+        known = open_shapes(first.source, options.input_shapes)
+        grown = growing_inputs(Network.of(first.source))
+        require_ranks({name: shape for name, shape in known.items() if name not in grown})
         asked = {**_opened(first), **options.input_shapes}
         compilation = first.at(asked)
         try:
@@ -72,8 +95,45 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
                     compilation.loops(module, compilation.plan(module))
         except (ModelError, Unsupported) as error:
             return SizesFate({name: shown(one) for name, one in asked.items()}, (str(error),), ())
-    conditions = () if found else tuple(map(str, needed(assumed)))
-    return SizesFate(taken, tuple(map(str, found)), conditions)
+    conditions = [] if found else needed(assumed)
+    return SizesFate(
+        taken, tuple(map(str, found)), tuple(map(str, conditions)), _extents(conditions)
+    )
+
+
+def _extents(conditions: Iterable[Assumption]) -> dict[str, tuple[ExtentRange, ...]]:
+    """The ranges that meet the conditions, of each extent about which one alone is no bound."""
+    of_one: dict[Symbol, list[Assumption]] = {}
+    for one in conditions:
+        symbols = tuple(one.form.symbols)
+        if len(symbols) == 1:
+            of_one.setdefault(symbols[0], []).append(one)
+    return {
+        symbol.name: tuple(_runs(symbol, asked))
+        for symbol, asked in of_one.items()
+        if not all(map(_is_plain, asked))
+    }
+
+
+def _is_plain(one: Assumption) -> bool:
+    """Whether a condition is about extents themselves: h >= 25."""
+    atoms = (atom for monomial, _ in one.form.terms for atom in monomial)
+    return all(isinstance(atom, Symbol) for atom in atoms)
+
+
+def _runs(symbol: Symbol, conditions: Sequence[Assumption]) -> Iterator[ExtentRange]:
+    """The ranges of an extent in which all conditions hold."""
+    most = MOST_TRIED if symbol.most is None else min(symbol.most, MOST_TRIED)
+    tried = range(symbol.least, most + 1)
+    fits = [all(c.holds(c.form.value({symbol.name: n})) for c in conditions) for n in tried]
+    for is_fit, run in groupby(zip(tried, fits, strict=True), key=itemgetter(1)):
+        numbers = [n for n, _ in run]
+        if is_fit:
+            yield numbers[0], numbers[-1]
+
+
+def _short(text: str) -> str:
+    return shorten(text, MOST_SHOWN, placeholder=" ..")
 
 
 def _opened(compilation: Compilation) -> dict[str, OpenShape]:
@@ -87,6 +147,11 @@ def _opened(compilation: Compilation) -> dict[str, OpenShape]:
 
 
 def _text(value: SSAValue) -> str:
-    """The shape of an input, with ? for an open extent."""
-    shape = shape_of(value) or ()
-    return shown(tuple(None if is_open(n) else n for n in shape))
+    """The shape of an input, with ? or a range for an open extent."""
+    return "x".join(map(_extent, shape_of(value) or ()))
+
+
+def _extent(extent: int) -> str:
+    for symbol in form_of(extent).symbols:  # the only one
+        return shown_range((symbol.least, symbol.most))
+    return str(extent)

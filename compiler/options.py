@@ -296,7 +296,7 @@ def _require_ranges(name: str, ranges: Iterable[Range]) -> None:
 
 
 def _no_range(name: str, found: object) -> InputError:
-    wanted = "the least and the most extent"
+    wanted = "(least, most), the least first and 1 or more; None as the most is no limit"
     return InputError(f"no range for an extent of input {name!r}", name, wanted, repr(found))
 
 
@@ -316,5 +316,5 @@ def _require_shape(name: str, shape: OpenShape) -> None:
 
 
 def _no_shape(name: str, shape: object) -> InputError:
-    wanted = "positive extents"
+    wanted = "positive extents, and None or (least, most) for open ones"
     return InputError(f"no shape for input {name!r}", name, wanted, repr(shape))

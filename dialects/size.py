@@ -256,7 +256,13 @@ class Assumption:
         return {"==": value == 0, "!=": value != 0, ">=": value >= 0}[self.relation]
 
     def __str__(self) -> str:
-        return f"{self.form} {self.relation} 0"
+        """As a comparison: what is added on the left, what is subtracted on the right."""
+        terms = dict(self.form.terms)
+        left = Form.of({part: n for part, n in terms.items() if n > 0})
+        right = Form.of({part: -n for part, n in terms.items() if n < 0})
+        if left.constant is None:
+            return f"{left} {self.relation} {right}"
+        return f"{right} {self.relation.replace('>', '<')} {left}"
 
 
 _assumed: ContextVar[dict[Assumption, None] | None] = ContextVar("assumed", default=None)

@@ -1,6 +1,6 @@
 """What a list of assumptions comes to: ranges of extents, and what these do not imply.
 
-(h + 7) // 8 - 4 >= 0, (h + 15) // 16 - 2 >= 0, h - w >= 0     ->      h - 25 >= 0, h - w >= 0
+(h + 7) // 8 >= 4, (h + 15) // 16 >= 2, 9 >= (w + 1) // 2, h >= w   ->   h >= 25, w <= 18, h >= w
 """
 
 from __future__ import annotations
@@ -12,42 +12,77 @@ from ncc.dialects.size import Assumption
 from ncc.dialects.size_atoms import Symbol
 from ncc.dialects.size_form import ZERO, Form, least
 
+_ENDLESS = 1 << 40
+"""An extent that no image has."""
+
 
 def needed(assumed: Iterable[Assumption]) -> list[Assumption]:
     """Fewer assumptions that hold for the same extents, up to the hints and beyond.
 
-    One that only says how large an extent is comes to a number, and the largest of these counts.
+    One that only says how large an extent is, or how small, comes to a number, and the strictest of
+    these counts.
     """
     given = list(dict.fromkeys(assumed))
-    from_on: dict[Symbol, int] = {}
+    least_of: dict[Symbol, int] = {}
+    most_of: dict[Symbol, int] = {}
     others: list[Assumption] = []
     for one in given:
-        symbol = _grows_with(one.form) if one.relation == ">=" else None
-        if symbol is None:
-            others.append(one)
+        growing, shrinking = _grows_with(one), _grows_with(_one_sided(one), -1)
+        most = None if shrinking is None else _last(one.form, shrinking)
+        if growing is not None:
+            least_of[growing] = max(_first(one.form, growing), least_of.get(growing, 0))
+        elif shrinking is not None and most is not None:
+            most_of[shrinking] = min(most, most_of.get(shrinking, most))
         else:
-            from_on[symbol] = max(_first(one.form, symbol), from_on.get(symbol, symbol.least))
-    ranges = {one.name: Form.atom(replace(one, least=n)) for one, n in from_on.items()}
+            others.append(one)
+    ranges = {
+        one.name: Form.atom(
+            replace(
+                one,
+                least=max(one.least, least_of.get(one, 0)),
+                most=most_of.get(one, one.most),
+            )
+        )
+        for one in (*least_of, *most_of)
+    }
     bounds = [
         Assumption(Form.atom(one).plus(Form.number(n), -1), ">=")
-        for one, n in from_on.items()
+        for one, n in least_of.items()
         if n > one.least
+    ]
+    bounds += [
+        Assumption(Form.number(n).plus(Form.atom(one), -1), ">=")
+        for one, n in most_of.items()
+        if one.most is None or n < one.most
     ]
     return [*bounds, *(one for one in others if not _is_implied(one, ranges))]
 
 
 def are_bounds(assumed: Iterable[Assumption]) -> bool:
     """Whether assumptions come to least extents alone."""
-    return all(one.relation == ">=" and _grows_with(one.form) for one in needed(assumed))
+    return all(_grows_with(one) for one in needed(assumed))
 
 
-def _grows_with(form: Form) -> Symbol | None:
-    """The only extent of a form that is never smaller for a larger one."""
-    if len(form.symbols) != 1:
+def _one_sided(one: Assumption) -> Assumption:
+    """The same assumption. That a form is 0 which is never above 0 says that it is not negative.
+
+    min(104, h) - h == 0    ->    min(104, h) - h >= 0
+    """
+    if one.relation != "==":
+        return one
+    low = least(ZERO.plus(one.form, -1))
+    return one if low is None or low < 0 else replace(one, relation=">=")
+
+
+def _grows_with(one: Assumption, sign: int = 1) -> Symbol | None:
+    """The only extent of an assumption whose form, times the sign, is never smaller for a larger
+    extent; None if the form may be negative.
+    """
+    if one.relation != ">=" or len(one.form.symbols) != 1:
         return None
-    (symbol,) = form.symbols
-    more = form.with_values({symbol.name: Form.atom(symbol).plus(Form.number(1))})
-    low = least(more.plus(form, -1))
+    (symbol,) = one.form.symbols
+    more = one.form.with_values({symbol.name: Form.atom(symbol).plus(Form.number(1))})
+    low = least(ZERO.plus(more.plus(one.form, -1), sign))
     return symbol if low is not None and low >= 0 else None
 
 
@@ -63,6 +98,24 @@ def _first(form: Form, symbol: Symbol) -> int:
         else:
             low = middle + 1
     return high
+
+
+def _last(form: Form, symbol: Symbol) -> int | None:
+    """The last value of an extent up to which a shrinking form is not negative; None if there is
+    no end. The hint is one such value.
+    """
+    low, high = symbol.hint, 2 * symbol.hint
+    while form.value({symbol.name: high}) >= 0:
+        low, high = high, 2 * high
+        if high > _ENDLESS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if form.value({symbol.name: middle}) >= 0:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _is_implied(one: Assumption, ranges: Mapping[str, Form]) -> bool:

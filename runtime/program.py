@@ -37,6 +37,8 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 _FUNCTIONS = tuple(OPERATIONS.values())
 _NAMES = tuple(OPERATIONS)
+_CALLS = ("min", "max")
+"""Operations that are written before what they take; others stand between."""
 
 RELATIONS: dict[str, Callable[[int], bool]] = {
     ">=": lambda value: value >= 0,
@@ -45,8 +47,14 @@ RELATIONS: dict[str, Callable[[int], bool]] = {
 }
 """How a node may have to compare with 0."""
 
+_TURNED = {">=": "<=", "==": "==", "!=": "!="}
+"""The same relations with the sides exchanged."""
+
 MOST_SHOWN = 100
-"""Characters of an expression that an error shows."""
+"""Characters of a condition that an error shows."""
+
+_TOO_DEEP = ".."
+"""In place of an expression in a long one."""
 
 
 class Extent(NamedTuple):
@@ -98,24 +106,54 @@ class Program:
             append(function(values[a], values[b]))
         return values
 
-    def text(self, node: int) -> str:
-        """A node as an expression, for messages."""
-        text = self._text(node, MOST_SHOWN)
-        return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}.."
+    def text(self, condition: Condition) -> str:
+        """A condition for messages. A difference that is compared with 0 is shown as a comparison
+        of two expressions: h - 4 >= 0 as h >= 4, and 512 - h >= 0 as h <= 512. Of a long one, the
+        extents are named alone.
+        """
+        node, relation = condition
+        instruction = self._instruction(node)
+        if instruction is None or _NAMES[instruction[0]] != "-":
+            text = f"{self._expression(node)} {relation} 0"
+        else:
+            _, left, right = instruction
+            if 0 <= left - len(self.extents) < len(self.constants):
+                left, right, relation = right, left, _TURNED[relation]
+            text = f"{self._expression(left)} {relation} {self._expression(right)}"
+        if _TOO_DEEP not in text and len(text) <= MOST_SHOWN:
+            return text
+        return f"a condition on {', '.join(self._names(node))}"
 
-    def _text(self, node: int, room: int) -> str:
-        if node < len(self.extents):
-            return self.extents[node].name
-        node -= len(self.extents)
-        if node < len(self.constants):
-            return str(self.constants[node])
+    def _instruction(self, node: int) -> tuple[int, int, int] | None:
+        """The operation that makes a node, and the nodes that it takes."""
+        at = 3 * (node - len(self.extents) - len(self.constants))
+        return (self.code[at], self.code[at + 1], self.code[at + 2]) if at >= 0 else None
+
+    def _expression(self, node: int, room: int = MOST_SHOWN) -> str:
+        instruction = self._instruction(node)
+        if instruction is None:
+            constant = node - len(self.extents)
+            return self.extents[node].name if constant < 0 else str(self.constants[constant])
         if room <= 0:
-            return ".."
-        operation, a, b = self.code[3 * (node - len(self.constants)) :][:3]
-        name = _NAMES[operation]
-        left = self._text(a, room // 2)
-        right = self._text(b, room // 2)
-        return f"({left} {name} {right})" if name[0] != "m" else f"{name}({left}, {right})"
+            return _TOO_DEEP
+        name, operands = _NAMES[instruction[0]], instruction[1:]
+        left, right = (self._expression(operand, room // 2) for operand in operands)
+        if name in _CALLS:
+            return f"{name}({left}, {right})"
+        first, second = map(self._is_between, operands)
+        return f"{f'({left})' if first else left} {name} {f'({right})' if second else right}"
+
+    def _is_between(self, node: int) -> bool:
+        """Whether the operation that makes a node stands between what it takes."""
+        instruction = self._instruction(node)
+        return instruction is not None and _NAMES[instruction[0]] not in _CALLS
+
+    def _names(self, node: int) -> list[str]:
+        """The extents that a node depends on."""
+        needed = [node]
+        for one in needed:
+            needed += {*(self._instruction(one) or ())[1:]}.difference(needed)
+        return [extent.name for place, extent in enumerate(self.extents) if place in needed]
 
     def as_json(self) -> dict[str, Any]:
         """The program for a file."""

@@ -251,8 +251,8 @@ class Model:
         open_ones = [(b, array) for b, array in zip(self.inputs, arrays, strict=True) if b.is_open]
         told = ", ".join(f"{b.name!r} of {extents(array.shape)}" for b, array in open_ones)
         raise InputError(
-            f"the code is not for input {told}, where {sized} does not hold: compile the network "
-            "for this shape as well"
+            f"the code is not for input {told}, where {sized} does not hold: if the layers take "
+            "this shape, compile the network for it as well"
         )
 
     def _take(self) -> Context:

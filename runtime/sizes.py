@@ -61,7 +61,7 @@ class Sizes(NamedTuple):
         values = self.program.values(shapes)
         for condition in self.conditions:
             if not condition.holds(values[condition.node]):
-                return f"{self.program.text(condition.node)} {condition.relation} 0"
+                return self.program.text(condition)
         outputs = tuple(tuple(values[node] for node in nodes) for nodes in self.outputs)
         offsets, bytes = self.lifetimes.laid_out([values[node] for node in self.buffers])
         offsets.append(0)  # what NOWHERE leads to

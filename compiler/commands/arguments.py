@@ -28,10 +28,17 @@ Range: TypeAlias = tuple[float, float]
 
 def named_shape(text: str) -> tuple[str, OpenShape]:
     """data=3x224x224, or data=3x?x? where extents are open"""
-    name, shape = asked_shape(text)
+    return without_ranges(asked_shape(text))
+
+
+def without_ranges(asked: tuple[str, AskedShape]) -> tuple[str, OpenShape]:
+    """A named shape for what takes no ranges."""
+    name, shape = asked
     known = tuple(extent for extent in shape if not isinstance(extent, tuple))
     if len(known) < len(shape):
-        raise click.BadParameter(f"{text!r} has ranges, which `ncc compile` alone takes")
+        raise click.BadParameter(
+            f"the shape of {name!r} has ranges, which `ncc compile` and `ncc explain --sizes` take"
+        )
     return name, known
 
 
@@ -61,10 +68,14 @@ def _slip(name: str, shape: str) -> str:
     """A hint on what is missing in NAME=SHAPE, or on what was meant."""
     if shape.startswith("@"):
         return "; `ncc run` takes arrays, by --input data=@x.npy"
+    if not name:
+        return ": the name of the input is missing" if is_shape(shape) else ""
+    if any(".." in extent and not _is_extent(extent) for extent in shape.split("x")):
+        return "; a range is 64..1024 or 64.., the least extent first, which is 1 or more"
+    if "0" in shape.split("x"):
+        return "; an extent is 1 or more"
     meant = "x".join(re.findall(r"\d+|\?", shape))
-    if not is_shape(meant):
-        return ""
-    return f"; did you mean {name}={meant}?" if name else ": the name of the input is missing"
+    return f"; did you mean '{name}={meant}'?" if is_shape(meant) else ""
 
 
 def _is_extent(text: str) -> bool:

@@ -13,13 +13,15 @@ from ncc.compiler.commands.arguments import (
     CODE,
     JSON,
     PARAM,
-    SHAPES,
-    Shapes,
+    AskedShapes,
+    asked_shape,
     completed,
     echo_json,
     list_passes,
     named_blob,
+    once,
     progress,
+    without_ranges,
 )
 
 if TYPE_CHECKING:
@@ -93,7 +95,17 @@ def documented() -> Mapping[str, str]:
     is_flag=True,
     help="Say whether one compilation runs every size of the inputs, and why not.",
 )
-@SHAPES
+@click.option(
+    "--shape",
+    "--input",
+    "shapes",
+    type=asked_shape,
+    multiple=True,
+    callback=once,
+    metavar="NAME=SHAPE",
+    help="The shape of an input that the file leaves open, or another shape: data=3x224x224. "
+    "--sizes and --kernel take open shapes, as `ncc compile` does.",
+)
 @CODE
 @JSON
 def explain_command(
@@ -103,7 +115,7 @@ def explain_command(
     passes: tuple[str, ...],
     kernels: tuple[str, ...],
     sizes: bool,
-    shapes: Shapes,
+    shapes: AskedShapes,
     opt_level: int,
     num_threads: int,
     target: str,
@@ -134,6 +146,7 @@ def explain_command(
         files = param, None if bin == NO_WEIGHTS else bin
         _explain_compilation(files, kernels, chosen, as_json)
         return
+    chosen["input_shapes"] = dict(map(without_ranges, shapes))
     explained = _explained(param, bin, blobs, passes, chosen)
     echo_json(explained.for_json()) if as_json else click.echo("\n".join(explained.lines()))
 

@@ -124,8 +124,11 @@ def require_open(model: Model, shapes: Shapes) -> None:
     for name, shape in shapes:
         if name not in bindings:
             raise InputError.unknown_name("input", name, bindings)
-        if not bindings[name].is_open or None in shape:
-            raise click.UsageError(f"--shape {name}={shown(shape)}: {signature(bindings[name])}")
+        said, input = f"--shape {name}={shown(shape)}", signature(bindings[name])
+        if not bindings[name].is_open:
+            raise click.UsageError(f"{said}: the file is for one shape, {input}")
+        if None in shape:
+            raise click.UsageError(f"{said}: a run needs a number for each extent of {input}")
 
 
 def sized(binding: Binding, shape: OpenShape | None) -> Binding:

@@ -189,6 +189,7 @@ class _Request:
 
         made = self.compiled(with_workers=True, pack_up_to=LARGE)
         if isinstance(made, OpenModel):
+            made.require_ranks()
             artifact = made.compiled().artifact
             artifact.save(path)
             return artifact

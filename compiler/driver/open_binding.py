@@ -78,10 +78,10 @@ class OpenBinding(Binding):
         return super().extents if self.ranked else "?"
 
     def admits(self, shape: Shape) -> bool:
-        """Whether arrays of this shape can be fed."""
-        if not self.ranked:
-            return True
+        """Whether arrays of this shape can be fed. Only a cache may be empty."""
         least = 0 if self.is_cache else 1
+        if not self.ranked:
+            return min(shape, default=least) >= least
         ranges = self.ranges or ((least, None),) * len(self.shape)
         return len(shape) == len(self.shape) and all(
             found == extent if extent != DYNAMIC else is_within(found, range)

@@ -28,6 +28,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,12 +36,14 @@ import numpy as np
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
 from ncc.compiler.driver.open_candidates import candidates, is_one_sample, larger_hints
+from ncc.compiler.ncnn.open_shapes import require_ranks
 from ncc.compiler.options import shapes_by_name
 from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, as_bytes
 from ncc.runtime.errors import InputError, NccError
 from ncc.runtime.extents import OPEN
+from ncc.runtime.forms import other_forms
 from ncc.runtime.paths import PathLike
 from ncc.runtime.results import Array
 from ncc.runtime.session import ArrayLike, Model, as_array, misfit
@@ -134,11 +137,18 @@ class OpenModel(Model):
 
         Raises what `compiled` does, and Unsupported where the network cannot be for all shapes.
         """
+        if input_shapes is None:
+            self.require_ranks()
         if input_shapes is not None or any(map(OpenBinding.needs_a_call, self._open)):
             self.compiled(input_shapes).save(path)
             return
         known = {b.name: b.open_shape for b in self._open if not b.grows}
         self._compile_open(known, {}).save(path)
+
+    def require_ranks(self) -> None:
+        """Raise the InputError for inputs of which nobody says how many axes they have."""
+        asked = [binding for binding in self._open if not binding.grows]
+        require_ranks({b.name: b.open_shape if b.ranked else None for b in asked})
 
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
         last = self._last  # another call may set it
@@ -267,7 +277,7 @@ class OpenModel(Model):
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
         outputs = ", ".join(map(str, self.outputs))
-        made = f"{len(self._versions.models)} versions for all shapes"
+        made = f"versions for all shapes: {len(self._versions.models)}"
         if self.reason is not None:
             made = f"compiled for {len(self._kept.models())} shapes, since {self.reason}"
         return f"<OpenModel {inputs} -> {outputs}, {self.target}, {made}>"
@@ -393,11 +403,15 @@ def _fed(feeds: Mapping[str, ArrayLike], binding: OpenBinding) -> Array:
 def _misfed(
     error: ModelError, arrays: Arrays, bindings: Iterable[OpenBinding]
 ) -> InputError | None:
-    """The error about an array of which another form would be taken."""
+    """The error about an array of which another form would be taken. Where that would be another
+    array altogether, the layers say what they want.
+    """
     by_name = {binding.name: binding for binding in bindings}
     for misfed in (problem.misfed for problem in error.problems):
         if misfed is not None and misfed.blob in by_name:
-            return misfit(by_name[misfed.blob], arrays[misfed.blob], misfed.form)
+            array, form = arrays[misfed.blob], misfed.form
+            if prod(form.shape) == array.size or form in other_forms(array.shape):
+                return misfit(by_name[misfed.blob], array, form)
     return None
 
 

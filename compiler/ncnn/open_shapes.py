@@ -46,3 +46,17 @@ def require_possible(network: Network, asked: Mapping[str, OpenShape]) -> None:
             raise InputError(said, name, f"1 to {MAX_RANK} extents", str(len(shape)))
         if any(extent is not None and extent < least for extent in shape):
             raise InputError(said, name)
+
+
+def require_ranks(shapes: Mapping[str, OpenShape | None]) -> None:
+    """Raise the InputError that names all inputs of which nobody says how many axes they have."""
+    unknown = [name for name, shape in shapes.items() if shape is None]
+    if unknown:
+        first, several = unknown[0], "s" if len(unknown) > 1 else ""
+        raise InputError(
+            f"the file does not say how many axes input{several} "
+            f"{', '.join(map(repr, unknown))} {'have' if several else 'has'}: for example, "
+            f"--shape {first}=3x224x224 is for one size, and --shape '{first}=3x?x?' for all; "
+            f"in Python, input_shapes={{{first!r}: (3, 224, 224)}}, or (3, None, None)",
+            first,
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from ncc.dialects.size import Size, assuming, is_equal
+from ncc.dialects.size import Size, assuming, is_equal, largest, smallest
 from ncc.dialects.size_needs import are_bounds, needed
 from tests.dialects.sizes import EXTENTS, H, W, expressions, values
 
@@ -17,16 +17,28 @@ def test_windows_come_to_an_extent() -> None:
         assert not is_equal((H + 15) // 16, 1)
         assert ((H + 15) // 16) * ((W + 15) // 16) >= 2
         assert W >= 1
-    assert [str(one) for one in needed(assumed)] == ["h - 25 >= 0"]
+    assert [str(one) for one in needed(assumed)] == ["h >= 25"]
 
 
 def test_others_are_kept() -> None:
     """In order."""
     with assuming() as assumed:
-        assert H < 4096
         assert W > H
         assert is_equal(2 * ((H + 1) // 2), H)
     assert needed(assumed) == list(assumed)
+
+
+def test_the_most_of_an_extent() -> None:
+    """The smallest number counts, also of an extent that is itself if it is cut to a number."""
+    cut = smallest(104, (H + 3) // 4)
+    with assuming() as assumed:
+        assert (H + 31) // 32 <= 1 << 23
+        assert is_equal(cut, (H + 3) // 4)
+        assert not W < 8
+    assert [str(one) for one in needed(assumed)] == ["w >= 8", "h <= 416"]
+    with assuming() as assumed:
+        assert largest(300 - H, 0) >= 0  # which has no end
+    assert needed(assumed) == []
 
 
 def test_nothing_is_needed_for_nothing() -> None:
@@ -34,7 +46,7 @@ def test_nothing_is_needed_for_nothing() -> None:
     h = Size.symbol("h", 224, least=8)
     with assuming() as assumed:
         assert h * h > 80
-    assert [str(one) for one in needed(assumed)] == ["h - 9 >= 0"]
+    assert [str(one) for one in needed(assumed)] == ["h >= 9"]
     assert needed([]) == []
 
 

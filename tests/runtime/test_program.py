@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -29,6 +30,9 @@ PROGRAM = Program(
     ),
 )
 
+DOUBLED = [number for at in range(4, 13) for number in (ADD, at, at)]
+"""Each node is twice the one before."""
+
 
 def read(told: object, ranks: tuple[int, ...] = (3,)) -> Program:
     """The program of a file that says this."""
@@ -54,12 +58,30 @@ def test_nothing_is_divided_by_zero() -> None:
     assert program.values([(3, 8, 0)])[2] == 0
 
 
-def test_a_node_is_shown_as_an_expression() -> None:
-    """A long one is cut."""
-    assert PROGRAM.text(6) == "(((data_h - 3) // 2) * data_w)"
-    assert PROGRAM.text(7) == "min(data_h, data_w)"
-    deep = Program((HEIGHT,), (), tuple(n for k in range(64) for n in (ADD, k, k)))
-    assert len(deep.text(64)) < 200 and ".." in deep.text(64)
+@pytest.mark.parametrize(
+    ("relation", "code", "shown"),
+    [
+        (">=", (SUBTRACT, 0, 2), "data_h >= 3"),
+        (">=", (SUBTRACT, 2, 0), "data_h <= 3"),
+        ("==", (SUBTRACT, 0, 1), "data_h == data_w"),
+        ("==", (SUBTRACT, 2, 0), "data_h == 3"),
+        ("!=", (SUBTRACT, 0, 2), "data_h != 3"),
+        (">=", (ADD, 0, 1), "data_h + data_w >= 0"),
+        ("==", (LEAST, 0, 1), "min(data_h, data_w) == 0"),
+        (">=", (MULTIPLY, 0, 1, SUBTRACT, 4, 3), "data_h * data_w >= 2"),
+        (
+            ">=",
+            [ADD, 1, 1, *(n for at in range(4, 13) for n in (ADD, at, at))],
+            "a condition on data_w",
+        ),
+    ],
+)
+def test_a_condition_is_shown_as_a_comparison(
+    relation: str, code: Sequence[int], shown: str
+) -> None:
+    """Numbers stand on the right. Of a long one, the extents are named."""
+    program = Program((HEIGHT, WIDTH), (3, 2), tuple(code))
+    assert program.text(Condition(program.nodes - 1, relation)) == shown
 
 
 def test_a_file_gives_it_back() -> None:

@@ -89,11 +89,12 @@ def test_arrays_are_written_by_another_command(capfd: Captured) -> None:
         ("data=", ""),
         ("1x8x8", ": the name of the input is missing"),
         ("=1x8x8", ": the name of the input is missing"),
-        ("data=1,8,8", "; did you mean data=1x8x8?"),
-        ("data=[1,8,?]", "; did you mean data=1x8x??"),
-        ("data=1X8X8", "; did you mean data=1x8x8?"),
-        ("data=1*8*8", "; did you mean data=1x8x8?"),
-        ("data=0x8", ""),
+        ("data=1,8,8", "; did you mean 'data=1x8x8'?"),
+        ("data=[1,8,?]", "; did you mean 'data=1x8x?'?"),
+        ("data=1X8X8", "; did you mean 'data=1x8x8'?"),
+        ("data=1*8*8", "; did you mean 'data=1x8x8'?"),
+        ("data=3xaxb", "; did you mean 'data=3'?"),
+        ("data=0x8", "; an extent is 1 or more"),
         ("data=@x.npy", "; `ncc run` takes arrays, by --input data=@x.npy"),
     ],
 )
@@ -130,16 +131,16 @@ def test_a_shape_may_have_ranges(text: str, shape: object) -> None:
 
 @pytest.mark.parametrize("text", ["..64", "64..32", "0..4", "4...8", "4..?", "..", "4..8.."])
 def test_what_is_no_range_is_refused(capfd: Captured, text: str) -> None:
-    """With the form of a shape."""
+    """With the form of a range."""
     assert cli.run(["compile", str(DIGITS), "--shape", f"data=1x{text}x8"]) == exit_codes.USAGE
-    assert "is not of the form data=3x224x224" in capfd.readouterr().err
+    assert "; a range is 64..1024 or 64.., the least extent first" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["run", "show", "verify", "explain"])
 def test_ranges_are_for_the_compilation_alone(capfd: Captured, command: str) -> None:
     """Others want one shape."""
     assert cli.run([command, str(DIGITS), "--shape", "data=1x8..9x8"]) == exit_codes.USAGE
-    assert "has ranges, which `ncc compile` alone takes" in capfd.readouterr().err
+    assert "has ranges, which `ncc compile` and `ncc explain --sizes`" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("file", ["net.param", "net.param.bin", "net.onnx", "net.ncc"])

@@ -95,6 +95,7 @@ def test_an_open_file_is_run_with_a_shape(compiled: tuple[Path, Path], capfd: Ca
     assert cli.run(["run", str(path), "--shape", "dat=3x100x120"]) == exit_codes.WRONG
     assert "no input 'dat'" in capfd.readouterr().err
     assert cli.run(["run", str(path), "--shape", "data=3x?x120"]) == exit_codes.USAGE
+    assert "a run needs a number for each extent of data  float32" in capfd.readouterr().err
 
 
 def test_an_extent_of_one_value_may_be_left_open(
@@ -141,8 +142,14 @@ def test_a_rank_has_to_be_said(tmp_path: Path, capfd: Captured) -> None:
     """Of a network that does not tell it, as nobody can guess it."""
     path = tmp_path / "net.param"
     path.write_text(NET)
-    assert cli.run(["compile", str(path), "--random-weights", "1"]) == exit_codes.WRONG
-    assert "open shapes must be said, of 'data' (?)" in capfd.readouterr().err
+    advice = "--shape 'data=3x?x?' for all"
+    for emit in ([], ["--emit=lib"]):
+        assert cli.run(["compile", str(path), "--random-weights", "1", *emit]) == exit_codes.WRONG
+        assert advice in capfd.readouterr().err
+    assert cli.run(["explain", str(path), "null", "--sizes"]) == exit_codes.WRONG
+    assert advice in capfd.readouterr().err
+    with pytest.raises(ncc.InputError, match=r"how many axes input 'data' has"):
+        ncc.compile(path, random_weights=1).save(path.with_suffix(".ncc"))
 
 
 def test_the_code_of_a_file_is_not_that_of_a_first_call(

@@ -97,6 +97,8 @@ def test_which_sizes_one_compilation_is_for(ncc: Run) -> None:
     """In lines or as one object; it is no question beside others."""
     code, lines, _ = ncc("--sizes", "--shape", "data=64x?x28")
     assert code == exit_codes.OK and lines[0] == "inputs: data 64x?x28"
+    code, lines, _ = ncc("--sizes", "--shape", "data=64x8..28x28")
+    assert code == exit_codes.OK and lines[0] == "inputs: data 64x8..28x28"
     code, lines, _ = ncc("--sizes", "--json")
     assert json.loads("\n".join(lines))["inputs"] == {"data": "64x?x?"}
     code, _, err = ncc("--sizes", "--blob", "conv")

@@ -14,17 +14,27 @@ SHAPES = [
     OpenBinding.of("x", (3, None)),
     OpenBinding.of("x", (3, 4)),
     OpenBinding.of("x", (3, None), ranges=((1, None), (5, 9))),
+    OpenBinding.of("x", None, growing=True, is_cache=True),
 ]
 
 
 @pytest.mark.parametrize(
     ("shape", "admitted"),
-    [((3, 4), "11110"), ((3, 5), "11101"), ((2, 4), "11000"), ((3, 4, 1), "10000")],
+    [
+        ((3, 4), "111101"),
+        ((3, 5), "111011"),
+        ((2, 4), "110001"),
+        ((3, 4, 1), "100001"),
+        ((3, 0), "000001"),
+        ((), "100001"),
+    ],
 )
 def test_an_open_shape_admits(shape: tuple[int, ...], admitted: str) -> None:
-    """Any extent where it is open, those of a range, the very one where it is not open."""
+    """Any extent where it is open, those of a range, the very one where it is not open. A cache
+    alone may be empty.
+    """
     assert [binding.admits(shape) for binding in SHAPES] == [flag == "1" for flag in admitted]
-    assert [binding.is_open for binding in SHAPES] == [True, True, True, False, True]
+    assert [binding.is_open for binding in SHAPES] == [True, True, True, False, True, False]
 
 
 def test_open_shapes_are_asked_for_by_name() -> None:

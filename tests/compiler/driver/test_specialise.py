@@ -126,7 +126,7 @@ def test_one_compilation_is_for_all_shapes(
         x = image(3, height, width)
         assert model(x).shape == (8, height, width)
     assert made == [(3, 72, 72)]
-    assert repr(model).endswith(", 1 versions for all shapes>")
+    assert repr(model).endswith(", versions for all shapes: 1>")
 
 
 def test_a_shape_that_no_version_is_for_gets_another_one(
@@ -417,6 +417,24 @@ def test_an_array_in_another_form_is_refused_as_where_shapes_are_known(
         f"input 'data' does not fit: expected float32 ?, found float32 {found}: {how}"
     )
     assert isinstance(caught.value.__cause__, ncc.ModelError)
+
+
+def test_an_empty_image_is_refused(model: OpenModel) -> None:
+    """Before anything is compiled, also where not even the number of axes is known."""
+    for shape in ((3, 0, 8), (3, 8, 0), (0,)):
+        with pytest.raises(ncc.InputError, match=r"input 'data' does not fit: expected float32 \?"):
+            model(image(*shape))
+    assert not model._versions.models
+
+
+def test_the_shape_of_the_file_is_no_form_of_a_larger_image(tmp_path: Path) -> None:
+    """The layers say what they want of an image: the file's size is not the only one that fits."""
+    path = tmp_path / "net.param"
+    path.write_text(BRANCHES.format(extents=" 0=6 1=6 2=3"))
+    model = ncc.compile(path, random_weights=1, input_shapes={"data": (3, None, None)})
+    assert model(image(3, 8, 8)).shape == (8, 8, 8)
+    with pytest.raises(ncc.ModelError, match=r"layer 'add' \(BinaryOp\)"):
+        model(image(3, 9, 9))
 
 
 def test_a_form_that_would_not_do_is_not_advised(model: OpenModel) -> None:

@@ -49,6 +49,14 @@ class Winograd(NamedTuple):
     the weights of the direct convolution, too."""
     least_extent: int = 8
     """The rows, and columns, that tiles are chosen for at least, where the run tells them."""
+    large_extent: int = 24
+    """The same where images with fewer may have tiles of their own: they are compared with these up
+    to here."""
+    many_open_weights: int = 1 << 18
+    """Bytes of weights, as the file has them, from which on these may have such tiles: reading
+    weights is most of their time. Where weights are fewer, the code is not worth compiling."""
+    own_worth: float = 0.8
+    """The largest part of the cycles, at most all, that such tiles take where they save most."""
     bf16x3_worth: float = 0.97
     """Tiles with bf16x3 take at most this share of the cycles of the direct convolution with
     bf16x3: the model is not more precise, and V and M take memory."""
@@ -146,6 +154,9 @@ class Convolutions(NamedTuple):
     elements in registers."""
     most_small_elements: int = 64
     """The largest image that small images are compared with: larger ones run in tiles."""
+    small_worth: float = 0.75
+    """A small image is convolved directly if that takes at most this part of the cycles of tiles:
+    where the run tells how large it is, register tiles of few points are seldom full."""
 
 
 class Groups(NamedTuple):

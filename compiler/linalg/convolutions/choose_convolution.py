@@ -21,7 +21,7 @@ Breaks: the order and rounding of floating-point sums. With normal random number
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import tensor
@@ -78,12 +78,13 @@ class ChooseConvolution(LinalgChoice[Convolution]):
         if decisions is not None:
             for inner in generics_of(block):
                 self.decide(inner, decisions)
-        done: set[Operation] = set(self._small_images(block))
-        if done:
+        small = self._small_images(block)
+        if small:
             erase_dead(block)  # what these were parts of
+        done: set[Operation] = {op for op, found in small.items() if found is None}
         free = rooms(block, self.target.costs.memory)
         for inner in generics_of(block):
-            convolution = None if inner in done else self.decide(inner)
+            convolution = None if inner in done else small.get(inner) or self.decide(inner)
             if convolution is not None:
                 first = self._rewriting(convolution)
                 others = [
@@ -97,15 +98,16 @@ class ChooseConvolution(LinalgChoice[Convolution]):
         if done:
             erase_dead(block)
 
-    def _small_images(self, block: Block) -> Iterator[GenericOp]:
-        """The convolutions of small images, which get parts of their own."""
+    def _small_images(self, block: Block) -> dict[GenericOp, Convolution | None]:
+        """The convolutions of small images, which get parts of their own; None: a direct one."""
+        parts: dict[GenericOp, Convolution | None] = {}
         if self.target.costs.winograd.given_tiles is not None:
-            return
+            return parts
         for op in generics_of(block):
             found = self.decide(op) if is_open(*shape_of(op.results[0])) else None
-            direct = None if found is None or found.bf16x3 else part_small_images(found)
-            if direct is not None:
-                yield direct
+            if found is not None and not found.bf16x3:
+                parts |= part_small_images(found)
+        return parts
 
     def _rewriting(self, convolution: Convolution) -> _Rewrite:
         products = bf16 if convolution.tiling.bf16x3 else f32
@@ -167,9 +169,7 @@ class _Rewrite:
         for other in others:
             other._join(self)
         tiling, together = self.tiling, (self, *others)
-        size = self._strip_size(room, sum(one.tiling.outputs for one in together))
-        several = is_open(tiling.length, size) or size < tiling.length
-        strip = (tiling.along, size) if several else None
+        strip = self._strip(room, sum(one.tiling.outputs for one in together))
         tiles = tiling.rows, tiling.columns
         reach = [
             n * step + more
@@ -181,6 +181,14 @@ class _Rewrite:
         made = [one._tiled(v, own) for one, own in zip(together, constants, strict=True)]
         for one, result in zip(together, made, strict=True):
             one._replace(result)
+
+    def _strip(self, room: Room, outputs: int) -> tuple[int, int] | None:
+        """How strips of tiles lie, and their size; None where all tiles are one."""
+        if self.convolution.whole:
+            return None
+        size = self._strip_size(room, outputs)
+        several = is_open(self.tiling.length, size) or size < self.tiling.length
+        return (self.tiling.along, size) if several else None
 
     def _strip_size(self, room: Room, outputs: int) -> int:
         """Rows of tiles in a strip, or columns, for so many output channels. Rows are a size if the

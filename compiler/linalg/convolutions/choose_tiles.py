@@ -115,20 +115,20 @@ def costs_of(
     if given is not None:
         form = min(forms, key=lambda one: one.tile != given.tile)
         tiling = Tiling(form, *sizes, formed=given.formed, bf16x3=bf16x3)
-        return Costs(plain, direct, ((tiling, _cost(tiling)),), inf)
+        return Costs(plain, direct, ((tiling, cost_of(tiling)),), inf)
     tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
     formed = [replace(one, formed=True) for one in tilings if _may_be_formed(one, opened)]
-    if formed and _cost(least := _best(formed)) * winograd.fewer_bytes < _cost(best):
+    if formed and cost_of(least := _best(formed)) * winograd.fewer_bytes < cost_of(best):
         best = least
     split: list[Tiling] = []
     if direct is not None:
         split = [Tiling(form, *sizes, bf16x3=True) for form in forms if form is F2]
         most = winograd.bf16x3_worth * direct
-        best = _best([best, *(one for one in split if _cost(one) < most)])
+        best = _best([best, *(one for one in split if cost_of(one) < most)])
     others = [one for one in (*tilings, *formed, *split) if one != best]
-    ordered = [best, *sorted(others, key=_cost)]
-    return Costs(plain, direct, tuple((one, _cost(one)) for one in ordered), worth)
+    ordered = [best, *sorted(others, key=cost_of)]
+    return Costs(plain, direct, tuple((one, cost_of(one)) for one in ordered), worth)
 
 
 def name_of(tiling: Tiling) -> str:
@@ -165,7 +165,7 @@ def cycles_of(
         return plain
     rows, columns = extents
     costs = costs_of(outputs, inputs, rows, columns, target, groups, axes=axes, taps=taps)
-    return plain if costs.chosen is None else _cost(costs.chosen)
+    return plain if costs.chosen is None else cost_of(costs.chosen)
 
 
 def plain_cycles(
@@ -187,8 +187,9 @@ def _may_be_formed(tiling: Tiling, opened: bool) -> bool:
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:
     """The cheapest; of equal ones the first."""
-    return min(tilings, key=_cost)
+    return min(tilings, key=cost_of)
 
 
-def _cost(tiling: Tiling) -> float:
+def cost_of(tiling: Tiling) -> float:
+    """The cycles of tiles, in strips that cost least."""
     return tiling.cycles(strip_size(tiling))

@@ -27,7 +27,7 @@ from ncc.compiler.linalg.analysis.linalg_op import (
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.convolutions.choose_tiles import Costs, costs_of
 from ncc.compiler.linalg.convolutions.forms import BOTH
-from ncc.compiler.linalg.convolutions.tiling import Tiling, compared_extent
+from ncc.compiler.linalg.convolutions.tiling import Tiling, compared_extent, has_many_weights
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
@@ -41,7 +41,8 @@ class Convolution(NamedTuple):
     In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, s*p+k, s*q+l] * w[g, o, i, k, l].
     With a dilation d, it is x[i, p+d*k, q+d*l].
     A volume has slices, too: y[o, z, ..] sums x[i, S*z+e*d, ..] * w[o, i, d, ..].
-    bf16x3: whether bf16x3 competed.
+    costs: the algorithms that competed. bf16x3: whether bf16x3 did. whole: whether its tiles are
+    too few for strips.
     """
 
     op: GenericOp
@@ -49,20 +50,21 @@ class Convolution(NamedTuple):
     weights: SSAValue
     init: SSAValue | float
     tiling: Tiling
-    bf16x3: bool = False
-
-    @property
-    def costs(self) -> Costs:
-        """The algorithms that competed."""
-        t = self.tiling.at(lambda size: compared_extent(size, self.tiling.target))
-        sizes = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
-        opened = is_open(self.tiling.height, self.tiling.width)
-        return costs_of(*sizes, t.axes, t.form.taps, t.form.stride, self.bf16x3, opened)
+    costs: Costs
+    bf16x3: bool
+    whole: bool = False
 
     def has_tiles_of(self, other: Convolution) -> bool:
         """Whether both have the same V."""
         alike = replace(self.tiling, outputs=other.tiling.outputs) == other.tiling
         return alike and self.tiling.groups == 1
+
+    def of_small_image(self, op: GenericOp, tiling: Tiling) -> Convolution:
+        """The same convolution of a small image, in tiles of that form."""
+        x = op.operands[list(self.op.operands).index(self.x)]
+        *_, height, width = shape_of(op.results[0])
+        tiling = replace(tiling, height=height, width=width)
+        return self._replace(op=op, x=x, tiling=tiling, whole=True)
 
     def siblings(self) -> list[GenericOp]:
         """The other generics that read its image with the same border, in any order."""
@@ -113,8 +115,9 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | 
     if init is None:
         return "its sums start from other values than a bias"
     *_, height, width = shape_of(op.results[0])
-    extents = compared_extent(height, target), compared_extent(width, target)
     count = prod(groups)
+    many = not bf16x3 and has_many_weights(w.value, stride, target)
+    extents = compared_extent(height, target, many), compared_extent(width, target, many)
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
     fewest_points = target.costs.data_types.fewest_bf16_points
     split = bf16x3 and inputs >= TILE_K and prod(extents) >= fewest_points
@@ -126,7 +129,7 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | 
             return f"Winograd has no tiles for a window of {shape} at a stride of {stride}"
         return f"Winograd is not worth it; {costs}"
     tiling = replace(costs.chosen, height=height, width=width)
-    return Convolution(op, x.value, w.value, init, tiling, split)
+    return Convolution(op, x.value, w.value, init, tiling, costs, split)
 
 
 class SpatialConvolution(NamedTuple):

@@ -1,4 +1,4 @@
-"""Small images are convolved directly, where larger ones are in tiles.
+"""Small images are convolved directly, where larger ones are in tiles, or take smaller tiles.
 
     %y = relu(conv(%p))    ->      %a = relu(conv(rows [0, few) of %p))              directly
                                    %b = relu(conv(rows [0, height - few) of %p))     in tiles
@@ -12,22 +12,28 @@ none, and both read from the first row on. Decisions about the part in tiles are
 of the hint, also if it is small, and those about the other part for one row.
 
 An image is small if it has one row, or one column, or so few elements that direct sums for a square
-of them are cheaper than its tiles of this form, by the model of costs.
+of them are cheaper than its tiles, by the model of costs.
+
+Where there are many weights, a third part is for images between these: the more elements a tile
+has, the more weights there are, and the fewer products. So such images take smaller tiles, or let
+the run transform the weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
+from math import isqrt
 
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.uses import reader_of
-from ncc.compiler.linalg.convolutions.choose_tiles import costs_of
+from ncc.compiler.linalg.convolutions.choose_tiles import Costs, cost_of, costs_of
 from ncc.compiler.linalg.convolutions.convolution import Convolution
-from ncc.compiler.linalg.convolutions.tiling import Tiling
+from ncc.compiler.linalg.convolutions.tiling import Tiling, has_many_weights
 from ncc.compiler.linalg.data_types.product_cycles import sum_cycles
 from ncc.compiler.linalg.rewrite.insert import generic_of, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import (
@@ -40,75 +46,136 @@ from ncc.compiler.linalg.rewrite.parts import (
     stands_or_moves,
 )
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import hint, is_open, largest, smallest
+from ncc.dialects.size import is_open, largest, smallest
 
 BEYOND = 1 << 32
 """More rows than an image has."""
 
 
-def part_small_images(convolution: Convolution) -> GenericOp | None:
-    """Compute small images by operations of their own; the sum of these. None where no image is
-    small, or where a pool reads strips of the result.
+def part_small_images(convolution: Convolution) -> dict[GenericOp, Convolution | None]:
+    """Compute small images by operations of their own: these, as convolutions in tiles, or None for
+    one that is direct. None of them where no image is small, or where a pool reads strips of the
+    result.
     """
     op, operations = convolution.op, [convolution.op, *following(convolution.op)]
     last = operations[-1].results[0]
     if not is_image(LinalgOp(op), stands_or_moves) or _is_pooled(last):
-        return None
+        return {}
     axis = ROWS if is_open(convolution.tiling.height) else COLUMNS
-    count = shape_of(last)[axis]
-    few = _few(convolution.tiling, count, hint=1)
-    if few == 0:
-        return None
-    b = Builder(Block())
-    rest = count - _few(convolution.tiling, count, hint=0)
-    (direct, small), (_, others) = (_part(b, operations, axis, n) for n in (few, rest))
-    replace_op(operations[-1], b, b.concat([small, others], axis, count))
-    return direct
+    left = count = shape_of(last)[axis]
+    b, found, made = Builder(Block()), dict[GenericOp, Convolution | None](), list[Tensor]()
+    for tiling, sizes, likely in _ways(convolution):
+        few = _few(sizes, left, likely)
+        if few != 0:
+            first, result = _part(b, operations, axis, few)
+            found[first] = None if tiling is None else convolution.of_small_image(first, tiling)
+            made.append(result)
+            left -= _few(sizes, left, 0)
+    if not made:
+        return {}
+    _, others = _part(b, operations, axis, left)
+    replace_op(operations[-1], b, b.concat([*made, others], axis, count))
+    return found
 
 
-def _few(tiling: Tiling, count: int, hint: int) -> int:
+def _ways(convolution: Convolution) -> Iterator[tuple[Tiling | None, Sequence[int], int]]:
+    """How small images are computed, the smallest first: the tiles, or None; sizes, one of which is
+    as large as all rows of such an image, while none is positive for any other; and for how many
+    rows, or columns, decisions are taken.
+    """
+    tiling, own, most = convolution.tiling, None, 0
+    if has_many_weights(convolution.weights, tiling.form.stride, tiling.target):
+        own, most = _own_tiles(tiling)
+    yield None, _direct(own or tiling), 1
+    if own is not None:
+        yield own, [most * (most + 1 - tiling.height * tiling.width)], isqrt(most)
+
+
+def _few(sizes: Sequence[int], count: int, hint: int) -> int:
     """So many rows, or columns, as a small image has; 0 for any other one. count: all of them.
     hint: for how many decisions are taken.
     """
-    few = largest(0, *_small(tiling), hint=hint)
+    few = largest(0, *sizes, hint=hint)
     return smallest(count, few) if is_open(few) else 0
 
 
 @cache
-def _small(tiling: Tiling) -> tuple[int, ...]:
-    """Sizes, one of which is as large as all rows of a small image; for others none is positive."""
+def _own_tiles(tiling: Tiling) -> tuple[Tiling | None, int]:
+    """The best tiles for the image for which they save most, and the elements of the largest image
+    for which they are cheaper; None where they never save much.
+    """
+    model, found = tiling.target.costs.winograd, tiling
+    worth = model.own_worth
+    # Of sides between multiples of four, tiles with four elements waste most.
+    images = [_square(tiling, side) for side in range(model.large_extent - 2, 0, -4)]
+    for image in images:
+        costs = _costs_of(image)
+        best, cycles = costs.tilings[0]
+        share = cycles / min(costs.direct, cost_of(image))
+        if share < worth:
+            worth, found = share, best
+    if found is tiling:
+        return None, 0
+    pairs = ((_in_form_of(found, image), image) for image in images)
+    most = next(image for own, image in pairs if cost_of(own) < cost_of(image))
+    return _in_form_of(found, tiling), most.height * most.width
+
+
+def _in_form_of(tiling: Tiling, image: Tiling) -> Tiling:
+    """The tiles of an image in the form of others."""
+    return replace(image, form=tiling.form, formed=tiling.formed)
+
+
+@cache
+def _direct(tiling: Tiling) -> tuple[int, ...]:
+    """Sizes, one of which is as large as all rows of an image that is convolved directly; for
+    others none is positive. An image with more elements has these tiles.
+    """
     height, width = tiling.height, tiling.width
-    most, (rows, columns) = _most_elements(tiling), tiling.axes
+    most, (rows, columns) = _most_direct(tiling), tiling.axes
     compared = tiling.target.costs.convolutions.most_small_elements
     small = [compared * (most + 1 - height * width)] if most else []
     # A single row, or column, sees the image through one row, or column, of taps.
     of_line = tiling.form.taps ** (sum(tiling.axes) - 1)
-    if rows and is_open(height) and _is_cheaper(tiling, 1, hint(width), of_line):
+    line = tiling.by_hint()
+    if rows and is_open(height) and _is_direct(replace(line, height=1), of_line):
         small.append(BEYOND * (2 - height))
-    if columns and is_open(width) and _is_cheaper(tiling, hint(height), 1, of_line):
+    if columns and is_open(width) and _is_direct(replace(line, width=1), of_line):
         small.append(BEYOND * (2 - width))
     return tuple(small)
 
 
-def _most_elements(tiling: Tiling) -> int:
-    """The elements of the largest image, a square if it may be one, that is cheaper directly."""
+def _most_direct(tiling: Tiling) -> int:
+    """The elements of the largest image that is cheaper directly."""
     taps = tiling.form.taps ** sum(tiling.axes)
     compared = tiling.target.costs.convolutions.most_small_elements
-    for side in range(compared, 0, -1):
-        height, width = (side if is_open(n) else n for n in (tiling.height, tiling.width))
-        if height * width <= compared and _is_cheaper(tiling, height, width, taps):
-            return height * width
+    for image in (_square(tiling, side) for side in range(compared, 0, -1)):
+        if image.height * image.width <= compared and _is_direct(image, taps):
+            return image.height * image.width
     return 0
 
 
-def _is_cheaper(t: Tiling, height: int, width: int, taps: int) -> bool:
+def _square(tiling: Tiling, side: int) -> Tiling:
+    """The tiles of an image with that side: a square, unless another side is known."""
+    height, width = (side if is_open(n) else n for n in (tiling.height, tiling.width))
+    return replace(tiling, height=height, width=width)
+
+
+def _is_direct(image: Tiling, taps: int) -> bool:
     """Whether the sums of so many taps are cheaper than tiles, for an image."""
-    direct = sum_cycles(taps * t.outputs * t.inputs, height * width, t.target)
-    image = t.outputs, t.inputs, height, width, t.target
-    sizes = t.groups, t.depth, t.dilation, t.axes, t.form.taps, t.form.stride
-    tilings = costs_of(*image, *sizes, opened=True).tilings
-    alike = [cycles for one, cycles in tilings if (one.form, one.formed) == (t.form, t.formed)]
-    return all(direct < cycles for cycles in alike)
+    worth = image.target.costs.convolutions.small_worth
+    direct = sum_cycles(
+        taps * image.outputs * image.inputs, image.height * image.width, image.target
+    )
+    form = image.form, image.formed
+    alike = [cycles for one, cycles in _costs_of(image).tilings if (one.form, one.formed) == form]
+    return all(direct < worth * cycles for cycles in alike)
+
+
+def _costs_of(t: Tiling) -> Costs:
+    """What competes for an image."""
+    image = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
+    return costs_of(*image, t.axes, t.form.taps, t.form.stride, opened=True)
 
 
 def _is_pooled(value: SSAValue) -> bool:

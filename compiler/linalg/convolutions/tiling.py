@@ -13,12 +13,14 @@ channels did, M would be smaller; but it would read so many streams that it lose
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot, prod
 
+from xdsl.ir import SSAValue
+
 from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.convolutions.forms import BOTH, ONE, Form, Plane
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.data_types.product_cycles import (
@@ -37,15 +39,25 @@ BLOCKS = 2
 """Blocks of outputs whose weights the run transforms at a time."""
 
 
-def compared_extent(extent: int, target: Target) -> int:
+def compared_extent(extent: int, target: Target, many: bool = False) -> int:
     """The extent that costs are compared for. Where the run tells it, it is larger than for the
     hint: of two forms that are nearly alike there, the better one for larger images is taken, since
-    these take longer. Small images need no tiles (`small_images.py`).
+    these take longer. Small images need no tiles, or other ones (`small_images.py`).
+
+    many: whether `has_many_weights` holds, so that there are other ones.
     """
     if not is_open(extent):
         return extent
-    larger = max(hint(extent) * 3 // 2, target.costs.winograd.least_extent)
+    costs = target.costs.winograd
+    larger = max(hint(extent) * 3 // 2, costs.large_extent if many else costs.least_extent)
     return larger if (most := most_of(extent)) is None else min(larger, most)
+
+
+def has_many_weights(weights: SSAValue, stride: int, target: Target) -> bool:
+    """Whether images between small and large ones may take tiles of their own, where the run tells
+    how large they are. At larger strides tiles save little, and their weights are most.
+    """
+    return stride == 1 and 4 * prod(shape_of(weights)) >= target.costs.winograd.many_open_weights
 
 
 @dataclass(frozen=True)
@@ -76,11 +88,8 @@ class Tiling:
 
     def by_hint(self, times: int = 1) -> Tiling:
         """The tiles of the image of the hint, or of one that is so many times as high and wide."""
-        return self.at(lambda size: times * hint(size))
-
-    def at(self, number: Callable[[int], int]) -> Tiling:
-        """The tiles of an image with numbers in place of sizes."""
-        height, width = (number(n) if is_open(n) else n for n in (self.height, self.width))
+        extents = self.height, self.width
+        height, width = (times * hint(n) if is_open(n) else n for n in extents)
         return replace(self, height=height, width=width)
 
     @cached_property

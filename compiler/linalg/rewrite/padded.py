@@ -11,7 +11,7 @@ from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.insert import move_after, move_before, tensor_of
 from ncc.dialects.index_notation import Builder
-from ncc.dialects.size import largest
+from ncc.dialects.size import is_never_below, largest
 from ncc.dialects.structured import offsets_of, pad_sides
 
 
@@ -20,14 +20,17 @@ def padded(value: SSAValue, *extents: int) -> SSAValue:
     image (channels, height, width), or columns alone.
 
     If the value is a pad, that pad grows, and its other readers read a slice. So does the pad that
-    the value is the end of.
+    the value is the end of, or all of but some padding behind it.
     """
+    if isinstance(part := value.owner, tensor.ExtractSliceOp) and _ends_in_padding(part):
+        value = part.source
     shape = shape_of(value)
     ends = zip(shape[len(shape) - len(extents) :], extents, strict=True)
     more = [0] * (len(shape) - len(extents)) + [largest(0, least - own) for own, least in ends]
     if all(n == 0 for n in more):
         return value
-    if isinstance(pad := value.owner, tensor.ExtractSliceOp) and _is_end_of_pad(pad):
+    pad = value.owner
+    if isinstance(pad, tensor.ExtractSliceOp) and _is_end_of_pad(pad):
         return _longer(pad, more, len(extents))
     b = Builder(Block())
     if not isinstance(pad, tensor.PadOp):
@@ -41,7 +44,8 @@ def padded(value: SSAValue, *extents: int) -> SSAValue:
     old = b.slice(result, [0] * len(shape), shape)
     move_before(b, pad)
     for use in readers:
-        use.operation.operands[use.index] = old.value
+        is_part = isinstance(use.operation, tensor.ExtractSliceOp)
+        use.operation.operands[use.index] = result.value if is_part else old.value
     pad.detach()
     pad.erase()
     return result.value
@@ -53,6 +57,15 @@ def _is_end_of_pad(part: tensor.ExtractSliceOp) -> bool:
     return isinstance(part.source.owner, tensor.PadOp) and all(
         begin + extent == whole for begin, extent, whole in extents
     )
+
+
+def _ends_in_padding(part: tensor.ExtractSliceOp) -> bool:
+    """Whether a slice is the begin of a pad, with all that this surrounds."""
+    pad = part.source.owner
+    if not isinstance(pad, tensor.PadOp) or any(n != 0 for n in offsets_of(part)):
+        return False
+    ends = zip(pad_sides(pad)[0], shape_of(pad.source), shape_of(part.result), strict=True)
+    return all(is_never_below(extent, low + own) for low, own, extent in ends)
 
 
 def _longer(part: tensor.ExtractSliceOp, more: Sequence[int], axes: int) -> SSAValue:

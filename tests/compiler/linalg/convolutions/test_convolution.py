@@ -214,16 +214,20 @@ def test_weights_that_are_computed(make_network: MakeNetwork) -> None:
     assert "computed" in str(found(module))
 
 
-@pytest.mark.parametrize(("side", "tile", "known"), [(14, 4, 2), (7, 2, 2), (3, 2, None)])
+@pytest.mark.parametrize(
+    ("channels", "side", "tile", "known"),
+    [(64, 14, 4, 2), (64, 8, 2, 2), (256, 14, 4, 2), (256, 7, 4, 2), (256, 3, 4, None)],
+)
 def test_tiles_for_any_image(
-    make_network: MakeNetwork, side: int, tile: int, known: int | None
+    make_network: MakeNetwork, channels: int, side: int, tile: int, known: int | None
 ) -> None:
     """F(2) is a little cheaper than F(4) at 14 x 14, and dearer beyond. A hint that is small itself
-    has tiles for others.
+    has tiles for others: where weights are many, those of large images.
     """
 
     def form(height: int, width: int) -> int | None:
-        module = make_network([(256, height, width)], lambda b, x: convolution(b, x, 256))
+        shape = channels, height, width
+        module = make_network([shape], lambda b, x: convolution(b, x, channels))
         one = found(module)
         return None if isinstance(one, str) else one.tiling.form.tile
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from xdsl.context import Context
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
@@ -16,7 +18,7 @@ from ncc.compiler.linalg.analysis.attributes import SEPARABLE
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
-from ncc.compiler.target import AVX512
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, hint
 from tests.compiler.linalg.convolutions.layers import block, convolution
@@ -28,7 +30,15 @@ MakeNetwork = Callable[..., ModuleOp]
 Write = Callable[[Builder, Tensor], Tensor]
 
 HEIGHT, WIDTH = Size.symbol("h", 224), Size.symbol("w", 256)
-SIZES = ((1, 9), (9, 1), (3, 3), (7, 6))
+SIZES = ((1, 9), (9, 1), (3, 3), (7, 6), (15, 13), (17, 21))
+
+OWN_TILES = replace(
+    AVX512,
+    costs=AVX512.costs._replace(
+        winograd=AVX512.costs.winograd._replace(many_open_weights=0, own_worth=1.0)
+    ),
+)
+"""Each convolution has tiles of their own for images between small and large ones."""
 
 
 def activated(b: Builder, x: Tensor) -> Tensor:
@@ -60,17 +70,19 @@ def direct(module: ModuleOp) -> list[LinalgOp]:
     ],
 )
 @pytest.mark.parametrize("write", [activated, block])
+@pytest.mark.parametrize("target", [AVX512, OWN_TILES], ids=["two", "three"])
 def test_numbers(
     make_network: MakeNetwork,
     shape: tuple[int, ...],
     sizes: Sequence[tuple[int, int]],
     write: Write,
+    target: Target,
 ) -> None:
     """They are the same for images of any size, and nothing is assumed of it."""
     with assuming() as assumed:
         whole, module = (make_network([shape], write) for _ in range(2))
         before = dict(assumed)
-        ChooseConvolution(AVX512).apply(Context(), module)
+        ChooseConvolution(target).apply(Context(), module)
     assert assumed == before
     assert len(direct(module)) == len(direct(whole))
     rng = np.random.default_rng(1)
@@ -96,16 +108,47 @@ def test_which_are_small(make_network: MakeNetwork) -> None:
         assert one.extents[1:3] == (0, width)
 
 
+def test_images_between_have_tiles_of_their_own(make_network: MakeNetwork) -> None:
+    """Smaller ones, which read fewer weights. All parts read one pad, so that nothing copies it."""
+    with assuming():
+        module = make_network([(128, HEIGHT, WIDTH)], lambda b, x: convolution(b, x, 128))
+        ChooseConvolution(AVX512).apply(Context(), module)
+    ops = list(network_of(module).body.block.ops)
+    assert len([op for op in ops if isinstance(op, tensor.PadOp)]) == 1
+    for height, width, found in ((4, 4, 0), (10, 10, 1), (13, 14, 1), (20, 20, 2), (2, 900, 2)):
+        given = with_extents(module, {"h": height, "w": width})
+        (after,) = (op for op in network_of(given).body.block.ops if op.name == "tensor.concat")
+        rows = [shape_of(part)[1] for part in after.operands]
+        assert rows == [height * (n == found) for n in range(3)]
+    forms = [SEPARABLE.of(op) for op in ops if isinstance(op, GenericOp)]
+    assert {len(matrices[0]) for matrices in forms if matrices} == {2, 4, 6}
+
+
+def test_few_weights_have_no_tiles_of_their_own(make_network: MakeNetwork) -> None:
+    """They cost more time of the compiler than they save, and do so at strides."""
+    for channels, stride in ((64, 1), (128, 2)):
+        with assuming():
+            module = make_network(
+                [(channels, HEIGHT, WIDTH)],
+                lambda b, x, n=channels, s=stride: convolution(b, x, n, stride=s),
+            )
+            ChooseConvolution(AVX512).apply(Context(), module)
+        (after,) = (op for op in network_of(module).body.block.ops if op.name == "tensor.concat")
+        assert len(after.operands) == 2
+
+
 def test_decisions_are_taken_for_the_image_of_the_hint(make_network: MakeNetwork) -> None:
-    """All of its rows are in tiles, also of a small one, and one row counts for small images."""
+    """All of its rows are in tiles, also of a small one. One row counts for images that are
+    convolved directly, and the largest one with tiles of its own for such images.
+    """
     for rows in (224, 4, 1):
         height, width = Size.symbol("h", rows), Size.symbol("w", rows)
         with assuming():
             module = make_network([(256, height, width)], lambda b, x: convolution(b, x, 256))
             ChooseConvolution(AVX512).apply(Context(), module)
         (after,) = (op for op in network_of(module).body.block.ops if op.name == "tensor.concat")
-        small, others = (shape_of(part)[1] for part in after.operands)
-        assert (hint(small), hint(others)) == (1, rows)
+        small, own, others = (shape_of(part)[1] for part in after.operands)
+        assert (hint(small), hint(own), hint(others)) == (1, min(rows, 14), rows)
 
 
 def test_a_residual_is_added_on_the_tiles(make_network: MakeNetwork) -> None:

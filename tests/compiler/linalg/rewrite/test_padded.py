@@ -77,3 +77,20 @@ def test_the_middle_of_a_pad() -> None:
     np.testing.assert_array_equal(
         evaluate_value(longer), np.pad(expected, ((0, 0), (0, 1), (0, 0)))
     )
+
+
+def test_the_begin_of_a_pad() -> None:
+    """It grows the pad that it is all of but some padding behind it, which earlier tiles need. A
+    part that ends within the image does not: what is behind it there is no padding.
+    """
+    b, x = image()
+    whole = b.pad(x, [0, 1, 1], [0, 3, 4])
+    part, within = b.slice(whole, [0, 0, 0], [1, 5, 6]), b.slice(whole, [0, 0, 0], [1, 3, 6])
+    grown = padded(part.value, 9, 6)
+    expected = np.pad(IMAGE, ((0, 0), (1, 5), (1, 4)))
+    np.testing.assert_array_equal(evaluate_value(grown), expected)
+    np.testing.assert_array_equal(evaluate_value(part.value), expected[:, :5, :6])
+    longer = evaluate_value(padded(within.value, 4))
+    np.testing.assert_array_equal(longer, expected[:, :3, :6])
+    longer = evaluate_value(padded(within.value, 5, 6))
+    np.testing.assert_array_equal(longer, np.pad(expected[:, :3, :6], ((0, 0), (0, 2), (0, 0))))

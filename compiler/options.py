@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypedDict, TypeGuard, TypeVar
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.target import Target
@@ -29,6 +29,21 @@ TILES_LEVEL = 3
 
 PRECISIONS = ("fp32",)
 """Number formats of weights and arithmetic; another than fp32 is never chosen silently."""
+
+
+class Compiling(TypedDict, total=False):
+    """The options of `ncc.compile`, for functions that hand them on."""
+
+    opt_level: int
+    num_threads: int
+    target: str
+    precision: str
+    input_shapes: Mapping[str, Sequence[int | None | Range]] | None
+    input_types: Mapping[str, str] | None
+    inputs: Mapping[str, str | PixelInput] | None
+    outputs: Sequence[str] | Mapping[str, str | PixelOutput | None] | None
+    random_weights: int | None
+    tuned: bool
 
 
 @dataclass(frozen=True)
@@ -83,10 +98,9 @@ class Options:
             raise InputError("no such target", None, wanted, repr(self.target))
         if self.precision not in PRECISIONS:
             raise Unsupported(f"precision {self.precision!r}", nearest=", ".join(PRECISIONS))
-        for name, shape in _by_name("input_shapes", self.input_shapes).items():
-            _require_shape(name, _asked(name, shape))
-        for name, shape in _by_name("hints", self.hints).items():
-            _require_shape(name, _asked(name, shape))
+        for what, shapes in (("input_shapes", self.input_shapes), ("hints", self.hints)):
+            for name, shape in _by_name(what, shapes).items():
+                _require_shape(name, _asked(name, shape))
         for name, ranges in _by_name("ranges", self.ranges).items():
             _require_ranges(name, ranges)
         _require_types(_by_name("input_types", self.input_types))
@@ -97,12 +111,8 @@ class Options:
             raise InputError("no names of outputs", None, wanted, repr(self.outputs))
         if self.random_weights is not None:
             seed_of("random_weights", self.random_weights)
-        flag_of("timestamps", self.timestamps)
-        flag_of("trace", self.trace)
-        flag_of("tuned", self.tuned)
-        flag_of("ahead", self.ahead)
-        flag_of("by_sample", self.by_sample)
-        flag_of("verify_each", self.verify_each)
+        for flag in ("timestamps", "trace", "tuned", "ahead", "by_sample", "verify_each"):
+            flag_of(flag, getattr(self, flag))
 
     @staticmethod
     def of(

@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -44,7 +44,7 @@ from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, with_equalit
 from ncc.compiler.ncnn.take_pixels import return_pixels, take_pixels
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import files_beside, read_network, weights_path
-from ncc.compiler.options import Options
+from ncc.compiler.options import Compiling, Options
 from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
 from ncc.compiler.read.plausible import StoredNumbers
@@ -75,7 +75,7 @@ def stages(
     bin: FileLike | None = None,
     observe: Observer | None = None,
     schedules_for: Callable[[Options], Schedules] = lambda _: NO_SCHEDULES,
-    **options: object,
+    **options: Unpack[Compiling],
 ) -> Iterator[tuple[str, Stage]]:
     """Every level of a compilation in order: (name, module, text or object code).
 
@@ -83,7 +83,7 @@ def stages(
     it before you ask for the next level. observe: is called after each pass. schedules_for: returns
     schedules of kernels. Options as for `compile`.
     """
-    chosen = Options.of(**options)  # type: ignore[arg-type]
+    chosen = Options.of(**options)
     compilation = Compilation(param, bin, chosen, schedules=schedules_for(chosen), observe=observe)
     yield "param", Path(compilation.param).read_bytes()
     yield from compilation.levels()
@@ -93,10 +93,10 @@ def kernels_of(
     param: FileLike,
     bin: FileLike | None = None,
     schedules_for: Callable[[Options], Schedules] = lambda _: NO_SCHEDULES,
-    **options: object,
+    **options: Unpack[Compiling],
 ) -> KernelsText:
     """The kernels of a network. Options as for `compile`, schedules_for as for `stages`."""
-    chosen = Options.of(**options)  # type: ignore[arg-type]
+    chosen = Options.of(**options)
     compilation = Compilation(param, bin, chosen, schedules=schedules_for(chosen))
     return KernelsText(compilation.loops(*compilation.planned), chosen.target)
 

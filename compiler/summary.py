@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import starmap
 from math import prod
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
@@ -23,7 +24,7 @@ from ncc.compiler.ncnn.multiply_adds import multiply_adds_of
 from ncc.compiler.network_files import read_network
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.layer_classes import problems_of, unknown_types
-from ncc.compiler.read.read_network import ReadResult, read
+from ncc.compiler.read.read_network import read
 from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
@@ -91,21 +92,27 @@ class Summary:
     outputs: tuple[Blob, ...]
     layers: tuple[LayerSummary, ...]
     unknown: ModelError | Unsupported | None
-    warnings: tuple[str, ...]
-    unknown_types: tuple[str, ...]
-    refusal: ModelError | None
+    warnings: tuple[str, ...] = ()
+    unknown_types: tuple[str, ...] = ()
+    refusal: ModelError | None = None
 
     @staticmethod
-    def of(found: ReadResult, unknown: ModelError | Unsupported | None) -> Summary:
-        network, odd = Network.of(found.module), unknown_types(found.graph.layers)
+    def of(module: ModuleOp, input_shapes: Mapping[str, OpenShape] | None) -> Summary:
+        """With all shapes that can be told. Constants of ONNX are no layers here; they count as
+        weights of their readers.
+        """
+        unknown: ModelError | Unsupported | None = None
+        try:
+            infer_shapes(module, input_shapes)
+        except (ModelError, Unsupported) as error:
+            unknown = error
+        network = Network.of(module)
+        layers = [op for op in network.layers if not isinstance(op, SplitOp | ConstantOp)]
         return Summary(
             tuple(starmap(Blob.of, network.inputs.items())),
             tuple(starmap(Blob.of, network.outputs.items())),
-            tuple(LayerSummary.of(op) for op in network.layers if not isinstance(op, SplitOp)),
+            tuple(map(LayerSummary.of, layers)),
             unknown,
-            found.warnings,
-            tuple(odd),
-            ModelError(problems_of(found.graph, odd)) if odd else None,
         )
 
     @property
@@ -146,36 +153,14 @@ def summary_of(param: FileLike, input_shapes: Mapping[str, OpenShape] | None = N
     """
     param = file_of(param, "the .param")
     if is_onnx(param):
-        return _of_onnx(param, input_shapes)
+        return Summary.of(read_network(param).module, input_shapes)
     found = read(param, random_weights=0, opaque=True)
-    unknown = None
-    try:
-        infer_shapes(found.module, input_shapes)
-    except (ModelError, Unsupported) as error:
-        unknown = error
+    summary = Summary.of(found.module, input_shapes)
     more = tuple(text for text in _of_weights(param) if text not in found.warnings)
-    return Summary.of(replace(found, warnings=found.warnings + more), unknown)
-
-
-def _of_onnx(param: PathLike, input_shapes: Mapping[str, OpenShape] | None) -> Summary:
-    """The network in an .onnx. Constants are no layers here; they count as weights of readers."""
-    module = read_network(param).module
-    unknown: ModelError | Unsupported | None = None
-    try:
-        infer_shapes(module, input_shapes)
-    except (ModelError, Unsupported) as error:
-        unknown = error
-    network = Network.of(module)
-    layers = [op for op in network.layers if not isinstance(op, ConstantOp)]
-    return Summary(
-        tuple(starmap(Blob.of, network.inputs.items())),
-        tuple(starmap(Blob.of, network.outputs.items())),
-        tuple(map(LayerSummary.of, layers)),
-        unknown,
-        (),
-        (),
-        None,
-    )
+    odd = unknown_types(found.graph.layers)
+    refusal = ModelError(problems_of(found.graph, odd)) if odd else None
+    warnings = found.warnings + more
+    return replace(summary, warnings=warnings, unknown_types=tuple(odd), refusal=refusal)
 
 
 def _of_weights(param: PathLike) -> tuple[str, ...]:

@@ -79,7 +79,8 @@ _OF_UNSIGNED: dict[type[Operation], type[Operation]] = {
 class Tensor:
     """A tensor value, indexed with loops: `x[i, y * 2 + ky]` is a scalar expression.
 
-    A scalar (shape `()`) has a value of one element: `x[()]`. If only the run knows how many rows
+    A scalar (shape `()`) has a value of one element: `x[()]`; so is [1] read, which a fold of all
+    is. If only the run knows how many rows
     there are, `shape` has the largest number, and `count` (one int64) is the real one; the rows
     after these are undefined.
     """
@@ -103,6 +104,8 @@ class Tensor:
 
     def __getitem__(self, at: Index | Indices) -> Scalar:
         indices = at if isinstance(at, Sequence) else (at,)
+        if not indices and self.shape == (1,):
+            indices = (0,)
         if len(indices) != self.rank:
             raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
         exprs = tuple(AffineExpr.constant(i) if isinstance(i, int) else i for i in indices)
@@ -150,6 +153,14 @@ class Builder:
         """One loop for each axis of `shape`."""
         self._extents = list(shape)
         return [AffineDimExpr(i) for i in range(len(shape))]
+
+    def loops_around(
+        self, shape: Sequence[int], region: Sequence[int]
+    ) -> tuple[list[AffineExpr], list[AffineExpr], list[AffineExpr]]:
+        """The loops of a shape, those outside of some axes, and those along these axes."""
+        at = self.loops_of(shape)
+        outside = [loop for axis, loop in enumerate(at) if axis not in region]
+        return at, outside, [at[axis] for axis in region]
 
     def map(self, to: Indices, of: Operand, *, into: Tensor | None = None) -> Tensor:
         """out[to] = of. Elements of `into` that `to` does not reach stay (for strided results)."""

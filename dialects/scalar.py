@@ -11,6 +11,7 @@ each result is rounded. `casts` converts between all types.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
@@ -40,6 +41,22 @@ LEAST = -3.4028234663852886e38
 """The lowest float32."""
 
 
+def _infix(of_floats: type[Operation], of_integers: type[Operation]) -> tuple[_Infix, _Infix]:
+    """An operator of Python, and the same with a number in front."""
+    return (
+        lambda x, y: _either(of_floats, of_integers, x, y),
+        lambda y, x: _either(of_floats, of_integers, x, y),
+    )
+
+
+def _of_bits(operation: type[Operation]) -> _Infix:
+    return lambda x, y: _apply(operation, x, y)
+
+
+def _comparison(name: str) -> _Infix:
+    return lambda x, y: _compare(name, x, y)
+
+
 @dataclass(frozen=True, eq=False)
 class Scalar:
     """A value of element type `type`; arithmetic with the operators of Python.
@@ -49,23 +66,11 @@ class Scalar:
 
     type: Attribute
 
-    def __add__(self, other: Operand) -> Scalar:
-        return _either(arith.AddfOp, arith.AddiOp, self, other)
-
-    def __radd__(self, other: Operand) -> Scalar:
-        return _either(arith.AddfOp, arith.AddiOp, other, self)
-
-    def __sub__(self, other: Operand) -> Scalar:
-        return _either(arith.SubfOp, arith.SubiOp, self, other)
-
-    def __rsub__(self, other: Operand) -> Scalar:
-        return _either(arith.SubfOp, arith.SubiOp, other, self)
-
-    def __mul__(self, other: Operand) -> Scalar:
-        return _either(arith.MulfOp, arith.MuliOp, self, other)
-
-    def __rmul__(self, other: Operand) -> Scalar:
-        return _either(arith.MulfOp, arith.MuliOp, other, self)
+    __add__, __radd__ = _infix(arith.AddfOp, arith.AddiOp)
+    __sub__, __rsub__ = _infix(arith.SubfOp, arith.SubiOp)
+    __mul__, __rmul__ = _infix(arith.MulfOp, arith.MuliOp)
+    __and__, __or__, __xor__ = map(_of_bits, (arith.AndIOp, arith.OrIOp, arith.XOrIOp))
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, ("lt", "le", "gt", "ge"))
 
     def __truediv__(self, other: Operand) -> Scalar:
         """Integers: towards zero; 0 where the divisor is 0."""
@@ -77,33 +82,13 @@ class Scalar:
     def __neg__(self) -> Scalar:
         return 0 - self if is_integer(self.type) else _apply(arith.NegfOp, self)
 
-    def __and__(self, other: Operand) -> Scalar:
-        return _apply(arith.AndIOp, self, other)
-
-    def __or__(self, other: Operand) -> Scalar:
-        return _apply(arith.OrIOp, self, other)
-
-    def __xor__(self, other: Operand) -> Scalar:
-        return _apply(arith.XOrIOp, self, other)
-
     def __invert__(self) -> Scalar:
         ones = greatest(self.type) if is_unsigned(self.type) else -1
         return _apply(arith.XOrIOp, self, ones)
 
-    def __lt__(self, other: Operand) -> Scalar:
-        return _compare("lt", self, other)
-
-    def __le__(self, other: Operand) -> Scalar:
-        return _compare("le", self, other)
-
-    def __gt__(self, other: Operand) -> Scalar:
-        return _compare("gt", self, other)
-
-    def __ge__(self, other: Operand) -> Scalar:
-        return _compare("ge", self, other)
-
 
 Operand: TypeAlias = Scalar | float | int
+_Infix: TypeAlias = Callable[[Scalar, Operand], Scalar]
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,54 +306,32 @@ def absolute(x: Operand) -> Scalar:
     return value if is_unsigned(value.type) else _either(math.AbsFOp, math.AbsIOp, value)
 
 
-def exp(x: Operand) -> Scalar:
-    return _apply(math.ExpOp, x)
+def unary(operation: type[Operation]) -> Callable[[Operand], Scalar]:
+    """The function that an operation of the math dialect is (`math.AsinOp`, ...)."""
+    return lambda x: _apply(operation, x)
 
 
-def log(x: Operand) -> Scalar:
-    return _apply(math.LogOp, x)
+def _rounding(operation: type[Operation]) -> Callable[[Operand], Scalar]:
+    """The same of a rounding to whole numbers, which integers are."""
+
+    def rounded(x: Operand) -> Scalar:
+        (value,) = _alike(x)
+        return value if is_integer(value.type) else _apply(operation, value)
+
+    return rounded
 
 
-def sqrt(x: Operand) -> Scalar:
-    return _apply(math.SqrtOp, x)
-
-
-def tanh(x: Operand) -> Scalar:
-    return _apply(math.TanhOp, x)
-
-
-def erf(x: Operand) -> Scalar:
-    return _apply(math.ErfOp, x)
-
-
-def sin(x: Operand) -> Scalar:
-    return _apply(math.SinOp, x)
-
-
-def cos(x: Operand) -> Scalar:
-    return _apply(math.CosOp, x)
-
-
-def floor(x: Operand) -> Scalar:
-    return _whole(math.FloorOp, x)
-
-
-def ceil(x: Operand) -> Scalar:
-    return _whole(math.CeilOp, x)
-
-
-def trunc(x: Operand) -> Scalar:
-    return _whole(math.TruncOp, x)
-
-
-def round_even(x: Operand) -> Scalar:
-    return _whole(math.RoundEvenOp, x)
-
-
-def _whole(operation: type[Operation], x: Operand) -> Scalar:
-    """A rounding to whole numbers, which integers are."""
-    (value,) = _alike(x)
-    return value if is_integer(value.type) else _apply(operation, value)
+exp = unary(math.ExpOp)
+log = unary(math.LogOp)
+sqrt = unary(math.SqrtOp)
+tanh = unary(math.TanhOp)
+erf = unary(math.ErfOp)
+sin = unary(math.SinOp)
+cos = unary(math.CosOp)
+floor = _rounding(math.FloorOp)
+ceil = _rounding(math.CeilOp)
+trunc = _rounding(math.TruncOp)
+round_even = _rounding(math.RoundEvenOp)
 
 
 def sign(x: Scalar) -> Scalar:
@@ -396,11 +359,6 @@ def multiply_add(a: Operand, b: Operand, c: Operand) -> Scalar:
 def copy_sign(size: Operand, sign: Operand) -> Scalar:
     """The magnitude of `size` with the sign of `sign`."""
     return _apply(math.CopySignOp, size, sign)
-
-
-def unary(operation: type[Operation], x: Operand) -> Scalar:
-    """Any unary float operation of the math dialect (`math.AsinOp`, ...)."""
-    return _apply(operation, x)
 
 
 def binary(operation: type[Operation], x: Operand, y: Operand) -> Scalar:

@@ -59,6 +59,22 @@ _INTEGER = {
 }
 
 
+def _infix(name: str, *, swapped: bool = False) -> Callable[[Value, Operand], Value]:
+    """An operator of Python; swapped: of a number and a value."""
+    if swapped:
+        return lambda value, other: value.code.binary(name, other, value)
+    return lambda value, other: value.code.binary(name, value, other)
+
+
+def _comparison(name: str) -> Callable[[Value, Operand], Value]:
+    return lambda value, other: value.code.compare(name, value, other)
+
+
+def _function(operation: type[Operation]) -> Callable[[Code, Value], Value]:
+    """What an operation of the math dialect computes."""
+    return lambda code, x: code.apply(operation, x)
+
+
 @dataclass(frozen=True, eq=False)
 class Value:
     """A number, an index or a truth value in the code."""
@@ -66,52 +82,16 @@ class Value:
     code: Code
     ssa: SSAValue
 
-    def __add__(self, other: Operand) -> Value:
-        return self.code.binary("add", self, other)
-
-    def __radd__(self, other: Operand) -> Value:
-        return self.code.binary("add", other, self)
-
-    def __sub__(self, other: Operand) -> Value:
-        return self.code.binary("sub", self, other)
-
-    def __rsub__(self, other: Operand) -> Value:
-        return self.code.binary("sub", other, self)
-
-    def __mul__(self, other: Operand) -> Value:
-        return self.code.binary("mul", self, other)
-
-    def __rmul__(self, other: Operand) -> Value:
-        return self.code.binary("mul", other, self)
-
-    def __truediv__(self, other: Operand) -> Value:
-        return self.code.binary("div", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Value:
-        return self.code.binary("div", other, self)
-
-    def __floordiv__(self, other: Operand) -> Value:
-        """Of indices, which are not negative."""
-        return self.code.binary("div", self, other)
-
-    def __mod__(self, other: Operand) -> Value:
-        """Of indices, which are not negative."""
-        return self.code.binary("rem", self, other)
+    __add__, __radd__ = _infix("add"), _infix("add", swapped=True)
+    __sub__, __rsub__ = _infix("sub"), _infix("sub", swapped=True)
+    __mul__, __rmul__ = _infix("mul"), _infix("mul", swapped=True)
+    __truediv__, __rtruediv__ = _infix("div"), _infix("div", swapped=True)
+    __floordiv__, __mod__ = _infix("div"), _infix("rem")  # of indices, which are not negative
+    __lt__, __le__ = _comparison("lt"), _comparison("le")
+    __gt__, __ge__ = _comparison("gt"), _comparison("ge")
 
     def __neg__(self) -> Value:
         return self.code.apply(arith.NegfOp, self)
-
-    def __lt__(self, other: Operand) -> Value:
-        return self.code.compare("lt", self, other)
-
-    def __le__(self, other: Operand) -> Value:
-        return self.code.compare("le", self, other)
-
-    def __gt__(self, other: Operand) -> Value:
-        return self.code.compare("gt", self, other)
-
-    def __ge__(self, other: Operand) -> Value:
-        return self.code.compare("ge", self, other)
 
     def __and__(self, other: Value) -> Value:
         """Both hold, or the bits that both have. Both sides are computed."""
@@ -416,18 +396,12 @@ class Code:
         """x, or 1 where it is 0: to divide by."""
         return self.select(self.compare("eq", x, 0.0), 1.0, x)
 
-    def exp(self, x: Value) -> Value:
-        return self.apply(math.ExpOp, x)
-
-    def tanh(self, x: Value) -> Value:
-        return self.apply(math.TanhOp, x)
-
-    def absolute(self, x: Value) -> Value:
-        return self.apply(math.AbsFOp, x)
-
-    def round(self, x: Value) -> Value:
-        """The nearest whole number; halves away from zero."""
-        return self.apply(math.RoundOp, x)
+    exp = _function(math.ExpOp)
+    tanh = _function(math.TanhOp)
+    absolute = _function(math.AbsFOp)
+    floor = _function(math.FloorOp)
+    ceil = _function(math.CeilOp)
+    round = _function(math.RoundOp)  # halves away from zero
 
     def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """a * b + c, rounded once where the target can."""
@@ -444,12 +418,6 @@ class Code:
     def sigmoid(self, x: Value) -> Value:
         """1 / (1 + exp(-x))."""
         return 1.0 / (self.exp(-x) + 1.0)
-
-    def floor(self, x: Value) -> Value:
-        return self.apply(math.FloorOp, x)
-
-    def ceil(self, x: Value) -> Value:
-        return self.apply(math.CeilOp, x)
 
     def to_index(self, x: Value, most: int) -> Value:
         """A float32 cut down to an integer from 0 to `most` (up to 2**24); 0 for NaN."""

@@ -48,9 +48,10 @@ class Context:
         self, code: MachineCode, threads: int, places: Places, outputs: Sequence[Binding]
     ) -> None:
         state = Memory(state_bytes(threads))
-        self._arena: Memory | None = None
+        self._arena = Memory(0)
         self.buffers = (ctypes.c_void_p * places.count)()
         self.buffers[STATE_BUFFER] = state.address
+        self.buffers[ARENA_BUFFER] = self._arena.address
         self.buffers[WEIGHTS_BUFFER] = places.weights
         self.results = [
             (slot, binding.name, Results(binding))
@@ -66,9 +67,8 @@ class Context:
 
     def prepare(self, sized: Sized) -> None:
         """Set the buffers of a run, but those of inputs and outputs."""
-        if self._arena is None or self._arena.size < sized.arena_bytes:
-            self._arena = None  # before the larger one is there
-            self._arena = Memory(sized.arena_bytes)
+        if self._arena.size < sized.arena_bytes:
+            self._arena.grow(sized.arena_bytes)
             self.buffers[ARENA_BUFFER] = self._arena.address
         if sized.numbers is not None:
             self.buffers[NUMBERS_BUFFER], _ = sized.numbers.buffer_info()

@@ -30,6 +30,12 @@ def give_back() -> None:
         trim(ctypes.c_size_t(0))
 
 
+def _whole_pages(size: int) -> int:
+    """So many bytes in whole pages: huge ones where they pay, since Linux then aligns them."""
+    page = HUGE if size >= HUGE else PAGE
+    return max(PAGE, -(-size // page) * page)
+
+
 class Memory:
     """Zeroed private pages, readable and writable; given back when the object dies.
 
@@ -37,11 +43,31 @@ class Memory:
     """
 
     def __init__(self, size: int) -> None:
-        self.size = max(PAGE, -(-size // PAGE) * PAGE)
+        self.size = _whole_pages(size)
         try:
             self._pages = mmap.mmap(-1, self.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except (OSError, OverflowError, ValueError) as error:
             raise NccError(f"no memory for {size} bytes: {error}") from error
+        self._note_pages()
+
+    def grow(self, size: int) -> None:
+        """Have room for so many bytes, at another `address`. What was written stays.
+
+        The system moves the pages, without a copy. It makes only those that are new, which takes
+        longer than to write them.
+        """
+        whole = _whole_pages(size)
+        if whole <= self.size:
+            return
+        try:
+            self._pages.resize(whole)
+        except (OSError, OverflowError, ValueError) as error:
+            raise NccError(f"no memory for {size} bytes: {error}") from error
+        self.size = whole
+        self._note_pages()
+
+    def _note_pages(self) -> None:
+        """Ask for huge pages where they pay, and note where the pages are."""
         if self.size >= HUGE:
             try:
                 self._pages.madvise(mmap.MADV_HUGEPAGE)

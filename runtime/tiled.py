@@ -85,6 +85,13 @@ class Tiled:
     the same kind. Pixels that the model takes, or returns, have the order of channels that
     `conversion` begins with. Alpha is kept: it is resized. Several threads run windows at once;
     besides image and result, memory holds one window of each.
+
+    tile: the height and width that a window gives, 200 by default, or what suits a model of one
+    size. overlap: how far a window reaches beyond that; results are seamless if this is as far as
+    values of the network depend on each other. multiple: windows begin at multiples of it; a
+    network that halves and doubles its image n times wants 2**n. conversion, mean, norm: as for
+    `ncc.image.from_pixels`, of pixels; results are converted back by the same. threads: windows at
+    once, by default as many as cores.
     """
 
     def __init__(
@@ -290,36 +297,8 @@ def _is_pixels(result: Array) -> bool:
     return result.dtype == np.uint8 and result.ndim in (2, 3)
 
 
-def tiled(
-    model: Model,
-    tile: int | None = None,
-    overlap: int = 10,
-    *,
-    multiple: int = 1,
-    conversion: str = "rgb",
-    mean: Numbers | None = None,
-    norm: Numbers | None = None,
-    threads: int | None = None,
-) -> Tiled:
-    """A function of images of any size: see `Tiled`.
-
-    tile: the height and width that a window gives, 200 by default, or what suits a model of one
-    size. overlap: how far a window reaches beyond that; results are seamless if this is as far as
-    values of the network depend on each other. multiple: windows begin at multiples of it; a
-    network that halves and doubles its image n times wants 2**n. conversion, mean, norm: as for
-    `ncc.image.from_pixels`, of pixels; results are converted back by the same. threads: windows at
-    once, by default as many as cores.
-    """
-    return Tiled(
-        model,
-        tile,
-        overlap,
-        multiple=multiple,
-        conversion=conversion,
-        mean=mean,
-        norm=norm,
-        threads=threads,
-    )
+tiled = Tiled
+"""A function of images of any size."""
 
 
 def _whole(what: str, value: object, least: int) -> int:

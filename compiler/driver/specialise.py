@@ -10,7 +10,8 @@ image is larger than a window, say. For other shapes another *version* is compil
 and kept.
 
 Some networks cannot be compiled for all shapes: `reason` says why. Then each shape is a compilation
-of its own. If the values of an input decide shapes (the box of a Crop), each new array is one.
+of its own, as is an odd shape that the code of no version is right for. If the values of an input
+decide shapes (the box of a Crop), each new array is one.
 
 ncc reads the files once, when the model is made. Most kernels of a compilation may come from the
 cache, which also keeps versions.
@@ -51,6 +52,9 @@ Key: TypeAlias = tuple[Shape | bytes, ...]
 MOST_KEPT = 8
 """The number of sets of shapes that a model keeps code for; the least recently used goes first."""
 
+MOST_ODD = 8
+"""Shapes that no version is right for, before a network counts as one for which none can be."""
+
 _COMPARED_AT_ONCE = 1 << 20
 
 
@@ -86,6 +90,8 @@ class OpenModel(Model):
         self.reason: str | None = None
         if any(binding.settles for binding in self._open):
             self.reason = "the values of an input decide shapes"
+        self._odd: set[tuple[Shape, ...]] = set()
+        """Shapes that no version is right for."""
         self._kept = _Kept(MOST_KEPT)
         self._versions = _Versions()
         self._last: Model | None = None
@@ -162,40 +168,50 @@ class OpenModel(Model):
             raise NccError("the model is closed")
         versions = self._versions = self._versions.of_this_process()
         found = versions.find(shapes)
-        if found is None and self.reason is None:
+        if found is None and self._may_be_open(shapes):
             with versions.lock:
                 found = versions.find(shapes)  # another call may have made it
-                if found is None and self.reason is None:
+                if found is None and self._may_be_open(shapes):
                     found = self._made_open(shapes, versions)
         if self._closed:  # while this one was made
             self.close()
         return found
 
+    def _may_be_open(self, shapes: Shapes) -> bool:
+        """Whether nothing is known yet that keeps a version from being right for these shapes."""
+        return self.reason is None and tuple(shapes.values()) not in self._odd
+
     def _made_open(self, shapes: Shapes, versions: _Versions) -> Model | None:
-        """A new version for these shapes and others. `reason` says why there is none."""
-        model, reason = self._open_model(shapes)
+        """A new version for these shapes and others; None where there is none, for these shapes or,
+        as `reason` says then, for any.
+        """
+        model, reason, is_odd = self._open_model(shapes)
         if model is not None:
             versions.add(model)
             return model
         # Where shapes do not fit the layers, the compilation for them says so.
         settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
         self._model(settled, {})
-        self.reason = reason
+        self._odd.add(tuple(shapes.values()))
+        if not is_odd or len(self._odd) == MOST_ODD:
+            self.reason = reason
         return None
 
-    def _open_model(self, shapes: Shapes) -> tuple[Model | None, str]:
-        """A new version; or why there is none."""
-        one_sample, mixing, reason = is_one_sample(self._open, shapes), None, ""
+    def _open_model(self, shapes: Shapes) -> tuple[Model | None, str, bool]:
+        """A new version; or why there is none, and whether there is one for other shapes."""
+        one_sample, mixing = is_one_sample(self._open, shapes), None
+        reason, is_odd = "", False
         for open_shapes in candidates(self._open, shapes):
             try:
                 model = self._right_for(shapes, open_shapes)
             except (ModelError, Unsupported) as error:
                 reason = str(error).partition("\n")[0]
+                is_odd = is_odd or isinstance(error, _Odd)
                 continue
             if not (one_sample and _mixes_samples(model.artifact)):
-                return model, ""
+                return model, "", False
             mixing = mixing or model
-        return mixing, reason
+        return mixing, reason, is_odd
 
     def _right_for(self, shapes: Shapes, open_shapes: Mapping[str, OpenShape]) -> Model:
         """A version that is right for the shapes of a call: for larger hints, if they are small,
@@ -213,7 +229,7 @@ class OpenModel(Model):
         """A version for the hints, if it is right for the shapes of a call."""
         model = self._shared(self._compile_open(open_shapes, hints))
         if not model.is_for(shapes):
-            raise Unsupported("code for all shapes that is right for those of a call")
+            raise _Odd("code for all shapes that is right for those of a call")
         return model
 
     def _model(self, shapes: Shapes, values: Arrays) -> Model:
@@ -255,6 +271,10 @@ class OpenModel(Model):
         if self.reason is not None:
             made = f"compiled for {len(self._kept.models())} shapes, since {self.reason}"
         return f"<OpenModel {inputs} -> {outputs}, {self.target}, {made}>"
+
+
+class _Odd(Unsupported):
+    """A version is right for other shapes than those of the call."""
 
 
 class _Versions:

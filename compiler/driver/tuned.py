@@ -83,7 +83,7 @@ class TunedSchedules:
         return {row[:-1]: row[-1] for row in rows if len(row) == _FIELDS}
 
 
-def tuned_schedules(environment: Mapping[str, str], options: Options) -> dict[str, str]:
+def schedules_for(options: Options, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What was tuned for a target, if the options and the environment want that to be used."""
     cache = cache_of(environment)
     is_on = switch_of(environment, SWITCH_VARIABLE) == "on"
@@ -92,11 +92,6 @@ def tuned_schedules(environment: Mapping[str, str], options: Options) -> dict[st
     with suppress(OSError):  # a file that others may read counts as absent, as their kernels do
         return TunedSchedules(cache.folder, options.target).read()
     return {}
-
-
-def schedules_for(options: Options) -> dict[str, str]:
-    """The tuned schedules for a compilation in this process."""
-    return tuned_schedules(os.environ, options)
 
 
 def tuned_file(environment: Mapping[str, str], target: Target) -> TunedSchedules:

@@ -21,6 +21,7 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.library import elf, host, processor
 from ncc.compiler.library.api import WEIGHTS_SYMBOL, api_text
 from ncc.compiler.library.ar import archive
+from ncc.compiler.library.arena import arena_text
 from ncc.compiler.library.beside import cmake_config, cpp_header, info_text
 from ncc.compiler.library.elf import Pieces, Section, Unit
 from ncc.compiler.library.header import Header
@@ -109,6 +110,9 @@ def _members(artifact: Artifact, header: Header, info: bytes) -> Mapping[str, li
     machine = MACHINES[kernels[0].machine]
     api = api_text(header.signature, header.embedded, symbols)
     network = [_compiled(api, machine), *kernels]
+    if artifact.sizes is not None:
+        text = arena_text(len(artifact.sizes.buffers), Target.of(machine.baseline))
+        network.append(_compiled(text, machine))
     told = Section(elf.RODATA, ALLOC, 8, [info + b"\0"])
     network.append(_data(kernels[0], told, f"{header.signature.name}_info"))
     if header.embedded:

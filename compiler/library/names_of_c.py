@@ -6,235 +6,143 @@ headers (of two `string.h` a compiler finds one), and libraries (of two `libm.so
 
 from __future__ import annotations
 
-NAMES = frozenset(
+import re
+
+_FAMILIES = re.compile(r"(aio|atomic|cnd|inet6|mq|mtx|posix|pthread|sched|thrd|tss)_\w+")
+"""Names that begin with what they are about."""
+
+_FORMS = ("f", "l", "64", "_l", "_r", "_unlocked")
+"""What the names of other forms of a function end in: of another type, of a locale, for threads."""
+
+
+def is_taken(name: str) -> bool:
+    """Whether a name is one of these."""
+    bases = (name, *(name.removesuffix(form) for form in _FORMS))
+    return _FAMILIES.fullmatch(name) is not None or not _NAMES.isdisjoint(bases)
+
+
+_NAMES = frozenset(
     """
 ACTION DIR Dl_info Dl_serinfo Dl_serpath ENTRY FILE Lmid_t VISIT a64l abort abs accept accept4
-access acct acos acosf acosh acoshf acoshl acosl active_reg_t addseverity adjtime aio aio_cancel
-aio_cancel64 aio_error aio_error64 aio_fsync aio_fsync64 aio_init aio_read aio_read64 aio_return
-aio_return64 aio_suspend aio_suspend64 aio_write aio_write64 alarm aliases aligned_alloc alloca
-alphasort alphasort64 ar arc4random arc4random_buf arc4random_uniform argp argz asctime asctime_r
-asin asinf asinh asinhf asinhl asinl asprintf assert at_quick_exit atan atan2 atan2f atan2l atanf
-atanh atanhf atanhl atanl atexit atof atoi atol atoll atomic atomic_bool atomic_char atomic_char16_t
-atomic_char32_t atomic_flag atomic_flag_clear atomic_flag_clear_explicit atomic_flag_test_and_set
-atomic_flag_test_and_set_explicit atomic_int atomic_int_fast16_t atomic_int_fast32_t
-atomic_int_fast64_t atomic_int_fast8_t atomic_int_least16_t atomic_int_least32_t
-atomic_int_least64_t atomic_int_least8_t atomic_intmax_t atomic_intptr_t atomic_llong atomic_long
-atomic_ptrdiff_t atomic_schar atomic_short atomic_signal_fence atomic_size_t atomic_thread_fence
-atomic_uchar atomic_uint atomic_uint_fast16_t atomic_uint_fast32_t atomic_uint_fast64_t
-atomic_uint_fast8_t atomic_uint_least16_t atomic_uint_least32_t atomic_uint_least64_t
-atomic_uint_least8_t atomic_uintmax_t atomic_uintptr_t atomic_ullong atomic_ulong atomic_ushort
-atomic_wchar_t bcmp bcopy bind bindresvport bindresvport6 blkcnt64_t blkcnt_t blksize_t brk bsearch
-btowc byteswap bzero c c16rtomb c32rtomb c8rtomb cabs cabsf cabsl cacos cacosf cacosh cacoshf
-cacoshl cacosl caddr_t call_once calloc canonicalize canonicalize_file_name canonicalizef
-canonicalizel carg cargf cargl casin casinf casinh casinhf casinhl casinl catan catanf catanh
-catanhf catanhl catanl catclose catgets catopen cbrt cbrtf cbrtl cc_t ccos ccosf ccosh ccoshf ccoshl
-ccosl ceil ceilf ceill cexp cexpf cexpl cfgetispeed cfgetospeed cfmakeraw cfsetispeed cfsetospeed
-cfsetspeed char16_t char32_t char8_t chdir chmod chown chroot cimag cimagf cimagl clearenv clearerr
-clearerr_unlocked clock clock_adjtime clock_getcpuclockid clock_getres clock_gettime clock_nanosleep
-clock_settime clock_t clockid_t clog clog10 clog10f clog10l clogf clogl clone close close_range
-closedir closefrom closelog cnd_broadcast cnd_destroy cnd_init cnd_signal cnd_t cnd_timedwait
-cnd_wait comparison_fn_t complex confstr conj conjf conjl connect cookie_close_function_t
+access acct acos acosh active_reg_t addseverity adjtime aio alarm aliases aligned_alloc alloca
+alphasort ar arc4random arc4random_buf arc4random_uniform argp argz asctime asin asinh asprintf
+assert at_quick_exit atan atan2 atanh atexit atof atoi atol atomic bcmp bcopy bind bindresvport
+bindresvport6 blkcnt64_t blkcnt_t blksize_t brk bsearch btowc byteswap bzero c c16rtomb c32rtomb
+c8rtomb cabs cacos cacosh caddr_t call_once calloc canonicalize canonicalize_file_name carg casin
+casinh catan catanh catclose catgets catopen cbrt cc_t ccos ccosh ceil cexp cfgetispeed cfgetospeed
+cfmakeraw cfsetispeed cfsetospeed cfsetspeed char16_t char32_t char8_t chdir chmod chown chroot
+cimag clearenv clearerr clock clock_adjtime clock_getcpuclockid clock_getres clock_gettime
+clock_nanosleep clock_settime clock_t clockid_t clog clog10 clone close close_range closedir
+closefrom closelog comparison_fn_t complex confstr conj connect cookie_close_function_t
 cookie_io_functions_t cookie_read_function_t cookie_seek_function_t cookie_write_function_t
-copy_file_range copysign copysignf copysignl cos cosf cosh coshf coshl cosl cpio cpow cpowf cpowl
-cproj cprojf cprojl cpu_set_t creal crealf creall creat creat64 crypt csin csinf csinh csinhf csinhl
-csinl csqrt csqrtf csqrtl ctan ctanf ctanh ctanhf ctanhl ctanl ctermid ctime ctime_r ctype cuserid
-daddl daddr_t daemon daylight ddivl dev_t dfmal difftime dirent dirfd dirname div div_t dl dladdr
-dladdr1 dlclose dlerror dlfcn dlinfo dlmopen dlopen dlsym dlvsym dmull double_t dprintf drand48
-drand48_r drem dremf dreml dsqrtl dsubl dup dup2 dup3 duplocale dysize eaccess ecvt ecvt_r elf
+copy_file_range copysign cos cosh cpio cpow cproj cpu_set_t creal creat crypt csin csinh csqrt ctan
+ctanh ctermid ctime ctype cuserid daddl daddr_t daemon daylight ddivl dev_t dfmal difftime dirent
+dirfd dirname div div_t dl dladdr dladdr1 dlclose dlerror dlfcn dlinfo dlmopen dlopen dlsym dlvsym
+dmull double_t dprintf drand48 drem dsqrtl dsubl dup dup2 dup3 duplocale dysize eaccess ecvt elf
 endgrent endhostent endian endnetent endnetgrent endprotoent endpwent endrpcent endservent
-endusershell endutxent environ envz erand48 erand48_r erf erfc erfcf erfcl erff erfl err errno error
-error_t euidaccess execinfo execl execle execlp execv execve execveat execvp execvpe exit exp exp10
-exp10f exp10l exp2 exp2f exp2l expf expl explicit_bzero expm1 expm1f expm1l fabs fabsf fabsl
-faccessat fadd faddl fallocate fallocate64 fchdir fchmod fchmodat fchown fchownat fclose fcloseall
-fcntl fcntl64 fcvt fcvt_r fd_mask fd_set fdatasync fdim fdimf fdiml fdiv fdivl fdopen fdopendir
-features feclearexcept fedisableexcept feenableexcept fegetenv fegetexcept fegetexceptflag fegetmode
-fegetround feholdexcept femode_t fenv fenv_t feof feof_unlocked feraiseexcept ferror ferror_unlocked
-fesetenv fesetexcept fesetexceptflag fesetmode fesetround fetestexcept fetestexceptflag feupdateenv
-fexcept_t fexecve fflush fflush_unlocked ffma ffmal ffs ffsl ffsll fgetc fgetc_unlocked fgetgrent
-fgetgrent_r fgetpos fgetpos64 fgetpwent fgetpwent_r fgets fgets_unlocked fgetwc fgetwc_unlocked
-fgetws fgetws_unlocked fileno fileno_unlocked finite finitef finitel float float_t flockfile floor
-floorf floorl fma fmaf fmal fmax fmaxf fmaximum fmaximum_mag fmaximum_mag_num fmaximum_mag_numf
-fmaximum_mag_numl fmaximum_magf fmaximum_magl fmaximum_num fmaximum_numf fmaximum_numl fmaximumf
-fmaximuml fmaxl fmaxmag fmaxmagf fmaxmagl fmemopen fmin fminf fminimum fminimum_mag fminimum_mag_num
-fminimum_mag_numf fminimum_mag_numl fminimum_magf fminimum_magl fminimum_num fminimum_numf
-fminimum_numl fminimumf fminimuml fminl fminmag fminmagf fminmagl fmod fmodf fmodl fmtmsg fmul fmull
-fnmatch fopen fopen64 fopencookie fork fpathconf fpos64_t fpos_t fpregset_t fprintf fpu_control
-fputc fputc_unlocked fputs fputs_unlocked fputwc fputwc_unlocked fputws fputws_unlocked fread
-fread_unlocked free freeaddrinfo freelocale freopen freopen64 frexp frexpf frexpl fromfp fromfpf
-fromfpl fromfpx fromfpxf fromfpxl fsblkcnt64_t fsblkcnt_t fscanf fseek fseeko fseeko64 fsetpos
-fsetpos64 fsfilcnt64_t fsfilcnt_t fsid_t fsqrt fsqrtl fstab fstat fstat64 fstatat fstatat64 fstatvfs
-fstatvfs64 fsub fsubl fsync ftell ftello ftello64 ftok ftruncate ftruncate64 ftrylockfile fts ftw
-ftw64 funlockfile futimens futimes futimesat fwide fwprintf fwrite fwrite_unlocked fwscanf
-gai_cancel gai_error gai_strerror gai_suspend gamma gammaf gammal gcc gconv gcvt
-get_current_dir_name getaddrinfo getaddrinfo_a getc getc_unlocked getchar getchar_unlocked getcpu
-getcwd getdate getdate_err getdate_r getdelim getdents64 getdirentries getdirentries64 getdomainname
-getdtablesize getegid getentropy getenv geteuid getgid getgrent getgrent_r getgrgid getgrgid_r
-getgrnam getgrnam_r getgrouplist getgroups gethostbyaddr gethostbyaddr_r gethostbyname
-gethostbyname2 gethostbyname2_r gethostbyname_r gethostent gethostent_r gethostid gethostname
-getipv4sourcefilter getitimer getline getloadavg getlogin getlogin_r getnameinfo getnetbyaddr
-getnetbyaddr_r getnetbyname getnetbyname_r getnetent getnetent_r getnetgrent getnetgrent_r getopt
-getpagesize getpass getpayload getpayloadf getpayloadl getpeername getpgid getpgrp getpid getppid
-getpriority getprotobyname getprotobyname_r getprotobynumber getprotobynumber_r getprotoent
-getprotoent_r getpt getpw getpwent getpwent_r getpwnam getpwnam_r getpwuid getpwuid_r getresgid
-getresuid getrlimit getrlimit64 getrpcbyname getrpcbyname_r getrpcbynumber getrpcbynumber_r
-getrpcent getrpcent_r getrusage getservbyname getservbyname_r getservbyport getservbyport_r
-getservent getservent_r getsid getsockname getsockopt getsourcefilter getsubopt gettid gettimeofday
-getuid getumask getusershell getutmp getutmpx getutxent getutxid getutxline getw getwc
-getwc_unlocked getwchar getwchar_unlocked getwd gid_t glob glob64 glob64_t glob_pattern_p glob_t
-globfree globfree64 gmtime gmtime_r grantpt greg_t gregset_t group_member grp gshadow gsignal
-hcreate hcreate_r hdestroy hdestroy_r herror hsearch hsearch_r hstrerror htonl htons hypot hypotf
-hypotl iconv iconv_close iconv_open iconv_t id_t idtype_t ieee754 if_freenameindex if_indextoname
-if_nameindex if_nametoindex ifaddrs ilogb ilogbf ilogbl imaxabs imaxdiv imaxdiv_t in6addr_any
-in6addr_loopback in_addr_t in_port_t index inet6_opt_append inet6_opt_find inet6_opt_finish
-inet6_opt_get_val inet6_opt_init inet6_opt_next inet6_opt_set_val inet6_option_alloc
-inet6_option_append inet6_option_find inet6_option_init inet6_option_next inet6_option_space
-inet6_rth_add inet6_rth_getaddr inet6_rth_init inet6_rth_reverse inet6_rth_segments inet6_rth_space
-inet_addr inet_aton inet_lnaof inet_makeaddr inet_net_ntop inet_net_pton inet_neta inet_netof
-inet_network inet_nsap_addr inet_nsap_ntoa inet_ntoa inet_ntop inet_pton initgroups initstate
-initstate_r innetgr ino64_t ino_t insque int16_t int32_t int64_t int8_t int_fast16_t int_fast32_t
+endusershell endutxent environ envz erand48 erf erfc err errno error error_t euidaccess execinfo
+execl execle execlp execv execve execveat execvp execvpe exit exp exp10 exp2 explicit_bzero expm1
+fabs faccessat fadd fallocate fchdir fchmod fchmodat fchown fchownat fclose fcloseall fcntl fcvt
+fd_mask fd_set fdatasync fdim fdiv fdopen fdopendir features feclearexcept fedisableexcept
+feenableexcept fegetenv fegetexcept fegetexceptflag fegetmode fegetround feholdexcept femode_t fenv
+fenv_t feof feraiseexcept ferror fesetenv fesetexcept fesetexceptflag fesetmode fesetround
+fetestexcept fetestexceptflag feupdateenv fexcept_t fexecve fflush ffma ffs ffsll fgetc fgetgrent
+fgetpos fgetpwent fgets fgetwc fgetws fileno finite float float_t flockfile floor fma fmax fmaximum
+fmaximum_mag fmaximum_mag_num fmaximum_num fmaxmag fmemopen fmin fminimum fminimum_mag
+fminimum_mag_num fminimum_num fminmag fmod fmtmsg fmul fnmatch fopen fopencookie fork fpathconf
+fpos64_t fpos_t fpregset_t fprintf fpu_control fputc fputs fputwc fputws fread free freeaddrinfo
+freelocale freopen frexp fromfp fromfpx fsblkcnt64_t fsblkcnt_t fscanf fseek fseeko fsetpos
+fsfilcnt64_t fsfilcnt_t fsid_t fsqrt fstab fstat fstatat fstatvfs fsub fsync ftell ftello ftok
+ftruncate ftrylockfile fts ftw funlockfile futimens futimes futimesat fwide fwprintf fwrite fwscanf
+gai_cancel gai_error gai_strerror gai_suspend gamma gcc gconv gcvt get_current_dir_name getaddrinfo
+getaddrinfo_a getc getchar getcpu getcwd getdate getdate_err getdelim getdents64 getdirentries
+getdomainname getdtablesize getegid getentropy getenv geteuid getgid getgrent getgrgid getgrnam
+getgrouplist getgroups gethostbyaddr gethostbyname gethostbyname2 gethostent gethostid gethostname
+getipv4sourcefilter getitimer getline getloadavg getlogin getnameinfo getnetbyaddr getnetbyname
+getnetent getnetgrent getopt getpagesize getpass getpayload getpeername getpgid getpgrp getpid
+getppid getpriority getprotobyname getprotobynumber getprotoent getpt getpw getpwent getpwnam
+getpwuid getresgid getresuid getrlimit getrpcbyname getrpcbynumber getrpcent getrusage getservbyname
+getservbyport getservent getsid getsockname getsockopt getsourcefilter getsubopt gettid gettimeofday
+getuid getumask getusershell getutmp getutmpx getutxent getutxid getutxline getw getwc getwchar
+getwd gid_t glob glob64_t glob_pattern_p glob_t globfree gmtime grantpt greg_t gregset_t
+group_member grp gshadow gsignal hcreate hdestroy herror hsearch hstrerror htonl htons hypot iconv
+iconv_close iconv_open iconv_t id_t idtype_t ieee754 if_freenameindex if_indextoname if_nameindex
+if_nametoindex ifaddrs ilogb imaxabs imaxdiv imaxdiv_t in6addr_any in6addr_loopback in_addr_t
+in_port_t index inet_addr inet_aton inet_lnaof inet_makeaddr inet_net_ntop inet_net_pton inet_neta
+inet_netof inet_network inet_nsap_addr inet_nsap_ntoa inet_ntoa inet_ntop inet_pton initgroups
+initstate innetgr ino64_t ino_t insque int16_t int32_t int64_t int8_t int_fast16_t int_fast32_t
 int_fast64_t int_fast8_t int_least16_t int_least32_t int_least64_t int_least8_t intmax_t intptr_t
-inttypes iruserok iruserok_af isalnum isalnum_l isalpha isalpha_l isascii isatty isblank isblank_l
-iscntrl iscntrl_l isctype isdigit isdigit_l isfdtype isgraph isgraph_l isinf isinff isinfl islower
-islower_l isnan isnanf isnanl iso646 isprint isprint_l ispunct ispunct_l isspace isspace_l isupper
-isupper_l iswalnum iswalnum_l iswalpha iswalpha_l iswblank iswblank_l iswcntrl iswcntrl_l iswctype
-iswctype_l iswdigit iswdigit_l iswgraph iswgraph_l iswlower iswlower_l iswprint iswprint_l iswpunct
-iswpunct_l iswspace iswspace_l iswupper iswupper_l iswxdigit iswxdigit_l isxdigit isxdigit_l j0 j0f
-j0l j1 j1f j1l jmp_buf jn jnf jnl jrand48 jrand48_r key_t kill killpg l64a labs langinfo lastlog
-lchmod lchown lcong48 lcong48_r ldexp ldexpf ldexpl ldiv ldiv_t lfind lgamma lgamma_r lgammaf
-lgammaf32_r lgammaf32x_r lgammaf64_r lgammaf64x_r lgammaf_r lgammal lgammal_r libgen libintl limits
-link linkat lio_listio lio_listio64 listen llabs lldiv lldiv_t llogb llogbf llogbl llrint llrintf
-llrintl llround llroundf llroundl locale locale_t localeconv localtime localtime_r lockf loff_t log
-log10 log10f log10l log1p log1pf log1pl log2 log2f log2l logb logbf logbl logf logl longjmp lrand48
-lrand48_r lrint lrintf lrintl lround lroundf lroundl lsearch lseek lseek64 lstat lstat64 lutimes m
-madvise malloc math max_align_t mblen mbrlen mbrtoc16 mbrtoc32 mbrtoc8 mbrtowc mbsinit mbsnrtowcs
-mbsrtowcs mbstate_t mbstowcs mbtowc mcheck mcontext_t memccpy memchr memcmp memcpy memfd_create
-memfrob memmem memmove memory memory_order mempcpy memrchr memset mincore mkdir mkdirat mkdtemp
-mkfifo mkfifoat mknod mknodat mkostemp mkostemp64 mkostemps mkostemps64 mkstemp mkstemp64 mkstemps
-mkstemps64 mktemp mktime mlock mlock2 mlockall mmap mmap64 mntent mode_t modf modff modfl monetary
-mprotect mq_close mq_getattr mq_notify mq_open mq_receive mq_send mq_setattr mq_timedreceive
-mq_timedsend mq_unlink mqd_t mqueue mrand48 mrand48_r mremap msgctl msgget msglen_t msgqnum_t msgrcv
-msgsnd msync mtx_destroy mtx_init mtx_lock mtx_t mtx_timedlock mtx_trylock mtx_unlock munlock
-munlockall munmap name_to_handle_at nan nanf nanl nanosleep nearbyint nearbyintf nearbyintl netdb
-newlocale nextafter nextafterf nextafterl nextdown nextdownf nextdownl nexttoward nexttowardf
-nexttowardl nextup nextupf nextupl nfds_t nftw nftw64 nice nl_catd nl_item nl_langinfo nl_langinfo_l
-nl_types nlink_t nrand48 nrand48_r nss ntohl ntohs obstack obstack_printf obstack_vprintf off64_t
-off_t on_exit once_flag open open64 open_by_handle_at open_memstream open_wmemstream openat openat64
-opendir openlog optarg opterr optind optopt pathconf paths pause pclose perror pid_t pipe pipe2
-pkey_alloc pkey_free pkey_get pkey_mprotect pkey_set poll popen posix_fadvise posix_fadvise64
-posix_fallocate posix_fallocate64 posix_madvise posix_memalign posix_openpt posix_spawn
-posix_spawn_file_actions_addchdir_np posix_spawn_file_actions_addclose
-posix_spawn_file_actions_addclosefrom_np posix_spawn_file_actions_adddup2
-posix_spawn_file_actions_addfchdir_np posix_spawn_file_actions_addopen
-posix_spawn_file_actions_addtcsetpgrp_np posix_spawn_file_actions_destroy
-posix_spawn_file_actions_init posix_spawn_file_actions_t posix_spawnattr_destroy
-posix_spawnattr_getflags posix_spawnattr_getpgroup posix_spawnattr_getschedparam
-posix_spawnattr_getschedpolicy posix_spawnattr_getsigdefault posix_spawnattr_getsigmask
-posix_spawnattr_init posix_spawnattr_setflags posix_spawnattr_setpgroup
-posix_spawnattr_setschedparam posix_spawnattr_setschedpolicy posix_spawnattr_setsigdefault
-posix_spawnattr_setsigmask posix_spawnattr_t posix_spawnp pow powf powl ppoll pread pread64 preadv
-preadv2 preadv64 preadv64v2 printf prlimit prlimit64 proc_service process_madvise process_mrelease
-process_vm_readv process_vm_writev profil program_invocation_name program_invocation_short_name
-pselect psiginfo psignal pthread pthread_atfork pthread_attr_destroy pthread_attr_getaffinity_np
-pthread_attr_getdetachstate pthread_attr_getguardsize pthread_attr_getinheritsched
-pthread_attr_getschedparam pthread_attr_getschedpolicy pthread_attr_getscope
-pthread_attr_getsigmask_np pthread_attr_getstack pthread_attr_getstackaddr pthread_attr_getstacksize
-pthread_attr_init pthread_attr_setaffinity_np pthread_attr_setdetachstate pthread_attr_setguardsize
-pthread_attr_setinheritsched pthread_attr_setschedparam pthread_attr_setschedpolicy
-pthread_attr_setscope pthread_attr_setsigmask_np pthread_attr_setstack pthread_attr_setstackaddr
-pthread_attr_setstacksize pthread_attr_t pthread_barrier_destroy pthread_barrier_init
-pthread_barrier_t pthread_barrier_wait pthread_barrierattr_destroy pthread_barrierattr_getpshared
-pthread_barrierattr_init pthread_barrierattr_setpshared pthread_barrierattr_t pthread_cancel
-pthread_clockjoin_np pthread_cond_broadcast pthread_cond_clockwait pthread_cond_destroy
-pthread_cond_init pthread_cond_signal pthread_cond_t pthread_cond_timedwait pthread_cond_wait
-pthread_condattr_destroy pthread_condattr_getclock pthread_condattr_getpshared pthread_condattr_init
-pthread_condattr_setclock pthread_condattr_setpshared pthread_condattr_t pthread_create
-pthread_detach pthread_equal pthread_exit pthread_getaffinity_np pthread_getattr_default_np
-pthread_getattr_np pthread_getconcurrency pthread_getcpuclockid pthread_getname_np
-pthread_getschedparam pthread_getspecific pthread_join pthread_key_create pthread_key_delete
-pthread_key_t pthread_kill pthread_mutex_clocklock pthread_mutex_consistent
-pthread_mutex_consistent_np pthread_mutex_destroy pthread_mutex_getprioceiling pthread_mutex_init
-pthread_mutex_lock pthread_mutex_setprioceiling pthread_mutex_t pthread_mutex_timedlock
-pthread_mutex_trylock pthread_mutex_unlock pthread_mutexattr_destroy
-pthread_mutexattr_getprioceiling pthread_mutexattr_getprotocol pthread_mutexattr_getpshared
-pthread_mutexattr_getrobust pthread_mutexattr_getrobust_np pthread_mutexattr_gettype
-pthread_mutexattr_init pthread_mutexattr_setprioceiling pthread_mutexattr_setprotocol
-pthread_mutexattr_setpshared pthread_mutexattr_setrobust pthread_mutexattr_setrobust_np
-pthread_mutexattr_settype pthread_mutexattr_t pthread_once pthread_once_t pthread_rwlock_clockrdlock
-pthread_rwlock_clockwrlock pthread_rwlock_destroy pthread_rwlock_init pthread_rwlock_rdlock
-pthread_rwlock_t pthread_rwlock_timedrdlock pthread_rwlock_timedwrlock pthread_rwlock_tryrdlock
-pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_rwlock_wrlock pthread_rwlockattr_destroy
-pthread_rwlockattr_getkind_np pthread_rwlockattr_getpshared pthread_rwlockattr_init
-pthread_rwlockattr_setkind_np pthread_rwlockattr_setpshared pthread_rwlockattr_t pthread_self
-pthread_setaffinity_np pthread_setattr_default_np pthread_setcancelstate pthread_setcanceltype
-pthread_setconcurrency pthread_setname_np pthread_setschedparam pthread_setschedprio
-pthread_setspecific pthread_sigmask pthread_sigqueue pthread_spin_destroy pthread_spin_init
-pthread_spin_lock pthread_spin_trylock pthread_spin_unlock pthread_spinlock_t pthread_t
-pthread_testcancel pthread_timedjoin_np pthread_tryjoin_np pthread_yield ptrdiff_t ptsname ptsname_r
-pty putc putc_unlocked putchar putchar_unlocked putenv putgrent putpwent puts pututxline putw putwc
-putwc_unlocked putwchar putwchar_unlocked pwd pwrite pwrite64 pwritev pwritev2 pwritev64 pwritev64v2
-qecvt qecvt_r qfcvt qfcvt_r qgcvt qsort qsort_r quad_t quick_exit raise rand rand_r random random_r
+inttypes iruserok iruserok_af isalnum isalpha isascii isatty isblank iscntrl isctype isdigit
+isfdtype isgraph isinf islower isnan iso646 isprint ispunct isspace isupper iswalnum iswalpha
+iswblank iswcntrl iswctype iswdigit iswgraph iswlower iswprint iswpunct iswspace iswupper iswxdigit
+isxdigit j0 j1 jmp_buf jn jrand48 key_t kill killpg l64a labs langinfo lastlog lchmod lchown lcong48
+ldexp ldiv ldiv_t lfind lgamma lgammaf32_r lgammaf32x_r lgammaf64_r lgammaf64x_r lgammaf_r lgammal_r
+libgen libintl limits link linkat lio_listio listen llabs lldiv lldiv_t llogb llrint llround locale
+locale_t localeconv localtime lockf loff_t log log10 log1p log2 logb longjmp lrand48 lrint lround
+lsearch lseek lstat lutimes m madvise malloc math max_align_t mblen mbrlen mbrtoc16 mbrtoc32 mbrtoc8
+mbrtowc mbsinit mbsnrtowcs mbsrtowcs mbstate_t mbstowcs mbtowc mcheck mcontext_t memccpy memchr
+memcmp memcpy memfd_create memfrob memmem memmove memory memory_order mempcpy memrchr memset mincore
+mkdir mkdirat mkdtemp mkfifo mkfifoat mknod mknodat mkostemp mkostemps mkstemp mkstemps mktemp
+mktime mlock mlock2 mlockall mmap mntent mode_t modf monetary mprotect mqd_t mqueue mrand48 mremap
+msgctl msgget msglen_t msgqnum_t msgrcv msgsnd msync munlock munlockall munmap name_to_handle_at nan
+nanosleep nearbyint netdb newlocale nextafter nextdown nexttoward nextup nfds_t nftw nice nl_catd
+nl_item nl_langinfo nl_types nlink_t nrand48 nss ntohl ntohs obstack obstack_printf obstack_vprintf
+off64_t off_t on_exit once_flag open open_by_handle_at open_memstream open_wmemstream openat opendir
+openlog optarg opterr optind optopt pathconf paths pause pclose perror pid_t pipe pipe2 pkey_alloc
+pkey_free pkey_get pkey_mprotect pkey_set poll popen pow ppoll pread preadv preadv2 preadv64v2
+printf prlimit proc_service process_madvise process_mrelease process_vm_readv process_vm_writev
+profil program_invocation_name program_invocation_short_name pselect psiginfo psignal pthread
+ptrdiff_t ptsname pty putc putchar putenv putgrent putpwent puts pututxline putw putwc putwchar pwd
+pwrite pwritev pwritev2 pwritev64v2 qecvt qfcvt qgcvt qsort quad_t quick_exit raise rand random
 rawmemchr rcmd rcmd_af re_comp re_compile_fastmap re_compile_pattern re_match re_match_2 re_search
-re_search_2 re_set_registers re_set_syntax re_syntax_options read readahead readdir readdir64
-readdir64_r readdir_r readlink readlinkat readv realloc reallocarray realpath recv recvfrom recvmmsg
-recvmsg reg_errcode_t reg_syntax_t regcomp regerror regex regex_t regexec regexp regfree register_t
-regmatch_t regoff_t remainder remainderf remainderl remap_file_pages remove remque remquo remquof
-remquol rename renameat renameat2 resolv revoke rewind rewinddir rexec rexec_af rindex rint rintf
-rintl rlim64_t rlim_t rmdir round roundeven roundevenf roundevenl roundf roundl rpmatch rresvport
-rresvport_af rt ruserok ruserok_af s_reg_t sa_family_t sbrk scalb scalbf scalbl scalbln scalblnf
-scalblnl scalbn scalbnf scalbnl scandir scandir64 scandirat scandirat64 scanf sched
-sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getcpu sched_getparam
-sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setparam sched_setscheduler
-sched_yield search secure_getenv seed48 seed48_r seekdir select sem_clockwait sem_close sem_destroy
+re_search_2 re_set_registers re_set_syntax re_syntax_options read readahead readdir readdir64_r
+readlink readlinkat readv realloc reallocarray realpath recv recvfrom recvmmsg recvmsg reg_errcode_t
+reg_syntax_t regcomp regerror regex regex_t regexec regexp regfree register_t regmatch_t regoff_t
+remainder remap_file_pages remove remque remquo rename renameat renameat2 resolv revoke rewind
+rewinddir rexec rexec_af rindex rint rlim64_t rlim_t rmdir round roundeven rpmatch rresvport
+rresvport_af rt ruserok ruserok_af s_reg_t sa_family_t sbrk scalb scalbln scalbn scandir scandirat
+scanf sched search secure_getenv seed48 seekdir select sem_clockwait sem_close sem_destroy
 sem_getvalue sem_init sem_open sem_post sem_t sem_timedwait sem_trywait sem_unlink sem_wait
 semaphore semctl semget semop semtimedop send sendmmsg sendmsg sendto setbuf setbuffer setdomainname
 setegid setenv seteuid setgid setgrent setgroups sethostent sethostid sethostname
 setipv4sourcefilter setitimer setjmp setlinebuf setlocale setlogin setlogmask setnetent setnetgrent
-setns setpayload setpayloadf setpayloadl setpayloadsig setpayloadsigf setpayloadsigl setpgid setpgrp
-setpriority setprotoent setpwent setregid setresgid setresuid setreuid setrlimit setrlimit64
-setrpcent setservent setsid setsockopt setsourcefilter setstate setstate_r settimeofday setuid
-setusershell setutxent setvbuf sgtty shadow shm_open shm_unlink shmat shmatt_t shmctl shmdt shmget
-shutdown sig_atomic_t sig_t sigabbrev_np sigaction sigaddset sigaltstack sigandset sigblock
-sigdelset sigdescr_np sigemptyset sigevent_t sigfillset siggetmask sighandler_t sighold sigignore
-siginfo_t siginterrupt sigisemptyset sigismember sigjmp_buf siglongjmp signal signgam significand
-significandf significandl sigorset sigpause sigpending sigprocmask sigqueue sigrelse sigreturn
-sigset sigset_t sigsetmask sigstack sigsuspend sigtimedwait sigval_t sigwait sigwaitinfo sin sincos
-sincosf sincosl sinf sinh sinhf sinhl sinl size_t sleep snprintf sockatmark socket socketpair
-socklen_t spawn speed_t splice sprintf sqrt sqrtf sqrtl srand srand48 srand48_r srandom srandom_r
-sscanf ssignal ssize_t stab stack_t stat stat64 statvfs statvfs64 statx stdalign stdarg stdatomic
+setns setpayload setpayloadsig setpgid setpgrp setpriority setprotoent setpwent setregid setresgid
+setresuid setreuid setrlimit setrpcent setservent setsid setsockopt setsourcefilter setstate
+settimeofday setuid setusershell setutxent setvbuf sgtty shadow shm_open shm_unlink shmat shmatt_t
+shmctl shmdt shmget shutdown sig_atomic_t sig_t sigabbrev_np sigaction sigaddset sigaltstack
+sigandset sigblock sigdelset sigdescr_np sigemptyset sigevent_t sigfillset siggetmask sighandler_t
+sighold sigignore siginfo_t siginterrupt sigisemptyset sigismember sigjmp_buf siglongjmp signal
+signgam significand sigorset sigpause sigpending sigprocmask sigqueue sigrelse sigreturn sigset
+sigset_t sigsetmask sigstack sigsuspend sigtimedwait sigval_t sigwait sigwaitinfo sin sincos sinh
+size_t sleep snprintf sockatmark socket socketpair socklen_t spawn speed_t splice sprintf sqrt srand
+srand48 srandom sscanf ssignal ssize_t stab stack_t stat statvfs statx stdalign stdarg stdatomic
 stdbit stdbool stdckdint stddef stderr stdin stdint stdio stdio_ext stdlib stdnoreturn stdout stpcpy
-stpncpy strcasecmp strcasecmp_l strcasestr strcat strchr strchrnul strcmp strcoll strcoll_l strcpy
-strcspn strdup strerror strerror_l strerror_r strerrordesc_np strerrorname_np strfmon strfmon_l
-strfromd strfromf strfroml strfry strftime strftime_l string strings strlen strncasecmp
-strncasecmp_l strncat strncmp strncpy strndup strnlen strpbrk strptime strptime_l strrchr strsep
-strsignal strspn strstr strtod strtod_l strtof strtof32_l strtof32x_l strtof64_l strtof64x_l
-strtof_l strtoimax strtok strtok_r strtol strtol_l strtold strtold_l strtoll strtoll_l strtoq
-strtoul strtoul_l strtoull strtoull_l strtoumax strtouq strverscmp strxfrm strxfrm_l suseconds_t
-swab swprintf swscanf symlink symlinkat sync sync_file_range syncfs syscall sysconf sysexits syslog
-system sysv_signal tan tanf tanh tanhf tanhl tanl tar tcdrain tcflag_t tcflow tcflush tcgetattr
-tcgetpgrp tcgetsid tcp_seq tcsendbreak tcsetattr tcsetpgrp tdelete tdestroy tee telldir tempnam
-termio termios tfind tgamma tgammaf tgammal tgkill tgmath thrd_create thrd_current thrd_detach
-thrd_equal thrd_exit thrd_join thrd_sleep thrd_start_t thrd_t thrd_yield thread_db threads time
-time_t timegm timelocal timer_create timer_delete timer_getoverrun timer_gettime timer_settime
-timer_t times timespec_get timespec_getres timezone tmpfile tmpfile64 tmpnam tmpnam_r toascii
-tolower tolower_l totalorder totalorderf totalorderl totalordermag totalordermagf totalordermagl
-toupper toupper_l towctrans towctrans_l towlower towlower_l towupper towupper_l trunc truncate
-truncate64 truncf truncl tsearch tss_create tss_delete tss_dtor_t tss_get tss_set tss_t ttyent
-ttyname ttyname_r ttyslot twalk twalk_r tzname tzset u_char u_int u_int16_t u_int32_t u_int64_t
-u_int8_t u_long u_quad_t u_short ualarm uchar ucontext ucontext_t ufromfp ufromfpf ufromfpl ufromfpx
-ufromfpxf ufromfpxl uid_t uint uint16_t uint32_t uint64_t uint8_t uint_fast16_t uint_fast32_t
-uint_fast64_t uint_fast8_t uint_least16_t uint_least32_t uint_least64_t uint_least8_t uintmax_t
-uintptr_t ulimit ulong umask uname ungetc ungetwc unistd unlink unlinkat unlockpt unsetenv unshare
-unwind updwtmpx useconds_t uselocale ushort usleep util utime utimensat utimes utmp utmpx utmpxname
-va_list valloc values varargs vasprintf vdprintf versionsort versionsort64 vfork vfprintf vfscanf
-vfwprintf vfwscanf vhangup vmsplice vprintf vscanf vsnprintf vsprintf vsscanf vswprintf vswscanf
-vsyslog vwprintf vwscanf wait wait3 wait4 waitid waitpid wchar wchar_t wcpcpy wcpncpy wcrtomb
-wcscasecmp wcscasecmp_l wcscat wcschr wcschrnul wcscmp wcscoll wcscoll_l wcscpy wcscspn wcsdup
-wcsftime wcsftime_l wcslen wcsncasecmp wcsncasecmp_l wcsncat wcsncmp wcsncpy wcsnlen wcsnrtombs
-wcspbrk wcsrchr wcsrtombs wcsspn wcsstr wcstod wcstod_l wcstof wcstof32_l wcstof32x_l wcstof64_l
-wcstof64x_l wcstof_l wcstoimax wcstok wcstol wcstol_l wcstold wcstold_l wcstoll wcstoll_l wcstombs
-wcstoq wcstoul wcstoul_l wcstoull wcstoull_l wcstoumax wcstouq wcswcs wcswidth wcsxfrm wcsxfrm_l
-wctob wctomb wctrans wctrans_l wctrans_t wctype wctype_l wctype_t wcwidth wint_t wmemchr wmemcmp
-wmemcpy wmemmove wmempcpy wmemset wordexp wordexp_t wordfree wprintf write writev wscanf y0 y0f y0l
-y1 y1f y1l yn ynf ynl
+stpncpy strcasecmp strcasestr strcat strchr strchrnul strcmp strcoll strcpy strcspn strdup strerror
+strerrordesc_np strerrorname_np strfmon strfromd strfromf strfroml strfry strftime string strings
+strlen strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strptime strrchr strsep strsignal
+strspn strstr strtod strtof strtof32_l strtof32x_l strtof64_l strtof64x_l strtoimax strtok strtol
+strtold strtoll_l strtoq strtoul strtoull_l strtoumax strtouq strverscmp strxfrm suseconds_t swab
+swprintf swscanf symlink symlinkat sync sync_file_range syncfs syscall sysconf sysexits syslog
+system sysv_signal tan tanh tar tcdrain tcflag_t tcflow tcflush tcgetattr tcgetpgrp tcgetsid tcp_seq
+tcsendbreak tcsetattr tcsetpgrp tdelete tdestroy tee telldir tempnam termio termios tfind tgamma
+tgkill tgmath thread_db threads time time_t timegm timelocal timer_create timer_delete
+timer_getoverrun timer_gettime timer_settime timer_t times timespec_get timespec_getres timezone
+tmpfile tmpnam toascii tolower totalorder totalordermag toupper towctrans towlower towupper trunc
+truncate tsearch ttyent ttyname ttyslot twalk tzname tzset u_char u_int u_int16_t u_int32_t
+u_int64_t u_int8_t u_long u_quad_t u_short ualarm uchar ucontext ucontext_t ufromfp ufromfpx uid_t
+uint uint16_t uint32_t uint64_t uint8_t uint_fast16_t uint_fast32_t uint_fast64_t uint_fast8_t
+uint_least16_t uint_least32_t uint_least64_t uint_least8_t uintmax_t uintptr_t ulimit ulong umask
+uname ungetc ungetwc unistd unlink unlinkat unlockpt unsetenv unshare unwind updwtmpx useconds_t
+uselocale ushort usleep util utime utimensat utimes utmp utmpx utmpxname va_list valloc values
+varargs vasprintf vdprintf versionsort vfork vfprintf vfscanf vfwprintf vfwscanf vhangup vmsplice
+vprintf vscanf vsnprintf vsprintf vsscanf vswprintf vswscanf vsyslog vwprintf vwscanf wait wait3
+wait4 waitid waitpid wchar wchar_t wcpcpy wcpncpy wcrtomb wcscasecmp wcscat wcschr wcschrnul wcscmp
+wcscoll wcscpy wcscspn wcsdup wcsftime wcslen wcsncasecmp wcsncat wcsncmp wcsncpy wcsnlen wcsnrtombs
+wcspbrk wcsrchr wcsrtombs wcsspn wcsstr wcstod wcstof wcstof32_l wcstof32x_l wcstof64_l wcstof64x_l
+wcstoimax wcstok wcstol wcstold wcstoll_l wcstombs wcstoq wcstoul wcstoull_l wcstoumax wcstouq
+wcswcs wcswidth wcsxfrm wctob wctomb wctrans wctrans_t wctype wctype_t wcwidth wint_t wmemchr
+wmemcmp wmemcpy wmemmove wmempcpy wmemset wordexp wordexp_t wordfree wprintf write writev wscanf y0
+y1 yn
 """.split()
 )
+"""All others."""

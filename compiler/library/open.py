@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from string import Template
 
-from ncc.compiler.library.arena import arena_text
+from ncc.compiler.library.arena import call_text
 from ncc.compiler.library.error_numbers import ENOMEM, ERANGE
 from ncc.compiler.library.layout import GROW, IS_PLANNED, ROOM, Layout
 from ncc.compiler.library.signature import INFER_SHAPES, Signature
@@ -130,7 +130,7 @@ def open_text(signature: Signature, layout: Layout) -> str:
         words=max(1, len(sizes.buffers)),
         same="\n".join(_same(layout)), stores="\n".join(_stores(layout)),
     )  # fmt: skip
-    return text + sizes_text(signature) + arena_text(sizes.lifetimes)
+    return text + sizes_text(signature) + call_text(sizes.lifetimes)
 
 
 def _same(layout: Layout) -> Iterator[str]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from math import prod
 
 from ncc.compiler.library.limits import limits
-from ncc.compiler.library.names_of_c import NAMES
+from ncc.compiler.library.names_of_c import is_taken
 from ncc.runtime.artifact import DTYPES, DYNAMIC_HEADER, Artifact, Binding, counters
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import OPEN
@@ -91,7 +91,7 @@ def name_like(text: str) -> str:
     """
     words = _joined(text)
     names = {words, *(f"{words}_{one}" for one in _OF_A_LIBRARY)}
-    return words if names.isdisjoint(_WORDS | NAMES) else f"{words}_net"
+    return f"{words}_net" if names & _WORDS or any(map(is_taken, names)) else words
 
 
 def name_of(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import I1, I64, AnyFloatConstr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 from xdsl.irdl import (
@@ -20,7 +21,6 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 REAL = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
-INTEGER = base(IntegerType) | VectorType.constr(base(IntegerType))
 
 
 @irdl_op_definition
@@ -37,36 +37,24 @@ class ExtractElementOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FPToSIOp(IRDLOperation):
+class FPToSIOp(llvm.GenericCastOp):
     """To a signed integer, rounding towards zero."""
 
     name = "llvm.fptosi"
 
-    arg = operand_def(REAL)
-    result = result_def(INTEGER)
-    traits = traits_def(Pure())
-
 
 @irdl_op_definition
-class FPToUIOp(IRDLOperation):
+class FPToUIOp(llvm.GenericCastOp):
     """To an unsigned integer, rounding towards zero."""
 
     name = "llvm.fptoui"
 
-    arg = operand_def(REAL)
-    result = result_def(INTEGER)
-    traits = traits_def(Pure())
-
 
 @irdl_op_definition
-class UIToFPOp(IRDLOperation):
+class UIToFPOp(llvm.GenericCastOp):
     """From an unsigned integer, rounding to nearest."""
 
     name = "llvm.uitofp"
-
-    arg = operand_def(INTEGER)
-    result = result_def(REAL)
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.compiler.llvm.instructions import ExtractElementOp, FCmpOp, SelectOp, element, lanes
 from ncc.compiler.llvm.processors.find import processor_of
-from ncc.compiler.llvm.scopes import Scope, ScopeWriter
+from ncc.compiler.llvm.scopes import OpT, Scope, ScopeWriter
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import integer, memoized, segments, string, symbol
 from ncc.dialects.operation import NOTHING, make, only_result
@@ -87,28 +87,19 @@ def _function_type(inputs: tuple[Attribute, ...], output: Attribute) -> llvm.LLV
 
 
 def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -> llvm.GEPOp:
-    """A pointer, moved by so many elements."""
+    """A pointer, moved by so many elements; by a vector of numbers, a pointer for each lane."""
     constant, operands = (index, []) if isinstance(index, int) else (_NOT_CONSTANT, [index])
     return make(
         llvm.GEPOp,
         operands=[base, *operands],
-        result_types=[POINTER],
+        result_types=[
+            POINTER if isinstance(index, int) else with_lanes(POINTER, lanes(index.type))
+        ],
         properties={
             "rawConstantIndices": segments(constant),
             "elem_type": element,
             "noWrapFlags": _NO_WRAP_FLAGS,
         },
-    )
-
-
-def element_pointers(base: SSAValue, offsets: SSAValue, element: Attribute) -> llvm.GEPOp:
-    """A pointer, moved by the number of elements of each lane."""
-    op = element_pointer(base, offsets, element)
-    return make(
-        llvm.GEPOp,
-        operands=op.operands,
-        result_types=[VectorType(POINTER, [lanes(offsets.type)])],
-        properties=op.properties,
     )
 
 
@@ -170,30 +161,28 @@ class LlvmBuilder(ScopeWriter):
         op = make(SelectOp, operands=[condition, lhs, rhs], result_types=[lhs.type])
         return self.result(op)
 
+    def _call(
+        self,
+        kind: type[OpT],
+        operands: Sequence[SSAValue],
+        results: Sequence[Attribute],
+        properties: Mapping[str, Attribute] = NOTHING,
+    ) -> OpT:
+        properties = {
+            **properties,
+            "op_bundle_sizes": _NO_BUNDLES,
+            "operandSegmentSizes": segments(len(operands), 0),
+        }
+        return self.emit(make(kind, operands=operands, result_types=results, properties=properties))
+
     def intrinsic(self, name: str, arguments: Sequence[SSAValue], type: Attribute) -> SSAValue:
         """The result of an LLVM intrinsic, by its full name."""
-        return only_result(self._call_intrinsic(name, arguments, [type]))
+        named = {"intrin": string(name)}
+        return only_result(self._call(llvm.CallIntrinsicOp, arguments, [type], named))
 
     def run_intrinsic(self, name: str, arguments: Sequence[SSAValue]) -> None:
         """Call an LLVM intrinsic that has no result, by its full name."""
-        self._call_intrinsic(name, arguments, [])
-
-    def _call_intrinsic(
-        self, name: str, arguments: Sequence[SSAValue], results: Sequence[Attribute]
-    ) -> Operation:
-        properties = {
-            "intrin": string(name),
-            "op_bundle_sizes": _NO_BUNDLES,
-            "operandSegmentSizes": segments(len(arguments), 0),
-        }
-        return self.emit(
-            make(
-                llvm.CallIntrinsicOp,
-                operands=arguments,
-                result_types=results,
-                properties=properties,
-            )
-        )
+        self._call(llvm.CallIntrinsicOp, arguments, [], {"intrin": string(name)})
 
     def lane_wise(self, name: str, *arguments: SSAValue) -> SSAValue:
         """Call the intrinsic `llvm.<name>.<type>` whose operands and result have one type."""
@@ -238,25 +227,11 @@ class LlvmBuilder(ScopeWriter):
         self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()
     ) -> Sequence[SSAValue]:
         """Call a function by its name."""
-        op = make(
-            llvm.CallOp,
-            operands=arguments,
-            result_types=results,
-            properties={
-                "callee": symbol(callee),
-                "op_bundle_sizes": _NO_BUNDLES,
-                "operandSegmentSizes": segments(len(arguments), 0),
-            },
-        )
-        return self.emit(op).results
+        return self._call(llvm.CallOp, arguments, results, {"callee": symbol(callee)}).results
 
     def call_pointer(self, callee: SSAValue, arguments: Sequence[SSAValue]) -> None:
         """Call a function without a result by its address."""
-        properties = {
-            "op_bundle_sizes": _NO_BUNDLES,
-            "operandSegmentSizes": segments(1 + len(arguments), 0),
-        }
-        self.emit(make(llvm.CallOp, operands=[callee, *arguments], properties=properties))
+        self._call(llvm.CallOp, [callee, *arguments], [])
 
     def address_of(self, function: SymbolRefAttr) -> SSAValue:
         """The address of a function of this module, or of another one."""
@@ -325,24 +300,19 @@ class LlvmBuilder(ScopeWriter):
 
     def multiply_in(self, scope: Scope, value: SSAValue, factor: int) -> SSAValue:
         """value * factor in a scope around this one, without overflow, once."""
-        key = ("multiply", value, factor)
-        found = scope.known.get(key)
-        if found is None:
-            op = make(
-                llvm.MulOp,
-                operands=[value, self.constant(factor, i64)],
-                result_types=[i64],
-                properties=_NSW,
-            )
-            found = scope.known[key] = self.emit_in(scope, op)
-        return found
+        return self._count_in(scope, llvm.MulOp, value, self.constant(factor, i64))
 
     def add_in(self, scope: Scope, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """lhs + rhs in a scope around this one, without overflow, once."""
-        key = ("add", lhs, rhs)
+        return self._count_in(scope, llvm.AddOp, lhs, rhs)
+
+    def _count_in(
+        self, scope: Scope, kind: type[Operation], lhs: SSAValue, rhs: SSAValue
+    ) -> SSAValue:
+        key = (kind, lhs, rhs)
         found = scope.known.get(key)
         if found is None:
-            op = make(llvm.AddOp, operands=[lhs, rhs], result_types=[i64], properties=_NSW)
+            op = make(kind, operands=[lhs, rhs], result_types=[i64], properties=_NSW)
             found = scope.known[key] = self.emit_in(scope, op)
         return found
 

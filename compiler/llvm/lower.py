@@ -12,11 +12,9 @@ nothing; the given module stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.formulas.math import Library
@@ -46,21 +44,15 @@ def lower_call(function: Function, op: func.CallOp) -> None:
     function.builder.call(op.callee.string_value(), memory.passed(function, op.arguments))
 
 
-def lower_barrier(function: Function, op: rt.BarrierOp) -> None:
-    """A call of the runtime's barrier with the state in buffers[0]."""
-    _meet(function, op, BARRIER, [op.threads])
-
-
-def lower_end(function: Function, op: rt.EndOp) -> None:
-    """A call of the runtime's end of a run with the state in buffers[0]."""
-    _meet(function, op, END, [op.thread, op.threads])
-
-
-def _meet(
-    function: Function, op: rt.BarrierOp | rt.EndOp, name: str, threads: Sequence[SSAValue]
-) -> None:
-    """until: chunks of this run; the runtime gets the same as chunks of all runs."""
+def lower_meeting(function: Function, op: rt.BarrierOp | rt.EndOp) -> None:
+    """A call of the runtime's barrier, or of its end of a run, with the state in buffers[0]. until:
+    chunks of this run; the runtime gets the same as chunks of all runs.
+    """
     builder = function.builder
+    if isinstance(op, rt.EndOp):
+        name, threads = END, [op.thread, op.threads]
+    else:
+        name, threads = BARRIER, [op.threads]
     function.library.declare(name, [POINTER, *[i64] * (2 + len(threads))])
     state = memory.buffer_pointer(function, op.buffers, 0)
     number = builder.constant(op.until.value.data, i64)
@@ -78,8 +70,8 @@ HANDLERS: dict[type[Operation], Handler] = {
     **tiles.HANDLERS,
     func.CallOp: lower_call,
     rt.LaunchOp: lower_launch,
-    rt.BarrierOp: lower_barrier,
-    rt.EndOp: lower_end,
+    rt.BarrierOp: lower_meeting,
+    rt.EndOp: lower_meeting,
     rt.DotBytesOp: dot_bytes.lower_dot_bytes,
     rt.MatrixBytesOp: dot_bytes.lower_matrix_bytes,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
@@ -19,6 +21,8 @@ from ncc.compiler.llvm.llvm_builder import suffix
 from ncc.compiler.llvm.text import Emitter, Spelling
 from ncc.dialects.attributes import values_of
 from ncc.dialects.operation import only_result, operands_of
+
+_Predicate: TypeAlias = llvm.ICmpPredicateFlag | llvm.FCmpPredicateFlag
 
 _BINARY: dict[type[Operation], str] = {
     llvm.AddOp: "add", llvm.SubOp: "sub", llvm.MulOp: "mul", llvm.SDivOp: "sdiv",
@@ -58,15 +62,11 @@ def _spell_cast(out: Emitter, op: Operation) -> None:
 
 
 def _spell_intrinsic(out: Emitter, op: Operation) -> None:
-    operands, kind = operands_of(op), only_result(op).type
-    name = f"llvm.{_INTRINSICS[type(op)]}.{suffix(kind)}"
-    result = out.declare(name, kind, operands)
-    out.write(op, f"call {result} @{name}({out.typed_list(operands)})")
-
-
-def _spell_named_intrinsic(out: Emitter, op: llvm.CallIntrinsicOp) -> None:
-    name = op.intrin.data
     operands, kind = operands_of(op), only_result(op).type if op.results else None
+    if isinstance(op, llvm.CallIntrinsicOp):
+        name = op.intrin.data
+    else:
+        name = f"llvm.{_INTRINSICS[type(op)]}.{suffix(only_result(op).type)}"
     result = out.declare(name, kind, operands)
     out.write(op, f"call {result} @{name}({out.typed_list(operands)})")
 
@@ -81,16 +81,15 @@ def _spell_call(out: Emitter, op: llvm.CallOp) -> None:
     out.write(op, f"call {result} {callee}({out.typed_list(arguments)})")
 
 
-def _spell_integer_compare(out: Emitter, op: llvm.ICmpOp) -> None:
-    predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
-    lhs, rhs = operands_of(op)
-    out.write(op, f"icmp {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
+def _spell_compare(name: str, flags: type[_Predicate]) -> Spelling:
+    """A comparison, by xDSL's numbers of predicates."""
 
+    def spell(out: Emitter, op: llvm.ICmpOp | FCmpOp) -> None:
+        lhs, rhs = operands_of(op)
+        predicate = str(flags.from_int(op.predicate.value.data)).removeprefix("_")
+        out.write(op, f"{name} {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
 
-def _spell_float_compare(out: Emitter, op: FCmpOp) -> None:
-    lhs, rhs = operands_of(op)
-    predicate = str(llvm.FCmpPredicateFlag.from_int(op.predicate.value.data)).removeprefix("_")
-    out.write(op, f"fcmp {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
+    return spell
 
 
 def _spell_operands(name: str) -> Spelling:
@@ -138,10 +137,6 @@ def _spell_store(out: Emitter, op: llvm.StoreOp) -> None:
     out.write(op, f"store {out.typed_list(operands_of(op))}{_alignment(op)}")
 
 
-def _spell_branch(out: Emitter, op: llvm.BrOp) -> None:
-    out.write(op, f"br {out.label(op.successor)}")
-
-
 def _spell_conditional(out: Emitter, op: llvm.CondBrOp) -> None:
     then, otherwise = out.label(op.then_block), out.label(op.else_block)
     out.write(op, f"br {out.typed(op.cond)}, {then}, {otherwise}")
@@ -151,10 +146,6 @@ def _spell_return(out: Emitter, op: llvm.ReturnOp) -> None:
     out.write(op, f"ret {out.typed(op.arg)}" if op.arg is not None else "ret void")
 
 
-def _spell_fence(out: Emitter, op: FenceOp) -> None:
-    out.write(op, 'fence syncscope("singlethread") seq_cst')
-
-
 SPELLINGS: dict[type[Operation], Spelling] = {
     **dict.fromkeys(_BINARY, _spell_binary),
     **dict.fromkeys(_CASTS, _spell_cast),
@@ -162,10 +153,10 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     llvm.ConstantOp: Emitter.constant,
     llvm.AddressOfOp: Emitter.address,
     llvm.UndefOp: Emitter.undefined,
-    llvm.CallIntrinsicOp: _spell_named_intrinsic,
+    llvm.CallIntrinsicOp: _spell_intrinsic,
     llvm.CallOp: _spell_call,
-    llvm.ICmpOp: _spell_integer_compare,
-    FCmpOp: _spell_float_compare,
+    llvm.ICmpOp: _spell_compare("icmp", llvm.ICmpPredicateFlag),
+    FCmpOp: _spell_compare("fcmp", llvm.FCmpPredicateFlag),
     SelectOp: _spell_operands("select"),
     llvm.InsertElementOp: _spell_operands("insertelement"),
     ExtractElementOp: _spell_operands("extractelement"),
@@ -175,8 +166,8 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     llvm.AllocaOp: _spell_alloca,
     llvm.LoadOp: _spell_load,
     llvm.StoreOp: _spell_store,
-    FenceOp: _spell_fence,
-    llvm.BrOp: _spell_branch,
+    FenceOp: lambda out, op: out.write(op, 'fence syncscope("singlethread") seq_cst'),
+    llvm.BrOp: lambda out, op: out.write(op, f"br {out.label(op.successor)}"),
     llvm.CondBrOp: _spell_conditional,
     llvm.ReturnOp: _spell_return,
 }

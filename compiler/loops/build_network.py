@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from xdsl.ir import Attribute
 
 from ncc.compiler.barriers import Timed, in_epochs
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.emit import code
+from ncc.compiler.loops.emit.code import CodeKernel, is_code
 from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.kernel.read_kernel import kernel_of, text_of
 from ncc.compiler.loops.kernel.stable_text import digest, stable_text
@@ -239,7 +239,7 @@ class _NetworkWriter:
             self._call(step)
 
     def _call(self, call: Call) -> None:
-        if code.is_code(call.function):
+        if is_code(call.function):
             self._code(call)
         else:
             text = text_of(call)
@@ -260,20 +260,17 @@ class _NetworkWriter:
         self.due[begin:] = [_DueLoop(loop, tuple(calls), barriers)]
 
     def _code(self, call: Call) -> None:
-        text = code.signature_text(call)
-        if text not in self.codes:
-            name = f"code_{digest(text)[:12]}"
-            function = code.outlined(call, name, self.target)
-            types = tuple(code.memrefs(function))[: len(call.subviews)]
-            target, chunks = self.target, code.chunks(call)
-            self.codes[text] = Unit(
-                name, text, types, chunks, lambda: code.outlined(call, name, target)
+        code = CodeKernel(call)
+        if code.text not in self.codes:
+            name = f"code_{digest(code.text)[:12]}"
+            make = partial(code.outlined, name, self.target)
+            self.codes[code.text] = Unit(name, code.text, code.types, code.chunks, make)
+        unit, subviews = self.codes[code.text], tuple(call.subviews)
+        self.due.append(
+            _Due(
+                unit, subviews, call.layers, steps=code.steps, chunks=code.chunks, sizes=code.sizes
             )
-        steps = code.steps(call)
-        unit, subviews, sizes = self.codes[text], tuple(call.subviews), code.sizes(call)
-        chunks = code.chunks(call)
-        due = _Due(unit, subviews, call.layers, steps=steps, chunks=chunks, sizes=sizes)
-        self.due.append(due)
+        )
 
     def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
         text = kernel.signature_text
@@ -303,7 +300,7 @@ class _NetworkWriter:
         extents = list(kernel.extents)
         if outermost is not None:
             extents[outermost] = 1
-        alike = replace(kernel, extents=tuple(extents)).signature()
+        alike = replace(kernel, extents=tuple(extents)).signature_text
         text = stable_text((alike, replace(schedule, chunks=0)))
         family = self.families.setdefault(text, Family(kernel, schedule, outermost))
         family.add(kernel, schedule)
@@ -379,9 +376,8 @@ class _NetworkWriter:
         fills = self.fills[key]
         if fills.text not in self.codes:
             name, lanes = f"fill_{digest(fills.text)[:12]}", self.target.lanes
-            self.codes[fills.text] = Unit(
-                name, fills.text, (fills.type,), fills.chunks, lambda: fills.write(name, lanes)
-            )
+            make = partial(fills.write, name, lanes)
+            self.codes[fills.text] = Unit(name, fills.text, (fills.type,), fills.chunks, make)
         self.due.append(
             _Due(self.codes[fills.text], (halo.subview,), ("frame",), fills.kernels, fills)
         )

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IndexType
 from ncc.compiler.linalg.analysis.attributes import Matrix
 from ncc.compiler.loops.build_network import Step
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, Stage
-from ncc.compiler.loops.kernel.products import crossed_quads_of, quads_of
+from ncc.compiler.loops.kernel.products import match_quads
 from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.plan import MOST_ELEMENTS, Buffer, Kind
@@ -100,24 +100,20 @@ def flops(kernel: Kernel) -> int:
     count = stored * sum(map(_operations, kernel.epilogue))
     if isinstance(kernel.initial, Stage):
         count += stored * _operations(kernel.initial)
+    if kernel.forms_weights:
+        return count + _formed(kernel)
     if kernel.matrices is not None:
-        return count + (_formed if kernel.forms_weights else _separable)(kernel)
+        return count + _transformed(kernel, prod(kernel.extents))
     return count + _of_anchor(kernel)
 
 
 def _sums_quads(kernel: Kernel) -> bool:
-    """Whether it sums products of bytes in groups of four."""
-    return quads_of(kernel) is not None or crossed_quads_of(kernel) is not None
+    return any(not isinstance(match_quads(kernel, across), str) for across in (False, True))
 
 
 def _of_anchor(kernel: Kernel) -> int:
     """The operations of the anchor at all points."""
     return _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
-
-
-def _separable(kernel: Kernel) -> int:
-    """The operations of a separable transform at all points."""
-    return _transformed(kernel, prod(kernel.extents))
 
 
 def _transformed(kernel: Kernel, points: int) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import read_network
 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
-from ncc.compiler.options import Options
+from ncc.compiler.options import Compiling, Options
 from ncc.compiler.progress import counted
 from ncc.runtime.memory_files import FileLike, file_of, shown_path
 from ncc.runtime.session import Model
@@ -150,7 +150,7 @@ def bench(
     seed: int = 0,
     value_range: Range | None = None,
     rounds: int = ROUNDS,
-    **given: Any,
+    **given: Unpack[Compiling],
 ) -> Benchmark:
     """Compile the network and measure it on `feeds`, with random arrays for all other inputs.
 

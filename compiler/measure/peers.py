@@ -20,14 +20,14 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ncc.compiler.diagnostics import NccError
 from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
-from ncc.compiler.options import Options
+from ncc.compiler.options import Compiling, Options
 from ncc.compiler.progress import counted
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.read_network import read
@@ -218,22 +218,22 @@ def compare_network(
     bin: PathLike | None,
     feeds: Feeds,
     outputs: Sequence[str],
+    /,
     *,
     onnx: PathLike | None = None,
-    random_weights: int | None = None,
-    num_threads: int = 1,
     rounds: int = ROUNDS,
-    **options: Any,
+    **options: Unpack[Compiling],
 ) -> list[Peer]:
     """Measure all systems on one network and `feeds`. Random weights go to a temporary file.
 
     options: of ncc's `compile`; raises what it raises where one is wrong.
     """
-    Options.of(num_threads=num_threads, **options)
+    chosen = Options.of(**options)
+    seed = options.pop("random_weights", None)
     with tempfile.TemporaryDirectory(prefix="ncc-bench-") as folder:
-        stored = Path(folder, "weights.bin") if random_weights is not None else bin
-        if random_weights is not None:
-            network = Network.of(read(param, random_weights=random_weights).module)
+        stored = Path(folder, "weights.bin") if seed is not None else bin
+        if seed is not None:
+            network = Network.of(read(param, random_weights=seed).module)
             with Path(folder, "weights.bin").open("wb") as file:
                 write_weights(network.layers, file)
         arrays = Path(folder, "inputs.npz")
@@ -244,9 +244,9 @@ def compare_network(
             list(feeds),
             os.fspath(arrays),
             list(outputs),
-            num_threads,
+            chosen.num_threads,
             None if onnx is None else os.path.abspath(onnx),
-            options,
+            {**options},
         )
         return compare(task, rounds)
 

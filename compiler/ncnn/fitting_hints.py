@@ -4,7 +4,8 @@
 
 The usual hints of a and b are 128 and 224, but the sum takes equal extents: so both are 128. Shape
 inference notes what it took for different. Where it fails, an extent moves, within its range, so
-that two of these are equal, and shapes are inferred again.
+that two of these are equal, and shapes are inferred again. Last, all extents become smaller, and
+then larger.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ Infer: TypeAlias = Callable[[Asked], None]
 MOST_TRIES = 16
 """How often extents are moved: networks have few open ones."""
 
+FACTORS = (1, 0.5, 0.25, 0.125, 2, 4)
+"""Of the usual hints, in the order in which they are tried."""
+
 MOST_TRIED = 4096
 """Extents below this are tried where quotients of one have to be a number, as of channels."""
 
@@ -51,19 +55,26 @@ def with_fitting_hints(asked: Asked, infer: Infer) -> tuple[Asked, Iterable[Assu
 
 
 def _fitting(asked: Asked, infer: Infer) -> tuple[Asked, Iterable[Assumption]]:
-    """The same without a look at ranges that do not meet."""
-    shapes, first = asked, None
-    for _ in range(MOST_TRIES):
-        with assuming(kept=False) as assumed:
-            try:
-                infer(shapes)
-                return shapes, assumed
-            except ModelError as error:
-                first = first or error
-        moved = next(_moved(shapes, assumed), None)
-        if moved is None:
-            break
-        shapes = moved
+    """The same without a look at ranges that do not meet.
+
+    Where the usual hints and their neighbours fail, smaller and larger images are tried: a table of
+    positions has no more rows, or a window is as large as that.
+    """
+    first: ModelError | None = None
+    is_open = any(isinstance(extent, Size) for shape in asked.values() for extent in shape)
+    for factor in FACTORS if is_open else FACTORS[:1]:
+        shapes = _with_symbols(asked, partial(_scaled, factor))
+        for _ in range(MOST_TRIES):
+            with assuming(kept=False) as assumed:
+                try:
+                    infer(shapes)
+                    return shapes, assumed
+                except ModelError as error:
+                    first = first or error
+            moved = next(_moved(shapes, assumed), None)
+            if moved is None:
+                break
+            shapes = moved
     assert first is not None
     raise first
 
@@ -79,6 +90,12 @@ def _moved(shapes: Asked, assumed: Iterable[Assumption]) -> Iterator[Asked]:
             hints = _hints_for(form, least)
             if hints:
                 yield _with_symbols(shapes, partial(_hinted, hints))
+
+
+def _scaled(factor: float, symbol: Symbol) -> Symbol:
+    """An extent whose hint is so many times as large, as far as its range lets it be."""
+    hint = max(int(symbol.hint * factor), symbol.least)
+    return replace(symbol, hint=hint if symbol.most is None else min(hint, symbol.most))
 
 
 def _hinted(hints: Mapping[str, int], symbol: Symbol) -> Symbol:

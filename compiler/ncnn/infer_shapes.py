@@ -33,13 +33,13 @@ from xdsl.rewriter import Rewriter
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.input_types import input_types, parse_input_type
 from ncc.compiler.ncnn.misfed import Trials
+from ncc.compiler.ncnn.open_shapes import require_possible
 from ncc.compiler.ncnn.shape_problems import describe, shape_problem, unknown_extents
 from ncc.compiler.ncnn.sizes import check_sizes
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import Growing, blob_type, growing_axis
 from ncc.dialects.ncnn.layer import DYNAMIC, Layer, LayerError, OpenShape, Shape, shape_of
-from ncc.dialects.ncnn.movement.reshape import MAX_RANK
-from ncc.dialects.ncnn.network import Network, caches, growing_inputs
+from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
@@ -92,18 +92,8 @@ def infer_shapes(
     """
     asked = dict(input_shapes or {})
     network = Network.of(module)
-    growing, emptied = growing_inputs(network), caches(network)
-    for name, shape in asked.items():
-        if name not in network.inputs:
-            raise InputError.unknown_name("input", name, network.inputs)
-        least = 0 if name in emptied else 1
-        blob = network.inputs[name].owner
-        is_blob = isinstance(blob, InputOp) and not blob.TYPED
-        said = f"the shape of input {name!r} cannot be {shown(shape)}"
-        if is_blob and not 1 <= len(shape) <= MAX_RANK:
-            raise InputError(said, name, f"1 to {MAX_RANK} extents", str(len(shape)))
-        if any(extent is not None and extent < least for extent in shape):
-            raise InputError(said, name)
+    growing = growing_inputs(network)
+    require_possible(network, asked)
     elements = input_types(module, types)
     refused = _Inference(asked, elements, growing).run(network)
     if refused:

@@ -51,26 +51,6 @@ def _convolution(op: Layer, inputs: Shapes, outputs: Shapes) -> int:
     return _weights(op, inputs) * prod(outputs[0][1:])
 
 
-def _deconvolution(op: Layer, inputs: Shapes, outputs: Shapes) -> int:
-    return _weights(op, inputs) * prod(inputs[0][1:])
-
-
-def _inner_product(op: Layer, inputs: Shapes, outputs: Shapes) -> int:
-    return _weights(op, inputs) * (outputs[0][0] if len(outputs[0]) == 2 else 1)
-
-
-def _gemm(op: Any, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * int(op.sizes(inputs).k)
-
-
-def _mat_mul(op: Layer, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * inputs[0][-1]
-
-
-def _recurrent(op: Layer, inputs: Shapes, outputs: Shapes) -> int:
-    return _matrices(op) * inputs[0][0]
-
-
 def _matrices(op: Layer) -> int:
     held = (a for a in op.properties.values() if isinstance(a, WeightAttr))
     return sum(prod(weight.shape) for weight in held if len(weight.shape) > 1)
@@ -90,16 +70,16 @@ def _sdpa(op: Layer, inputs: Shapes, outputs: Shapes) -> int:
     return heads * queries * keys * (features + values)
 
 
+_KINDS = "", "1D", "3D", "DepthWise", "DepthWise1D", "DepthWise3D"
+
 _COUNTS: Mapping[str, Callable[[Any, Shapes, Shapes], int]] = {
-    **{f"Convolution{d}": _convolution for d in ("", "1D", "3D", "DepthWise")},
-    **{f"ConvolutionDepthWise{d}": _convolution for d in ("1D", "3D")},
+    **{f"Convolution{d}": _convolution for d in _KINDS},
     "DeformableConv2D": _convolution,
-    **{f"Deconvolution{d}": _deconvolution for d in ("", "1D", "3D", "DepthWise")},
-    **{f"DeconvolutionDepthWise{d}": _deconvolution for d in ("1D", "3D")},
-    "InnerProduct": _inner_product,
-    "Gemm": _gemm,
-    "MatMul": _mat_mul,
+    **{f"Deconvolution{d}": lambda op, x, _: _weights(op, x) * prod(x[0][1:]) for d in _KINDS},
+    "InnerProduct": lambda op, x, y: _weights(op, x) * (y[0][0] if len(y[0]) == 2 else 1),
+    "Gemm": lambda op, x, y: prod(y[0]) * int(op.sizes(x).k),
+    "MatMul": lambda _, x, y: prod(y[0]) * x[0][-1],
     "MultiHeadAttention": _multi_head_attention,
     "SDPA": _sdpa,
-    **{type: _recurrent for type in ("RNN", "LSTM", "GRU")},
+    **{type: lambda op, x, _: _matrices(op) * x[0][0] for type in ("RNN", "LSTM", "GRU")},
 }

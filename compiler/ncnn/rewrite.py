@@ -20,6 +20,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.canonicalize.twins import Twins
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.size import assume_all, assuming
 
 PatternsOf: TypeAlias = Callable[[Layer], Iterable[LayerPattern]]
 """The patterns that may end in a layer."""
@@ -81,27 +82,19 @@ def reasons(
     """Where the left side of a pattern is found and it must not apply: its name, layer, why."""
     twins = Twins()
     for layer in network.layers:
-        for pattern, layers in _candidates(layer, twins, patterns):
-            reason = refuse(pattern, layers)
+        for pattern in patterns(layer):
+            layers = pattern.match_in_order(layer, twins)
+            reason = None if layers is None else refuse(pattern, layers)
             if reason is not None:
                 yield pattern.name, layer, reason
-
-
-def _candidates(
-    layer: Layer, twins: Twins, patterns: PatternsOf
-) -> Iterator[tuple[LayerPattern, Match]]:
-    """The patterns whose left side ends in a layer, with the layers that it names."""
-    for pattern in patterns(layer):
-        if (layers := pattern.match_in_order(layer, twins)) is not None:
-            yield pattern, layers
 
 
 def _rewrite(
     layer: Layer, twins: Twins, patterns: PatternsOf, refuse: Refuse
 ) -> tuple[Rewrite | None, Layer | None]:
     """Apply the first pattern that may; returns the rewrite, and the layer of the new result."""
-    for pattern, layers in _candidates(layer, twins, patterns):
-        if refuse(pattern, layers) is None:
+    for pattern in patterns(layer):
+        if (layers := _legal(pattern, layer, twins, refuse)) is not None:
             names = tuple(op.layer_name for op in layers)
             lines = tuple(op.line for op in layers)
             readers = [use for result in layer.results for use in result.uses]
@@ -110,6 +103,20 @@ def _rewrite(
             survivor = "" if maker is None else maker.layer_name
             return Rewrite(pattern.name, names, lines, survivor), maker
     return None, None
+
+
+def _legal(pattern: LayerPattern, layer: Layer, twins: Twins, refuse: Refuse) -> Match | None:
+    """The layers that a pattern may rewrite.
+
+    Layers that stay as they are take all sizes, so that only a pattern that applies assumes
+    something about them.
+    """
+    with assuming(kept=False) as assumed:
+        layers = pattern.match_in_order(layer, twins)
+        if layers is None or refuse(pattern, layers) is not None:
+            return None
+    assume_all(assumed)
+    return layers
 
 
 def _maker(values: list[SSAValue]) -> Layer | None:

@@ -133,19 +133,21 @@ class Conversion:
         self,
         cls: type[Layer],
         operands: Sequence[SSAValue],
-        params: Mapping[str, ParamValue] | None = None,
         weights: Mapping[str, WeightAttr] | None = None,
+        /,
+        **params: ParamValue,
     ) -> SSAValue:
         """The result of a new layer, whose shape its rule infers."""
-        return self.layers(cls, operands, params, weights)[0]
+        return self.layers(1, cls, operands, weights, **params)[0]
 
     def layers(
         self,
+        outputs: int,
         cls: type[Layer],
         operands: Sequence[SSAValue],
-        params: Mapping[str, ParamValue] | None = None,
         weights: Mapping[str, WeightAttr] | None = None,
-        outputs: int = 1,
+        /,
+        **params: ParamValue,
     ) -> list[SSAValue]:
         """The same with several results."""
         name, blobs = self.op.layer_name, [""] * outputs
@@ -177,7 +179,7 @@ class Conversion:
 
     def flat(self, kind: type[Layer], x: SSAValue, **params: ParamValue) -> SSAValue:
         """A layer that computes each element by itself, on a value of any number of axes."""
-        made = self.layer(kind, [self.view(x, (prod(shape(x)),))], params)
+        made = self.layer(kind, [self.view(x, (prod(shape(x)),))], **params)
         return self.view(made, shape(x))
 
     def along(self, value: SSAValue, axis: int) -> SSAValue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -14,33 +14,10 @@ from xdsl.rewriter import Rewriter
 from ncc.compiler.onnx.conversion import Conversion, composes, converts, reshaped, weight_of
 from ncc.compiler.onnx.shapes import shape
 from ncc.dialects.attributes import tensor_type
-from ncc.dialects.ncnn.convolution.convolution import (
-    ConvolutionDepthWiseOp,
-    ConvolutionOp,
-    DeconvolutionDepthWiseOp,
-    DeconvolutionOp,
-)
-from ncc.dialects.ncnn.convolution.convolution_nd import (
-    Convolution1DOp,
-    Convolution3DOp,
-    ConvolutionDepthWise1DOp,
-    ConvolutionDepthWise3DOp,
-    Deconvolution1DOp,
-    Deconvolution3DOp,
-    DeconvolutionDepthWise1DOp,
-    DeconvolutionDepthWise3DOp,
-)
-from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr
+from ncc.dialects.ncnn import dialect as dialect
+from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr
 from ncc.dialects.ncnn.pooling.pool import MAXIMUM, MEAN
-from ncc.dialects.ncnn.pooling.pooling import (
-    FULL,
-    PAD_SAME_LOWER,
-    PAD_SAME_UPPER,
-    VALID,
-    Pooling1DOp,
-    Pooling3DOp,
-    PoolingOp,
-)
+from ncc.dialects.ncnn.pooling.pooling import FULL, PAD_SAME_LOWER, PAD_SAME_UPPER, VALID
 from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER
 from ncc.dialects.onnx.convolution import ConvOp, ConvTransposeOp
 from ncc.dialects.onnx.operator import Operator
@@ -57,23 +34,11 @@ PADS = {
 SAME = {"SAME_UPPER": SAME_UPPER, "SAME_LOWER": SAME_LOWER}
 """Pads that ncnn computes of the size."""
 
-PLAIN: dict[int, type[Layer]] = {1: Convolution1DOp, 2: ConvolutionOp, 3: Convolution3DOp}
-GROUPED: dict[int, type[Layer]] = {
-    1: ConvolutionDepthWise1DOp,
-    2: ConvolutionDepthWiseOp,
-    3: ConvolutionDepthWise3DOp,
-}
-TRANSPOSED: dict[int, type[Layer]] = {
-    1: Deconvolution1DOp,
-    2: DeconvolutionOp,
-    3: Deconvolution3DOp,
-}
-TRANSPOSED_GROUPED: dict[int, type[Layer]] = {
-    1: DeconvolutionDepthWise1DOp,
-    2: DeconvolutionDepthWiseOp,
-    3: DeconvolutionDepthWise3DOp,
-}
-POOLS: dict[int, type[Layer]] = {1: Pooling1DOp, 2: PoolingOp, 3: Pooling3DOp}
+
+def layer_of(family: str, rank: int, groups: int = 1) -> type[Layer]:
+    """The layer of a family for windows of so many axes."""
+    dimensions = {1: "1D", 2: "", 3: "3D"}[rank]
+    return LAYERS[family + "DepthWise" * (groups > 1) + dimensions]
 
 
 def window_params(
@@ -123,8 +88,7 @@ def convolution(op: ConvOp, to: Conversion) -> SSAValue | None:
     params["num_output"] = w.shape[0]
     grouped = (op.group, w.shape[0] // op.group, *w.shape[1:])
     filters = reshaped(w, grouped if op.group > 1 else w.shape)
-    layers = GROUPED if op.group > 1 else PLAIN
-    made = _filtered(op, to, layers[rank], params, filters, bias)
+    made = _filtered(op, to, layer_of("Convolution", rank, op.group), params, filters, bias)
     return _as_said(made, op) if params["pad_left"] in SAME.values() else made
 
 
@@ -141,7 +105,7 @@ def _filtered(
     if op.group > 1:
         params["group"] = op.group
     weights = {"weight": filters} if bias is None else {"weight": filters, "bias": bias}
-    return to.layer(layer, [to.blob(op.operands[0])], params, weights)
+    return to.layer(layer, [to.blob(op.operands[0])], weights, **params)
 
 
 def reaching(window: Window, count: int) -> Window:
@@ -151,7 +115,7 @@ def reaching(window: Window, count: int) -> Window:
 
 
 def pooled(
-    op: MaxPoolOp | AveragePoolOp, to: Conversion, params: Mapping[str, ParamValue]
+    op: MaxPoolOp | AveragePoolOp, to: Conversion, kind: int, counts_padding: int = 0
 ) -> SSAValue | None:
     """The pools of one image, by windows without holes. Those that end outside of image and padding
     see more padding, which counts for nothing.
@@ -162,21 +126,23 @@ def pooled(
     counts = op.counts(shape(x))
     inside = counts == tuple(w.count for w in windows)
     opened = to.for_files and is_open(*counts) and not inside
-    counts_padding = params.get("avgpool_count_include_pad", 0)
-    if shape(x)[0] != 1 or len(windows) not in POOLS or not dense:
+    if shape(x)[0] != 1 or len(windows) not in AXES or not dense:
         return None
     if not inside and counts_padding:
         return None
     if not inside and not opened:
         windows = tuple(reaching(w, count) for w, count in zip(windows, counts, strict=True))
-    where = window_params(windows, dilated=False, auto_pad=_auto_pad(op, to))
+    params = window_params(windows, dilated=False, auto_pad=_auto_pad(op, to))
     mode = FULL if opened else VALID
-    if where["pad_left"] in SAME.values():
-        if params["pooling_type"] == MEAN:
+    if params["pad_left"] in SAME.values():
+        if kind == MEAN:
             return None
         mode = PAD_SAME_UPPER if op.auto_pad == "SAME_UPPER" else PAD_SAME_LOWER
-    made = to.layer(POOLS[len(windows)], [to.blob(x)], {**where, "pad_mode": mode, **params})
-    if where["pad_left"] in SAME.values():
+    params |= {"pad_mode": mode, "pooling_type": kind}
+    if kind == MEAN:
+        params["avgpool_count_include_pad"] = counts_padding
+    made = to.layer(layer_of("Pooling", len(windows)), [to.blob(x)], **params)
+    if params["pad_left"] in SAME.values():
         return _as_said(made, op)
     if opened:
         return _as_many(made, op, windows)
@@ -201,9 +167,7 @@ def _as_said(made: SSAValue, op: Operator) -> SSAValue:
 @converts(MaxPoolOp)
 def max_pool(op: MaxPoolOp, to: Conversion) -> SSAValue | None:
     """The maxima of windows, without their places."""
-    if len(op.results) > 1:
-        return None
-    return pooled(op, to, {"pooling_type": 0})
+    return None if len(op.results) > 1 else pooled(op, to, MAXIMUM)
 
 
 @composes(GlobalMaxPoolOp)
@@ -221,16 +185,15 @@ def global_average(op: GlobalAveragePoolOp, to: Conversion) -> SSAValue | None:
 def _global(op: Operator, to: Conversion, kind: int) -> SSAValue | None:
     x = op.operands[0]
     rank = len(shape(x)) - 2
-    if shape(x)[0] != 1 or rank not in POOLS:
+    if shape(x)[0] != 1 or rank not in AXES:
         return None
-    return to.layer(POOLS[rank], [to.blob(x)], {"pooling_type": kind, "global_pooling": 1})
+    return to.layer(layer_of("Pooling", rank), [to.blob(x)], pooling_type=kind, global_pooling=1)
 
 
 @converts(AveragePoolOp)
 def average_pool(op: AveragePoolOp, to: Conversion) -> SSAValue | None:
     """The means of windows."""
-    padding: dict[str, ParamValue] = {"avgpool_count_include_pad": op.count_include_pad}
-    return pooled(op, to, {"pooling_type": 1, **padding})
+    return pooled(op, to, MEAN, op.count_include_pad)
 
 
 @converts(ConvTransposeOp)
@@ -253,6 +216,5 @@ def transposed(op: ConvTransposeOp, to: Conversion) -> SSAValue | None:
     filters = w.array().reshape(op.group, -1, *w.shape[1:]).swapaxes(1, 2)
     extents = filters.shape if op.group > 1 else filters.shape[1:]
     weight = WeightAttr.typed(np.ascontiguousarray(filters.reshape(extents)))
-    layers = TRANSPOSED_GROUPED if op.group > 1 else TRANSPOSED
-    made = _filtered(op, to, layers[rank], params, weight, bias)
+    made = _filtered(op, to, layer_of("Deconvolution", rank, op.group), params, weight, bias)
     return made if shape(made) == shape(op.results[0])[1:] else None

@@ -30,14 +30,6 @@ from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.onnx import activations, binary, unary
 from ncc.dialects.onnx.operator import Operator
 
-LAYERS: Mapping[type[Operator], type[Layer]] = {
-    activations.ReluOp: ReLUOp,
-    activations.SigmoidOp: SigmoidOp,
-    unary.ErfOp: ErfOp,
-    unary.TanhOp: TanHOp,
-}
-"""Operators that are a layer without params."""
-
 UNARY: Mapping[type[Operator], int] = {
     unary.AbsOp: 0,
     unary.NegOp: 1,
@@ -67,14 +59,6 @@ BINARY: Mapping[type[Operator], tuple[int, int]] = {
 """The op_type of BinaryOp, and the one with the operands swapped."""
 
 
-@converts(*LAYERS, *UNARY)
-def one_operand(op: Operator, to: Conversion) -> SSAValue | None:
-    """One operand, each element by itself: any axes will do."""
-    if type(op) in LAYERS:
-        return _with_params(op, to, LAYERS[type(op)], {})
-    return _with_params(op, to, UnaryOpOp, {"op_type": UNARY[type(op)]})
-
-
 @converts(*BINARY)
 def two_operands(op: Operator, to: Conversion) -> SSAValue | None:
     """Two operands that are broadcast: both with all axes of the result, or one a number."""
@@ -86,12 +70,12 @@ def two_operands(op: Operator, to: Conversion) -> SSAValue | None:
             blob = to.blob(one)
             if len(shape(blob)) > MAX_RANK:
                 return None
-            return to.layer(BinaryOpOp, [blob], {"op_type": way, "with_scalar": 1, "b": number})
+            return to.layer(BinaryOpOp, [blob], op_type=way, with_scalar=1, b=number)
     extents = _together(shape(x), shape(y))
     if len(extents[0]) > MAX_RANK:
         return None
     operands = [to.view(value, wanted) for value, wanted in zip((x, y), extents, strict=True)]
-    return to.layer(BinaryOpOp, operands, {"op_type": kind})
+    return to.layer(BinaryOpOp, operands, op_type=kind)
 
 
 def _together(x: Shape, y: Shape) -> tuple[Shape, Shape]:
@@ -114,10 +98,15 @@ def clip(op: activations.ClipOp, to: Conversion) -> SSAValue | None:
             if number is None:
                 return None
             limits[name] = number
-    return _with_params(op, to, ClipLayer, limits)
+    return _each(op, to, ClipLayer, **limits)
 
 
-ACTIVATIONS: Mapping[type[Operator], tuple[type[Layer], Callable[[Any], dict[str, ParamValue]]]] = {
+LAYERS: Mapping[type[Operator], tuple[type[Layer], Callable[[Any], dict[str, ParamValue]]]] = {
+    **{cls: (UnaryOpOp, lambda op: {"op_type": UNARY[type(op)]}) for cls in UNARY},
+    activations.ReluOp: (ReLUOp, lambda op: {}),
+    activations.SigmoidOp: (SigmoidOp, lambda op: {}),
+    unary.ErfOp: (ErfOp, lambda op: {}),
+    unary.TanhOp: (TanHOp, lambda op: {}),
     activations.ClipV6Op: (ClipLayer, lambda op: {"min": op.min, "max": op.max}),
     activations.HardSwishOp: (HardSwishLayer, lambda op: {"alpha": 1 / 6, "beta": 0.5}),
     activations.LeakyReluOp: (ReLUOp, lambda op: {"slope": op.alpha}),
@@ -126,14 +115,14 @@ ACTIVATIONS: Mapping[type[Operator], tuple[type[Layer], Callable[[Any], dict[str
     activations.SeluOp: (SELUOp, lambda op: {"alpha": op.alpha, "lambd": op.gamma}),
     activations.GeluOp: (GELUOp, lambda op: {"fast_gelu": int(op.approximate == "tanh")}),
 }
-"""The layer of an activation, and its params."""
+"""The layer of an operator of one operand, and the params that its attributes are."""
 
 
-@converts(*ACTIVATIONS)
-def activation(op: Operator, to: Conversion) -> SSAValue | None:
-    """One operand, and attributes that are params."""
-    layer, params = ACTIVATIONS[type(op)]
-    return _with_params(op, to, layer, params(op))
+@converts(*LAYERS)
+def one_operand(op: Operator, to: Conversion) -> SSAValue | None:
+    """One operand, each element by itself: any axes will do."""
+    layer, params = LAYERS[type(op)]
+    return _each(op, to, layer, **params(op))
 
 
 @converts(activations.HardSigmoidOp)
@@ -141,7 +130,7 @@ def hard_sigmoid(op: activations.HardSigmoidOp, to: Conversion) -> SSAValue | No
     """Of a positive slope."""
     if op.alpha <= 0:
         return None
-    return _with_params(op, to, HardSigmoidLayer, {"alpha": op.alpha, "beta": op.beta})
+    return _each(op, to, HardSigmoidLayer, alpha=op.alpha, beta=op.beta)
 
 
 @converts(activations.PReluOp)
@@ -155,12 +144,9 @@ def prelu(op: activations.PReluOp, to: Conversion) -> SSAValue | None:
     if prod(slope.shape) > 1 and channels[-len(blob)] != blob[0]:
         return None
     weights = {"slope": reshaped(slope, (prod(slope.shape),))}
-    return to.layer(PReLULayer, [to.blob(x)], {"num_slope": prod(slope.shape)}, weights)
+    return to.layer(PReLULayer, [to.blob(x)], weights, num_slope=prod(slope.shape))
 
 
-def _with_params(
-    op: Operator, to: Conversion, cls: type[Layer], params: Mapping[str, ParamValue]
-) -> SSAValue | None:
-    """One operand, each element by itself."""
+def _each(op: Operator, to: Conversion, cls: type[Layer], **params: ParamValue) -> SSAValue | None:
     x = to.blob(op.operands[0])
-    return None if len(shape(x)) > MAX_RANK else to.layer(cls, [x], params)
+    return None if len(shape(x)) > MAX_RANK else to.layer(cls, [x], **params)

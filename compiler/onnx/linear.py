@@ -20,13 +20,9 @@ def inner_product(to: Conversion, x: SSAValue, w: WeightAttr, bias: WeightAttr |
     """The rows of x, times the transposed matrix w, plus a bias."""
     rows, outputs = shape(x)[0], w.shape[0]
     blob = to.view(x, shape(x)[1:] if rows == 1 else shape(x))
-    params = {
-        "num_output": outputs,
-        "bias_term": int(bias is not None),
-        "weight_data_size": prod(w.shape),
-    }
     weights = {"weight": w} | ({"bias": bias} if bias is not None else {})
-    return to.layer(InnerProductOp, [blob], params, weights)
+    params = {"num_output": outputs, "bias_term": int(bias is not None)}
+    return to.layer(InnerProductOp, [blob], weights, **params, weight_data_size=prod(w.shape))
 
 
 @converts(GemmOp)

@@ -83,7 +83,7 @@ def _shuffled(op: TransposeOp, to: Conversion) -> SSAValue | None:
     around = [source_of_views(op.operands[0]), *(one.results[0] for one in readers)]
     if any(not are_equal(without_batch(shape(value)), image) for value in around):
         return None
-    made = to.layer(ShuffleChannelOp, [to.view(op.operands[0], image)], {"group": groups})
+    made = to.layer(ShuffleChannelOp, [to.view(op.operands[0], image)], group=groups)
     return to.view(made, shape(op.results[0]))
 
 
@@ -94,7 +94,7 @@ def permuted(to: Conversion, x: SSAValue, order: Sequence[int]) -> SSAValue | No
     orders = ["".join(one) for one in PERMUTATIONS[len(order)]]
     if wanted not in orders:
         return None
-    return to.layer(PermuteOp, [x], {"order_type": orders.index(wanted)})
+    return to.layer(PermuteOp, [x], order_type=orders.index(wanted))
 
 
 @converts(DepthToSpaceOp, SpaceToDepthOp)
@@ -104,9 +104,9 @@ def blocks(op: DepthToSpaceOp | SpaceToDepthOp, to: Conversion) -> SSAValue | No
         return None
     spreads = isinstance(op, DepthToSpaceOp)
     layer, name = (PixelShuffleOp, "upscale_factor") if spreads else (ReorgOp, "stride")
-    params: dict[str, ParamValue] = {name: required(op.blocksize, "blocksize")}
-    params["mode"] = BLOCK_OUTER if op.mode == "DCR" else BLOCK_INNER
-    return to.layer(layer, [to.blob(op.operands[0])], params)
+    params = {name: required(op.blocksize, "blocksize")}
+    mode = BLOCK_OUTER if op.mode == "DCR" else BLOCK_INNER
+    return to.layer(layer, [to.blob(op.operands[0])], **params, mode=mode)
 
 
 def _front(extents: Shape, axis: int) -> int:
@@ -126,7 +126,7 @@ def concat(op: ConcatOp, to: Conversion) -> SSAValue | None:
     if len(blobs[0]) > MAX_RANK:
         return None
     operands = [to.view(value, one) for value, one in zip(op.operands, blobs, strict=True)]
-    return to.layer(ConcatLayer, operands, {"axis": axis - front})
+    return to.layer(ConcatLayer, operands, axis=axis - front)
 
 
 @converts(SoftmaxOp, SoftmaxV1Op)
@@ -140,7 +140,7 @@ def softmax(op: SoftmaxOp, to: Conversion) -> SSAValue | None:
     if len(extents) - front > MAX_RANK:
         return None
     blob = to.view(x, extents[front:])
-    return to.layer(SoftmaxLayer, [blob], {"axis": region[0] - front, "fixbug0": 1})
+    return to.layer(SoftmaxLayer, [blob], axis=region[0] - front, fixbug0=1)
 
 
 @converts(SplitOp, SplitV13Op, SplitV2Op)
@@ -152,8 +152,8 @@ def split(op: SplitOp | SplitV2Op, to: Conversion) -> Sequence[SSAValue] | None:
     blob = shape(x)[front:]
     if len(blob) > MAX_RANK or any(size < 1 for size in sizes):
         return None
-    params: dict[str, ParamValue] = {"slices": tuple(sizes), "axis": axis - front}
-    return to.layers(SliceLayer, [to.view(x, blob)], params, outputs=len(sizes))
+    parts = tuple(sizes)
+    return to.layers(len(parts), SliceLayer, [to.view(x, blob)], slices=parts, axis=axis - front)
 
 
 @converts(SliceOp, SliceV1Op)
@@ -166,13 +166,10 @@ def slice_(op: SliceOp | SliceV1Op, to: Conversion) -> SSAValue | None:
     if len(box) > MAX_RANK or any(step != 1 for *_, step in box):
         return None
     cut = [k for k, (n, _, size, _) in enumerate(box) if size != n]
-    ends = [bounds(start, size, n) for n, start, size, _ in (box[k] for k in cut)]
-    params: dict[str, ParamValue] = {
-        "starts": tuple(start for start, _ in ends),
-        "ends": tuple(end for _, end in ends),
-        "axes": tuple(cut),
-    }
-    return to.layer(CropOp, [to.view(x, tuple(n for n, *_ in box))], params)
+    limits = [bounds(start, size, n) for n, start, size, _ in (box[k] for k in cut)]
+    starts, ends = zip(*limits, strict=True) if limits else ((), ())
+    blob = to.view(x, tuple(n for n, *_ in box))
+    return to.layer(CropOp, [blob], starts=starts, ends=ends, axes=tuple(cut))
 
 
 @converts(GatherOp)
@@ -185,8 +182,8 @@ def gather(op: GatherOp, to: Conversion) -> SSAValue | None:
     if index is None or len(extents) - front > MAX_RANK:
         return None
     start, end = bounds(place_of_number(int(index), extents[axis]), 1, extents[axis])
-    params = {"starts": (start,), "ends": (end,), "axes": (axis - front,)}
-    return to.layer(CropOp, [to.view(x, extents[front:])], params)
+    blob = to.view(x, extents[front:])
+    return to.layer(CropOp, [blob], starts=(start,), ends=(end,), axes=(axis - front,))
 
 
 @converts(PadOp, PadV2Op)
@@ -203,7 +200,7 @@ def pad(op: PadOp | PadV2Op, to: Conversion) -> SSAValue | None:
     params: dict[str, ParamValue] = {"value": float(value)}
     for (low, high), pair in zip(names, around, strict=True):
         params[low], params[high] = pair
-    return to.layer(PaddingOp, [to.view(x, extents[front:])], params)
+    return to.layer(PaddingOp, [to.view(x, extents[front:])], **params)
 
 
 @converts(ResizeOp)
@@ -234,7 +231,7 @@ def resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
         np.add.at(shown, (np.arange(result[axis + 1])[None], elements), weights)
         if not np.allclose(seen, shown, rtol=0, atol=1e-6):
             return None
-    return to.layer(InterpOp, [to.blob(x)], params)
+    return to.layer(InterpOp, [to.blob(x)], **params)
 
 
 def _ways(to: Conversion) -> Mapping[str, int]:
@@ -257,10 +254,10 @@ def _open_resize(op: ResizeOp, to: Conversion) -> SSAValue | None:
     if to.for_files and op.by_sizes and not _is_multiple(shape(x), shape(op.results[0])):
         wanted = to.expressions([to.blob(x)])
         params["size_expr"] = wanted.text(shape(op.results[0])[:1:-1])
-        return to.layer(InterpOp, wanted.operands, params)
+        return to.layer(InterpOp, wanted.operands, **params)
     scales = op.asked(shape(x))[1]
     params |= {"height_scale": scales[2], "width_scale": scales[3]}
-    made = to.layer(InterpOp, [to.blob(x)], params)
+    made = to.layer(InterpOp, [to.blob(x)], **params)
     return made if shape(made) == shape(op.results[0])[1:] else None
 
 

@@ -54,7 +54,7 @@ def inner_region(op: LayerNormalizationOp | RMSNormalizationOp, to: Conversion) 
     wanted = tuple(range(len(blob) - len(region), len(blob)))
     if made.region(blob) != wanted:
         return None  # ncnn would take others of this size
-    return to.layer(layer, [to.blob(op.operands[0])], params, held)
+    return to.layer(layer, [to.blob(op.operands[0])], held, **params)
 
 
 @converts(GroupNormalizationOp)
@@ -64,13 +64,10 @@ def group_norm(op: GroupNormalizationOp, to: Conversion) -> SSAValue | None:
     weights = _weights(op, tuple(op.operands[1:]), extents[1])
     if weights is None or extents[0] != 1 or not 2 <= len(extents) <= MAX_RANK + 1:
         return None
-    params: dict[str, ParamValue] = {
-        "group": op.groups(extents),
-        "channels": extents[1],
-        "eps": op.epsilon,
-    }
+    params: dict[str, ParamValue] = {"group": op.groups(extents), "channels": extents[1]}
     held = dict(zip(("gamma", "beta"), weights, strict=True))
-    return to.layer(GroupNormOp, [to.view(op.operands[0], extents[1:])], params, held)
+    blob = to.view(op.operands[0], extents[1:])
+    return to.layer(GroupNormOp, [blob], held, **params, eps=op.epsilon)
 
 
 @converts(InstanceNormalizationOp)
@@ -80,9 +77,8 @@ def instance_norm(op: InstanceNormalizationOp, to: Conversion) -> SSAValue | Non
     weights = _weights(op, tuple(op.operands[1:]), extents[1])
     if weights is None or extents[0] != 1 or len(extents) != 4:
         return None
-    params: dict[str, ParamValue] = {"channels": extents[1], "eps": op.epsilon}
-    held = dict(zip(("gamma", "beta"), weights, strict=True))
-    return to.layer(InstanceNormOp, [to.blob(op.operands[0])], params, held)
+    held, blob = dict(zip(("gamma", "beta"), weights, strict=True)), to.blob(op.operands[0])
+    return to.layer(InstanceNormOp, [blob], held, channels=extents[1], eps=op.epsilon)
 
 
 @converts(LRNOp)
@@ -92,11 +88,6 @@ def local_response(op: LRNOp, to: Conversion) -> SSAValue | None:
     low, high = op.around()
     if extents[0] != 1 or len(extents) != 4 or low != high:
         return None
-    params: dict[str, ParamValue] = {
-        "region_type": 0,
-        "local_size": low + high + 1,
-        "alpha": op.alpha,
-        "beta": op.beta,
-        "bias": op.bias,
-    }
-    return to.layer(LRNLayer, [to.blob(op.operands[0])], params)
+    numbers = {"alpha": op.alpha, "beta": op.beta, "bias": op.bias}
+    blob, size = to.blob(op.operands[0]), low + high + 1
+    return to.layer(LRNLayer, [blob], region_type=0, local_size=size, **numbers)

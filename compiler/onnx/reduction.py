@@ -49,7 +49,7 @@ def reduction(op: Reduction, to: Conversion) -> SSAValue | None:
     axes = tuple(axis - front for axis in region if axis >= front)
     if not axes or len(blob) > MAX_RANK:
         return None
-    return to.layer(ReductionOp, [to.view(x, blob)], fold_params(op, axes))
+    return to.layer(ReductionOp, [to.view(x, blob)], **fold_params(op, axes))
 
 
 @converts(BatchNormalizationOp)
@@ -64,5 +64,5 @@ def batch_normalization(op: BatchNormalizationOp, to: Conversion) -> SSAValue | 
     held = {name: one for name, one in zip(names, weights, strict=True) if one is not None}
     if len(held) < len(names):
         return None
-    params = {"channels": extents[1], "eps": op.epsilon}
-    return to.layer(BatchNormOp, [to.view(x, extents[1:])], params, held)
+    blob = to.view(x, extents[1:])
+    return to.layer(BatchNormOp, [blob], held, channels=extents[1], eps=op.epsilon)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ncc.compiler.driver.specialise import callable_now
 from ncc.compiler.feeds import Range, all_feeds
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.settle import settle
+from ncc.compiler.options import Compiling
 from ncc.compiler.read_onnx.read_model import read_model
 from ncc.compiler.verification.by_onnxruntime import names_made, session_of
 from ncc.compiler.verification.onnx_outputs import Array, difference_of, require_onnxruntime
@@ -89,7 +90,7 @@ def verify_onnx(
     value_range: Range | None = None,
     nodes: bool = True,
     tolerance: float = TOLERANCE,
-    **options: Any,
+    **options: Unpack[Compiling],
 ) -> NodeReport:
     """Compare ncc with onnxruntime on `feeds` (random ones for inputs left out).
 
@@ -106,7 +107,8 @@ def verify_onnx(
     wanted = _run(path, inputs, [*names, *outputs])
     rows: list[NodeRow] = []
     if names:
-        every = callable_now(front.compile(path, **{**options, "outputs": list(names)}))
+        options["outputs"] = list(names)
+        every = callable_now(front.compile(path, **options))
         found = every.run(inputs)
         rows += (_row(name, names[name], found[name], wanted[name], False) for name in names)
     made = {name: names.get(name, ("", "output")) for name in outputs}

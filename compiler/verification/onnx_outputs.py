@@ -11,7 +11,7 @@ import importlib.util
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.driver import compile as front
 from ncc.compiler.driver.specialise import callable_now
 from ncc.compiler.feeds import Range, all_feeds
+from ncc.compiler.options import Compiling
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.by_onnxruntime import names_made, session_of
 from ncc.compiler.verification.verify import computed_blobs
@@ -101,7 +102,7 @@ def against_onnx(
     feeds: Mapping[str, Array] | None = None,
     seed: int = 0,
     value_range: Range | None = None,
-    **options: Any,
+    **options: Unpack[Compiling],
 ) -> tuple[OnnxRow, ...]:
     """Compile the network, and run it and the .onnx on `feeds` (random ones for inputs left out).
 
@@ -116,7 +117,8 @@ def against_onnx(
     inner = [name for name in inner_blobs(param, bin, onnx) if name not in outputs]
     if not inner:
         return compare_outputs(onnx, inputs, outputs)
-    every = callable_now(front.compile(param, bin, **{**options, "outputs": inner}))
+    options["outputs"] = inner
+    every = callable_now(front.compile(param, bin, **options))
     return compare_outputs(onnx, inputs, outputs, every.run(inputs))
 
 

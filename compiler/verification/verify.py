@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
@@ -31,7 +31,7 @@ from ncc.compiler.driver import compile as front
 from ncc.compiler.driver.specialise import callable_now
 from ncc.compiler.feeds import all_feeds, given_arrays
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
-from ncc.compiler.options import Options, flag_of
+from ncc.compiler.options import Compiling, Options, flag_of
 from ncc.compiler.progress import tell
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.by_ncnn import ByNcnn, own_layout
@@ -72,7 +72,7 @@ def verify(
     value_range: tuple[float, float] | None = None,
     tolerance: float = TOLERANCE,
     layers: bool = True,
-    **options: Any,
+    **options: Unpack[Compiling],
 ) -> Report:
     """Compile the network, run it, and compare.
 
@@ -114,7 +114,7 @@ class _Compiler:
 
     param: PathLike
     bin: PathLike | None
-    options: Mapping[str, Any]
+    options: Compiling
 
     def module(self, outputs: Sequence[str] | None = None) -> ModuleOp:
         """The network, or the part of it that some blobs need."""
@@ -123,15 +123,16 @@ class _Compiler:
 
     def __call__(self, outputs: Sequence[str] | None = None) -> Model:
         """The network with these outputs."""
-        return callable_now(front.compile(self.param, self.bin, outputs=outputs, **self.options))
+        options: Compiling = {**self.options, "outputs": outputs}
+        return callable_now(front.compile(self.param, self.bin, **options))
 
     def part(self, outputs: Sequence[str], fed: Mapping[str, Array]) -> Model:
         """The part of the network between the blobs that are fed and these outputs."""
         types = {k: v for k, v in (self.options.get("input_types") or {}).items() if k in fed}
         made = {k: ELEMENTS[a.dtype.name] for k, a in fed.items() if a.dtype.name in ELEMENTS}
         shapes = {name: array.shape for name, array in fed.items()}
-        options = {**self.options, "input_shapes": shapes, "input_types": made | types}
-        return callable_now(front.compile(self.param, self.bin, outputs=outputs, **options))
+        options: Compiling = {**self.options, "input_shapes": shapes, "input_types": made | types}
+        return _Compiler(self.param, self.bin, options)(outputs)
 
 
 class _Verification:

@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute
 
-from ncc.dialects.index_notation import Builder, Indices, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.casts import element_of_number
 from ncc.dialects.onnx.gather import wrapped
@@ -116,15 +116,13 @@ class HardmaxOp(Operator):
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         axis = self.region(x.shape)
         numbers = b.numbers(x.shape[axis])
-        loops = b.loops_of(x.shape)
-        to = [loop for k, loop in enumerate(loops) if k != axis]
-        kept: Indices = to or [0]
-        largest = b.max(to, over=[loops[axis]], of=x[loops])
+        loops, to, over = b.loops_around(x.shape, [axis])
+        largest = b.max(to, over=over, of=x[loops])
         b.loops_of(x.shape)
-        place = select(equal(x[loops], largest[kept]), numbers[loops[axis]], x.shape[axis])
-        first = b.min(to, over=[loops[axis]], of=place)
+        place = select(equal(x[loops], largest[to]), numbers[over], x.shape[axis])
+        first = b.min(to, over=over, of=place)
         b.loops_of(x.shape)
-        hit = equal(numbers[loops[axis]], first[kept])
+        hit = equal(numbers[over], first[to])
         return b.map(loops, select(hit, constant(1, x.element_type), 0))
 
 

@@ -233,9 +233,8 @@ class ConstantOfShapeOp(Operator):
         return b.map(b.loops_of(self.infer(shape.shape)), value)
 
 
-@operator("DepthToSpace", since=1)
-class DepthToSpaceOp(Operator):
-    """Blocks of channels become blocks of pixels."""
+class _Blocks(Operator):
+    """Blocks of pixels, and of channels."""
 
     blocksize = integer()
     mode = string("DCR")
@@ -246,6 +245,25 @@ class DepthToSpaceOp(Operator):
 
     def split(self, x: Shape) -> tuple[Shape, tuple[int, ...]]:
         """The axes of x in parts, and their order in the result."""
+        raise NotImplementedError
+
+    def infer(self, x: Shape) -> Shape:
+        raise NotImplementedError
+
+    def reference(self, x: Array) -> Array:
+        parts, order = self.split(x.shape)
+        return x.reshape(parts).transpose(order).reshape(self.infer(x.shape))
+
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
+        parts, order = self.split(x.shape)
+        return b.reshape(permuted(b, b.reshape(x, parts), order), self.infer(x.shape))
+
+
+@operator("DepthToSpace", since=1)
+class DepthToSpaceOp(_Blocks):
+    """Blocks of channels become blocks of pixels."""
+
+    def split(self, x: Shape) -> tuple[Shape, tuple[int, ...]]:
         if len(x) != 4:
             raise LayerError(f"an image {shown(x)}")
         n, c, h, w = x
@@ -262,52 +280,18 @@ class DepthToSpaceOp(Operator):
         b = required(self.blocksize, "blocksize")
         return (x[0], x[1] // (b * b), x[2] * b, x[3] * b)
 
-    def reference(self, x: Array) -> Array:
-        parts, order = self.split(x.shape)
-        return x.reshape(parts).transpose(order).reshape(self.infer(x.shape))
-
-    def lower(self, b: Builder, x: Tensor) -> Tensor:
-        parts, order = self.split(x.shape)
-        return b.reshape(_transposed(b, b.reshape(x, parts), order), self.infer(x.shape))
-
 
 @operator("SpaceToDepth", since=1)
-class SpaceToDepthOp(Operator):
+class SpaceToDepthOp(_Blocks):
     """Blocks of pixels become blocks of channels."""
 
-    blocksize = integer()
-    mode = string("DCR")
-
-    def check(self) -> None:
-        if self.mode not in ("DCR", "CRD"):
-            raise LayerError(f"mode is {self.mode!r}", "mode")
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """The order of the parts in the result."""
-        return (0, 3, 5, 1, 2, 4) if self.mode == "DCR" else (0, 1, 3, 5, 2, 4)
-
-    def split(self, x: Shape) -> Shape:
-        """The axes of x in parts."""
+    def split(self, x: Shape) -> tuple[Shape, tuple[int, ...]]:
         b = required(self.blocksize, "blocksize")
         if len(x) != 4 or b < 1 or not are_equal((x[2] % b, x[3] % b), (0, 0)):
             raise LayerError(f"an image {shown(x)} for blocks of {b}", "blocksize")
-        return (*x[:2], x[2] // b, b, x[3] // b, b)
+        order = (0, 3, 5, 1, 2, 4) if self.mode == "DCR" else (0, 1, 3, 5, 2, 4)
+        return (*x[:2], x[2] // b, b, x[3] // b, b), order
 
     def infer(self, x: Shape) -> Shape:
-        n, c, h, b, w, _ = self.split(x)
+        (n, c, h, b, w, _), _ = self.split(x)
         return (n, c * b * b, h, w)
-
-    def reference(self, x: Array) -> Array:
-        parts = x.reshape(self.split(x.shape))
-        return parts.transpose(self.order).reshape(self.infer(x.shape))
-
-    def lower(self, b: Builder, x: Tensor) -> Tensor:
-        parts = b.reshape(x, self.split(x.shape))
-        return b.reshape(_transposed(b, parts, self.order), self.infer(x.shape))
-
-
-def _transposed(b: Builder, x: Tensor, order: Sequence[int]) -> Tensor:
-    """The axes of x in another order."""
-    loops = b.loops_of([x.shape[axis] for axis in order])
-    return b.map(loops, x[[loops[order.index(axis)] for axis in range(x.rank)]])

@@ -60,6 +60,15 @@ class Pool(Operator):
         high = [largest(0, end - w.low - w.size) for end, w in zip(ends, at, strict=True)]
         return [0, 0, *(w.low for w in at)], [0, 0, *high]
 
+    def boxes(self, x: Shape) -> Iterator[Any]:
+        """The elements of a padded image that each place of the window sees."""
+        at, counts = self.windows(x), self.counts(x)
+        for place in product(*(range(w.kernel) for w in at)):
+            yield (...,) + tuple(
+                slice(k * w.dilation, k * w.dilation + (n - 1) * w.stride + 1, w.stride)
+                for k, w, n in zip(place, at, counts, strict=True)
+            )
+
 
 @operator("MaxPool", outputs=(1, 2))
 class MaxPoolOp(Pool):
@@ -88,7 +97,7 @@ class MaxPoolOp(Pool):
         held = np.pad(x, [(0, 0), (0, 0), *pads], constant_values=-np.inf)
         scanned = np.pad(np.arange(prod(x.shape[2:])).reshape(x.shape[2:]), pads, mode="edge")
         first = np.full(largest.shape, prod(x.shape[2:]))
-        for box in self._boxes(x.shape):
+        for box in self.boxes(x.shape):
             hit = np.where(held[box] == largest, scanned[box[1:]], first)
             first = np.minimum(first, hit)
         channels = np.arange(prod(x.shape[:2])).reshape(x.shape[:2]) * prod(x.shape[2:])
@@ -98,22 +107,13 @@ class MaxPoolOp(Pool):
             + np.expand_dims(channels, tuple(range(2, x.ndim))),
         ]
 
-    def _boxes(self, x: Shape) -> Iterator[Any]:
-        """The elements of a padded image that each place of the window sees."""
-        at, counts = self.windows(x), self.counts(x)
-        for place in product(*(range(w.kernel) for w in at)):
-            yield (...,) + tuple(
-                slice(k * w.dilation, k * w.dilation + (n - 1) * w.stride + 1, w.stride)
-                for k, w, n in zip(place, at, counts, strict=True)
-            )
-
     def _largest(self, x: Array) -> Array:
         counts = self.counts(x.shape)
         low, high = self.padding(x.shape)
         least = -np.inf if np.issubdtype(x.dtype, np.floating) else np.iinfo(x.dtype).min
         padded = np.pad(x, list(zip(low, high, strict=True)), constant_values=least)
         found = np.full((*x.shape[:2], *counts), least, x.dtype)
-        for box in self._boxes(x.shape):
+        for box in self.boxes(x.shape):
             found = np.maximum(found, padded[box])
         return found
 
@@ -265,14 +265,9 @@ class AveragePoolOp(Pool):
         return b.map((o,), 1.0 / total[o])
 
     def reference(self, x: Array) -> Array:
-        at, counts = self.windows(x.shape), self.counts(x.shape)
         padded = np.pad(x, list(zip(*self.padding(x.shape), strict=True)))
-        total = np.zeros((*x.shape[:2], *counts), x.dtype)
-        for place in product(*(range(w.kernel) for w in at)):
-            box: Any = (...,) + tuple(
-                slice(k * w.dilation, k * w.dilation + (n - 1) * w.stride + 1, w.stride)
-                for k, w, n in zip(place, at, counts, strict=True)
-            )
+        total = np.zeros((*x.shape[:2], *self.counts(x.shape)), x.dtype)
+        for box in self.boxes(x.shape):
             total += padded[box]
         for axis, along in enumerate(self.counted(x.shape), 2):
             total = total / along.reshape([-1 if k == axis else 1 for k in range(x.ndim)])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
 from math import prod
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute
 
 from ncc.dialects.element import is_integer
-from ncc.dialects.index_notation import Builder, Indices, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, integers
 from ncc.dialects.onnx.operator import (
     OPERATORS,
@@ -25,8 +26,63 @@ from ncc.dialects.onnx.operator import (
     objects,
     operator,
 )
-from ncc.dialects.onnx.size_arithmetic import FOLDS
+from ncc.dialects.onnx.size_arithmetic import FOLDS as FOLDS_OF_SIZES
 from ncc.dialects.scalar import Scalar, absolute, equal, exp, log, number_of_size, select, sqrt
+
+
+@dataclass(frozen=True)
+class Fold:
+    """How elements become one.
+
+    array      all of it in numpy
+    before     the function of each element
+    after      that of the fold of so many elements
+    of_floats  what nobody computes of integers yet
+    """
+
+    array: Callable[[Array, tuple[int, ...]], Any]
+    way: Callable[..., Tensor] = Builder.sum
+    before: Callable[[Scalar], Scalar] = lambda x: x
+    after: Callable[[Scalar, int], Scalar] | None = None
+    of_floats: str = ""
+
+
+def _total(x: Array, axes: tuple[int, ...]) -> Array:
+    return np.asarray(x.sum(axes, dtype=x.dtype))
+
+
+def _squares(x: Array, axes: tuple[int, ...]) -> Array:
+    return _total(np.square(x), axes)
+
+
+def _square(x: Scalar) -> Scalar:
+    return x * x
+
+
+FOLDS: dict[str, Fold] = {
+    "ReduceSum": Fold(_total),
+    "ReduceMean": Fold(
+        lambda x, axes: x.mean(axes),
+        after=lambda total, count: total / number_of_size(count, total.type),
+        of_floats="a mean",
+    ),
+    "ReduceMax": Fold(lambda x, axes: x.max(axes), partial(Builder.max, nan=True)),
+    "ReduceMin": Fold(lambda x, axes: x.min(axes), partial(Builder.min, nan=True)),
+    "ReduceProd": Fold(lambda x, axes: x.prod(axes, dtype=x.dtype), Builder.product),
+    "ReduceL1": Fold(lambda x, axes: _total(np.abs(x), axes), before=absolute),
+    "ReduceSumSquare": Fold(_squares, before=_square),
+    "ReduceL2": Fold(
+        lambda x, axes: np.sqrt(_squares(x, axes)),
+        before=_square,
+        after=lambda total, _: sqrt(total),
+        of_floats="a norm",
+    ),
+    "ReduceLogSum": Fold(
+        lambda x, axes: np.log(x.sum(axes)),
+        after=lambda total, _: log(total),
+        of_floats="a logarithm",
+    ),
+}
 
 
 class Reduction(Operator):
@@ -34,6 +90,8 @@ class Reduction(Operator):
 
     Which axes is an attribute or an operand; all of them where nobody says.
     """
+
+    fold: ClassVar[Fold]
 
     keepdims = integer(1)
     noop_with_empty_axes: Any = None
@@ -56,126 +114,33 @@ class Reduction(Operator):
         return tuple(n for axis, n in enumerate(x) if axis not in region)
 
     def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        """The fold in numpy, with the axes kept."""
-        raise NotImplementedError
+        """The fold in numpy."""
+        if self.fold.of_floats and np.issubdtype(x.dtype, np.integer):
+            raise NotYet(f"{self.fold.of_floats} of integers")
+        return self.fold.array(x, axes)
 
     def reference(self, x: Array, *others: Array) -> Array:
         return np.asarray(self.array(x, self.region(x.shape))).reshape(self.infer(x.shape))
 
     def of_sizes(self, x: Array, *others: Array) -> Array | None:
-        function = FOLDS.get(self.type_name)
+        function = FOLDS_OF_SIZES.get(self.type_name)
         if function is None or len(self.region(x.shape)) < x.ndim:
             return None
         return objects([reduce(function, x.flat)], self.infer(x.shape))
 
-    def fold(self, b: Builder, x: Tensor, to: Indices, over: Indices, at: Indices) -> Tensor:
-        """The fold of x[at] over some loops."""
-        raise NotImplementedError
-
-    def finish(self, value: Scalar, count: int) -> Scalar:
-        """The function of the fold of so many elements."""
-        return value
-
     def lower(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
-        region, shape = self.region(x.shape), self.infer(x.shape)
-        loops = b.loops_of(x.shape)
-        to = [loop for axis, loop in enumerate(loops) if axis not in region]
-        over = [loops[axis] for axis in region]
-        folded = self.fold(b, x, to, over, loops)
-        count = prod(x.shape[axis] for axis in region)
-        at = b.loops_of(folded.shape)
-        finished = self.finish(folded[at], count)
-        made = folded if type(self).finish is Reduction.finish else b.map(at, finished)
-        return b.reshape(made, shape)
+        region, fold = self.region(x.shape), self.fold
+        if fold.of_floats and is_integer(x.element_type):
+            raise NotYet(f"{fold.of_floats} of integers")
+        loops, to, over = b.loops_around(x.shape, region)
+        made = fold.way(b, to, over, fold.before(x[loops]))
+        if fold.after is not None:
+            at = b.loops_of(made.shape)
+            made = b.map(at, fold.after(made[at], prod(x.shape[axis] for axis in region)))
+        return b.reshape(made, self.infer(x.shape))
 
 
-class _Sum(Reduction):
-    """A sum of a function of x."""
-
-    def before(self, x: Scalar) -> Scalar:
-        """The function of each element."""
-        return x
-
-    def fold(self, b: Builder, x: Tensor, to: Indices, over: Indices, at: Indices) -> Tensor:
-        return b.sum(to, over=over, of=self.before(x[at]))
-
-    def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        return x.sum(axes, dtype=x.dtype)
-
-
-class _Mean(_Sum):
-    def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        if np.issubdtype(x.dtype, np.integer):
-            raise NotYet("a mean of integers")
-        return x.mean(axes)
-
-    def finish(self, value: Scalar, count: int) -> Scalar:
-        if is_integer(value.type):
-            raise NotYet("a mean of integers")
-        return value / number_of_size(count, value.type)
-
-
-class _Largest(Reduction):
-    def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        return x.max(axes)
-
-    def fold(self, b: Builder, x: Tensor, to: Indices, over: Indices, at: Indices) -> Tensor:
-        return b.max(to, over=over, of=x[at], nan=True)
-
-
-class _Smallest(Reduction):
-    def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        return x.min(axes)
-
-    def fold(self, b: Builder, x: Tensor, to: Indices, over: Indices, at: Indices) -> Tensor:
-        return b.min(to, over=over, of=x[at], nan=True)
-
-
-class _Product(Reduction):
-    def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        return x.prod(axes, dtype=x.dtype)
-
-    def fold(self, b: Builder, x: Tensor, to: Indices, over: Indices, at: Indices) -> Tensor:
-        return b.product(to, over=over, of=x[at])
-
-
-class _L1(_Sum):
-    def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        return np.abs(x).sum(axes, dtype=x.dtype)
-
-    def before(self, x: Scalar) -> Scalar:
-        return absolute(x)
-
-
-class _SumSquare(_Sum):
-    def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        return np.square(x).sum(axes, dtype=x.dtype)
-
-    def before(self, x: Scalar) -> Scalar:
-        return x * x
-
-
-class _L2(_SumSquare):
-    def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        return np.sqrt(super().array(x, axes))
-
-    def finish(self, value: Scalar, count: int) -> Scalar:
-        if is_integer(value.type):
-            raise NotYet("a norm of integers")
-        return sqrt(value)
-
-
-class _LogSum(_Sum):
-    def array(self, x: Array, axes: tuple[int, ...]) -> Any:
-        return np.log(x.sum(axes))
-
-    def finish(self, value: Scalar, count: int) -> Scalar:
-        if is_integer(value.type):
-            raise NotYet("a logarithm of integers")
-        return log(value)
-
-
-class _LogSumExp(_Sum):
+class _LogSumExp(Reduction):
     """The largest element is taken out, so that nothing overflows."""
 
     def array(self, x: Array, axes: tuple[int, ...]) -> Any:
@@ -186,17 +151,13 @@ class _LogSumExp(_Sum):
     def lower(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
         if is_integer(x.element_type):
             raise NotYet("a logarithm of integers")
-        region = self.region(x.shape)
-        loops = b.loops_of(x.shape)
-        to = [loop for axis, loop in enumerate(loops) if axis not in region]
-        over = [loops[axis] for axis in region]
-        kept: Indices = to or [0]
+        loops, to, over = b.loops_around(x.shape, self.region(x.shape))
         largest = b.max(to, over=over, of=x[loops])
         at = b.loops_of(largest.shape)
         infinite = equal(absolute(largest[at]), float("inf"))
         shift = b.map(at, select(infinite, 0.0, largest[at]))
         b.loops_of(x.shape)
-        total = b.sum(to, over=over, of=exp(x[loops] - shift[kept]))
+        total = b.sum(to, over=over, of=exp(x[loops] - shift[to]))
         at = b.loops_of(total.shape)
         return b.reshape(b.map(at, log(total[at]) + shift[at]), self.infer(x.shape))
 
@@ -226,16 +187,8 @@ class _ByAttribute:
 
 
 KINDS: dict[str, type[Reduction]] = {
-    "ReduceSum": _Sum,
-    "ReduceMean": _Mean,
-    "ReduceMax": _Largest,
-    "ReduceMin": _Smallest,
-    "ReduceProd": _Product,
-    "ReduceL1": _L1,
-    "ReduceL2": _L2,
-    "ReduceSumSquare": _SumSquare,
-    "ReduceLogSum": _LogSum,
     "ReduceLogSumExp": _LogSumExp,
+    **{name: type(name, (Reduction,), {"fold": fold}) for name, fold in FOLDS.items()},
 }
 """What each operator folds."""
 
@@ -286,13 +239,10 @@ class _Place(Operator):
             raise NotYet("the place of the largest truth value")
         axis = axis_of(self.axis, x.rank)
         numbers = b.numbers(x.shape[axis])
-        loops = b.loops_of(x.shape)
-        to = [loop for k, loop in enumerate(loops) if k != axis]
-        kept: Indices = to or [0]
-        over = [loops[axis]]
+        loops, to, over = b.loops_around(x.shape, [axis])
         extreme = (b.max if self.LARGEST else b.min)(to, over=over, of=x[loops])
         b.loops_of(x.shape)
-        hit, number = equal(x[loops], extreme[kept]), numbers[loops[axis]]
+        hit, number = equal(x[loops], extreme[to]), numbers[over]
         if self.select_last_index:
             found = b.max(to, over=over, of=select(hit, number, -1))
         else:

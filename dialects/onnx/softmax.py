@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ncc.dialects.index_notation import Builder, Indices, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.ncnn.reduction.reduction import softmax
 from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.operator import Array, Operator, Shape, axis_of, operator
 from ncc.dialects.scalar import exp, log
-
-
-def softmax(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
-    """exp(x) over its sum along the axes `region`."""
-    loops = b.loops_of(x.shape)
-    kept = [loop for axis, loop in enumerate(loops) if axis not in region]
-    over = [loops[axis] for axis in region]
-    to: Indices = kept or [0]
-    largest = b.max(kept, over=over, of=x[loops])
-    b.loops_of(x.shape)
-    grown = b.map(loops, exp(x[loops] - largest[to]))
-    b.loops_of(x.shape)
-    total = b.sum(kept, over=over, of=grown[loops])
-    b.loops_of(x.shape)
-    return b.map(loops, grown[loops] / total[to])
 
 
 @operator("Softmax", since=13)
@@ -72,15 +56,11 @@ class LogSoftmaxV1Op(SoftmaxV1Op):
         return np.asarray(below - np.log(np.exp(below).sum(region, keepdims=True)))
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
-        region = self.region(x.shape)
-        loops = b.loops_of(x.shape)
-        kept = [loop for axis, loop in enumerate(loops) if axis not in region]
-        over = [loops[axis] for axis in region]
-        to: Indices = kept or [0]
-        largest = b.max(kept, over=over, of=x[loops])
+        loops, to, over = b.loops_around(x.shape, self.region(x.shape))
+        largest = b.max(to, over=over, of=x[loops])
         b.loops_of(x.shape)
         below = b.map(loops, x[loops] - largest[to])
         b.loops_of(x.shape)
-        total = b.sum(kept, over=over, of=exp(below[loops]))
+        total = b.sum(to, over=over, of=exp(below[loops]))
         b.loops_of(x.shape)
         return b.map(loops, below[loops] - log(total[to]))

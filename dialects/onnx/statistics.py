@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute
 
-from ncc.dialects.index_notation import Builder, Indices, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, real, required
 from ncc.dialects.onnx.broadcast import broadcast, read
 from ncc.dialects.onnx.carried import as_elements
@@ -60,9 +60,7 @@ class _ByLastAxes(Operator):
 
 def folded(b: Builder, x: Tensor, region: Sequence[int], mean: Tensor | None = None) -> Tensor:
     """The mean of x over some axes, each of extent 1; of its squared distance to a mean."""
-    loops = b.loops_of(x.shape)
-    to = [loop for axis, loop in enumerate(loops) if axis not in region]
-    over = [loops[axis] for axis in region]
+    loops, to, over = b.loops_around(x.shape, region)
     value = x[loops] if mean is None else x[loops] - read(mean, loops)
     total = b.sum(to, over=over, of=value if mean is None else value * value)
     kept = tuple(1 if axis in region else n for axis, n in enumerate(x.shape))
@@ -205,16 +203,13 @@ class LpNormalizationOp(Operator):
         return np.asarray(x / np.where(norm == 0, 1, norm), x.dtype)
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
-        axis = axis_of(self.axis, x.rank)
-        loops = b.loops_of(x.shape)
-        to = [loop for k, loop in enumerate(loops) if k != axis]
+        loops, to, over = b.loops_around(x.shape, [axis_of(self.axis, x.rank)])
         value = absolute(x[loops]) if self.p == 1 else x[loops] * x[loops]
-        total = b.sum(to, over=[loops[axis]], of=value)
+        total = b.sum(to, over=over, of=value)
         at = b.loops_of(total.shape)
         norm = b.map(at, divisor(total[at] if self.p == 1 else sqrt(total[at])))
-        loops = b.loops_of(x.shape)
-        kept: Indices = to or [0]
-        return b.map(loops, x[loops] / norm[kept])
+        b.loops_of(x.shape)
+        return b.map(loops, x[loops] / norm[to])
 
 
 @operator("LRN", since=1)

@@ -30,7 +30,7 @@ from ncc.dialects.scalar import (
     sqrt,
     tanh,
 )
-from ncc.dialects.scalar import unary as apply
+from ncc.dialects.scalar import unary as scalar_unary
 
 
 def erf_array(x: Array) -> Array:
@@ -54,15 +54,15 @@ SignOp = unary("Sign", np.sign, sign, "-1, 0 or 1.")
 SinOp = unary("Sin", np.sin, sin, "The sine.")
 SqrtOp = unary("Sqrt", np.sqrt, sqrt, "The square root.")
 TanhOp = unary("Tanh", np.tanh, tanh, "The hyperbolic tangent.")
-TanOp = unary("Tan", np.tan, lambda x: apply(math.TanOp, x), "The tangent.")
-AsinOp = unary("Asin", np.arcsin, lambda x: apply(math.AsinOp, x), "The inverse sine.")
-AcosOp = unary("Acos", np.arccos, lambda x: apply(math.AcosOp, x), "The inverse cosine.")
-AtanOp = unary("Atan", np.arctan, lambda x: apply(math.AtanOp, x), "The inverse tangent.")
-SinhOp = unary("Sinh", np.sinh, lambda x: apply(math.SinhOp, x), "The hyperbolic sine.")
-CoshOp = unary("Cosh", np.cosh, lambda x: apply(math.CoshOp, x), "The hyperbolic cosine.")
-AsinhOp = unary("Asinh", np.arcsinh, lambda x: apply(math.AsinhOp, x), "The inverse of sinh.")
-AcoshOp = unary("Acosh", np.arccosh, lambda x: apply(math.AcoshOp, x), "The inverse of cosh.")
-AtanhOp = unary("Atanh", np.arctanh, lambda x: apply(math.AtanhOp, x), "The inverse of tanh.")
+TanOp = unary("Tan", np.tan, scalar_unary(math.TanOp), "The tangent.")
+AsinOp = unary("Asin", np.arcsin, scalar_unary(math.AsinOp), "The inverse sine.")
+AcosOp = unary("Acos", np.arccos, scalar_unary(math.AcosOp), "The inverse cosine.")
+AtanOp = unary("Atan", np.arctan, scalar_unary(math.AtanOp), "The inverse tangent.")
+SinhOp = unary("Sinh", np.sinh, scalar_unary(math.SinhOp), "The hyperbolic sine.")
+CoshOp = unary("Cosh", np.cosh, scalar_unary(math.CoshOp), "The hyperbolic cosine.")
+AsinhOp = unary("Asinh", np.arcsinh, scalar_unary(math.AsinhOp), "The inverse of sinh.")
+AcoshOp = unary("Acosh", np.arccosh, scalar_unary(math.AcoshOp), "The inverse of cosh.")
+AtanhOp = unary("Atanh", np.arctanh, scalar_unary(math.AtanhOp), "The inverse of tanh.")
 BitwiseNotOp = unary("BitwiseNot", np.invert, lambda x: ~x, "All bits the other way.")
 NotOp = unary("Not", np.logical_not, lambda x: ~x, "False for true.")
 

@@ -242,10 +242,6 @@ class Transformed(Derived):
         others = *self.of.shape[:first], *self.of.shape[first + 2 :]
         return len(self.down), len(self.across), *others
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float32)
-
     def array(self) -> Array:
         made = np.empty(self.shape, np.float32)
         self.write(made)
@@ -299,10 +295,6 @@ class Dequantized(Derived):
     def shape(self) -> Shape:
         return self.of.shape[0], self.columns
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float32)
-
     def array(self) -> Array:
         rows, columns = self.shape
         packed, inverse = self.of.array(), np.float32(1) / self.scales.array()
@@ -336,14 +328,12 @@ class Paired(Derived):
     those of column k, high bits those of column half + k, or of a zero where there is none.
     """
 
+    KIND = np.int32
+
     @property
     def shape(self) -> Shape:
         *outer, rows, columns = self.of.shape
         return *outer, -(-columns // 2), rows
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.int32)
 
     def array(self) -> Array:
         plain = np.swapaxes(self.of.array(), -1, -2).astype(np.int32)
@@ -360,15 +350,13 @@ class Surplus(Derived):
     sum of products whose other factors have 128 too much. Some of (64, 3, 3, 3) by (0,) is (64,).
     """
 
+    KIND = np.int32
+
     kept: tuple[int, ...]
 
     @property
     def shape(self) -> Shape:
         return tuple(self.of.shape[axis] for axis in self.kept)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.int32)
 
     def array(self) -> Array:
         summed = tuple(axis for axis in range(len(self.of.shape)) if axis not in self.kept)
@@ -378,13 +366,11 @@ class Surplus(Derived):
 class Bits(Derived):
     """The float32 values of another weight taken for int32, bit by bit."""
 
+    KIND = np.int32
+
     @property
     def shape(self) -> Shape:
         return self.of.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.int32)
 
     def array(self) -> Array:
         return np.ascontiguousarray(self.of.array()).view(np.int32)
@@ -396,13 +382,11 @@ class Bf16Pairs(Derived):
     (.., k, o, q) becomes (.., 2, k, o, q). The second half of what is not finite is 0.
     """
 
+    KIND = np.uint16
+
     @property
     def shape(self) -> Shape:
         return *self.of.shape[:-3], 2, *self.of.shape[-3:]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.uint16)
 
     def array(self) -> Array:
         plain = self.of.array()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -32,13 +31,11 @@ _NARROWED_AT_ONCE = 1 << 16
 class Narrow(Derived):
     """Another weight, from a file or a seed, whose every value is a float16, as such."""
 
+    KIND = np.float16
+
     @property
     def shape(self) -> Shape:
         return self.of.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float16)
 
     def array(self) -> Array:
         source, count = self.of.source, prod(self.shape)
@@ -78,13 +75,11 @@ class _Rows(Derived):
 class FixedPoint(_Rows):
     """Each value as a fraction of the power of two above its row, in 24 bits; (.., 3 bytes)."""
 
+    KIND = "V3"
+
     @property
     def shape(self) -> Shape:
         return self.of.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype("V3")
 
     def array(self) -> Array:
         lower = _held(self, FRACTION_BITS).reshape(-1, 1).view(np.uint8)[:, :3]
@@ -99,14 +94,12 @@ class ShortFixedPoint(_Rows):
     even place in its upper half.
     """
 
+    KIND = "V2"
+
     @property
     def shape(self) -> Shape:
         *rows, _ = self.of.shape
         return (*rows, WORDS)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype("V2")
 
     def array(self) -> Array:
         held = _held(self, SHORT_FRACTION_BITS) + (1 << SHORT_FRACTION_BITS)
@@ -124,10 +117,6 @@ class Scales(_Rows):
     @property
     def shape(self) -> Shape:
         return tuple(self.of.shape[axis] for axis in self.axes)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float32)
 
     def array(self) -> Array:
         values = np.asarray(self.of.array(), np.float32)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.stored import Encoding, Raw, Stored
@@ -56,6 +56,9 @@ class Random(NamedTuple):
 class Derived(ABC):
     """A weight that is computed from another weight; see `derived`."""
 
+    KIND: ClassVar[DTypeLike] = np.float32
+    """The element type of its values, where that is always the same."""
+
     of: Weights
 
     @property
@@ -64,9 +67,9 @@ class Derived(ABC):
         """The shape in which it makes them."""
 
     @property
-    @abstractmethod
     def dtype(self) -> np.dtype[Any]:
         """The element type of its values."""
+        return np.dtype(self.KIND)
 
     @abstractmethod
     def array(self) -> Array:

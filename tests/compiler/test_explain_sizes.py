@@ -24,10 +24,28 @@ InnerProduct out 1 1 f out 0=2 2=6144
 POOLED = "\nPooling out 1 1 data out 0=0 1=3 2=2\n"
 
 
+WEIGHED = """
+Split s 1 2 data x again
+Pooling p 1 1 again p 0=1 4=1
+Reshape row 1 1 p row 0=3 1=1
+Softmax weights 1 1 row weights 0=1 1=1
+Reshape r 1 1 weights r 0=1 1=1 2=3
+BinaryOp out 2 1 x r out 0=2
+"""
+"""If images had 3 rows, the row and the column of weights would fit them alike."""
+
+ONE_NUMBER = """
+MemoryData one 0 1 one 0=1
+Reduction means 1 1 data means 0=3 1=0 -23303=1,0 4=0 5=1
+BinaryOp out 2 1 means one out 0=2
+"""
+"""The number is no vector of rows, also where there is one row."""
+
+
 def lines_of(path: Path, layers: str, **options: object) -> list[str]:
     """What is told of a network."""
     count = len(layers.strip().splitlines()) + 1
-    path.write_text(f"7767517\n{count} {count}\n{HEAD}{layers.strip()}\n")
+    path.write_text(f"7767517\n{count} {count + layers.count('Split')}\n{HEAD}{layers.strip()}\n")
     return list(fate_of_sizes(path, None, Options.of(random_weights=1, **options)).lines())  # type: ignore[arg-type]
 
 
@@ -50,6 +68,15 @@ def test_sizes_that_are_left_out(tmp_path: Path) -> None:
         "one compilation runs all sizes for which this holds:",
         "  data_h - 2 >= 0",
         "  data_w - 2 >= 0",
+    ]
+
+
+@pytest.mark.parametrize("layers", [WEIGHED, ONE_NUMBER], ids=["weighed", "one number"])
+def test_questions_of_equal_answers_leave_out_no_size(tmp_path: Path, layers: str) -> None:
+    """Layers that no rewrite changes take all sizes, and so does a number that is repeated."""
+    assert lines_of(tmp_path / "net.param", layers) == [
+        "inputs: data 3x?x?",
+        "one compilation runs every size that the layers take",
     ]
 
 

@@ -33,6 +33,32 @@ def test_two_memories_share_nothing() -> None:
     assert bytes(other.bytes[:8]) == bytes(8)
 
 
+@pytest.mark.parametrize(("size", "larger"), [(1, PAGE + 1), (PAGE, HUGE), (HUGE, 9 * HUGE + 1)])
+def test_memory_grows_and_keeps_what_was_written(size: int, larger: int) -> None:
+    """New pages are zeros, and none is taken away."""
+    memory = Memory(size)
+    memory.bytes[0], memory.bytes[-1] = 7, 8
+    before = memory.size
+    memory.grow(larger)
+    assert ctypes.string_at(memory.address, 1) == b"\7"
+    assert ctypes.string_at(memory.address + before - 1, 1) == b"\10"
+    assert memory.size == len(memory.bytes) >= larger
+    assert not any(memory.bytes[before:])
+    grown = memory.address, memory.size
+    memory.grow(size)
+    assert grown == (memory.address, memory.size)
+
+
+@pytest.mark.parametrize("size", [1 << 62, 1 << 80])
+def test_memory_that_cannot_grow_stays_as_it_is(size: int) -> None:
+    """The refusal names the size."""
+    memory = Memory(PAGE)
+    memory.bytes[0] = 7
+    with pytest.raises(NccError, match=f"no memory for {size} bytes"):
+        memory.grow(size)
+    assert (memory.size, memory.bytes[0]) == (PAGE, 7)
+
+
 @pytest.mark.parametrize("size", [1 << 62, 1 << 80])
 def test_more_than_there_is_is_refused(size: int) -> None:
     """By its size: more than can be addressed, more than a size can say."""

@@ -47,7 +47,21 @@ class BubbleUpSlices(LinalgChoice["_Sliced"]):
     name = "bubble-up-slices"
 
     def match(self, op: GenericOp) -> _Sliced | str | None:
-        return _Sliced.of(op)
+        users = (use.operation for use in op.results[0].uses)
+        slices = [user for user in users if isinstance(user, tensor.ExtractSliceOp)]
+        if not slices or not _follows_convolution(op):
+            return None
+        if not op.results[0].has_one_use():
+            return "the slice is not its only reader"
+        slice = slices[0]
+        begin, size = offsets_of(slice), shape_of(slice.result)
+        if any(step != 1 for step in slice.static_strides.get_values()):
+            return "the slice has a stride"
+        if size[0] != shape_of(slice.source)[0]:
+            return "the slice keeps some of the channels"
+        spans = tuple((first, first + n) for first, n in zip(begin[1:], size[1:], strict=True))
+        found = _Sliced(op, slice, spans)
+        return found if found.reads_values() else "the slice keeps elements that read border alone"
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         """Rewrite in front of each slice. A rewrite makes slices of operands, which are next."""
@@ -73,33 +87,11 @@ class _Sliced(NamedTuple):
     slice: tensor.ExtractSliceOp
     spans: tuple[Span, ...]
 
-    @staticmethod
-    def of(op: GenericOp) -> _Sliced | str | None:
-        """A convolution or a follower with its slice, or why it is computed whole.
-
-        None for other operations, and if no slice reads the result.
-        """
-        users = (use.operation for use in op.results[0].uses)
-        slices = [user for user in users if isinstance(user, tensor.ExtractSliceOp)]
-        if not slices or not _follows_convolution(op):
-            return None
-        if not op.results[0].has_one_use():
-            return "the slice is not its only reader"
-        slice = slices[0]
-        begin, size = offsets_of(slice), shape_of(slice.result)
-        if any(step != 1 for step in slice.static_strides.get_values()):
-            return "the slice has a stride"
-        if size[0] != shape_of(slice.source)[0]:
-            return "the slice keeps some of the channels"
-        spans = tuple((first, first + n) for first, n in zip(begin[1:], size[1:], strict=True))
-        found = _Sliced(op, slice, spans)
-        return found if found._reads_values() else "the slice keeps elements that read border alone"
-
     def _spans(self, access: TensorAccess, linalg_op: LinalgOp) -> list[Span]:
         """The part of each axis of an operand, after the channels, that the slice needs."""
         return [span(access, linalg_op, axis, *kept) for axis, kept in enumerate(self.spans, 1)]
 
-    def _reads_values(self) -> bool:
+    def reads_values(self) -> bool:
         """Whether it reads more of padded operands than their border."""
         linalg_op = LinalgOp(self.op)
         for access in linalg_op.reads:

@@ -79,7 +79,20 @@ class JoinPhases(LinalgPattern["_Joining"], TargetPass):
         return f"as {len(found.way.axes)} convolution" + "s" * (len(found.way.axes) > 1)
 
     def rewrite(self, found: _Joining) -> None:
-        _rewrite(found.layer, found.way)
+        last = found.layer.phases[-1]
+        b = builder_for(last)
+        outputs, strides = shape_of(last.results[0])[0], found.way.strides
+        made = [_convolution(b, found.layer, axes, found.way.extents) for axes in found.way.axes]
+        y, joined = b.concat(made, 0), len(made) == 1
+        origins = _origins(outputs, prod(strides)) if joined else (*range(outputs),) * len(made)
+        value, end = last.results[0], last
+        for op in _followers(last):
+            y = _on_phases(b, op, value, y, origins)
+            value, end = op.results[0], op
+        if prod(strides) > 1:
+            y = _apart(b, y, strides, joined)
+            y = b.slice(y, [0, *found.way.before], [outputs, *found.layer.sizes])
+        replace_op(end, b, y)
 
 
 class _Way(NamedTuple):
@@ -198,24 +211,6 @@ def _plain(layer: TransposedConvolution, target: Target) -> float:
         taps = [len(walk.taps) for walk in walks]
         total += plain_cycles(outputs, inputs, extents, taps, target)
     return total
-
-
-def _rewrite(layer: TransposedConvolution, way: _Way) -> None:
-    """Replace the last phase and its pointwise followers by convolutions."""
-    last = layer.phases[-1]
-    b = builder_for(last)
-    outputs, strides = shape_of(last.results[0])[0], way.strides
-    made = [_convolution(b, layer, axes, way.extents) for axes in way.axes]
-    y, joined = b.concat(made, 0), len(made) == 1
-    origins = _origins(outputs, prod(strides)) if joined else (*range(outputs),) * len(made)
-    value, end = last.results[0], last
-    for op in _followers(last):
-        y = _on_phases(b, op, value, y, origins)
-        value, end = op.results[0], op
-    if prod(strides) > 1:
-        y = _apart(b, y, strides, joined)
-        y = b.slice(y, [0, *way.before], [outputs, *layer.sizes])
-    replace_op(end, b, y)
 
 
 def _convolution(

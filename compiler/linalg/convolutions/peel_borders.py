@@ -66,10 +66,54 @@ class PeelBorders(LinalgPattern["Peeling"]):
     bf16x3: bool = False
 
     def match(self, op: GenericOp) -> Peeling | str | None:
-        return match(op, self.target, self.bf16x3)
+        linalg_op = LinalgOp(op)
+        dims = ContractionDims.of(linalg_op)
+        if dims is None or not is_image(linalg_op, stands_or_moves):
+            return None
+        data = dims.lhs
+        pad = data.value.owner
+        if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
+            return None
+        given, size = _input_of(pad.source), prod(shape_of(pad.source))
+        if given is None:
+            return None
+        if is_open(*shape_of(given), *shape_of(op.results[0])):
+            return "its image is open, and a small one has no inside"
+        if 4 * prod(shape_of(given)) <= self.target.core.l1_bytes:
+            return "its input fits the first-level cache, so that it is copied"
+        most = self.target.costs.convolutions.most_peeled_work
+        if prod(linalg_op.extents) > most * size:
+            return f"it has more than {most} multiply-adds an element, so that a copy costs less"
+        if not leaves_whole(pad, 0):
+            return "its channels are padded, too"
+        # Sums of fewer channels than a block run along rows, and peeling would make these shorter.
+        channels = linalg_op.write.index[0].bare
+        if channels not in dims.n or linalg_op.extents[channels] < BLOCK:
+            return f"it makes fewer than {BLOCK} channels, or its weights do not index them"
+        if not moves_with_image(data, linalg_op):
+            return "its windows do not move with the image"
+        along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}
+        if self.bf16x3 and fills_a_k_tile(
+            prod(linalg_op.extents[d] for d in linalg_op.reduced if d in along_row),
+            self.target.costs,
+        ):
+            return "bf16x3 copies rows of its windows, with their border"
+        rows, columns = (_inside(data, linalg_op, pad, axis) for axis in (ROWS, COLUMNS))
+        inside, whole = (rows, columns), shape_of(op.results[0])[1:]
+        shares = ((last - first, n) for (first, last), n in zip(inside, whole, strict=True))
+        if any(2 * own < n for own, n in shares):
+            return "less than half of a row or a column reads no border"
+        if not all(no_window_is_border(data, linalg_op, axis) for axis in (ROWS, COLUMNS)):
+            return "some of its windows see the border alone"
+        if all(last - first == n for (first, last), n in zip(inside, whole, strict=True)):
+            return "none of its windows reads the border"
+        return Peeling([op, *following(op)], pad, inside)
 
     def rewrite(self, found: Peeling) -> None:
-        found.rewrite()
+        last = found.operations[-1]
+        _, height, width = shape_of(last.results[0])
+        b = Builder(Block())
+        replace_op(last, b, found.around(b, ROWS, (0, height), (0, width)))
 
 
 @dataclass
@@ -83,21 +127,14 @@ class Peeling:
     pad: tensor.PadOp
     inside: tuple[Span, Span]
 
-    def rewrite(self) -> None:
-        """Replace the last operation by the concat of all parts."""
-        last = self.operations[-1]
-        _, height, width = shape_of(last.results[0])
-        b = Builder(Block())
-        replace_op(last, b, self._around(b, ROWS, (0, height), (0, width)))
-
-    def _around(self, b: Builder, axis: int, rows: Span, columns: Span) -> Tensor:
+    def around(self, b: Builder, axis: int, rows: Span, columns: Span) -> Tensor:
         """A box of the result, cut at the ends of the inside along an axis and the later axes."""
         if axis > COLUMNS:
             return self._part(b, rows, columns)
         whole, inside = (rows, columns)[axis - ROWS], self.inside[axis - ROWS]
 
         def box(cut: Span, axis_behind: int) -> Tensor:
-            return self._around(b, axis_behind, *((cut, columns) if axis == ROWS else (rows, cut)))
+            return self.around(b, axis_behind, *((cut, columns) if axis == ROWS else (rows, cut)))
 
         middle = box(inside, axis + 1)
         before = [box((whole[0], inside[0]), COLUMNS + 1)] if whole[0] < inside[0] else []
@@ -126,55 +163,6 @@ class Peeling:
             shape = (channels, rows[1] - rows[0], columns[1] - columns[0])
             made[op.results[0]] = part(b, op, shape, operand)
         return made[self.operations[-1].results[0]]
-
-
-def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Peeling | str | None:
-    """op as a convolution of a padded input, or why its borders stay. None if it reads no padded
-    input.
-
-    bf16x3: see `PeelBorders`.
-    """
-    linalg_op = LinalgOp(op)
-    dims = ContractionDims.of(linalg_op)
-    if dims is None or not is_image(linalg_op, stands_or_moves):
-        return None
-    data = dims.lhs
-    pad = data.value.owner
-    if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
-        return None
-    given, size = _input_of(pad.source), prod(shape_of(pad.source))
-    if given is None:
-        return None
-    if is_open(*shape_of(given), *shape_of(op.results[0])):
-        return "its image is open, and a small one has no inside"
-    if 4 * prod(shape_of(given)) <= target.core.l1_bytes:
-        return "its input fits the first-level cache, so that it is copied"
-    most = target.costs.convolutions.most_peeled_work
-    if prod(linalg_op.extents) > most * size:
-        return f"it has more than {most} multiply-adds an element, so that a copy costs less"
-    if not leaves_whole(pad, 0):
-        return "its channels are padded, too"
-    # Sums of fewer channels than a block run along rows, and peeling would make these shorter.
-    channels = linalg_op.write.index[0].bare
-    if channels not in dims.n or linalg_op.extents[channels] < BLOCK:
-        return f"it makes fewer than {BLOCK} channels, or its weights do not index them"
-    if not moves_with_image(data, linalg_op):
-        return "its windows do not move with the image"
-    along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}
-    if bf16x3 and fills_a_k_tile(
-        prod(linalg_op.extents[d] for d in linalg_op.reduced if d in along_row), target.costs
-    ):
-        return "bf16x3 copies rows of its windows, with their border"
-    rows, columns = (_inside(data, linalg_op, pad, axis) for axis in (ROWS, COLUMNS))
-    inside, whole = (rows, columns), shape_of(op.results[0])[1:]
-    shares = ((last - first, n) for (first, last), n in zip(inside, whole, strict=True))
-    if any(2 * own < n for own, n in shares):
-        return "less than half of a row or a column reads no border"
-    if not all(no_window_is_border(data, linalg_op, axis) for axis in (ROWS, COLUMNS)):
-        return "some of its windows see the border alone"
-    if all(last - first == n for (first, last), n in zip(inside, whole, strict=True)):
-        return "none of its windows reads the border"
-    return Peeling([op, *following(op)], pad, inside)
 
 
 def _input_of(value: SSAValue) -> BlockArgument | None:

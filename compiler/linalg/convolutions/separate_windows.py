@@ -55,7 +55,25 @@ class SeparateWindows(LinalgPattern["_Separating"], CostedPass):
     name = "separate-windows"
 
     def match(self, op: GenericOp) -> _Separating | str | None:
-        return _Separating.of(op)
+        linalg_op = LinalgOp(op)
+        plain = linalg_op.reduced and linalg_op.may_be_rebuilt
+        folded = linalg_op.combiner if plain else None
+        bare = len(linalg_op.live) == 1 and len(linalg_op.body.ops) == 2
+        if folded is None or type(folded[0]) not in _FOLDED or not bare:
+            return None
+        data = linalg_op.reads[linalg_op.live[0]]
+        windows = _windows(linalg_op, data)
+        several = [axis for axis, taps in enumerate(windows) if taps is not None]
+        if len(several) < 2:
+            return None
+        if element_of(data.value) != f32:
+            return "it is not of float32"
+        if not isinstance(outs_of(op).owner, FillOp):
+            return "its initial value is no single number"
+        last = several[-1]
+        return _Separating(
+            linalg_op, type(folded[0]), data, last, windows[last] or 0, tuple(several[:-1])
+        )
 
     @by_hint()
     def check(self, found: _Separating) -> str | None:
@@ -87,29 +105,6 @@ class _Separating:
     axis: int
     taps: int
     others: tuple[int, ...]
-
-    @staticmethod
-    def of(op: GenericOp) -> _Separating | str | None:
-        """The reduction, or why it stays. None if its windows lie along fewer than two axes."""
-        linalg_op = LinalgOp(op)
-        plain = linalg_op.reduced and linalg_op.may_be_rebuilt
-        folded = linalg_op.combiner if plain else None
-        bare = len(linalg_op.live) == 1 and len(linalg_op.body.ops) == 2
-        if folded is None or type(folded[0]) not in _FOLDED or not bare:
-            return None
-        data = linalg_op.reads[linalg_op.live[0]]
-        windows = _windows(linalg_op, data)
-        several = [axis for axis, taps in enumerate(windows) if taps is not None]
-        if len(several) < 2:
-            return None
-        if element_of(data.value) != f32:
-            return "it is not of float32"
-        if not isinstance(outs_of(op).owner, FillOp):
-            return "its initial value is no single number"
-        last = several[-1]
-        return _Separating(
-            linalg_op, type(folded[0]), data, last, windows[last] or 0, tuple(several[:-1])
-        )
 
     def elements(self, costs: CostModel) -> tuple[int, float]:
         """The elements of a window, and how many take as long as reductions along single axes.

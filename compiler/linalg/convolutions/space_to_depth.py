@@ -45,39 +45,6 @@ class SpaceToDepth(LinalgPattern["_Strided"], TargetPass):
     name = "space-to-depth"
 
     def match(self, op: GenericOp) -> _Strided | str | None:
-        return _Strided.of(op, self.target.costs.winograd.fewest_tiled_channels)
-
-    def check(self, found: _Strided) -> str | None:
-        phases, plain = found.cycles(self.target)
-        if phases <= self.target.costs.convolutions.phases_worth * plain:
-            return None
-        return f"a copy of the image does not pay; {_shown(phases, plain)}"
-
-    def describe(self, found: _Strided) -> str:
-        return _shown(*found.cycles(self.target))
-
-    def rewrite(self, found: _Strided) -> None:
-        found.rewrite()
-
-
-def _shown(phases: float, plain: float) -> str:
-    return f"estimated cycles: as it is {shown(plain)}, of phases {shown(phases)}"
-
-
-class _Strided(NamedTuple):
-    """A convolution of an image x by square windows, at a stride along both axes."""
-
-    op: GenericOp
-    x: SSAValue
-    weights: SSAValue
-    stride: int
-
-    @staticmethod
-    def of(op: GenericOp, fewest: int) -> _Strided | str | None:
-        """The convolution, or why it has no phases. None for other operations.
-
-        fewest: channels of a convolution in tiles.
-        """
         linalg_op = LinalgOp(op)
         found = SpatialConvolution.of(linalg_op)
         if isinstance(found, str) or len(found.windows) != 2 or len(found.channels) > 1:
@@ -94,12 +61,46 @@ class _Strided(NamedTuple):
             return "it has a dilation, or its sums start from other values than a bias"
         if found.x.index[0].bare != found.inputs:
             return "its image has no axis of channels in front"
-        split = inputs * stride**2
+        split, fewest = inputs * stride**2, self.target.costs.winograd.fewest_tiled_channels
         if inputs >= fewest:
             return f"it reads {fewest} channels or more"
         if split < fewest:
             return f"its phases are {split} channels, fewer than {fewest}"
         return _Strided(op, found.x.value, found.w.value, stride)
+
+    def check(self, found: _Strided) -> str | None:
+        phases, plain = found.cycles(self.target)
+        if phases <= self.target.costs.convolutions.phases_worth * plain:
+            return None
+        return f"a copy of the image does not pay; {_shown(phases, plain)}"
+
+    def describe(self, found: _Strided) -> str:
+        return _shown(*found.cycles(self.target))
+
+    def rewrite(self, found: _Strided) -> None:
+        b = builder_for(found.op)
+        weight = Unstrided(weights_of(found.weights), found.stride).weights
+        channels, *window = weight.shape[1:]
+        *_, rows, columns = shape_of(found.op.results[0])
+        size = rows + window[0] - 1, columns + window[1] - 1
+        z, v = found.phases(b, size), b.weight(WeightAttr(weight))
+        o, p, q, c, k, m = b.loops_of((weight.shape[0], rows, columns, channels, *window))
+        init = tensor_of(outs_of(found.op))
+        y = b.sum((o, p, q), over=(c, k, m), of=z[c, p + k, q + m] * v[o, c, k, m], init=init)
+        replace_op(found.op, b, y)
+
+
+def _shown(phases: float, plain: float) -> str:
+    return f"estimated cycles: as it is {shown(plain)}, of phases {shown(phases)}"
+
+
+class _Strided(NamedTuple):
+    """A convolution of an image x by square windows, at a stride along both axes."""
+
+    op: GenericOp
+    x: SSAValue
+    weights: SSAValue
+    stride: int
 
     @by_hint()
     def cycles(self, target: Target) -> tuple[float, float]:
@@ -114,20 +115,7 @@ class _Strided(NamedTuple):
         tiled = moved + cycles_of(outputs, split, extents, (taps, taps), target)
         return tiled, plain_cycles(outputs, inputs, extents, window, target)
 
-    def rewrite(self) -> None:
-        """Replace it by the convolution of phases."""
-        b = builder_for(self.op)
-        weight = Unstrided(weights_of(self.weights), self.stride).weights
-        channels, *window = weight.shape[1:]
-        *_, rows, columns = shape_of(self.op.results[0])
-        size = rows + window[0] - 1, columns + window[1] - 1
-        z, v = self._phases(b, size), b.weight(WeightAttr(weight))
-        o, p, q, c, k, m = b.loops_of((weight.shape[0], rows, columns, channels, *window))
-        init = tensor_of(outs_of(self.op))
-        y = b.sum((o, p, q), over=(c, k, m), of=z[c, p + k, q + m] * v[o, c, k, m], init=init)
-        replace_op(self.op, b, y)
-
-    def _phases(self, b: Builder, size: tuple[int, int]) -> Tensor:
+    def phases(self, b: Builder, size: tuple[int, int]) -> Tensor:
         """The phases of the image as channels, with so many rows and columns."""
         step = self.stride
         image = _cut(b, self.x, [n * step for n in size])

@@ -36,27 +36,6 @@ class SumOverImages(LinalgPattern["_Windows"]):
     name = "sum-over-images"
 
     def match(self, op: GenericOp) -> _Windows | str | None:
-        return _Windows.of(op)
-
-    def rewrite(self, found: _Windows) -> None:
-        found.rewrite()
-
-
-class _Windows(NamedTuple):
-    """A depthwise convolution of a padded image.
-
-    axes: those along which each window sees all of the image.
-    """
-
-    linalg_op: LinalgOp
-    data: TensorAccess
-    weights: TensorAccess
-    pad: tensor.PadOp
-    axes: dict[int, Window]
-
-    @staticmethod
-    def of(op: GenericOp) -> _Windows | str | None:
-        """The convolution, or why its windows stay. None for other operations."""
         linalg_op = LinalgOp(op)
         dims = ConvolutionDims.of(linalg_op)
         if dims is None or not linalg_op.may_be_rebuilt:
@@ -84,14 +63,13 @@ class _Windows(NamedTuple):
             return "some of its windows see less than all of the image, or none reaches beyond it"
         return _Windows(linalg_op, data, weights, pad, axes)
 
-    def rewrite(self) -> None:
-        """Replace it by the sum over the image."""
-        linalg_op, op = self.linalg_op, self.linalg_op.op
+    def rewrite(self, found: _Windows) -> None:
+        linalg_op, op = found.linalg_op, found.linalg_op.op
         b = builder_for(op)
-        low, high = pad_sides(self.pad)
-        front, behind = ([n * (k not in self.axes) for k, n in enumerate(s)] for s in (low, high))
-        image = b.pad(tensor_of(self.pad.source), front, behind)
-        seen = {one.tap: (one, low[k]) for k, one in self.axes.items()}
+        low, high = pad_sides(found.pad)
+        front, behind = ([n * (k not in found.axes) for k, n in enumerate(s)] for s in (low, high))
+        image = b.pad(tensor_of(found.pad.source), front, behind)
+        seen = {one.tap: (one, low[k]) for k, one in found.axes.items()}
 
         def of_weights(form: AffineForm) -> AffineForm:
             """The tap by which an element of the result sees one of the image."""
@@ -104,15 +82,28 @@ class _Windows(NamedTuple):
         indices: list[list[AffineForm]] = []
         for access in linalg_op.reads:
             index = list(access.index)
-            if access is self.data:
-                for axis, window in self.axes.items():
-                    index[axis] = self.data.index[axis].without(window.image)
-            elif access is self.weights:
+            if access is found.data:
+                for axis, window in found.axes.items():
+                    index[axis] = found.data.index[axis].without(window.image)
+            elif access is found.weights:
                 index = list(map(of_weights, index))
-            inputs.append(image.value if access is self.data else access.value)
+            inputs.append(image.value if access is found.data else access.value)
             indices.append(index)
         maps = [
             indexing_map(len(op.iterator_types), index)
             for index in (*indices, linalg_op.write.index)
         ]
         replace_op(op, b, rebuilt(b, op, inputs, tensor_of(outs_of(op)), maps))
+
+
+class _Windows(NamedTuple):
+    """A depthwise convolution of a padded image.
+
+    axes: those along which each window sees all of the image.
+    """
+
+    linalg_op: LinalgOp
+    data: TensorAccess
+    weights: TensorAccess
+    pad: tensor.PadOp
+    axes: dict[int, Window]

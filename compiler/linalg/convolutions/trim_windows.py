@@ -66,10 +66,47 @@ class TrimWindows(LinalgPattern["_Trimming"], CostedPass):
     name = "trim-windows"
 
     def match(self, op: GenericOp) -> _Trimming | str | None:
-        return _Trimming.of(op, self.costs)
+        linalg_op = LinalgOp(op)
+        dims = ConvolutionDims.of(linalg_op)
+        if dims is None or not linalg_op.reduced or not is_space(linalg_op, stands_or_moves):
+            return None
+        data, weights, pad = dims.input, dims.filter, dims.input.value.owner
+        if not isinstance(pad, tensor.PadOp):
+            return None
+        if not is_constant(weights.value) or pad_value(pad):
+            return "its border is not of zeros, or its weights are computed"
+        windows = [window for window in dims.windows[1:] if window is not None]
+        if len(data.index) != len(linalg_op.write.index) or not leaves_whole(pad, 0):
+            return "it reads no image of channels, or channels are padded, too"
+        if [window.image for window in windows] != image_loops(linalg_op):
+            return "its windows are no axes of the image and of the weights"
+        fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
+        sizes = shape_of(op.results[0])[1:]
+        cut = _cut(windows, sizes, fronts, extents, self.costs)
+        if cut is None:
+            return "its windows see too little border for parts to pay"
+        operations = (op, *following(op))
+        if _products(cut) == 0 and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
+            # A fill is no value in memory, as later sums need one.
+            return "all of its windows see the border alone"
+        return _Trimming(operations, pad, weights.value, cut)
 
     def rewrite(self, found: _Trimming) -> None:
-        found.rewrite()
+        b = Builder(Block())
+        low, high = zip((0, 0), *(axis.margins() for axis in found.axes), strict=True)
+        image = b.pad(tensor_of(found.pad.source), low, high)
+
+        def concat_op(*runs: _Run) -> Tensor:
+            """The result for runs of the first axes, and all elements of the other axes."""
+            if runs and runs[-1].is_blind:
+                others = (_Run((0, axis.count), BLIND) for axis in found.axes[len(runs) :])
+                return found.part(b, image, [*runs, *others])
+            if len(runs) == len(found.axes):
+                return found.part(b, image, runs)
+            parts = [concat_op(*runs, run) for run in found.axes[len(runs)].runs]
+            return b.concat(parts, 1 + len(runs))
+
+        replace_op(found.operations[-1], b, concat_op())
 
 
 BLIND: Span = (0, 0)
@@ -235,53 +272,7 @@ class _Trimming(NamedTuple):
     weights: SSAValue
     axes: tuple[_Axis, ...]
 
-    @staticmethod
-    def of(op: GenericOp, costs: CostModel) -> _Trimming | str | None:
-        """The convolution, or why its windows stay. None for other operations."""
-        linalg_op = LinalgOp(op)
-        dims = ConvolutionDims.of(linalg_op)
-        if dims is None or not linalg_op.reduced or not is_space(linalg_op, stands_or_moves):
-            return None
-        data, weights, pad = dims.input, dims.filter, dims.input.value.owner
-        if not isinstance(pad, tensor.PadOp):
-            return None
-        if not is_constant(weights.value) or pad_value(pad):
-            return "its border is not of zeros, or its weights are computed"
-        windows = [window for window in dims.windows[1:] if window is not None]
-        if len(data.index) != len(linalg_op.write.index) or not leaves_whole(pad, 0):
-            return "it reads no image of channels, or channels are padded, too"
-        if [window.image for window in windows] != image_loops(linalg_op):
-            return "its windows are no axes of the image and of the weights"
-        fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
-        sizes = shape_of(op.results[0])[1:]
-        cut = _cut(windows, sizes, fronts, extents, costs)
-        if cut is None:
-            return "its windows see too little border for parts to pay"
-        operations = (op, *following(op))
-        if _products(cut) == 0 and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
-            # A fill is no value in memory, as later sums need one.
-            return "all of its windows see the border alone"
-        return _Trimming(operations, pad, weights.value, cut)
-
-    def rewrite(self) -> None:
-        """Replace the last operation by the concat of all parts."""
-        b = Builder(Block())
-        low, high = zip((0, 0), *(axis.margins() for axis in self.axes), strict=True)
-        image = b.pad(tensor_of(self.pad.source), low, high)
-
-        def concat_op(*runs: _Run) -> Tensor:
-            """The result for runs of the first axes, and all elements of the other axes."""
-            if runs and runs[-1].is_blind:
-                others = (_Run((0, axis.count), BLIND) for axis in self.axes[len(runs) :])
-                return self._part(b, image, [*runs, *others])
-            if len(runs) == len(self.axes):
-                return self._part(b, image, runs)
-            parts = [concat_op(*runs, run) for run in self.axes[len(runs)].runs]
-            return b.concat(parts, 1 + len(runs))
-
-        replace_op(self.operations[-1], b, concat_op())
-
-    def _part(self, b: Builder, image: Tensor, runs: Sequence[_Run]) -> Tensor:
+    def part(self, b: Builder, image: Tensor, runs: Sequence[_Run]) -> Tensor:
         """A box of the last result, computed by the taps through which it sees the image."""
         made: dict[SSAValue, Tensor] = {}
 

@@ -37,21 +37,6 @@ class FuseProducers(LinalgPattern["_Fusing"]):
     name = "fuse-producers"
 
     def match(self, op: GenericOp) -> _Fusing | str | None:
-        return _Fusing.of(op)
-
-    def rewrite(self, found: _Fusing) -> None:
-        _inline(LinalgOp(found.op), found.reader)
-
-
-class _Fusing(NamedTuple):
-    """A pointwise operation, and its reader, which another kernel stores."""
-
-    op: GenericOp
-    reader: GenericOp
-
-    @staticmethod
-    def of(op: GenericOp) -> _Fusing | str | None:
-        """Both, or why the first has memory of its own. None for other operations."""
         if not may_be_rebuilt(op) or not _is_by_points(op):
             return None
         user = reader_of(op.results[0])
@@ -69,6 +54,16 @@ class _Fusing(NamedTuple):
         if not any(_is_stored(read, linalg_op) for read in reads):
             return "no kernel of a sum stores its reader"
         return _Fusing(op, user)
+
+    def rewrite(self, found: _Fusing) -> None:
+        _inline(LinalgOp(found.op), found.reader)
+
+
+class _Fusing(NamedTuple):
+    """A pointwise operation, and its reader, which another kernel stores."""
+
+    op: GenericOp
+    reader: GenericOp
 
 
 def _is_stored(access: TensorAccess, linalg_op: LinalgOp) -> bool:

@@ -43,7 +43,18 @@ class ReadInPlace(LinalgPattern[GenericOp], CostedPass):
         return _why_stored(linalg_op, self.costs.reductions.most_blocks_in_place) or op
 
     def rewrite(self, found: GenericOp) -> None:
-        _flatten(found)
+        linalg_op = LinalgOp(found)
+        (source,) = linalg_op.captured
+        lanes = np.array(linalg_op.lanes).reshape(-1, BLOCK)
+        block, rows, columns, lane = shape_of(source)
+        b = builder_for(found)
+        flat = b.collapse(tensor_of(source), [[0, 1, 2, 3]])
+        place = b.table(lanes // lane * prod((rows, columns, lane)) + lanes % lane)
+        j, y, x, n = b.loops_of(shape_of(found.results[0]))
+        at = place[j, n] + b.index(y) * (columns * lane) + b.index(x) * lane
+        made = b.map((j, y, x, n), flat.at(at))
+        generic_of(made).attributes.update(found.attributes)
+        replace_op(found, b, made)
 
 
 def _why_stored(linalg_op: LinalgOp, most_blocks: int) -> str | None:
@@ -84,19 +95,3 @@ def _is_gathered(value: SSAValue) -> bool:
         if not isinstance(reader, tensor.ExtractOp):
             return False
     return True
-
-
-def _flatten(op: GenericOp) -> None:
-    """Write a gather as one from a single row of elements."""
-    linalg_op = LinalgOp(op)
-    (source,) = linalg_op.captured
-    lanes = np.array(linalg_op.lanes).reshape(-1, BLOCK)
-    block, rows, columns, lane = shape_of(source)
-    b = builder_for(op)
-    flat = b.collapse(tensor_of(source), [[0, 1, 2, 3]])
-    place = b.table(lanes // lane * prod((rows, columns, lane)) + lanes % lane)
-    j, y, x, n = b.loops_of(shape_of(op.results[0]))
-    at = place[j, n] + b.index(y) * (columns * lane) + b.index(x) * lane
-    made = b.map((j, y, x, n), flat.at(at))
-    generic_of(made).attributes.update(op.attributes)
-    replace_op(op, b, made)

@@ -39,7 +39,22 @@ class SplitTransposes(LinalgChoice["_Split"], TargetPass):
     name = "split-transposes"
 
     def match(self, op: GenericOp) -> _Split | str | None:
-        return _Split.of(op, self.target.lanes)
+        move, lanes = Move.of(op), self.target.lanes
+        if move is None or not may_be_rebuilt(op) or element_of(move.source) != f32:
+            return None
+        source = _axes(move)
+        result = [axis for axis, extent in enumerate(move.shape) if extent != 1]
+        if source is None or len(result) < 3:
+            return None
+        for whole, last in ((result, source[-1]), (source, result[-1])):
+            *rest, channels = whole
+            square = {rest[-1], last}
+            count = move.shape[channels]
+            few = not is_open(count) and count <= MOST_INTERLEAVED and count < lanes
+            apart = len(square) == 2 and channels not in square
+            if few and apart and all(hint(move.shape[axis]) >= lanes for axis in square):
+                return _Split(op, move, (channels, *rest))
+        return "it does not carry a few channels past rows that fill vectors"
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         matched = {op: self.match(op) for op in generics_of(block)}
@@ -63,28 +78,6 @@ class _Split:
     op: GenericOp
     move: Move
     between: tuple[int, ...]
-
-    @staticmethod
-    def of(op: GenericOp, lanes: int) -> _Split | str | None:
-        """The move, if an operation is one that takes two for vectors of so many lanes; or why a
-        transpose of an image is not.
-        """
-        move = Move.of(op)
-        if move is None or not may_be_rebuilt(op) or element_of(move.source) != f32:
-            return None
-        source = _axes(move)
-        result = [axis for axis, extent in enumerate(move.shape) if extent != 1]
-        if source is None or len(result) < 3:
-            return None
-        for whole, last in ((result, source[-1]), (source, result[-1])):
-            *rest, channels = whole
-            square = {rest[-1], last}
-            count = move.shape[channels]
-            few = not is_open(count) and count <= MOST_INTERLEAVED and count < lanes
-            apart = len(square) == 2 and channels not in square
-            if few and apart and all(hint(move.shape[axis]) >= lanes for axis in square):
-                return _Split(op, move, (channels, *rest))
-        return "it does not carry a few channels past rows that fill vectors"
 
     def rewrite(self) -> None:
         b, shape = builder_for(self.op), self.move.shape

@@ -37,25 +37,6 @@ class RepeatGroups(LinalgPattern["_Repeating"], CostedPass):
     name = "repeat-groups"
 
     def match(self, op: GenericOp) -> _Repeating | str | None:
-        return _Repeating.of(op, self.costs.layout.most_gathered_channels)
-
-    def rewrite(self, found: _Repeating) -> None:
-        found.rewrite()
-
-
-class _Repeating(NamedTuple):
-    """A grouped convolution. output: the loop over the channels that a group makes. start: the
-    initial value of the sums.
-    """
-
-    linalg_op: LinalgOp
-    data: TensorAccess
-    output: int
-    start: SSAValue | float
-
-    @staticmethod
-    def of(op: GenericOp, most_channels: int) -> _Repeating | str | None:
-        """The convolution, or why it stays. None if its groups make one channel."""
         linalg_op = sums_in_groups(op)
         dims = None if linalg_op is None else ContractionDims.of(linalg_op)
         if linalg_op is None or dims is None:
@@ -71,6 +52,7 @@ class _Repeating(NamedTuple):
         channels = shape_of(collapse_of(linalg_op).result)[0]
         if channels < BLOCK:
             return f"it makes fewer than {BLOCK} channels"
+        most_channels = self.costs.layout.most_gathered_channels
         if channels > most_channels:
             return f"it makes more than {most_channels} channels"
         if not _is_computed(data.value):
@@ -82,27 +64,37 @@ class _Repeating(NamedTuple):
             return "it is not of float32"
         return _Repeating(linalg_op, data, output, start)
 
-    def rewrite(self) -> None:
-        """Replace the collapse by a convolution of repeated channels."""
-        linalg_op, b = self.linalg_op, builder_for(self.linalg_op.op)
+    def rewrite(self, found: _Repeating) -> None:
+        linalg_op, b = found.linalg_op, builder_for(found.linalg_op.op)
         collapse = collapse_of(linalg_op)
         shape = shape_of(collapse.result)
         start = (
-            b.full(shape, self.start)
-            if isinstance(self.start, float)
-            else b.spread(ungrouped(b, tensor_of(self.start)), shape, axis=0)
+            b.full(shape, found.start)
+            if isinstance(found.start, float)
+            else b.spread(ungrouped(b, tensor_of(found.start)), shape, axis=0)
         )
         group, _, *image = linalg_op.write.index
         reads = [
-            (self._repeated(b, shape[0]), [group, *access.index[1:]])
-            if access is self.data
+            (found.repeated(b, shape[0]), [group, *access.index[1:]])
+            if access is found.data
             else (ungrouped(b, tensor_of(access.value)).value, [group, *access.index[2:]])
             for access in linalg_op.reads
         ]
-        made = rebuilt_without(b, linalg_op.op, self.output, reads, [group, *image], start)
+        made = rebuilt_without(b, linalg_op.op, found.output, reads, [group, *image], start)
         replace_op(collapse, b, made)
 
-    def _repeated(self, b: Builder, channels: int) -> SSAValue:
+
+class _Repeating(NamedTuple):
+    """A grouped convolution. output: the loop over the channels that a group makes. start: the
+    initial value of the sums.
+    """
+
+    linalg_op: LinalgOp
+    data: TensorAccess
+    output: int
+    start: SSAValue | float
+
+    def repeated(self, b: Builder, channels: int) -> SSAValue:
         """The data, with each channel once for each channel that its group makes."""
         count = self.linalg_op.extents[self.output]
         return gather_inside(b, self.data.value, [n // count for n in range(channels)]).value

@@ -97,6 +97,7 @@ class Placement:
         self.network = network
         self.block: Block = network.body.block
         self.subviews: dict[SSAValue, Subview] = {}
+        self.constants: dict[tuple[Attribute, Attribute], Subview] = {}
         self.buffers: list[Buffer] = []
         self.begins: dict[tensor.ConcatOp, list[int]] = {}  # of parts, along their axis
         self.count: Counter[Kind] = Counter()
@@ -262,7 +263,7 @@ class Placement:
             )
         op = value.owner
         if isinstance(op, ConstantOp | arith.ConstantOp):
-            return self._root(value, Kind.CONSTANT)
+            return self._constant(value, op.value)
         if isinstance(op, tensor.ExtractSliceOp) and not self._is_clip(op):
             return self._subview(op.source).moved(offsets_of(op))
         if isinstance(op, RESHAPES):
@@ -278,6 +279,13 @@ class Placement:
         if owned is not None and self._is_output(owned) and _count_of(value) is not None:
             owned.buffer.byte_offset = DYNAMIC_HEADER
         return owned or self._root(value, Kind.ARENA)
+
+    def _constant(self, value: SSAValue, numbers: Attribute) -> Subview:
+        """Memory for a constant, which equal ones share: two versions of a layer may read it."""
+        key = numbers, value.type
+        if key not in self.constants:
+            self.constants[key] = self._root(value, Kind.CONSTANT)
+        return self.constants[key]
 
     def _seen(self, loop: TiledLoopOp, argument: BlockArgument) -> Subview:
         """The window of an operand that the first iteration sees, and where the next one's is."""

@@ -32,28 +32,6 @@ class DeferDivision(LinalgPattern["_Dividing"]):
     name = "defer-division"
 
     def match(self, op: GenericOp) -> _Dividing | str | None:
-        return _Dividing.of(op)
-
-    def rewrite(self, found: _Dividing) -> None:
-        found.rewrite()
-
-
-class _Dividing(NamedTuple):
-    """A contraction, the position where it reads quotients, and the softmax that makes them.
-
-    axes: where the axes of the sums are among those of the result.
-    """
-
-    contraction: GenericOp
-    position: int
-    found: Softmax
-    axes: tuple[int, ...]
-
-    @staticmethod
-    def of(op: GenericOp) -> _Dividing | str | None:
-        """The contraction that alone reads the quotients which op makes, or why it may not be
-        divided. None where op makes no such quotients.
-        """
         found, user = Softmax.of(op), reader_of(op.results[0])
         if found is None:
             return None
@@ -75,14 +53,25 @@ class _Dividing(NamedTuple):
         axes = tuple(axis_of[loop] for loop in loops)
         return _Dividing(user, position, found, axes)
 
-    def rewrite(self) -> None:
-        """Sum the dividends, and divide the sums."""
-        self.contraction.operands[self.position] = self.found.powers
-        total = self.contraction.results[0]
-        b = builder_for(self.contraction)
+    def rewrite(self, found: _Dividing) -> None:
+        found.contraction.operands[found.position] = found.softmax.powers
+        total = found.contraction.results[0]
+        b = builder_for(found.contraction)
         loops = b.loops_of(shape_of(total))
-        sums = tensor_of(self.found.sums)[tuple(loops[axis] for axis in self.axes)]
-        divided = b.map(loops, tensor_of(total)[tuple(loops)] / self.found.divisor(sums)).value
+        sums = tensor_of(found.softmax.sums)[tuple(loops[axis] for axis in found.axes)]
+        divided = b.map(loops, tensor_of(total)[tuple(loops)] / found.softmax.divisor(sums)).value
         inside = set(b.block.ops)
         total.replace_uses_with_if(divided, lambda use: use.operation not in inside)
         move_after(b, total)
+
+
+class _Dividing(NamedTuple):
+    """A contraction, the position where it reads quotients, and the softmax that makes them.
+
+    axes: where the axes of the sums are among those of the result.
+    """
+
+    contraction: GenericOp
+    position: int
+    softmax: Softmax
+    axes: tuple[int, ...]

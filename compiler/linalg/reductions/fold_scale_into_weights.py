@@ -46,7 +46,31 @@ class FoldScaleIntoWeights(LinalgChoice["_Scaled"]):
     costs: CostModel = CostModel()
 
     def match(self, op: GenericOp) -> _Scaled | str | None:
-        return _Scaled.of(op, self.costs.reductions.times_scaled_image)
+        linalg_op = LinalgOp(op)
+        pair = linalg_op.product
+        if pair is None:
+            return None
+        data, weights = (linalg_op.reads[position] for position in pair)
+        scaling = data.value.owner
+        if not isinstance(scaling, GenericOp):
+            return None
+        made = _product(LinalgOp(scaling))
+        if made is None:
+            return None
+        if not is_constant(weights.value):
+            return "its weights are computed"
+        if not data.value.has_one_use():
+            return "others read the scaled image, too"
+        if producer_of(made[0].value) is not None:
+            return "the kernel that makes the image scales it at no cost"
+        times = self.costs.reductions.times_scaled_image
+        image = hint(positions_with(weights.value) * prod(shape_of(made[1].value)))
+        if image <= times * prod(shape_of(weights.value)):
+            return f"its image is at most {times} times as large as its weights"
+        axes = _axes(LinalgOp(scaling), made[1], linalg_op, data, weights)
+        if axes is None:
+            return "factors are no axes of the weights that it sums over"
+        return _Scaled(op, scaling, *pair, made[0].value, made[1].value, axes)
 
     def check(self, found: _Scaled) -> str | None:
         if self.most_outputs is None or found.outputs <= self.most_outputs:
@@ -74,36 +98,6 @@ class _Scaled(NamedTuple):
     source: SSAValue
     factors: SSAValue
     axes: tuple[int, ...]
-
-    @staticmethod
-    def of(op: GenericOp, times: int) -> _Scaled | str | None:
-        """The contraction with data that are products, or why its weights cannot be. None for what
-        sums no products with a factor.
-        """
-        linalg_op = LinalgOp(op)
-        pair = linalg_op.product
-        if pair is None:
-            return None
-        data, weights = (linalg_op.reads[position] for position in pair)
-        scaling = data.value.owner
-        if not isinstance(scaling, GenericOp):
-            return None
-        made = _product(LinalgOp(scaling))
-        if made is None:
-            return None
-        if not is_constant(weights.value):
-            return "its weights are computed"
-        if not data.value.has_one_use():
-            return "others read the scaled image, too"
-        if producer_of(made[0].value) is not None:
-            return "the kernel that makes the image scales it at no cost"
-        image = hint(positions_with(weights.value) * prod(shape_of(made[1].value)))
-        if image <= times * prod(shape_of(weights.value)):
-            return f"its image is at most {times} times as large as its weights"
-        axes = _axes(LinalgOp(scaling), made[1], linalg_op, data, weights)
-        if axes is None:
-            return "factors are no axes of the weights that it sums over"
-        return _Scaled(op, scaling, *pair, made[0].value, made[1].value, axes)
 
     @property
     def outputs(self) -> int:

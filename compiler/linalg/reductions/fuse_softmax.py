@@ -44,7 +44,24 @@ class FuseSoftmax(LinalgPattern["_Fused"], CostedPass):
     name = "fuse-softmax"
 
     def match(self, op: GenericOp) -> _Fused | str | None:
-        return _match(op)
+        found = Softmax.of(op)
+        if found is None:
+            return None
+        if element_of(found.x) != f32:
+            return "it is not of float32"
+        shape = shape_of(found.x)
+        along = [axis for axis in range(len(shape)) if axis not in found.kept]
+        if not along or along != list(range(along[0], along[-1] + 1)):
+            return "it sums along axes that are no neighbours"
+        readers = {found.largest: 1, found.powers: 2, found.sums: 1}
+        if any(len(list(value.uses)) != count for value, count in readers.items()):
+            return "others read its maxima, powers or sums, too"
+        starts = ((found.largest, found.least), (found.sums, 0.0))
+        if not all(_leaves(value, found.kept, start) for value, start in starts):
+            return "its maxima or sums have other axes, or start elsewhere"
+        first, last = along[0], along[-1] + 1
+        extents = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
+        return _Fused(op, found, extents)
 
     def check(self, found: _Fused) -> str | None:
         _, extent, behind = map(hint, found.extents)
@@ -55,7 +72,15 @@ class FuseSoftmax(LinalgPattern["_Fused"], CostedPass):
         return f"{behind} columns do not fill vectors well" if few else None
 
     def rewrite(self, found: _Fused) -> None:
-        _rewrite(found.op, found.softmax, found.extents, self.costs.reductions)
+        b, x, costs = builder_for(found.op), tensor_of(found.softmax.x), self.costs.reductions
+        before, extent, behind = found.extents
+        if behind == 1:
+            code = _rows(b.reshape(x, (before, extent)), found.softmax, costs)
+        else:
+            columns = b.reshape(x, found.extents)
+            code = _columns(columns, found.softmax, costs.most_softmax_columns)
+        (y,) = b.code(code.operation())
+        replace_op(found.op, b, b.reshape(y, x.shape))
 
 
 class _Fused(NamedTuple):
@@ -64,28 +89,6 @@ class _Fused(NamedTuple):
     op: GenericOp
     softmax: Softmax
     extents: tuple[int, int, int]
-
-
-def _match(op: GenericOp) -> _Fused | str | None:
-    """The softmax whose quotients op makes, or why it stays. None where op makes none."""
-    found = Softmax.of(op)
-    if found is None:
-        return None
-    if element_of(found.x) != f32:
-        return "it is not of float32"
-    shape = shape_of(found.x)
-    along = [axis for axis in range(len(shape)) if axis not in found.kept]
-    if not along or along != list(range(along[0], along[-1] + 1)):
-        return "it sums along axes that are no neighbours"
-    readers = {found.largest: 1, found.powers: 2, found.sums: 1}
-    if any(len(list(value.uses)) != count for value, count in readers.items()):
-        return "others read its maxima, powers or sums, too"
-    starts = ((found.largest, found.least), (found.sums, 0.0))
-    if not all(_leaves(value, found.kept, start) for value, start in starts):
-        return "its maxima or sums have other axes, or start elsewhere"
-    first, last = along[0], along[-1] + 1
-    extents = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
-    return _Fused(op, found, extents)
 
 
 def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
@@ -100,19 +103,6 @@ def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
         linalg_op.reads[0].index[axis] for axis in kept
     )
     return ordered and filled_with(outs_of(fold)) == start
-
-
-def _rewrite(
-    op: GenericOp, found: Softmax, folded: tuple[int, int, int], costs: Reductions
-) -> None:
-    b, x = builder_for(op), tensor_of(found.x)
-    before, extent, behind = folded
-    if behind == 1:
-        code = _rows(b.reshape(x, (before, extent)), found, costs)
-    else:
-        code = _columns(b.reshape(x, folded), found, costs.most_softmax_columns)
-    (y,) = b.code(code.operation())
-    replace_op(op, b, b.reshape(y, x.shape))
 
 
 def _rows(x: Tensor, found: Softmax, costs: Reductions) -> Code:

@@ -37,7 +37,18 @@ class HoistReductions(LinalgPattern[GenericOp]):
         return "it goes on from other values"
 
     def rewrite(self, found: GenericOp) -> None:
-        _hoist(found)
+        (first,) = (value.owner for value in found.outputs)
+        assert isinstance(first, tensor.EmptyOp)
+        read = (*found.inputs, *LinalgOp(found).captured)
+        last, *others = [value.owner for value in read if isinstance(value.owner, Operation)]
+        for owner in others:
+            last = owner if last.is_before_in_block(owner) else last
+        moved = [first, found] if first.results[0].has_one_use() else [found]
+        if len(moved) == 1 and last.is_before_in_block(first):
+            return
+        for one in reversed(moved):
+            one.detach()
+            Rewriter.insert_op(one, InsertPoint.after(last))
 
 
 def _leaves_one(op: GenericOp) -> bool:
@@ -46,19 +57,3 @@ def _leaves_one(op: GenericOp) -> bool:
     made = {value for value in op.inputs if isinstance(value.owner, Operation)}
     alike = [value for value in made if value.has_one_use() and shape_of(value) == shape]
     return len(alike) > 1
-
-
-def _hoist(op: GenericOp) -> None:
-    """Move op, which is pointwise, and the empty tensor of its result, behind its last operand."""
-    (first,) = (value.owner for value in op.outputs)
-    assert isinstance(first, tensor.EmptyOp)
-    read = (*op.inputs, *LinalgOp(op).captured)
-    last, *others = [value.owner for value in read if isinstance(value.owner, Operation)]
-    for owner in others:
-        last = owner if last.is_before_in_block(owner) else last
-    moved = [first, op] if first.results[0].has_one_use() else [op]
-    if len(moved) == 1 and last.is_before_in_block(first):
-        return
-    for one in reversed(moved):
-        one.detach()
-        Rewriter.insert_op(one, InsertPoint.after(last))

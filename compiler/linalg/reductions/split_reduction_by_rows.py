@@ -42,22 +42,6 @@ class SplitReductionByRows(LinalgPattern["_ImageSum"], CostedPass):
     name = "split-reduction-by-rows"
 
     def match(self, op: GenericOp) -> _ImageSum | str | None:
-        return _ImageSum.of(op, self.costs.reductions.fewest_bytes_by_rows)
-
-    def rewrite(self, found: _ImageSum) -> None:
-        found.rewrite()
-
-
-class _ImageSum(NamedTuple):
-    """A sum over some axes of one value, rows first; `rows`, `columns`: axes."""
-
-    op: GenericOp
-    rows: int
-    columns: tuple[int, ...]
-
-    @staticmethod
-    def of(op: GenericOp, fewest_bytes: int) -> _ImageSum | str | None:
-        """The sum over a large image, or why it stays. None for what sums no image."""
         linalg_op = LinalgOp(op)
         folded = (
             linalg_op.combiner if len(linalg_op.reduced) > 1 and len(linalg_op.reads) == 1 else None
@@ -77,21 +61,29 @@ class _ImageSum(NamedTuple):
         blocks = prod(hint(linalg_op.extents[loop]) for loop in kept if loop != loops[-1])
         if element_of(image.value) != f32:
             return "it is not of float32"
+        fewest_bytes = self.costs.reductions.fewest_bytes_by_rows
         if 4 * hint(prod(shape_of(image.value))) < fewest_bytes * blocks:
             return f"a block of its channels has fewer than {fewest_bytes >> 10} KB"
         rows, *columns = (axis for axis, loop in enumerate(loops) if loop in linalg_op.reduced)
         return _ImageSum(op, rows, tuple(columns))
 
-    def rewrite(self) -> None:
-        """Sum each row behind the operation that makes them, and all of these sums here."""
-        [image] = self.op.inputs
-        rows = self._sums(image)
-        b = builder_for(self.op)
+    def rewrite(self, found: _ImageSum) -> None:
+        [image] = found.op.inputs
+        rows = found.sums(image)
+        b = builder_for(found.op)
         row, *kept = b.loops_of(rows.shape)
-        total = b.sum(kept, [row], rows[[row, *kept]], init=tensor_of(outs_of(self.op)))
-        replace_op(self.op, b, total)
+        total = b.sum(kept, [row], rows[[row, *kept]], init=tensor_of(outs_of(found.op)))
+        replace_op(found.op, b, total)
 
-    def _sums(self, value: SSAValue) -> Tensor:
+
+class _ImageSum(NamedTuple):
+    """A sum over some axes of one value, rows first; `rows`, `columns`: axes."""
+
+    op: GenericOp
+    rows: int
+    columns: tuple[int, ...]
+
+    def sums(self, value: SSAValue) -> Tensor:
         """The sum of every row of an image."""
         b = builder_for(self.op)
         image = tensor_of(value)

@@ -43,13 +43,42 @@ class SplitReductionForCache(LinalgPattern["_Sum"], TargetPass):
     name = "split-reduction-for-cache"
 
     def match(self, op: GenericOp) -> _Sum | str | None:
-        return _Sum.of(op, self.target)
+        linalg_op = LinalgOp(op)
+        if (
+            linalg_op.product is None
+            or len(linalg_op.reads) != 2
+            or not linalg_op.reduced
+            or not linalg_op.may_be_rebuilt
+        ):
+            return None
+        axes_of = {d: [_axis(access, d) for access in linalg_op.reads] for d in linalg_op.reduced}
+        known = [d for d in axes_of if not is_open(linalg_op.extents[d])]
+        cut = [d for d in known if None not in axes_of[d]]
+        if {element_of(value) for value in op.operands} != {f32}:
+            return "it is not of float32"
+        if not cut:
+            return "no loop of known extent that it sums over is one axis of either operand"
+        loop = max(cut, key=lambda d: linalg_op.extents[d])
+        axes = [axis for axis in axes_of[loop] if axis is not None]
+        parts, extent = _parts(linalg_op, self.target), linalg_op.extents[loop]
+        if not 1 < parts <= extent:
+            return "operands that it reads again stay in L2, or parts would have more traffic"
+        return _Sum(op, tuple(axes), _even(extent, parts))
 
     def describe(self, found: _Sum) -> str:
         return f"in {found.parts} parts"
 
     def rewrite(self, found: _Sum) -> None:
-        found.rewrite()
+        b = Builder(Block())
+        operands = [tensor_of(value) for value in found.op.inputs]
+        extent, total = operands[0].shape[found.axes[0]], outs_of(found.op)
+        for begin, end in pairwise(extent * n // found.parts for n in range(found.parts + 1)):
+            cut = [b.cut(x, k, begin, end) for x, k in zip(operands, found.axes, strict=True)]
+            new = found.op.clone()
+            new.operands = [*(x.value for x in cut), total]
+            b.block.add_op(new)
+            total = new.results[0]
+        replace_op(found.op, b, tensor_of(total))
 
 
 def parts_of(data: int, traffic: int, sums: int, room: int, worth: int) -> int:
@@ -69,44 +98,6 @@ class _Sum:
     op: GenericOp
     axes: tuple[int, ...]
     parts: int
-
-    @staticmethod
-    def of(op: GenericOp, target: Target) -> _Sum | str | None:
-        """The contraction, if it is worth cutting, or why not. None for other operations."""
-        linalg_op = LinalgOp(op)
-        if (
-            linalg_op.product is None
-            or len(linalg_op.reads) != 2
-            or not linalg_op.reduced
-            or not linalg_op.may_be_rebuilt
-        ):
-            return None
-        axes_of = {d: [_axis(access, d) for access in linalg_op.reads] for d in linalg_op.reduced}
-        known = [d for d in axes_of if not is_open(linalg_op.extents[d])]
-        cut = [d for d in known if None not in axes_of[d]]
-        if {element_of(value) for value in op.operands} != {f32}:
-            return "it is not of float32"
-        if not cut:
-            return "no loop of known extent that it sums over is one axis of either operand"
-        loop = max(cut, key=lambda d: linalg_op.extents[d])
-        axes = [axis for axis in axes_of[loop] if axis is not None]
-        parts, extent = _parts(linalg_op, target), linalg_op.extents[loop]
-        if not 1 < parts <= extent:
-            return "operands that it reads again stay in L2, or parts would have more traffic"
-        return _Sum(op, tuple(axes), _even(extent, parts))
-
-    def rewrite(self) -> None:
-        """Sum part by part, each on top of those before it."""
-        b = Builder(Block())
-        operands = [tensor_of(value) for value in self.op.inputs]
-        extent, total = operands[0].shape[self.axes[0]], outs_of(self.op)
-        for begin, end in pairwise(extent * n // self.parts for n in range(self.parts + 1)):
-            cut = [b.cut(x, k, begin, end) for x, k in zip(operands, self.axes, strict=True)]
-            new = self.op.clone()
-            new.operands = [*(x.value for x in cut), total]
-            b.block.add_op(new)
-            total = new.results[0]
-        replace_op(self.op, b, tensor_of(total))
 
 
 def _axis(access: TensorAccess, loop: int) -> int | None:

@@ -6,8 +6,6 @@ where a term is less than 2**-56, so that no coefficient has to be fitted.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from functools import cache
 from math import factorial, inf, nan, sqrt
 from typing import NamedTuple
 
@@ -22,6 +20,11 @@ LOG2_E = float.fromhex("0x1.71547652b82fep+0")
 _SPLITTER = 2.0**27 + 1.0
 _ROOT = sqrt(2.0)
 _SMALLEST_NORMAL = 2.0**-1022
+
+_EXP_TAIL = tuple(1 / factorial(k + 2) for k in range(12))
+"""(exp(r) - 1 - r) / r**2, for |r| <= ln(2)/2."""
+_LOG_TAIL = tuple(2 / (2 * k + 3) for k in range(11))
+"""(log((1 + s) / (1 - s)) - 2 s) / s**3 as a function of s**2, for |s| <= 0.1716."""
 
 
 class Pair(NamedTuple):
@@ -54,18 +57,6 @@ def _halves(x: Lanes) -> tuple[Lanes, Lanes]:
     return high, x - high
 
 
-@cache
-def _exp_tail() -> tuple[float, ...]:
-    """(exp(r) - 1 - r) / r**2, for |r| <= ln(2)/2."""
-    return tuple(float(Fraction(1, factorial(k + 2))) for k in range(12))
-
-
-@cache
-def _log_tail() -> tuple[float, ...]:
-    """(log((1 + s) / (1 - s)) - 2 s) / s**3 as a function of s**2, for |s| <= 0.1716."""
-    return tuple(float(Fraction(2, 2 * k + 3)) for k in range(11))
-
-
 class Reduced(NamedTuple):
     """x = n*ln(2) + r, |r| <= ln(2)/2."""
 
@@ -86,7 +77,7 @@ def reduced(x: Lanes, rest: Lanes | None = None) -> Reduced:
     r = nearest.times_plus(-LN2_LOW, nearest.times_plus(-LN2_HIGH, x))
     if rest is not None:
         r = r + rest
-    return Reduced(nearest, exponent, (r * r).times_plus(r.polynomial(_exp_tail()), r))
+    return Reduced(nearest, exponent, (r * r).times_plus(r.polynomial(_EXP_TAIL), r))
 
 
 def exp(x: Lanes) -> Lanes:
@@ -99,7 +90,7 @@ def exp2(x: Lanes) -> Lanes:
     x = x.at_least(-1076.0).at_most(1025.0)
     nearest, exponent = x.rounded()
     r = (x - nearest) * (LN2_HIGH + LN2_LOW)
-    fraction = (r * r).times_plus(r.polynomial(_exp_tail()), r)
+    fraction = (r * r).times_plus(r.polynomial(_EXP_TAIL), r)
     return Reduced(nearest, exponent, fraction).exp()
 
 
@@ -135,7 +126,7 @@ def _log_pair(x: Lanes) -> Pair:
     back = Pair.product(s, below.high)
     rest = (((above - back.high) - back.low) - s * below.low) / below.high
     square = s * s
-    tail = (square * s).times_plus(square.polynomial(_log_tail()), rest * 2.0)
+    tail = (square * s).times_plus(square.polynomial(_LOG_TAIL), rest * 2.0)
     total = Pair.sum(power * LN2_HIGH, s * 2.0)
     low = total.low + power.times_plus(LN2_LOW, tail)
     return Pair.sum(total.high, low)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from functools import cache
 from math import factorial, pi
 
 from ncc.compiler.llvm.formulas.double import Pair
@@ -16,17 +14,10 @@ _HALF_PI_LAST = float.fromhex("-0x1.f1976b7ed8fbcp-110")
 _EXACT = 2.0**50
 """Up to here quadrants are counted exactly."""
 
-
-@cache
-def _sin_tail() -> tuple[float, ...]:
-    """(sin(r)/r - 1) / r**2 as a function of r**2, |r| <= pi/4."""
-    return tuple(float(Fraction((-1) ** k, factorial(2 * k + 1))) for k in range(1, 9))
-
-
-@cache
-def _cos_tail() -> tuple[float, ...]:
-    """(cos(r) - 1 + r**2/2) / r**4 as a function of r**2, |r| <= pi/4."""
-    return tuple(float(Fraction((-1) ** k, factorial(2 * k))) for k in range(2, 9))
+_SIN_TAIL = tuple((-1) ** k / factorial(2 * k + 1) for k in range(1, 9))
+"""(sin(r)/r - 1) / r**2 as a function of r**2, |r| <= pi/4."""
+_COS_TAIL = tuple((-1) ** k / factorial(2 * k) for k in range(2, 9))
+"""(cos(r) - 1 + r**2/2) / r**4 as a function of r**2, |r| <= pi/4."""
 
 
 def parts(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
@@ -46,10 +37,10 @@ def parts(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     low = near.low - second.low - nearest * _HALF_PI_LAST + nan
     r = near.high
     square = r * r
-    tail = (square * r).times_plus(square.polynomial(_sin_tail()), low)
+    tail = (square * r).times_plus(square.polynomial(_SIN_TAIL), low)
     sin_r = (r + tail).with_sign_of(r)
     half = square * 0.5
     first_two = 1.0 - half
-    tail = (square * square).times_plus(square.polynomial(_cos_tail()), -(r * low))
+    tail = (square * square).times_plus(square.polynomial(_COS_TAIL), -(r * low))
     cos_r = first_two + (((1.0 - first_two) - half) + tail)
     return number, sin_r, cos_r

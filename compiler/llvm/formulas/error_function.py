@@ -9,7 +9,7 @@ from math import factorial, pi, sqrt
 
 import numpy as np
 
-from ncc.compiler.llvm.formulas.approximation import Array, interpolated
+from ncc.compiler.llvm.formulas.approximation import Array, Interpolated
 from ncc.compiler.llvm.formulas.avx512 import TABLE
 from ncc.compiler.llvm.formulas.exponential import exp, reduced
 from ncc.compiler.llvm.formulas.real import Lanes
@@ -47,29 +47,19 @@ def _log_erfc(values: Array) -> Array:
     return result
 
 
-@cache
-def _near() -> tuple[float, ...]:
-    """erf(x) / x - 1 as a function of x*x, x <= _SPLIT."""
-    return interpolated(_series, 0.0, _SPLIT**2, 6)
-
-
-@cache
-def _far() -> tuple[float, ...]:
-    """log(1 - erf(x)), _SPLIT <= x <= 4."""
-    return interpolated(_log_erfc, _SPLIT, 4.0, 8)
-
-
-@cache
-def _near_of_double() -> tuple[float, ...]:
-    """erf(x) / x - 1 as a function of x*x, x <= 1.5: Taylor's series."""
-    _, *rest = (2.0 / sqrt(pi) * (-1) ** k / (factorial(k) * (2 * k + 1)) for k in range(26))
-    return (_FIRST_LESS_ONE, *rest)
-
-
-@cache
-def _far_of_double() -> tuple[float, ...]:
-    """exp(x**2) * (1 - erf(x)) as a function of 1 / (x + 2) - 1/5, 1.5 <= x <= 6."""
-    return interpolated(lambda t: 1.0 / _denominator(1.0 / (t + 0.2) - 2.0), -0.076, 0.0858, 15)
+_NEAR = Interpolated(_series, 0.0, _SPLIT**2, 6)
+"""erf(x) / x - 1 as a function of x*x, x <= _SPLIT."""
+_FAR = Interpolated(_log_erfc, _SPLIT, 4.0, 8)
+"""log(1 - erf(x)), _SPLIT <= x <= 4."""
+_NEAR_OF_DOUBLE = (
+    _FIRST_LESS_ONE,
+    *(2.0 / sqrt(pi) * (-1) ** k / (factorial(k) * (2 * k + 1)) for k in range(1, 26)),
+)
+"""erf(x) / x - 1 as a function of x*x, x <= 1.5: Taylor's series."""
+_FAR_OF_DOUBLE = Interpolated(
+    lambda t: 1.0 / _denominator(1.0 / (t + 0.2) - 2.0), -0.076, 0.0858, 15
+)
+"""exp(x**2) * (1 - erf(x)) as a function of 1 / (x + 2) - 1/5, 1.5 <= x <= 6."""
 
 
 @cache
@@ -82,11 +72,11 @@ def _pieces() -> tuple[tuple[float, ...], ...]:
     exact: Callable[[Array], Array] = np.vectorize(exact_erf)
     half = _WIDTH / 2
 
-    def piece(middle: float) -> tuple[float, ...]:
-        return interpolated(lambda r: exact(middle + r) - 0.75 * (middle + r), -half, half, 4)
+    def piece(middle: float) -> Interpolated:
+        return Interpolated(lambda r: exact(middle + r) - 0.75 * (middle + r), -half, half, 4)
 
-    first = (0.0, *interpolated(lambda r: exact(r) / r - 0.75, 1e-9, half, 3))
-    others = (piece(k * _WIDTH) for k in range(1, TABLE - 1))
+    first = (0.0, *Interpolated(lambda r: exact(r) / r - 0.75, 1e-9, half, 3).coefficients)
+    others = (piece(k * _WIDTH).coefficients for k in range(1, TABLE - 1))
     return (first, *others, (1.0 - 0.75 * _END, -0.75, 0.0, 0.0, 0.0))
 
 
@@ -101,17 +91,17 @@ def erf(x: Lanes) -> Lanes:
         limited = magnitude.at_most(_END)
         pieces = limited.piecewise(_pieces(), _WIDTH)
         return limited.times_plus(0.75, pieces).with_sign_of(x)
-    near = x.times_plus((x * x).polynomial(_near()), x)
+    near = x.times_plus((x * x).polynomial(_NEAR.coefficients), x)
     limited = magnitude.at_most(4.0)
-    far = 1.0 - reduced(limited.polynomial(_far())).exp()
+    far = 1.0 - reduced(limited.polynomial(_FAR.coefficients)).exp()
     return magnitude.test("olt", _SPLIT).choose(near, far.with_sign_of(x))
 
 
 def _erf_of_double(x: Lanes) -> Lanes:
     """x + x*P(x*x) up to 1.5, and 1 - exp(-x*x) * Q(1 / (|x| + 2)) elsewhere. 1 from 6 on."""
     magnitude = abs(x)
-    near = x.times_plus((x * x).polynomial(_near_of_double()), x)
+    near = x.times_plus((x * x).polynomial(_NEAR_OF_DOUBLE), x)
     limited = magnitude.at_most(6.0)
     place = 1.0 / (limited + 2.0) - 0.2
-    far = 1.0 - exp(-(limited * limited)) * place.polynomial(_far_of_double())
+    far = 1.0 - exp(-(limited * limited)) * place.polynomial(_FAR_OF_DOUBLE.coefficients)
     return magnitude.test("olt", 1.5).choose(near, far.with_sign_of(x))

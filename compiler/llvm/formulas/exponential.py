@@ -6,14 +6,13 @@ Software Manual for the Elementary Functions, 1980).
 
 from __future__ import annotations
 
-from functools import cache
 from math import log as exact_log
 from typing import NamedTuple
 
 import numpy as np
 
 from ncc.compiler.llvm.formulas import double
-from ncc.compiler.llvm.formulas.approximation import interpolated
+from ncc.compiler.llvm.formulas.approximation import Interpolated
 from ncc.compiler.llvm.formulas.real import (
     MAGIC_BITS_WITH_BIAS,
     MAGIC_WITH_BIAS,
@@ -27,17 +26,10 @@ LOG2_E = 1.0 / LN2
 LN2_HIGH = 0.693359375
 LN2_LOW = LN2 - LN2_HIGH
 
-
-@cache
-def _exp_tail() -> tuple[float, ...]:
-    """(exp(r) - 1 - r) / r**2 on [-ln(2)/2, ln(2)/2]."""
-    return interpolated(lambda r: (np.expm1(r) - r) / r**2, -0.349, 0.35, 4)
-
-
-@cache
-def _exp2_tail() -> tuple[float, ...]:
-    """(2**r - 1) / r on [-1/2, 1/2]."""
-    return interpolated(lambda r: np.expm1(r * LN2) / r, -0.5, 0.5, 5)
+_EXP_TAIL = Interpolated(lambda r: (np.expm1(r) - r) / r**2, -0.349, 0.35, 4)
+"""(exp(r) - 1 - r) / r**2 on [-ln(2)/2, ln(2)/2]."""
+_EXP2_TAIL = Interpolated(lambda r: np.expm1(r * LN2) / r, -0.5, 0.5, 5)
+"""(2**r - 1) / r on [-1/2, 1/2]."""
 
 
 class Reduced(NamedTuple):
@@ -70,7 +62,9 @@ def reduced(x: Lanes) -> Reduced:
     shifted = x.times_plus(LOG2_E, MAGIC_WITH_BIAS)
     nearest = shifted - MAGIC_WITH_BIAS
     r = nearest.times_plus(-LN2_LOW, nearest.times_plus(-LN2_HIGH, x))
-    return Reduced(nearest, shifted.bits(), (r * r).times_plus(r.polynomial(_exp_tail()), r))
+    return Reduced(
+        nearest, shifted.bits(), (r * r).times_plus(r.polynomial(_EXP_TAIL.coefficients), r)
+    )
 
 
 def exp(x: Lanes) -> Lanes:
@@ -87,7 +81,7 @@ def exp2(x: Lanes) -> Lanes:
     x = x.at_least(-151.0).at_most(129.0)
     nearest, exponent = x.rounded()
     r = x - nearest
-    fraction = r.times_plus(r.polynomial(_exp2_tail()), 1.0)
+    fraction = r.times_plus(r.polynomial(_EXP2_TAIL.coefficients), 1.0)
     return fraction.times_power_of_two(nearest, exponent)
 
 

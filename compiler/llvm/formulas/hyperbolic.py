@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
-from ncc.compiler.llvm.formulas.approximation import Array, interpolated
+from ncc.compiler.llvm.formulas.approximation import Array, Interpolated
 from ncc.compiler.llvm.formulas.exponential import LN2, exp, expm1
 from ncc.compiler.llvm.formulas.logarithm import log, log1p
 from ncc.compiler.llvm.formulas.logistic import exp_of_negated_plus_one
@@ -16,15 +14,13 @@ from ncc.compiler.llvm.formulas.real import Lanes
 _TANH_SPLIT = 0.6
 
 
-@cache
-def _tanh_tail() -> tuple[float, ...]:
-    """(tanh(x)/x - 1) / x**2 as a function of x**2, |x| <= _TANH_SPLIT."""
+def _tanh_tail(square: Array) -> Array:
+    """(tanh(x)/x - 1) / x**2 as a function of x**2."""
+    x = np.sqrt(square)
+    return (np.tanh(x) - x) / (square * x)
 
-    def tail(square: Array) -> Array:
-        x = np.sqrt(square)
-        return (np.tanh(x) - x) / (square * x)
 
-    return interpolated(tail, 1e-4, _TANH_SPLIT**2, 4)
+_TANH_TAIL = Interpolated(_tanh_tail, 1e-4, _TANH_SPLIT**2, 4)
 
 
 def sinh(x: Lanes) -> Lanes:
@@ -57,7 +53,7 @@ def tanh(x: Lanes) -> Lanes:
         return (e / (e + 2.0)).with_sign_of(x)
     magnitude = abs(x)
     square = x * x
-    near = (square * x).times_plus(square.polynomial(_tanh_tail()), x)
+    near = (square * x).times_plus(square.polynomial(_TANH_TAIL.coefficients), x)
     exponent = magnitude.at_most(10.0) * 2.0
     far = exp_of_negated_plus_one(-exponent).inverse().times_plus(-2.0, 1.0)
     return magnitude.test("olt", _TANH_SPLIT).choose(near, far).with_sign_of(x)

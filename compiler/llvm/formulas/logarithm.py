@@ -5,25 +5,21 @@ The argument is a power of two times 1 + f, and a polynomial in f does the rest 
 
 from __future__ import annotations
 
-from functools import cache
 from math import inf, sqrt
 from math import log as exact_log
 
 import numpy as np
 
 from ncc.compiler.llvm.formulas import double
-from ncc.compiler.llvm.formulas.approximation import interpolated
+from ncc.compiler.llvm.formulas.approximation import Interpolated
 from ncc.compiler.llvm.formulas.exponential import LN2, LN2_HIGH, LN2_LOW, LOG2_E
 from ncc.compiler.llvm.formulas.real import Lanes
 
 _HALF_ROOT = sqrt(0.5)
 _SMALLEST_NORMAL = 2.0**-126
 
-
-@cache
-def _log_tail() -> tuple[float, ...]:
-    """(log(1 + f) - f + f**2/2) / f**3 for 1 + f in [sqrt(1/2), sqrt(2)]."""
-    return interpolated(lambda f: (np.log1p(f) - f + f * f / 2) / f**3, -0.2930, 0.4143, 9)
+_LOG_TAIL = Interpolated(lambda f: (np.log1p(f) - f + f * f / 2) / f**3, -0.2930, 0.4143, 9)
+"""(log(1 + f) - f + f**2/2) / f**3 for 1 + f in [sqrt(1/2), sqrt(2)]."""
 
 
 def _mantissa(x: Lanes) -> tuple[Lanes, Lanes]:
@@ -39,7 +35,7 @@ def _mantissa(x: Lanes) -> tuple[Lanes, Lanes]:
 def _log_of_fraction(f: Lanes) -> Lanes:
     """log(1 + f) = f - f**2/2 + f**3 * P(f)."""
     square = f * f
-    return f + square.times_plus(-0.5, square * f * f.polynomial(_log_tail()))
+    return f + square.times_plus(-0.5, square * f * f.polynomial(_LOG_TAIL.coefficients))
 
 
 def log(x: Lanes) -> Lanes:
@@ -48,7 +44,7 @@ def log(x: Lanes) -> Lanes:
         return double.log(x)
     power, f = _mantissa(x)
     square = f * f
-    tail = (square * f).times_plus(f.polynomial(_log_tail()), power * LN2_LOW)
+    tail = (square * f).times_plus(f.polynomial(_LOG_TAIL.coefficients), power * LN2_LOW)
     small = square.times_plus(-0.5, tail)
     return double.ends_of_log(x, power.times_plus(LN2_HIGH, f + small))
 

@@ -41,7 +41,7 @@ FORMULAS: Mapping[str, Formula] = {
     "ceil": rounding.ceil,
     "trunc": rounding.trunc,
     "round": rounding.round,
-    "round_even": rounding.round_even,
+    "roundeven": rounding.round_even,
     "exp": exponential.exp,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,
@@ -49,7 +49,7 @@ FORMULAS: Mapping[str, Formula] = {
     "log2": logarithm.log2,
     "log10": logarithm.log10,
     "log1p": logarithm.log1p,
-    "pow": power.pow,
+    "powf": power.pow,
     "cbrt": power.cbrt,
     "sinh": hyperbolic.sinh,
     "cosh": hyperbolic.cosh,
@@ -68,10 +68,10 @@ FORMULAS: Mapping[str, Formula] = {
     "atan": trigonometric.atan,
     "atan2": trigonometric.atan2,
 }
-"""Functions of float32 or float64, for a scalar or any number of lanes."""
+"""Functions of float32 or float64, for a scalar or any number of lanes, by their names in MLIR."""
 
 
-OF_INTEGERS: Mapping[str, Formula] = {"integer_power": power.integer_power}
+OF_INTEGERS: Mapping[str, Formula] = {"ipowi": power.integer_power}
 """Functions of integers."""
 
 

@@ -22,7 +22,7 @@ from math import exp, log
 
 import numpy as np
 
-from ncc.compiler.llvm.formulas.approximation import interpolated
+from ncc.compiler.llvm.formulas.approximation import Interpolated
 from ncc.compiler.llvm.formulas.avx512 import REGISTER
 from ncc.compiler.llvm.formulas.real import Lanes
 
@@ -46,18 +46,21 @@ _PLACE = 23 - 3
 _LESS = 1.0 - 1e-8
 
 
+_WHOLE = Interpolated(lambda r: np.exp(-r), 0.0, 2.0 * _HALF * _C, 3)
+"""exp(-r), 0 <= r <= C/8."""
+
+
 @cache
 def _powers() -> tuple[float, ...]:
-    """_SHARE * exp(-r), 0 <= r <= C/8, to 1.9e-8; the constant term is _SHARE itself."""
-    whole = interpolated(lambda r: np.exp(-r), 0.0, 2.0 * _HALF * _C, 3)
+    """The same times _SHARE, to 1.9e-8; the constant term is _SHARE itself."""
+    whole = _WHOLE.coefficients
     return tuple(_SHARE * c / whole[0] for c in whole)
 
 
 @cache
 def _roots() -> tuple[float, ...]:
     """2**(k/8) * exp(C/16) over the factor of the powers, for k of 0 to 7, and once more."""
-    start = interpolated(lambda r: np.exp(-r), 0.0, 2.0 * _HALF * _C, 3)[0]
-    factor = exp(_HALF * _C) * start * _LESS / _SHARE
+    factor = exp(_HALF * _C) * _WHOLE.coefficients[0] * _LESS / _SHARE
     return tuple(2.0 ** (k % _STEPS / _STEPS) * factor for k in range(REGISTER))
 
 

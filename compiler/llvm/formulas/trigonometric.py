@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from math import inf, nan, pi
 
 import numpy as np
 
 from ncc.compiler.llvm.formulas import double_angle
-from ncc.compiler.llvm.formulas.approximation import Array, interpolated
+from ncc.compiler.llvm.formulas.approximation import Array, Interpolated
 from ncc.compiler.llvm.formulas.real import Lanes
 
 # pi/2 in two parts (fdlibm's): the high one has 33 bits, so that small multiples of it are exact.
@@ -18,53 +17,38 @@ _HALF_PI_LOW = 6.07710050650619224932e-11
 _QUARTER_PI = pi / 4
 
 
-@cache
-def _sin_tail() -> tuple[float, ...]:
-    """(sin(r)/r - 1) / r**2 as a function of r**2, |r| <= pi/4."""
-    return interpolated(_of_square(lambda r: (np.sin(r) - r) / r**3), 0.0, 0.63, 3)
+def _of_square(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    return lambda square: function(np.sqrt(square))
 
 
-@cache
-def _cos_tail() -> tuple[float, ...]:
-    """(cos(r) - 1 + r**2/2) / r**4 as a function of r**2, |r| <= pi/4."""
-    return interpolated(
-        _of_square(lambda r: (0.5 * r * r - 2.0 * np.sin(r / 2) ** 2) / r**4), 0.0, 0.63, 3
-    )
+def _series(coefficients: Callable[[], Sequence[float]]) -> Callable[[Array], Array]:
+    return lambda x: np.asarray(np.polynomial.polynomial.polyval(x, coefficients()), np.float64)
 
 
-@cache
-def _atan_tail() -> tuple[float, ...]:
-    """(atan(t)/t - 1) / t**2 as a function of t**2, |t| <= tan(pi/8)."""
-    return interpolated(_of_square(lambda t: (np.arctan(t) - t) / t**3), 0.0, 0.1717, 5)
-
-
-@cache
-def _asin_tail() -> tuple[float, ...]:
-    """(asin(t)/t - 1) / t**2 as a function of t**2, |t| <= 1/2."""
-    return interpolated(_of_square(lambda t: (np.arcsin(t) - t) / t**3), 0.0, 0.25, 6)
-
-
-@cache
-def _atan_tail_of_double() -> tuple[float, ...]:
-    """The same for float64, from the series, whose terms become small soon."""
-    return interpolated(_series([(-1) ** k / (2 * k + 1) for k in range(1, 40)]), 0.0, 0.1717, 13)
-
-
-@cache
-def _asin_tail_of_double() -> tuple[float, ...]:
+def _asin_series() -> Sequence[float]:
     terms = [1.0]
     for k in range(1, 50):
         terms.append(terms[-1] * (2 * k - 1) / (2 * k))
-    series = [term / (2 * k + 1) for k, term in enumerate(terms)][1:]
-    return interpolated(_series(series), 0.0, 0.25, 14)
+    return [term / (2 * k + 1) for k, term in enumerate(terms)][1:]
 
 
-def _series(coefficients: Sequence[float]) -> Callable[[Array], Array]:
-    return lambda x: np.asarray(np.polynomial.polynomial.polyval(x, coefficients), np.float64)
+def _atan_series() -> Sequence[float]:
+    return [(-1) ** k / (2 * k + 1) for k in range(1, 40)]
 
 
-def _of_square(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    return lambda square: function(np.sqrt(square))
+_SIN_TAIL = Interpolated(_of_square(lambda r: (np.sin(r) - r) / r**3), 0.0, 0.63, 3)
+"""(sin(r)/r - 1) / r**2 as a function of r**2, |r| <= pi/4."""
+_COS_TAIL = Interpolated(
+    _of_square(lambda r: (0.5 * r * r - 2.0 * np.sin(r / 2) ** 2) / r**4), 0.0, 0.63, 3
+)
+"""(cos(r) - 1 + r**2/2) / r**4 as a function of r**2, |r| <= pi/4."""
+_ATAN_TAIL = Interpolated(_of_square(lambda t: (np.arctan(t) - t) / t**3), 0.0, 0.1717, 5)
+"""(atan(t)/t - 1) / t**2 as a function of t**2, |t| <= tan(pi/8)."""
+_ASIN_TAIL = Interpolated(_of_square(lambda t: (np.arcsin(t) - t) / t**3), 0.0, 0.25, 6)
+"""(asin(t)/t - 1) / t**2 as a function of t**2, |t| <= 1/2."""
+_ATAN_TAIL_OF_DOUBLE = Interpolated(_series(_atan_series), 0.0, 0.1717, 13)
+_ASIN_TAIL_OF_DOUBLE = Interpolated(_series(_asin_series), 0.0, 0.25, 14)
+"""The same for float64, from series, whose terms become small soon."""
 
 
 def _quadrant(x: Lanes) -> tuple[Lanes, Lanes]:
@@ -83,8 +67,8 @@ def _quadrant(x: Lanes) -> tuple[Lanes, Lanes]:
 def _sin_and_cos(r: Lanes) -> tuple[Lanes, Lanes]:
     """sin and cos for |r| <= pi/4: r + r**3 * P(r**2) and 1 - r**2/2 + r**4 * Q(r**2)."""
     square = r * r
-    sin_r = (square * r).times_plus(square.polynomial(_sin_tail()), r).with_sign_of(r)
-    tail = (square * square) * square.polynomial(_cos_tail())
+    sin_r = (square * r).times_plus(square.polynomial(_SIN_TAIL.coefficients), r).with_sign_of(r)
+    tail = (square * square) * square.polynomial(_COS_TAIL.coefficients)
     cos_r = square.times_plus(-0.5, tail) + 1.0
     return sin_r, cos_r
 
@@ -134,8 +118,8 @@ def atan(x: Lanes) -> Lanes:
     start = large.choose(a.filled(pi / 2), middle.choose(a.filled(_QUARTER_PI), 0.0))
     t = above / below
     square = t * t
-    tail = _atan_tail_of_double() if x.is_double else _atan_tail()
-    angle = start + (square * t).times_plus(square.polynomial(tail), t)
+    tail = _ATAN_TAIL_OF_DOUBLE if x.is_double else _ATAN_TAIL
+    angle = start + (square * t).times_plus(square.polynomial(tail.coefficients), t)
     return angle.with_sign_of(x)
 
 
@@ -157,8 +141,8 @@ def atan2(y: Lanes, x: Lanes) -> Lanes:
 def _asin_inside(t: Lanes) -> Lanes:
     """asin(t), |t| <= 1/2: t + t**3 * P(t**2)."""
     square = t * t
-    tail = _asin_tail_of_double() if t.is_double else _asin_tail()
-    return (square * t).times_plus(square.polynomial(tail), t)
+    tail = _ASIN_TAIL_OF_DOUBLE if t.is_double else _ASIN_TAIL
+    return (square * t).times_plus(square.polynomial(tail.coefficients), t)
 
 
 def asin(x: Lanes) -> Lanes:

@@ -155,14 +155,9 @@ class Addresses:
 
     def step(self, pointer: SSAValue, count: int, element: Attribute, scope: Scope) -> SSAValue:
         """The pointer moved by a constant number of elements."""
-        if abs(count) > _LARGEST_CONSTANT:
-            return self._step(scope, pointer, self.builder.constant(count, i64), element)
-        key = ("step", pointer, count, id(element))  # the entry keeps the element alive
-        found = scope.known.get(key)
-        if found is None:
-            op = element_pointer(pointer, count, element)
-            found = scope.known[key] = self.builder.emit_in(scope, op)
-        return found
+        is_short = abs(count) <= _LARGEST_CONSTANT
+        index = count if is_short else self.builder.constant(count, i64)
+        return self._step(scope, pointer, index, element)
 
     def enter(self, scope: Scope, header: Block, counter: SSAValue | None) -> None:
         """The scope is the body of a loop; its counter, unless None, goes up by a constant."""
@@ -214,9 +209,9 @@ class Addresses:
         return found
 
     def _step(
-        self, scope: Scope, pointer: SSAValue, index: SSAValue, element: Attribute
+        self, scope: Scope, pointer: SSAValue, index: SSAValue | int, element: Attribute
     ) -> SSAValue:
-        key = ("step", pointer, index, id(element))
+        key = ("step", pointer, index, id(element))  # the entry keeps the element alive
         found = scope.known.get(key)
         if found is None:
             op = element_pointer(pointer, index, element)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, llvm
+from xdsl.dialects import arith, llvm, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -118,9 +118,9 @@ def lower_index_cast(function: Function, op: arith.IndexCastOp) -> None:
     _converted(llvm.TruncOp if after < before else llvm.SExtOp)(function, op)
 
 
-def lower_bitcast(function: Function, op: arith.BitcastOp) -> None:
+def lower_bitcast(function: Function, op: arith.BitcastOp | vector.BitcastOp) -> None:
     """The same bits; an integer with or without a sign is the same value."""
-    value, target = function.value(op.input), machine_type(op.result.type)
+    value, target = function.value(op.operands[0]), machine_type(op.result.type)
     same = value.type == target
     made = value if same else function.builder.convert(llvm.BitcastOp, value, target)
     function.bind(op.result, made)

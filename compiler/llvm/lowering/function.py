@@ -28,7 +28,7 @@ from ncc.compiler.llvm.scopes import Scope
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import memoized
 from ncc.dialects.element import i20, i24
-from ncc.dialects.operation import ops_of
+from ncc.dialects.operation import only_result, operands_of, ops_of
 
 PASS = "lower-to-llvm"
 
@@ -39,6 +39,29 @@ Handler = Callable[["Function", Any], None]
 """Writes the lowering of one operation."""
 
 Handlers = Mapping[type[Operation], Handler]
+
+Combine = Callable[[LlvmBuilder, SSAValue, SSAValue], SSAValue]
+"""Computes a value of two values."""
+
+
+def of_values(compute: Callable[..., SSAValue]) -> Handler:
+    """The lowering of an operation whose result depends on the values of its operands alone."""
+
+    def handle(function: Function, op: Operation) -> None:
+        values = function.values(operands_of(op))
+        function.bind(only_result(op), compute(function.builder, *values))
+
+    return handle
+
+
+def unary(instruction: type[Operation]) -> Callable[[LlvmBuilder, SSAValue], SSAValue]:
+    """One instruction for one operand."""
+    return lambda builder, value: builder.unary(instruction, value)
+
+
+def binary(instruction: type[Operation]) -> Combine:
+    """One instruction for two operands."""
+    return lambda builder, lhs, rhs: builder.binary(instruction, lhs, rhs)
 
 
 @memoized

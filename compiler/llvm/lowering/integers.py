@@ -14,8 +14,8 @@ from xdsl.ir import Operation, SSAValue
 from ncc.compiler.llvm.instructions import lanes
 from ncc.compiler.llvm.llvm_builder import LlvmBuilder
 from ncc.compiler.llvm.lowering.addresses import AddressForm
-from ncc.compiler.llvm.lowering.arithmetic import Combine, binary, combined
-from ncc.compiler.llvm.lowering.function import Function, Handler
+from ncc.compiler.llvm.lowering.arithmetic import lower_compare
+from ncc.compiler.llvm.lowering.function import Combine, Function, Handler, binary, of_values
 from ncc.dialects.code import DotOp
 from ncc.dialects.operation import operands_of
 
@@ -29,7 +29,7 @@ def _linear(
     combine: Callable[[AddressForm, AddressForm], AddressForm], instruction: type[Operation]
 ) -> Handler:
     """Addition of indices only changes the form; other integers need an instruction."""
-    plain = binary(instruction)
+    plain = of_values(binary(instruction))
 
     def handle(function: Function, op: arith.AddiOp | arith.SubiOp) -> None:
         (result,) = op.results
@@ -51,14 +51,14 @@ def lower_multiply(function: Function, op: arith.MuliOp) -> None:
             return function.bind_index(result, lhs * rhs.constant)
         if not lhs.terms:
             return function.bind_index(result, rhs * lhs.constant)
-    binary(llvm.MulOp)(function, op)
+    of_values(binary(llvm.MulOp))(function, op)
 
 
 def lower_quotient(function: Function, op: arith.DivUIOp) -> None:
     """An index by a constant is divided once."""
     divisor = _constant_divisor(function, op)
     if divisor is None:
-        return binary(llvm.UDivOp)(function, op)
+        return of_values(binary(llvm.UDivOp))(function, op)
     function.bind_index(op.result, function.addresses.quotient(function.index(op.lhs), divisor))
 
 
@@ -66,7 +66,7 @@ def lower_remainder(function: Function, op: arith.RemUIOp) -> None:
     """Of an index by a constant: index - quotient * constant, so that sums of both cancel."""
     divisor = _constant_divisor(function, op)
     if divisor is None:
-        return binary(llvm.URemOp)(function, op)
+        return of_values(binary(llvm.URemOp))(function, op)
     lhs = function.index(op.lhs)
     quotient = function.addresses.quotient(lhs, divisor)
     function.bind_index(op.result, lhs - quotient * divisor)
@@ -79,12 +79,10 @@ def _constant_divisor(function: Function, op: arith.DivUIOp | arith.RemUIOp) -> 
     return None if divisor.terms else divisor.constant
 
 
-def lower_floor_division(function: Function, op: arith.FloorDivSIOp) -> None:
+def _floor_division(builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Signed division rounded down: the truncated quotient is one too large if the remainder is not
     zero and the exact quotient is negative.
     """
-    builder = function.builder
-    lhs, rhs = function.value(op.lhs), function.value(op.rhs)
     zero = builder.constant(0, lhs.type)
     truncated = builder.binary(llvm.SDivOp, lhs, rhs)
     remainder = builder.binary(llvm.SRemOp, lhs, rhs)
@@ -92,31 +90,22 @@ def lower_floor_division(function: Function, op: arith.FloorDivSIOp) -> None:
     negative = builder.compare("slt", builder.binary(llvm.XOrOp, lhs, rhs), zero)
     moved = builder.binary(llvm.AddOp, truncated, builder.constant(-1, lhs.type))
     both = builder.binary(llvm.AndOp, inexact, negative)
-    function.bind(op.result, builder.select(both, moved, truncated))
+    return builder.select(both, moved, truncated)
 
 
-def lower_compare_integers(function: Function, op: arith.CmpiOp) -> None:
-    """arith and llvm have the same numbers for predicates."""
-    predicate = str(llvm.ICmpPredicateFlag.from_int(op.predicate.value.data))
-    lhs, rhs = function.value(op.lhs), function.value(op.rhs)
-    function.bind(op.result, function.builder.compare(predicate, lhs, rhs))
-
-
-def lower_dot(function: Function, op: DotOp) -> None:
+def _dot(builder: LlvmBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     """One instruction for a whole vector register; else sign-extended halves are multiplied."""
-    builder = function.builder
-    a, b = function.values(op.operands)
     type, count = a.type, lanes(a.type)
     if _holds_pairs(builder, count):
         pairs = VectorType(i16, [2 * count])
         factors = (builder.convert(llvm.BitcastOp, value, pairs) for value in (a, b))
-        return function.bind(op.result, paired_products(builder, *factors))
+        return paired_products(builder, *factors)
     by = builder.constant(16, type)
     products = []
     for moved in (lambda value: builder.binary(llvm.ShlOp, value, by), lambda value: value):
         x, y = (builder.binary(llvm.AShrOp, moved(value), by) for value in (a, b))
         products.append(builder.binary(llvm.MulOp, x, y))
-    function.bind(op.result, builder.binary(llvm.AddOp, *products))
+    return builder.binary(llvm.AddOp, *products)
 
 
 def _holds_pairs(builder: LlvmBuilder, count: int) -> bool:
@@ -141,35 +130,33 @@ def paired_products(builder: LlvmBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     )
 
 
-def lower_absolute_integer(function: Function, op: math.AbsIOp) -> None:
+def _absolute(builder: LlvmBuilder, value: SSAValue) -> SSAValue:
     """max(x, -x)."""
-    builder = function.builder
-    value = function.value(op.operand)
-    negated = builder.binary(llvm.SubOp, builder.constant(0, value.type), value)
-    negative = builder.compare("slt", value, builder.constant(0, value.type))
-    function.bind(op.result, builder.select(negative, negated, value))
+    zero = builder.constant(0, value.type)
+    negated = builder.binary(llvm.SubOp, zero, value)
+    return builder.select(builder.compare("slt", value, zero), negated, value)
 
 
 HANDLERS: dict[type[Operation], Handler] = {
     arith.AddiOp: _linear(AddressForm.__add__, llvm.AddOp),
     arith.SubiOp: _linear(AddressForm.__sub__, llvm.SubOp),
     arith.MuliOp: lower_multiply,
-    arith.DivSIOp: binary(llvm.SDivOp),
+    arith.DivSIOp: of_values(binary(llvm.SDivOp)),
     arith.DivUIOp: lower_quotient,
-    arith.RemSIOp: binary(llvm.SRemOp),
+    arith.RemSIOp: of_values(binary(llvm.SRemOp)),
     arith.RemUIOp: lower_remainder,
-    arith.FloorDivSIOp: lower_floor_division,
-    arith.AndIOp: binary(llvm.AndOp),
-    arith.OrIOp: binary(llvm.OrOp),
-    arith.XOrIOp: binary(llvm.XOrOp),
-    arith.ShLIOp: binary(llvm.ShlOp),
-    arith.ShRSIOp: binary(llvm.AShrOp),
-    arith.ShRUIOp: binary(llvm.LShrOp),
-    arith.MaxSIOp: combined(chosen_by("sgt")),
-    arith.MinSIOp: combined(chosen_by("slt")),
-    arith.MaxUIOp: combined(chosen_by("ugt")),
-    arith.MinUIOp: combined(chosen_by("ult")),
-    arith.CmpiOp: lower_compare_integers,
-    math.AbsIOp: lower_absolute_integer,
-    DotOp: lower_dot,
+    arith.FloorDivSIOp: of_values(_floor_division),
+    arith.AndIOp: of_values(binary(llvm.AndOp)),
+    arith.OrIOp: of_values(binary(llvm.OrOp)),
+    arith.XOrIOp: of_values(binary(llvm.XOrOp)),
+    arith.ShLIOp: of_values(binary(llvm.ShlOp)),
+    arith.ShRSIOp: of_values(binary(llvm.AShrOp)),
+    arith.ShRUIOp: of_values(binary(llvm.LShrOp)),
+    arith.MaxSIOp: of_values(chosen_by("sgt")),
+    arith.MinSIOp: of_values(chosen_by("slt")),
+    arith.MaxUIOp: of_values(chosen_by("ugt")),
+    arith.MinUIOp: of_values(chosen_by("ult")),
+    arith.CmpiOp: lower_compare,
+    math.AbsIOp: of_values(_absolute),
+    DotOp: of_values(_dot),
 }

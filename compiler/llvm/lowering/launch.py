@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from xdsl.dialects import func, llvm
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.formulas.math import Library
 from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, element_pointer, function_op
 from ncc.compiler.llvm.lowering import memory
@@ -46,7 +45,8 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         name += ".traced"
         buffer, step = op.trace.get_values()
         passed.append(memory.buffer_pointer(function, op.buffers, buffer))
-        passed += [builder.constant(step, i64), function.value(_before_the_run(op))]
+        before_the_run = builder.entry.args[3]  # loops move on the `before` of a launch
+        passed += [builder.constant(step, i64), before_the_run]
     units = told[1:]
     if op.at_once is not None:
         units = [builder.constant(n.value.data, i64) for n in (op.at_once, op.chunks)]
@@ -64,16 +64,6 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
     calling = op.callee is not None
     library.define(name, lambda: _loop(name, types, library, noted, calling, together))
     function.bind(op.done, builder.call(name, passed, [i64])[0])
-
-
-def _before_the_run(op: rt.LaunchOp) -> SSAValue:
-    """The chunks of all runs before: `before` of the entry point, which loops move on."""
-    parent = op.parent_op()
-    while not isinstance(parent, func.FuncOp):
-        if parent is None:
-            raise CompilerBug("a launch outside of an entry point")
-        parent = parent.parent_op()
-    return parent.body.block.args[3]
 
 
 def _now(builder: LlvmBuilder) -> SSAValue:

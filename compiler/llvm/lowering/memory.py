@@ -9,19 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
-from xdsl.dialects import llvm, memref
+from xdsl.dialects import llvm, memref, vector
 from xdsl.dialects.builtin import MemRefType, VectorType, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.instructions import FenceOp, element, lanes
-from ncc.compiler.llvm.llvm_builder import (
-    POINTER,
-    LlvmBuilder,
-    element_pointers,
-    suffix,
-    with_lanes,
-)
+from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, element_pointer, suffix, with_lanes
 from ncc.compiler.llvm.lowering.addresses import AddressForm, Memory, layout
 from ncc.compiler.llvm.lowering.function import (
     PASS,
@@ -173,28 +167,39 @@ def bare_pointer(function: Function, source: SSAValue) -> SSAValue:
     return function.addresses.pointer(start, [AddressForm(constant=-offset)])
 
 
-def lower_load(function: Function, op: memref.LoadOp) -> None:
-    """One element."""
+def address(function: Function, base: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+    """The pointer of an element of a memref."""
+    places = [function.index(index) for index in indices]
+    return function.addresses.pointer(function.memory(base), places)
+
+
+def neighbours_at(function: Function, base: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+    """The same of neighbours."""
+    if function.memory(base).strides[-1:] not in ((1,), ()):
+        raise CompilerBug(f"a vector access to {base.type}: its last stride is not 1", PASS)
+    return address(function, base, indices)
+
+
+def lower_load(function: Function, op: memref.LoadOp | vector.LoadOp) -> None:
+    """One element, or consecutive ones."""
     base, *indices = operands_of(op)
-    memory = function.memory(base)
-    pointer = function.addresses.pointer(memory, [function.index(index) for index in indices])
-    result = only_result(op)
+    place = address if isinstance(op, memref.LoadOp) else neighbours_at
+    pointer, result = place(function, base, indices), only_result(op)
     type = machine_type(result.type)
-    function.bind(result, load_from(function.builder, memory, pointer, type))
+    function.bind(result, load_from(function.builder, function.memory(base), pointer, type))
 
 
-def lower_store(function: Function, op: memref.StoreOp) -> None:
-    """One element."""
+def lower_store(function: Function, op: memref.StoreOp | vector.StoreOp) -> None:
+    """One element, or consecutive ones."""
     value, base, *indices = operands_of(op)
-    memory = function.memory(base)
-    pointer = function.addresses.pointer(memory, [function.index(index) for index in indices])
-    store(function.builder, function.value(value), pointer)
+    place = address if isinstance(op, memref.StoreOp) else neighbours_at
+    store(function.builder, function.value(value), place(function, base, indices))
 
 
 def lower_prefetch(function: Function, op: rt.PrefetchOp) -> None:
     """A prefetch into the second-level cache, or into the first one, for reading."""
     builder = function.builder
-    pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
+    pointer = address(function, op.memref, [op.index])
     level = 2 if op.l1 is None else 3
     hints = [builder.constant(number, i32) for number in (0, level, 1)]  # read, level, data
     builder.run_intrinsic("llvm.prefetch.p0", [pointer, *hints])
@@ -209,8 +214,8 @@ def lower_gather(function: Function, op: rt.GatherOp) -> None:
     """One load for each lane, or a gather instruction if it is fast: LLVM decides."""
     builder, memory = function.builder, function.memory(op.memref)
     type, offsets = machine_type(op.result.type), function.value(op.offsets)
-    pointer = function.addresses.pointer(memory, [function.index(op.first)])
-    pointers = builder.result(element_pointers(pointer, offsets, memory.element))
+    pointer = address(function, op.memref, [op.first])
+    pointers = builder.result(element_pointer(pointer, offsets, memory.element))
     mask = builder.constant(1, VectorType(i1, [lanes(type)]))
     held = with_lanes(i8, lanes(type)) if element(type) == i1 else type
     size = builder.constant(alignment(held), i32)
@@ -270,6 +275,8 @@ def lower_buffer(function: Function, op: rt.BufferOp) -> None:
 HANDLERS: dict[type[Operation], Handler] = {
     memref.LoadOp: lower_load,
     memref.StoreOp: lower_store,
+    vector.LoadOp: lower_load,
+    vector.StoreOp: lower_store,
     memref.AllocaOp: lower_alloca,
     rt.PrefetchOp: lower_prefetch,
     rt.FenceOp: lower_fence,

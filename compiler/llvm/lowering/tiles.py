@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, VectorType, i8, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.llvm.llvm_builder import POINTER
 from ncc.compiler.llvm.lowering.function import Function, Handler
-from ncc.compiler.llvm.lowering.memory import store
+from ncc.compiler.llvm.lowering.memory import address, store
 from ncc.dialects import tile
+from ncc.dialects.attributes import number_of
 
 _PALETTE = 1
 _COLUMNS_AT, _ROWS_AT, _CONFIGURATION = 16, 48, 64
@@ -57,40 +58,34 @@ def _words(held: bytes) -> list[int]:
     return [int.from_bytes(held[at : at + _WORD], "little") for at in range(0, len(held), _WORD)]
 
 
-def lower_release(function: Function, op: tile.ReleaseOp) -> None:
-    """Release all tiles."""
-    function.builder.run_intrinsic("llvm.x86.tilerelease", [])
+def _instruction(name: str, *tiles: str) -> Handler:
+    """An instruction on the tiles that these properties name."""
 
+    def handle(function: Function, op: Operation) -> None:
+        numbers = [_tile(function, op.properties[tile]) for tile in tiles]
+        function.builder.run_intrinsic(name, numbers)
 
-def lower_zero(function: Function, op: tile.ZeroOp) -> None:
-    """A tile of zeros."""
-    function.builder.run_intrinsic("llvm.x86.tilezero", [_tile(function, op.tile)])
+    return handle
 
 
 def _moved(name: str) -> Handler:
     def handle(function: Function, op: tile.LoadOp | tile.StoreOp) -> None:
-        pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
+        pointer = address(function, op.memref, [op.index])
         distance = function.value(op.distance)
         function.builder.run_intrinsic(name, [_tile(function, op.tile), pointer, distance])
 
     return handle
 
 
-def lower_multiply(function: Function, op: tile.MultiplyOp) -> None:
-    """Products of pairs of bfloat16, added to a tile of float32."""
-    tiles = [_tile(function, number) for number in (op.sums, op.left, op.right)]
-    function.builder.run_intrinsic("llvm.x86.tdpbf16ps", tiles)
-
-
-def _tile(function: Function, number: IntegerAttr) -> SSAValue:
-    return function.builder.constant(number.value.data, i8)
+def _tile(function: Function, number: Attribute) -> SSAValue:
+    return function.builder.constant(number_of(number), i8)
 
 
 HANDLERS: dict[type[Operation], Handler] = {
     tile.ConfigureOp: lower_configure,
-    tile.ReleaseOp: lower_release,
-    tile.ZeroOp: lower_zero,
+    tile.ReleaseOp: _instruction("llvm.x86.tilerelease"),
+    tile.ZeroOp: _instruction("llvm.x86.tilezero", "tile"),
     tile.LoadOp: _moved("llvm.x86.tileloadd64"),
     tile.StoreOp: _moved("llvm.x86.tilestored64"),
-    tile.MultiplyOp: lower_multiply,
+    tile.MultiplyOp: _instruction("llvm.x86.tdpbf16ps", "sums", "left", "right"),
 }

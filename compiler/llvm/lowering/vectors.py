@@ -5,7 +5,8 @@ Every access has the alignment of an element: a caller's memory has no other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from functools import partial
 
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, VectorType, i32, i64
@@ -16,39 +17,25 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.llvm.llvm_builder import LlvmBuilder, suffix
 from ncc.compiler.llvm.lowering import arithmetic
-from ncc.compiler.llvm.lowering.arithmetic import Combine
-from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.lowering.conversions import lower_bitcast
+from ncc.compiler.llvm.lowering.function import (
+    PASS,
+    Combine,
+    Function,
+    Handler,
+    binary,
+    machine_type,
+    of_values,
+)
 from ncc.compiler.llvm.lowering.integers import chosen_by
-from ncc.compiler.llvm.lowering.memory import alignment, held_as, load_from, store, truth
-from ncc.dialects.operation import make, only_result, operands_of
-
-
-def _address(function: Function, base: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-    memory = function.memory(base)
-    if memory.strides[-1:] not in ((1,), ()):
-        raise CompilerBug(f"a vector access to {base.type}: its last stride is not 1", PASS)
-    return function.addresses.pointer(memory, [function.index(index) for index in indices])
-
-
-def lower_load(function: Function, op: vector.LoadOp) -> None:
-    """A load of consecutive elements."""
-    base, *indices = operands_of(op)
-    (result,) = op.results
-    pointer = _address(function, base, indices)
-    memory, type = function.memory(base), machine_type(result.type)
-    function.bind(result, load_from(function.builder, memory, pointer, type))
-
-
-def lower_store(function: Function, op: vector.StoreOp) -> None:
-    """A store of consecutive elements."""
-    value, base, *indices = operands_of(op)
-    store(function.builder, function.value(value), _address(function, base, indices))
+from ncc.compiler.llvm.lowering.memory import alignment, held_as, neighbours_at, truth
+from ncc.dialects.operation import make, operands_of
 
 
 def lower_masked_load(function: Function, op: vector.MaskedLoadOp) -> None:
     """The elements whose mask is set; other memory is not touched."""
     builder = function.builder
-    pointer = _address(function, op.base, op.indices)
+    pointer = neighbours_at(function, op.base, op.indices)
     type = machine_type(op.result.type)
     mask, other = function.value(op.mask), held_as(builder, function.value(op.pass_thru))
     name = f"llvm.masked.load.{suffix(other.type)}.p0"
@@ -61,7 +48,7 @@ def lower_masked_store(function: Function, op: vector.MaskedStoreOp) -> None:
     """The elements whose mask is set; other memory is not touched."""
     builder = function.builder
     value, mask = held_as(builder, function.value(op.value_to_store)), function.value(op.mask)
-    pointer = _address(function, op.base, op.indices)
+    pointer = neighbours_at(function, op.base, op.indices)
     builder.run_intrinsic(
         f"llvm.masked.store.{suffix(value.type)}.p0",
         [value, pointer, builder.constant(alignment(value.type), i32), mask],
@@ -88,12 +75,6 @@ def lower_broadcast(function: Function, op: vector.BroadcastOp) -> None:
     if lanes(value.type):
         raise CompilerBug(f"a broadcast of {source.type}", pass_name=PASS)
     function.bind(result, function.builder.splat(value, machine_type(result.type)))
-
-
-def lower_multiply_add(function: Function, op: vector.FMAOp) -> None:
-    """Fused if the target has the instruction."""
-    a, b, c = function.values(operands_of(op))
-    function.bind(only_result(op), function.builder.multiply_add(a, b, c))
 
 
 def lower_shuffle(function: Function, op: vector.ShuffleOp) -> None:
@@ -129,28 +110,17 @@ def lower_insert(function: Function, op: vector.InsertOp) -> None:
     function.bind(op.result, function.builder.result(made))
 
 
-def lower_bitcast(function: Function, op: vector.BitcastOp) -> None:
-    """The same bits as lanes of another type."""
-    value = function.value(op.source)
-    type = machine_type(op.result.type)
-    function.bind(op.result, function.builder.convert(llvm.BitcastOp, value, type))
-
-
-def _instruction(instruction: type[Operation]) -> Combine:
-    return lambda builder, lhs, rhs: builder.binary(instruction, lhs, rhs)
-
-
 _FLOAT_KINDS: dict[CombiningKindFlag, Combine] = {
-    CombiningKindFlag.ADD: _instruction(llvm.FAddOp),
-    CombiningKindFlag.MUL: _instruction(llvm.FMulOp),
+    CombiningKindFlag.ADD: binary(llvm.FAddOp),
+    CombiningKindFlag.MUL: binary(llvm.FMulOp),
     CombiningKindFlag.MAXIMUMF: arithmetic.maximum,
     CombiningKindFlag.MINIMUMF: arithmetic.minimum,
     CombiningKindFlag.MAXNUMF: arithmetic.maximum_number,
     CombiningKindFlag.MINNUMF: arithmetic.minimum_number,
 }
 _INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
-    CombiningKindFlag.ADD: _instruction(llvm.AddOp),
-    CombiningKindFlag.MUL: _instruction(llvm.MulOp),
+    CombiningKindFlag.ADD: binary(llvm.AddOp),
+    CombiningKindFlag.MUL: binary(llvm.MulOp),
     CombiningKindFlag.MAXSI: chosen_by("sgt"),
     CombiningKindFlag.MINSI: chosen_by("slt"),
     CombiningKindFlag.MAXUI: chosen_by("ugt"),
@@ -159,28 +129,15 @@ _INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
 
 
 def reduce(builder: LlvmBuilder, combine: Combine, vector: SSAValue) -> SSAValue:
-    """All lanes combined in a tree: upper half with lower half, until one is left.
-
-    If the number of lanes is odd, the last one is combined at the end.
+    """All lanes combined in a tree: upper half with lower half, while both are as long. What is
+    left is combined one by one.
     """
-    rest: list[SSAValue] = []
-    while (count := lanes(vector.type)) > 1:
-        half = count // 2
-        if count % 2:
-            rest.append(builder.extract(vector, builder.constant(count - 1, i64)))
-        if half == 1:
-            first = builder.extract(vector, builder.constant(0, i64))
-            second = builder.extract(vector, builder.constant(1, i64))
-            total = combine(builder, first, second)
-            break
-        lower = builder.shuffle(vector, vector, range(half))
-        upper = builder.shuffle(vector, vector, range(half, 2 * half))
+    while (count := lanes(vector.type)) > 2 and count % 2 == 0:
+        halves = (range(count // 2), range(count // 2, count))
+        lower, upper = (builder.shuffle(vector, vector, half) for half in halves)
         vector = combine(builder, lower, upper)
-    else:
-        total = builder.extract(vector, builder.constant(0, i64))
-    for lane in rest:
-        total = combine(builder, total, lane)
-    return total
+    places = (builder.constant(lane, i64) for lane in range(lanes(vector.type)))
+    return functools.reduce(partial(combine, builder), (builder.extract(vector, n) for n in places))
 
 
 def lower_reduction(function: Function, op: vector.ReductionOp) -> None:
@@ -197,13 +154,11 @@ def lower_reduction(function: Function, op: vector.ReductionOp) -> None:
 
 
 HANDLERS: dict[type[Operation], Handler] = {
-    vector.LoadOp: lower_load,
-    vector.StoreOp: lower_store,
     vector.MaskedLoadOp: lower_masked_load,
     vector.MaskedStoreOp: lower_masked_store,
     vector.CreateMaskOp: lower_create_mask,
     vector.BroadcastOp: lower_broadcast,
-    vector.FMAOp: lower_multiply_add,
+    vector.FMAOp: of_values(LlvmBuilder.multiply_add),
     vector.ShuffleOp: lower_shuffle,
     vector.ExtractOp: lower_extract,
     vector.InsertOp: lower_insert,

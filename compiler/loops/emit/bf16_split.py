@@ -86,7 +86,7 @@ class Bf16Stores(PointPart):
         elif self.state.sizes.get(bf16_split.pairs, 1) % 2 == 0:
             terms, back = [(at, 1)], offset % 2 * bf16_split.back
         else:
-            odd = self.builder.remainder(self.builder.linear([(base, 1)], offset), 2)
+            odd = self.builder.remainder(self.builder.plus(base, offset), 2)
             terms, back = [(at, 1), (odd, -bf16_split.back)], 0
         self._store_parts(bf16_split, value, point, terms, -back)
         if unpaired is not None:
@@ -118,12 +118,12 @@ class Bf16Stores(PointPart):
             if self.position.vector_points:
                 zeros = self.builder.splat(zeros, self.state.lanes)
             for which in range(2):
-                to = self.builder.linear([(at, 1)], which * bf16_split.distance + bf16_split.to_odd)
+                to = self.builder.plus(at, which * bf16_split.distance + bf16_split.to_odd)
                 self.builder.store(zeros, self.entry.args[bf16_split.store.argument], to)
 
         if isinstance(base, int):
             if base + offset == last:
                 fill()
         elif self.state.sizes.get(bf16_split.pairs, 1) % 2:  # else both of a pair are in the tile
-            is_last = self.builder.equal(self.builder.linear([(base, 1)], offset), last)
-            self.builder.branch(is_last, fill, lambda: None)
+            is_last = self.builder.equal(self.builder.plus(base, offset), last)
+            self.builder.branch(is_last, fill)

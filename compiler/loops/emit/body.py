@@ -174,10 +174,7 @@ class Body(Part):
         loop = self.kernel.index_of[dim]
         if loop is None:
             return self.builder.constant(self.part)
-        base, offset = self.position.index_of(loop, point)
-        if isinstance(base, int):
-            return self.builder.constant(base + offset)
-        return self.builder.linear([(base, 1)], offset)
+        return self.builder.plus(*self.position.index_of(loop, point))
 
     def _extract(
         self,

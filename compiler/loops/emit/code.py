@@ -12,6 +12,7 @@ the arena if the memory plan puts it there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import islice
 
 from xdsl.dialects import func
@@ -39,140 +40,117 @@ def is_code(function: func.FuncOp) -> bool:
     return any(isinstance(op, CodeOp) for op in ops_of(function.body.block))
 
 
-def chunks(call: Call) -> int:
-    """How many iterations there are."""
-    iterations = _code(call).iterations
-    return 1 if iterations is None else number_of(iterations)
+class CodeKernel:
+    """The `rt.code` of a call as a kernel.
 
-
-def steps(call: Call) -> int | None:
-    """How many steps there are; None if the code has no steps."""
-    steps = _code(call).steps
-    return None if steps is None else number_of(steps)
-
-
-def memrefs(function: func.FuncOp) -> list[MemRefType[Attribute]]:
-    """The memrefs of an outlined function's operands and results."""
-    types = function.function_type.inputs.data
-    return [kind for kind in types if isinstance(kind, MemRefType)]
-
-
-def signature_text(call: Call) -> str:
-    """All that the kernel of a call depends on: equal for calls that can share a kernel."""
-    op = _code(call)
-    outer: list[SSAValue] = list(call.function.body.block.args)
-    positions = [outer.index(value) for value in op.inputs]
-    strides, named, _ = _owned(call, op)
-    kept = [subview is not None for subview in call.scratch]
-    properties = {name: value for name, value in op.properties.items() if name != "steps"}
-    if named:
-        op = op.clone()
-        for inner, size in zip(_size_ops(op), named, strict=True):
-            inner.properties["size"] = integer(size)
-    if isinstance(op.iterations, SizeAttr):
-        del properties["iterations"]  # a launch counts them
-    around = stable_text((positions, strides, kept, properties, op.steps is not None))
-    return f"{around}\n{region_text(op.body)}"
-
-
-def sizes(call: Call) -> tuple[int, ...]:
-    """The values of the kernel's own sizes: first of strides, then those that its body names."""
-    *_, values = _owned(call, _code(call))
-    return values
-
-
-def _owned(
-    call: Call, op: CodeOp
-) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...], tuple[int, ...]]:
-    """The strides of the memory of a call and the numbers that its code names, by the kernel's own
-    sizes, and the values of these.
+    sizes: the values of its own sizes, first of strides, then those that its body names.
     """
-    own = OwnSizes()
-    strides = tuple(subview.strides for subview in call.subviews)
-    named = tuple(inner.size.data for inner in _size_ops(op))
-    return own.of(strides), own.of(named), tuple(own.values)
+
+    def __init__(self, call: Call) -> None:
+        block = call.function.body.block
+        self.call, outer = call, list[SSAValue](block.args)
+        self.op = next(op for op in ops_of(block) if isinstance(op, CodeOp))
+        self.positions = [outer.index(value) for value in self.op.inputs]
+        if len(set(self.positions)) != len(outer):
+            raise CompilerBug("an operand that the code does not read")
+        own = OwnSizes()
+        self.strides = own.of(tuple(subview.strides for subview in call.subviews))
+        self.named = own.of(tuple(inner.size.data for inner in _size_ops(self.op)))
+        self.sizes: tuple[int, ...] = tuple(own.values)
+
+    @property
+    def chunks(self) -> int:
+        """How many iterations there are."""
+        return 1 if self.op.iterations is None else number_of(self.op.iterations)
+
+    @property
+    def steps(self) -> int | None:
+        """How many steps there are; None if the code has no steps."""
+        return None if self.op.steps is None else number_of(self.op.steps)
+
+    @cached_property
+    def text(self) -> str:
+        """All that the kernel depends on: equal for calls that can share a kernel."""
+        op = self.op
+        kept = [subview is not None for subview in self.call.scratch]
+        properties = {name: value for name, value in op.properties.items() if name != "steps"}
+        if self.named:
+            op = op.clone()
+            for inner, size in zip(_size_ops(op), self.named, strict=True):
+                inner.properties["size"] = integer(size)
+        if isinstance(op.iterations, SizeAttr):
+            del properties["iterations"]  # a launch counts them
+        around = (self.positions, self.strides, kept, properties, op.steps is not None)
+        return f"{stable_text(around)}\n{region_text(op.body)}"
+
+    @cached_property
+    def types(self) -> tuple[MemRefType[Attribute], ...]:
+        """The memrefs of operands, results, and scratch memory beyond the stack."""
+        inside = self.op.body.block.args
+        given = {outer: inside[place].type for place, outer in enumerate(self.positions)}
+        behind = inside[len(self.positions) :]
+        results = [result.type for result in behind[: len(self.op.results)]]
+        kept = zip(behind[len(results) :], self.call.scratch, strict=False)
+        scratch = [held.type for held, subview in kept if subview is not None]
+        held = [*(given[outer] for outer in range(len(given))), *results, *scratch]
+        return tuple(map(_placed, held, self.strides))
+
+    def outlined(self, name: str, target: Target) -> func.FuncOp:
+        """The region as a function; it is cloned."""
+        op, count = self.op.clone(), len(self.types)
+        body, named = op.body.block, _size_ops(op)
+        widen(body, target)
+        told: list[Attribute] = [memory_type(i64, len(self.sizes))] if self.sizes else []
+        numbers = [IndexType()] * (2 if op.steps is None else 3)
+        entry = Block(arg_types=[*self.types, *told, *numbers])
+        builder = LoopBuilder(entry, entry.args[count] if told else None)
+        arguments = list(body.args)
+        iteration = None if op.iterations is None else arguments.pop()
+        if op.steps is not None:
+            arguments.pop().replace_all_uses_with(entry.args[-3])
+        self._place(arguments, entry.args[:count], builder)
+        for inner, size in zip(named, self.named, strict=True):
+            inner.result.replace_all_uses_with(builder.constant(size))
+            Rewriter.erase_op(inner)
+
+        def one_iteration(number: SSAValue) -> None:
+            if iteration is not None:
+                iteration.replace_all_uses_with(number)
+            for inner in ops_of(body):
+                body.detach_op(inner)
+                if not isinstance(inner, YieldOp):
+                    builder.put(inner)
+
+        first, last = entry.args[-2:]
+        builder.each(first, last, 1, one_iteration)
+        return builder.function(name)
+
+    def _place(
+        self, arguments: Sequence[SSAValue], given: Sequence[SSAValue], builder: LoopBuilder
+    ) -> None:
+        """Put memory in the place of the arguments of the code: inputs, results, scratch memory.
+        given: the memory that the kernel is called with.
+        """
+        values = [given[position] for position in self.positions]
+        behind = iter(given[len(set(self.positions)) :])
+        values += islice(behind, len(self.op.results))
+        scratch = arguments[len(values) :]
+        kept = self.call.scratch or (None,) * len(scratch)
+        for held, subview in zip(scratch, kept, strict=True):
+            values.append(builder.scratch(held.type) if subview is None else next(behind))
+        strides = dict(zip(given, self.strides, strict=True))
+        for argument, value in zip(arguments, values, strict=True):
+            told = strides.get(value, ())
+            if is_open(*told):
+                flatten(argument, told, builder)
+            argument.replace_all_uses_with(value)
 
 
 def _size_ops(op: CodeOp) -> list[SizeOp]:
     return [inner for inner in op.body.walk() if isinstance(inner, SizeOp)]
 
 
-def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
-    """The region of the call's `rt.code` as a kernel; the region is cloned."""
-    op = _code(call).clone()
-    strides, named, sizes = _owned(call, op)
-    body = op.body.block
-    named_by = dict(zip(_size_ops(op), named, strict=True))
-    widen(body, target)
-    arguments = list(body.args)
-    iteration = None if op.iterations is None else arguments.pop()
-    step = None if op.steps is None else arguments.pop()
-    builder, values, places = _entry(call, arguments, strides, len(sizes))
-    for argument, value in zip(arguments, values, strict=True):
-        told = places.get(value, ())
-        if is_open(*told):
-            flatten(argument, told, builder)
-        argument.replace_all_uses_with(value)
-    for inner, size in named_by.items():
-        inner.result.replace_all_uses_with(builder.constant(size))
-        Rewriter.erase_op(inner)
-    (entry,) = builder.blocks
-    if step is not None:
-        step.replace_all_uses_with(entry.args[-3])
-
-    def one_iteration(number: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
-        if iteration is not None:
-            iteration.replace_all_uses_with(number)
-        for inner in ops_of(body):
-            body.detach_op(inner)
-            if not isinstance(inner, YieldOp):
-                builder.put(inner)
-        return []
-
-    first, last = entry.args[-2:]
-    builder.loop(first, last, 1, [], one_iteration)
-    return builder.function(name)
-
-
-def _entry(
-    call: Call, arguments: Sequence[SSAValue], strides: Sequence[tuple[int, ...]], sizes: int
-) -> tuple[LoopBuilder, list[SSAValue], dict[SSAValue, tuple[int, ...]]]:
-    """A function with a memref for each subview of a call, the values that replace the arguments of
-    the code (inputs, results, scratch memory), and the strides of those that have some.
-    """
-    op = _code(call)
-    outer: list[SSAValue] = list(call.function.body.block.args)
-    positions = [outer.index(value) for value in op.inputs]
-    taken = {position: i for i, position in enumerate(positions)}
-    if len(taken) != len(outer):
-        raise CompilerBug("an operand that the code does not read")
-    inside = len(positions) + len(op.results)
-    results, scratch = arguments[len(positions) : inside], arguments[inside:]
-    kept = call.scratch or (None,) * len(scratch)
-    given = [arguments[taken[position]].type for position in range(len(outer))]
-    given += [result.type for result in results]
-    given += [held.type for held, subview in zip(scratch, kept, strict=True) if subview is not None]
-    types = list(map(_placed, given, strides))
-    told: list[Attribute] = [memory_type(i64, sizes)] if sizes else []
-    numbers = [IndexType()] * (2 if op.steps is None else 3)
-    entry = Block(arg_types=[*types, *told, *numbers])
-    builder = LoopBuilder(entry, entry.args[len(types)] if sizes else None)
-    values: list[SSAValue] = [entry.args[position] for position in positions]
-    behind = iter(entry.args[len(outer) : len(types)])
-    values += islice(behind, len(results))
-    for held, subview in zip(scratch, kept, strict=True):
-        values.append(builder.scratch(held.type) if subview is None else next(behind))
-    places: dict[SSAValue, tuple[int, ...]] = {}
-    places.update(zip(entry.args[: len(types)], strides, strict=True))
-    return builder, values, places
-
-
-def _code(call: Call) -> CodeOp:
-    """The `rt.code` of an outlined function."""
-    return next(op for op in ops_of(call.function.body.block) if isinstance(op, CodeOp))
-
-
-def _placed(kind: Attribute, strides: Sequence[int]) -> Attribute:
+def _placed(kind: Attribute, strides: Sequence[int]) -> MemRefType[Attribute]:
     """The memref of a region with the strides of a subview."""
     if not isinstance(kind, MemRefType):
         raise CompilerBug(f"{kind} is no memory")

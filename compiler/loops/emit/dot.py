@@ -56,17 +56,13 @@ class DotAccumulators(Accumulators):
         if not self.signed:
             return initial
         zero = self.builder.splat(self.builder.constant(0, i32), self.state.lanes)
-        return [*initial, *[zero] * len(set(map(self._row, points)))]
+        return [*initial, *[zero] * len(set(self._rows(points)))]
 
     def accumulate(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        rows: dict[tuple[tuple[int, int], ...], SSAValue] = {}
+        rows: dict[int, SSAValue] = {}
         sums = [
-            self._dot(
-                value,
-                self._data_bytes(point),
-                rows.setdefault(self._row(point), self._weight_bytes(point)),
-            )
-            for point, value in zip(points, values, strict=False)
+            self._dot(value, self._data_bytes(point), rows.setdefault(row, self._weights(point)))
+            for row, point, value in zip(self._rows(points), points, values, strict=False)
         ]
         if not self.signed:
             return sums
@@ -77,22 +73,22 @@ class DotAccumulators(Accumulators):
     def finish(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         if not self.signed:
             return values
-        rows = dict.fromkeys(map(self._row, points))
-        surplus = dict(zip(rows, values[len(points) :], strict=True))
+        rows = self._rows(points)
+        surplus = dict(zip(dict.fromkeys(rows), values[len(points) :], strict=True))
         return [
-            self.builder.binary(arith.SubiOp, value, surplus[self._row(point)])
-            for point, value in zip(points, values, strict=False)
+            self.builder.binary(arith.SubiOp, value, surplus[row])
+            for row, value in zip(rows, values, strict=False)
         ]
 
-    def _row(self, point: Point) -> tuple[tuple[int, int], ...]:
-        """A key that is equal for points that read the same weights."""
-        return tuple((d, n) for d, n in sorted(point.items()) if self.stream.coefficients[d])
+    def _rows(self, points: list[Point]) -> list[int]:
+        """For each point a number that is equal for points that read the same weights."""
+        return [self.place_in(self.stream, point) for point in points]
 
     def _dot(self, total: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         properties = {"signed": UnitAttr()} if self.schedule.signed else NOTHING
         return self.builder.add(rt.DotBytesOp, [total, x, w], total.type, properties)
 
-    def _weight_bytes(self, point: Point) -> SSAValue:
+    def _weights(self, point: Point) -> SSAValue:
         """Four bytes of the weights in each lane."""
         return self.reads.neighbours(self.stream, point, QUAD * self.state.lanes)
 
@@ -100,27 +96,19 @@ class DotAccumulators(Accumulators):
         """Four bytes of the data, as the instruction reads them, in every lane."""
         if self.crossed:
             return self._columns(point)
-        found = self.reads.lane_of_iterations(self.broadcast, point, self.state.lanes, QUAD)
+        lanes = self.state.lanes
+        found = self.reads.lane_of_iterations(self.broadcast, point, lanes, QUAD)
         if found is not None:
-            return self._spread(*found)
-        four = self.reads.neighbours(self.broadcast, point, QUAD)
+            (held, lane), count = found, lanes
+        else:
+            held, lane, count = self.reads.neighbours(self.broadcast, point, QUAD), 0, 1
 
         def spread() -> SSAValue:
-            one = self.builder.add(vector.BitcastOp, [four], vector_type(i32, 1))
-            words = self.builder.splat(self.builder.element(one, 0), self.state.lanes)
+            read = self.builder.add(vector.BitcastOp, [held], vector_type(i32, count))
+            words = self.builder.splat(self.builder.element(read, lane), lanes)
             if self.signed:
                 words = self.builder.add(arith.XOrIOp, [words, self._bias()], words.type)
             return self._as_bytes(words)
-
-        return self.state.once(("bytes", four), spread)
-
-    def _spread(self, held: SSAValue, lane: int) -> SSAValue:
-        """One word of a vector of bytes, in every lane."""
-        lanes = self.state.lanes
-
-        def spread() -> SSAValue:
-            words = self.builder.add(vector.BitcastOp, [held], vector_type(i32, lanes))
-            return self._as_bytes(self.builder.splat(self.builder.element(words, lane), lanes))
 
         return self.state.once(("bytes", held, lane), spread)
 

@@ -49,25 +49,16 @@ from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 
 EMITTERS: Mapping[Strategy, Callable[[Kernel, Schedule], KernelEmitter]] = {
+    **dict.fromkeys(Strategy, Nest),
     Strategy.K_SPLIT: partial(Nest, accumulators=KSplitAccumulators),
+    Strategy.DOT: partial(Nest, accumulators=DotAccumulators),
+    Strategy.WINDOW_DOT: partial(Nest, accumulators=DotAccumulators),
+    Strategy.MATRIX_BYTES: partial(Nest, accumulators=MatrixAccumulators),
+    Strategy.SHARED_VECTORS: partial(Nest, accumulators=SharedAccumulators),
     Strategy.FORMED_WEIGHTS: FormedWeights,
     Strategy.TRANSFORM: Transform,
     Strategy.CHANNEL_GATHER: ChannelGather,
     Strategy.MATRIX_TILES: MatrixTiles,
-    Strategy.BF16_SPLIT: Nest,
-    Strategy.DOT: partial(Nest, accumulators=DotAccumulators),
-    Strategy.MATRIX_BYTES: partial(Nest, accumulators=MatrixAccumulators),
-    Strategy.WINDOW_DOT: partial(Nest, accumulators=DotAccumulators),
-    Strategy.CONTRACTION: Nest,
-    Strategy.SHARED_VECTORS: partial(Nest, accumulators=SharedAccumulators),
-    Strategy.INTERLEAVED: Nest,
-    Strategy.WINDOW: Nest,
-    Strategy.ROWS: Nest,
-    Strategy.POINTWISE: Nest,
-    Strategy.GATHERED: Nest,
-    Strategy.TRANSPOSED: Nest,
-    Strategy.SCATTERED: Nest,
-    Strategy.SCALAR: Nest,
 }
 """The emitter of each strategy."""
 

@@ -21,7 +21,7 @@ from functools import cached_property
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import VectorType, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.bf16_split import Bf16Stores
@@ -36,11 +36,6 @@ _INSTRUCTIONS = (
     math.AbsFOp, math.CeilOp, math.CopySignOp, math.FloorOp, math.FmaOp, math.RoundEvenOp,
     math.RsqrtOp, math.SqrtOp, math.TruncOp,
 )  # fmt: skip
-
-
-def is_function(op: Operation) -> bool:
-    """Whether an operation is a function of mathematics, of more than a few instructions."""
-    return op.name.startswith("math.") and not isinstance(op, _INSTRUCTIONS)
 
 
 class Epilogue(PointPart):
@@ -121,7 +116,9 @@ class Epilogue(PointPart):
 
     @cached_property
     def _is_long(self) -> bool:
-        return any(is_function(op) for stage in self.kernel.epilogue for op in ops_of(stage.body))
+        """Whether it has a function of mathematics, of more than a few instructions."""
+        ops = [op for stage in self.kernel.epilogue for op in ops_of(stage.body)]
+        return any(op.name.startswith("math.") and not isinstance(op, _INSTRUCTIONS) for op in ops)
 
     def _finish_in_loop(self, loop: int, points: list[Point], values: Sequence[SSAValue]) -> None:
         """The same in a loop of the tile, over accumulators on the stack.
@@ -136,12 +133,11 @@ class Epilogue(PointPart):
         for number, (_, value) in enumerate(sorted(pairs, key=lambda pair: pair[0][loop])):
             builder.store(value, spilled, builder.constant(number * lanes))
 
-        def iteration(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        def iteration(i: SSAValue) -> None:
             self.state.cache = {}
             terms, first = ([(i, 1)], base) if isinstance(base, int) else ([(base, 1), (i, 1)], 0)
             here = builder.local(builder.linear(terms, first))
             self.position.with_loop(loop, here, at_once, lambda: finish(i))
-            return []
 
         def finish(i: SSAValue) -> None:
             here = sorted(self.position.points(), key=lambda point: point[loop])
@@ -154,7 +150,7 @@ class Epilogue(PointPart):
             ]
             self.finish_each(here, values)
 
-        builder.loop(0, size, at_once, [], iteration)
+        builder.each(0, size, at_once, iteration)
 
     def store(self, value: SSAValue, point: Point) -> None:
         """Store the value at a point, its bf16 parts, or both."""

@@ -68,7 +68,7 @@ class FormedWeights(KernelEmitter):
             self.loops.chunks(self._chunk)
             return
         some = self.builder.less(self.builder.constant(0), points)
-        self.builder.branch(some, lambda: self.loops.chunks(self._chunk), lambda: None)
+        self.builder.branch(some, lambda: self.loops.chunks(self._chunk))
 
     def _chunk(self) -> None:
         """The outputs of some blocks."""
@@ -143,10 +143,7 @@ class FormedWeights(KernelEmitter):
                 weights, {formed.blocks: block, formed.input_blocks: 1}
             )
             first += row * self.columns * lines * line
-            if isinstance(column, int):
-                first += column * lines * line
-            else:
-                terms = (*terms, (column, lines * line))
+            terms = (*terms, (self.builder.plus(column), lines * line))
             for number in range(lines):
                 at = self.builder.linear(terms, first + number * line)
                 self.builder.prefetch(self.entry.args[weights.argument], at, l1=True)
@@ -180,13 +177,10 @@ class FormedWeights(KernelEmitter):
         formed, column = self.formed, self.state.bases[self.transform.column]
         first = point.get(formed.blocks, 0) * self.kernel.extents[formed.lane]
         first += point.get(formed.lane, 0)
-        terms, lanes = [(i, self.across)], self.state.lanes
-        if isinstance(column, int):
-            first += column * self.pitch
-        else:
-            terms.append((column, self.pitch))
+        terms = [(i, self.across), (self.builder.plus(column), self.pitch)]
 
         def load() -> SSAValue:
-            return self.builder.load(self.weights, self.builder.linear(terms, first), lanes)
+            at = self.builder.linear(terms, first)
+            return self.builder.load(self.weights, at, self.state.lanes)
 
         return self.state.once(("formed", first), load)

@@ -16,46 +16,26 @@ Breaks: nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, f64, i1, i64
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.emit.loop_builder import vector_type
+from ncc.compiler.loops.emit.combining import COMBINING
+from ncc.compiler.loops.emit.loop_builder import LoopBuilder, vector_type
 from ncc.compiler.loops.schedule.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 from ncc.compiler.target import Target
 from ncc.dialects.code import LanesOp, ReduceOp, ReduceReturnOp
-from ncc.dialects.element import number
-from ncc.dialects.operation import NOTHING, make, only_result, ops_of
-from ncc.dialects.scalar import flags_of
-
-index = IndexType()
+from ncc.dialects.operation import make, ops_of
 
 MOST_UNROLLED = 8
 """The most vectors of a loop that is unrolled."""
 
-
-@dataclass(frozen=True)
-class Reduction:
-    """How to combine two vectors, how the lanes of one vector, and the neutral element."""
-
-    operation: type[Operation]
-    across: vector.CombiningKindFlag
-    neutral: float
-
-    @property
-    def flags(self) -> dict[str, Attribute]:
-        """The properties of the operation."""
-        return dict(flags_of(self.operation))
-
-
-REDUCTIONS = {
-    "add": Reduction(arith.AddfOp, vector.CombiningKindFlag.ADD, 0.0),
-    "max": Reduction(arith.MaxnumfOp, vector.CombiningKindFlag.MAXNUMF, float("-inf")),
-}
+_COMBINES: dict[str, type[Operation]] = {"add": arith.AddfOp, "max": arith.MaxnumfOp}
+"""The operation of each way to combine that `rt.reduce` has."""
 
 
 def widen(body: Block, target: Target) -> None:
@@ -63,59 +43,67 @@ def widen(body: Block, target: Target) -> None:
     for op in list(body.walk()):
         if isinstance(op, LanesOp | ReduceOp):
             _Lanes(op, target).write()
-            _block_of(op).erase_op(op)
 
 
 class _Lanes:
-    """One loop, while its vectors are inserted in front of it."""
+    """One loop, while its vectors are written; they go in front of it."""
 
     def __init__(self, op: LanesOp | ReduceOp, target: Target) -> None:
-        self.op = op
-        first, last = _constant(op.first), _constant(op.last)
+        self.op, self.front = op, Block()
+        self.builder = LoopBuilder(self.front)
+        self.first = first = _constant(op.first)
+        last = _constant(op.last)
         self.count = None if first is None or last is None else max(last - first, 0)
         wide = any(r.type == f64 for inner in op.body.block.ops for r in inner.results)
         self.width = max(target.lanes // 2, 1) if wide else target.lanes
         while self.count is not None and self.width >= 2 * max(self.count, 1):
             self.width //= 2
+        self.combine = _COMBINES[op.combine.data] if isinstance(op, ReduceOp) else None
         self.spread: dict[SSAValue, SSAValue] = {}
-        self.reduction = REDUCTIONS[op.combine.data] if isinstance(op, ReduceOp) else None
-        self.neutral = (
-            []
-            if self.reduction is None
-            else [self.wide(self._constant(self.reduction.neutral, op.results[0].type))]
-        )
+        """Values from outside of the loop in every lane."""
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.moving: set[SSAValue] = set()
+        self.mask: SSAValue | None = None
+        """Of one vector: its values, the indices that move with the lane, and its mask, if it
+        has one.
+        """
 
     def write(self) -> None:
         """Whole vectors, then the rest in one vector with a mask."""
-        combined = self.neutral
-        rest = None if self.count is None else self.count % self.width
-        if self.count == 0:
-            pass
-        elif rest == 0:
-            combined = self._whole(self.op.last, combined)
+        builder, op = self.builder, self.op
+        combined = [] if self.combine is None else [self._neutral(self.combine)]
+        if self.count is not None and self.count % self.width == 0:
+            combined = self._whole(op.last, combined)
         else:
-            width = self._constant(self.width, index)
-            count = self._before(arith.SubiOp, [self.op.last, self.op.first], index)
-            left = self._before(arith.RemUIOp, [count, width], index)
-            end = self._before(arith.SubiOp, [self.op.last, left], index)
+            left = builder.remainder(self._distance(op.first, op.last), self.width)
+            end = self._distance(left, op.last)
             if self.count is None or self.count > self.width:
                 combined = self._whole(end, combined)
-            mask = self._before(vector.CreateMaskOp, [left], vector_type(i1, self.width))
-            combined = self._inserted(_Body(self, mask), end, combined)
-        if isinstance(self.op, ReduceOp) and self.reduction is not None:
-            kind = {"kind": vector.CombiningKindAttr(self.reduction.across)}
-            operands = [*combined, self.op.initial]
-            total = self._before(vector.ReductionOp, operands, self.op.result.type, kind)
-            self.op.result.replace_all_uses_with(total)
+            mask = builder.add(vector.CreateMaskOp, [left], vector_type(i1, self.width))
+            combined = self._vector(end, combined, mask)
+        if isinstance(op, ReduceOp) and self.combine is not None:
+            kind = {"kind": vector.CombiningKindAttr(COMBINING[self.combine].across)}
+            operands = [*combined, op.initial]
+            total = builder.add(vector.ReductionOp, operands, op.result.type, kind)
+            op.result.replace_all_uses_with(total)
+        Rewriter.inline_block(self.front, InsertPoint.before(op))
+        Rewriter.erase_op(op)
+
+    def _neutral(self, combine: type[Operation]) -> SSAValue:
+        """The neutral element in every lane."""
+        kind = self.op.results[0].type
+        return self._wide(self.builder.constant(COMBINING[combine].neutral, kind))
+
+    def _distance(self, first: SSAValue, last: SSAValue) -> SSAValue:
+        return self.builder.binary(arith.SubiOp, last, first)
 
     def _whole(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
         """The vectors up to `end`: in a loop, unless they are known to be few."""
-        start = _constant(self.op.first)
-        if self.count is None or start is None or self.count // self.width > MOST_UNROLLED:
+        if self.count is None or self.first is None or self.count // self.width > MOST_UNROLLED:
             return self._loops(end, combined)
         for position in range(self.count // self.width):
-            at = self._constant(start + position * self.width, index)
-            combined = self._inserted(_Body(self, None), at, combined)
+            at = self.builder.constant(self.first + position * self.width)
+            combined = self._vector(at, combined)
         return combined
 
     def _loops(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
@@ -123,97 +111,39 @@ class _Lanes:
         side, and the remaining ones in a second loop.
         """
         few = self.count is not None and self.count // self.width < LONG_REDUCTION
-        how = self.reduction
-        if how is None or few:
+        if self.combine is None or few:
             return self._loop(self.op.first, end, combined)
-        count = self._before(arith.SubiOp, [end, self.op.first], index)
-        together = self._constant(SIDE_BY_SIDE * self.width, index)
-        left = self._before(arith.RemUIOp, [count, together], index)
-        middle = self._before(arith.SubiOp, [end, left], index)
+        count, together = self._distance(self.op.first, end), SIDE_BY_SIDE * self.width
+        middle = self._distance(self.builder.remainder(count, together), end)
         several = self._loop(self.op.first, middle, combined * SIDE_BY_SIDE)
         while len(several) > 1:
             pairs = zip(several[: len(several) // 2], several[len(several) // 2 :], strict=True)
-            several = [self._before(how.operation, [a, b], a.type, how.flags) for a, b in pairs]
+            several = [self.builder.binary(self.combine, a, b) for a, b in pairs]
         return self._loop(middle, end, several)
-
-    def _inserted(self, body: _Body, at: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
-        """One vector, in front of the loop that is replaced."""
-        made, combined = body.write(at, combined)
-        for op in made:
-            self._insert(op)
-        return combined
 
     def _loop(self, first: SSAValue, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
         """A loop from `first` to `end`: one vector an iteration, or one for each partial result."""
-        types = [value.type for value in combined]
-        block = Block(arg_types=[index, *types])
-        at: SSAValue = block.args[0]
-        before: list[SSAValue] = list(block.args[1:])
-        vectors = max(len(types), 1)
-        step = self._constant(vectors * self.width, index)
-        results: list[SSAValue] = []
-        for position in range(vectors):
-            if position:
-                further = arith.AddiOp(at, self._constant(self.width, index))
-                block.add_op(further)
-                at = further.result
-            made, result = _Body(self, None).write(at, before[position : position + 1])
-            block.add_ops(made)
-            results += result
-        block.add_op(scf.YieldOp(*results))
-        bounds = [first, end, step]
-        loop = make(
-            scf.ForOp, operands=[*bounds, *combined], result_types=types, regions=[Region(block)]
-        )
-        self._insert(loop)
-        return list(loop.results)
+        vectors = max(len(combined), 1)
 
-    def _constant(self, value: float, kind: Attribute) -> SSAValue:
-        return self._before(arith.ConstantOp, [], kind, {"value": number(value, kind)})
+        def iteration(i: SSAValue, before: list[SSAValue]) -> Sequence[SSAValue]:
+            results: list[SSAValue] = []
+            for position in range(vectors):
+                at = self.builder.plus(i, position * self.width)
+                results += self._vector(at, before[position : position + 1])
+            return results
 
-    def wide(self, value: SSAValue) -> SSAValue:
-        """A value from outside of the loop in every lane; it is broadcast once."""
-        if value not in self.spread:
-            number = value
-            if isinstance(value.type, IndexType):
-                number = self._before(arith.IndexCastOp, [value], i64)
-            kind = vector_type(number.type, self.width)
-            self.spread[value] = self._before(vector.BroadcastOp, [number], kind)
-        return self.spread[value]
+        return self.builder.loop(first, end, vectors * self.width, combined, iteration)
 
-    def _before(
-        self,
-        operation: type[Operation],
-        operands: Sequence[SSAValue],
-        kind: Attribute,
-        properties: Mapping[str, Attribute] = NOTHING,
-    ) -> SSAValue:
-        """One operation in front of the loop."""
-        op = make(operation, operands=operands, result_types=[kind], properties=properties)
-        self._insert(op)
-        return only_result(op)
+    # --- one vector -------------------------------------------------------------------------
 
-    def _insert(self, op: Operation) -> None:
-        _block_of(self.op).insert_op_before(op, self.op)
-
-
-class _Body:
-    """The body of a loop on one vector; `mask` keeps some of its lanes."""
-
-    def __init__(self, lanes: _Lanes, mask: SSAValue | None) -> None:
-        self.lanes = lanes
-        self.mask = mask
-        self.made: list[Operation] = []
-        self.values: dict[SSAValue, SSAValue] = {}
-        self.moving: set[SSAValue] = set()
-
-    def write(
-        self, start: SSAValue, combined: list[SSAValue]
-    ) -> tuple[list[Operation], list[SSAValue]]:
-        """The operations for the vector whose first lane is `start`, and the results so far."""
-        body = self.lanes.op.body.block
-        self.values[body.args[0]] = start
-        self.moving.add(body.args[0])
+    def _vector(
+        self, start: SSAValue, combined: list[SSAValue], mask: SSAValue | None = None
+    ) -> list[SSAValue]:
+        """The body for the vector whose first lane is `start`; returns the results so far. mask:
+        keeps some of its lanes.
+        """
+        body = self.op.body.block
+        self.values, self.moving, self.mask = {body.args[0]: start}, {body.args[0]}, mask
         for op in ops_of(body):
             match op:
                 case memref.LoadOp():
@@ -221,53 +151,44 @@ class _Body:
                 case memref.StoreOp():
                     self._store(op)
                 case ReduceReturnOp():
-                    combined = [self._combine(combined[0], op.value)]
+                    combined = [self._combined(combined[0], op.value)]
                 case _:
                     self._operation(op)
-        return self.made, combined
+        return combined
 
-    def _combine(self, before: SSAValue, given: SSAValue) -> SSAValue:
+    def _combined(self, before: SSAValue, given: SSAValue) -> SSAValue:
         """The result so far, combined with that of this vector."""
-        reduction = self.lanes.reduction
-        if reduction is None:
+        if self.combine is None:
             raise CompilerBug("a value is returned, and nothing combines it")
         value = self._wide(given)
-        product = value.owner
-        multiplied = isinstance(product, arith.MulfOp) and product is self.made[-1]
-        if multiplied and self.mask is None and reduction.operation is arith.AddfOp:
-            a, b = self.made.pop().operands
-            return self._add(vector.FMAOp, [a, b, before], value.type)
+        product, sums = value.owner, self.mask is None and self.combine is arith.AddfOp
+        if sums and isinstance(product, arith.MulfOp) and product.next_op is None:
+            a, b = product.operands
+            total = self.builder.add(vector.FMAOp, [a, b, before], value.type)
+            Rewriter.erase_op(product)
+            return total
         if self.mask is not None:
-            chosen = [self.mask, value, self.lanes.neutral[0]]
-            value = self._add(arith.SelectOp, chosen, value.type)
-        return self._add(reduction.operation, [before, value], value.type, reduction.flags)
-
-    def _add(
-        self,
-        operation: type[Operation],
-        operands: Sequence[SSAValue],
-        kind: Attribute,
-        properties: Mapping[str, Attribute] = NOTHING,
-    ) -> SSAValue:
-        """One more operation of the body."""
-        op = make(operation, operands=operands, result_types=[kind], properties=properties)
-        self.made.append(op)
-        return only_result(op)
+            value = self.builder.select(self.mask, value, self._neutral(self.combine))
+        return self.builder.binary(self.combine, before, value)
 
     def _value(self, value: SSAValue) -> SSAValue:
         return self.values.get(value, value)
 
     def _wide(self, value: SSAValue) -> SSAValue:
-        """A value as a vector."""
-        if value not in self.values:
-            return self.lanes.wide(value)
-        found = self.values[value]
-        if isinstance(found.type, VectorType):
-            return found
-        if isinstance(found.type, IndexType):
-            found = self._add(arith.IndexCastOp, [found], i64)
-        kind = vector_type(found.type, self.lanes.width)
-        return self._add(vector.BroadcastOp, [found], kind)
+        """A value as a vector; one from outside of the loop is broadcast once, in front of it."""
+        found = self.values.get(value)
+        if found is not None:
+            is_vector = isinstance(found.type, VectorType)
+            return found if is_vector else self._broadcast(found, self.builder.add)
+        if value not in self.spread:
+            self.spread[value] = self._broadcast(value, self.builder.at_head)
+        return self.spread[value]
+
+    def _broadcast(self, value: SSAValue, add: Callable[..., SSAValue]) -> SSAValue:
+        """A value in every lane; `add` places the operations."""
+        if isinstance(value.type, IndexType):
+            value = add(arith.IndexCastOp, [value], i64)
+        return add(vector.BroadcastOp, [value], vector_type(value.type, self.width))
 
     # --- memory -----------------------------------------------------------------------------
 
@@ -282,15 +203,16 @@ class _Body:
         source, *indices = op.operands
         at = [source, *(self._value(index) for index in indices)]
         (result,) = op.results
-        kind = vector_type(result.type, self.lanes.width)
+        kind = vector_type(result.type, self.width)
         if not self._moves(indices):
-            self.values[result] = self._add(memref.LoadOp, at, result.type)
+            self.values[result] = self.builder.add(memref.LoadOp, at, result.type)
         elif self.mask is None:
-            self.values[result] = self._add(vector.LoadOp, at, kind)
+            self.values[result] = self.builder.add(vector.LoadOp, at, kind)
         else:
-            zero = self._add(arith.ConstantOp, [], result.type, {"value": number(0, result.type)})
-            zeros = self._add(vector.BroadcastOp, [zero], kind)
-            self.values[result] = self._add(vector.MaskedLoadOp, [*at, self.mask, zeros], kind)
+            zeros = self._wide(self.builder.constant(0, result.type))
+            self.values[result] = self.builder.add(
+                vector.MaskedLoadOp, [*at, self.mask, zeros], kind
+            )
 
     def _store(self, op: memref.StoreOp) -> None:
         value, target, *indices = op.operands
@@ -299,9 +221,9 @@ class _Body:
         at = [target, *(self._value(index) for index in indices)]
         stored = self._wide(value)
         if self.mask is None:
-            self.made.append(make(vector.StoreOp, operands=[stored, *at]))
+            self.builder.put(make(vector.StoreOp, operands=[stored, *at]))
         else:
-            self.made.append(make(vector.MaskedStoreOp, operands=[*at, self.mask, stored]))
+            self.builder.put(make(vector.MaskedStoreOp, operands=[*at, self.mask, stored]))
 
     # --- arithmetic -------------------------------------------------------------------------
 
@@ -315,10 +237,9 @@ class _Body:
             if isinstance(op, arith.IndexCastOp):  # in vectors, an index is an i64
                 (self.values[result],) = operands
                 return
-            kind = i64 if isinstance(kind, IndexType) else kind
             operands = [self._wide(operand) for operand in op.operands]
-            kind = vector_type(kind, self.lanes.width)
-        self.values[result] = self._add(type(op), operands, kind, op.properties)
+            kind = vector_type(i64 if isinstance(kind, IndexType) else kind, self.width)
+        self.values[result] = self.builder.add(type(op), operands, kind, op.properties)
 
     def _note_index(self, op: Operation) -> None:
         """Note that an index moves with the lane, by one from lane to lane."""
@@ -328,13 +249,6 @@ class _Body:
         ):
             raise CompilerBug(f"{op.name} of the index of a lane")
         self.moving.add(op.results[0])
-
-
-def _block_of(op: Operation) -> Block:
-    block = op.parent
-    if block is None:
-        raise CompilerBug("a loop of lanes outside of any block")
-    return block
 
 
 def _constant(value: SSAValue) -> int | None:

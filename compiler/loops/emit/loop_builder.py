@@ -92,7 +92,7 @@ class LoopBuilder:
             if isinstance(value, Size):
                 found = self._computed(value.form)
                 if type is not index:
-                    found = self._at_head(arith.IndexCastOp, [found], type)
+                    found = self.at_head(arith.IndexCastOp, [found], type)
             else:
                 found = self._number(value, type)
             self._constants[key] = found
@@ -102,10 +102,10 @@ class LoopBuilder:
         """A number at the head of the function."""
         if (held := signless(type)) != type:
             bits = self.constant(number(value, type).value.data, held)
-            return self._at_head(arith.BitcastOp, [bits], type)
-        return self._at_head(arith.ConstantOp, [], type, {"value": _number(repr(value), type)})
+            return self.at_head(arith.BitcastOp, [bits], type)
+        return self.at_head(arith.ConstantOp, [], type, {"value": _number(repr(value), type)})
 
-    def _at_head(
+    def at_head(
         self,
         operation: type[Operation],
         operands: Sequence[SSAValue],
@@ -168,17 +168,19 @@ class LoopBuilder:
             if self.sizes is None:
                 raise CompilerBug("a kernel with sizes, but no memory for their values")
             place = self.constant(number)
-            stored = self._at_head(memref.LoadOp, [self.sizes, place], i64)
-            self._constants[key] = self._at_head(arith.IndexCastOp, [stored], index)
+            stored = self.at_head(memref.LoadOp, [self.sizes, place], i64)
+            self._constants[key] = self.at_head(arith.IndexCastOp, [stored], index)
         return self._constants[key]
 
     def _binary_at_head(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         properties = _flags(operation) if operation in (arith.AddiOp, arith.MuliOp) else NOTHING
-        return self._at_head(operation, [a, b], index, properties)
+        return self.at_head(operation, [a, b], index, properties)
 
-    def as_value(self, at: SSAValue | int) -> SSAValue:
-        """An index as a value."""
-        return at if isinstance(at, SSAValue) else self.constant(at)
+    def plus(self, at: SSAValue | int, number: int = 0) -> SSAValue:
+        """An index as a value, so much further."""
+        if isinstance(at, int):
+            return self.constant(at + number)
+        return self.linear([(at, 1)], number) if number != 0 else at
 
     def limited(self, a: SSAValue, most: int) -> SSAValue:
         """The smaller of two indices, which may be negative."""
@@ -243,19 +245,17 @@ class LoopBuilder:
 
     def load(self, source: SSAValue, at: SSAValue, lanes: int) -> SSAValue:
         """One element, or a vector of `lanes` neighbours."""
-        kind = source.type
-        if not isinstance(kind, MemRefType):
-            raise TypeError(f"{kind} is no memory")
+        element = _element_of(source)
         if lanes == 1:
-            return self.add(memref.LoadOp, [source, at], kind.element_type)
-        return self.add(vector.LoadOp, [source, at], vector_type(kind.element_type, lanes))
+            return self.add(memref.LoadOp, [source, at], element)
+        return self.add(vector.LoadOp, [source, at], vector_type(element, lanes))
 
     def gather(self, source: SSAValue, first: SSAValue, offsets: SSAValue) -> SSAValue:
         """A vector of elements at int32 offsets from the first."""
-        kind, lanes = source.type, offsets.type
-        if not isinstance(kind, MemRefType) or not isinstance(lanes, VectorType):
-            raise TypeError(f"{kind} is no memory, or {lanes} no vector")
-        type = vector_type(kind.element_type, lanes.get_shape()[0])
+        lanes = offsets.type
+        if not isinstance(lanes, VectorType):
+            raise TypeError(f"{lanes} is no vector")
+        type = vector_type(_element_of(source), lanes.get_shape()[0])
         return self.add(rt.GatherOp, [source, first, offsets], type)
 
     def store(self, value: SSAValue, target: SSAValue, at: SSAValue) -> None:
@@ -267,11 +267,8 @@ class LoopBuilder:
 
     def element(self, value: SSAValue, lane: int) -> SSAValue:
         """One lane of a vector."""
-        kind = value.type
-        if not isinstance(kind, VectorType):
-            raise TypeError(f"{kind} is no vector")
         at: dict[str, Attribute] = {"static_position": integers([lane])}
-        return self.add(vector.ExtractOp, [value], kind.element_type, at)
+        return self.add(vector.ExtractOp, [value], _element_of(value), at)
 
     def with_element(self, value: SSAValue, element: SSAValue, lane: int) -> SSAValue:
         """A vector with one lane replaced."""
@@ -281,11 +278,7 @@ class LoopBuilder:
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
         """Lanes of two vectors; the numbers of those of b follow those of a."""
         lanes: dict[str, Attribute] = {"mask": integers(mask)}
-        kind = a.type
-        if not isinstance(kind, VectorType):
-            raise TypeError(f"{kind} is no vector")
-        made = vector_type(kind.element_type, len(mask))
-        return self.add(vector.ShuffleOp, [a, b], made, lanes)
+        return self.add(vector.ShuffleOp, [a, b], vector_type(_element_of(a), len(mask)), lanes)
 
     def prefetch(self, source: SSAValue, at: SSAValue, l1: bool = False) -> None:
         """Prefetch the line of an element into L2, or into L1."""
@@ -312,7 +305,7 @@ class LoopBuilder:
     ) -> list[SSAValue]:
         """for i from first to last: `body(i, carried)` gives the next carried values."""
         block = Block(arg_types=[index, *(value.type for value in carried)])
-        bounds = [self.as_value(n) for n in (first, last, step)]
+        bounds = [self.plus(n) for n in (first, last, step)]
         self._enter(block)
         self.local(block.args[0])
         results = body(block.args[0], list(block.args[1:]))
@@ -326,22 +319,48 @@ class LoopBuilder:
         self.put(op)
         return list(op.results)
 
-    def branch(self, condition: SSAValue, yes: Callable[[], None], no: Callable[[], None]) -> None:
-        """Either of two pieces of code."""
-        regions = []
+    def each(
+        self,
+        first: SSAValue | int,
+        last: SSAValue | int,
+        step: int,
+        body: Callable[[SSAValue], None],
+    ) -> None:
+        """The same without carried values."""
+
+        def iteration(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            body(i)
+            return []
+
+        self.loop(first, last, step, [], iteration)
+
+    def branch(
+        self,
+        condition: SSAValue,
+        yes: Callable[[], Sequence[SSAValue] | None],
+        no: Callable[[], Sequence[SSAValue] | None] = lambda: None,
+    ) -> list[SSAValue]:
+        """Either of two pieces of code, and the values that both give, if they do."""
+        regions, types = [], list[Attribute]()
         for body in (yes, no):
             block = Block()
             self._enter(block)
-            body()
-            block.add_op(scf.YieldOp.create())
+            values = body() or ()
+            block.add_op(scf.YieldOp.create(operands=list(values)))
             self._leave()
             regions.append(Region(block))
-        self.put(scf.IfOp.create(operands=[condition], result_types=[], regions=regions))
+            types = [value.type for value in values]
+        op = scf.IfOp.create(operands=[condition], result_types=types, regions=regions)
+        self.put(op)
+        return list(op.results)
+
+    def select(self, condition: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
+        """Either of two values."""
+        return self.add(arith.SelectOp, [condition, yes, no], yes.type)
 
     def equal(self, a: SSAValue, b: int) -> SSAValue:
         """a == b for indices."""
-        predicate = {"predicate": integer(0)}
-        return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
+        return self.add(arith.CmpiOp, [a, self.constant(b)], i1, {"predicate": integer(0)})
 
     def less(self, a: SSAValue, b: int) -> SSAValue:
         """a < b for indices that are 0 or more."""
@@ -366,3 +385,12 @@ class LoopBuilder:
         self.blocks.pop()
         self._sums.pop()
         self._bases.pop()
+
+
+def _element_of(value: SSAValue) -> Attribute:
+    """The type of the elements of memory or of a vector."""
+    kind = value.type
+    if not isinstance(kind, MemRefType | VectorType):
+        raise CompilerBug(f"{kind} is neither memory nor a vector")
+    element: Attribute = kind.element_type
+    return element

@@ -62,7 +62,7 @@ class MatrixAccumulators(Accumulators):
         sums: list[SSAValue] = []
         row = None
         for p, q in self._pairs(points):
-            if row != (row := self._row(p)):
+            if row != (row := self.place_in(self.stream, p)):
                 self.builder.fence()
             x = self._data(p, q)
             for half in range(HALVES):
@@ -86,16 +86,12 @@ class MatrixAccumulators(Accumulators):
         """Points with the same weights, two by two."""
         rows: dict[int, list[Point]] = {}
         for point in points:
-            rows.setdefault(self._row(point), []).append(point)
+            rows.setdefault(self.place_in(self.stream, point), []).append(point)
         return [
             (row[first], row[min(first + 1, len(row) - 1)])
             for row in rows.values()
             for first in range(0, len(row), 2)
         ]
-
-    def _row(self, point: Point) -> int:
-        """Where the weights of a point are."""
-        return sum(self.stream.coefficients[loop] * n for loop, n in point.items())
 
     def _from_lane(self, point: Point, first: int) -> Point:
         """The point at a lane of a vector."""

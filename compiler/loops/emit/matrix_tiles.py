@@ -212,12 +212,11 @@ class MatrixTiles(KernelEmitter):
     ) -> None:
         """Prefetch so many lines, one behind the other."""
 
-        def prefetch(line: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        def prefetch(line: SSAValue) -> None:
             self.builder.prefetch(memory, self.builder.linear([*terms, (line, TILE_K)], 0))
-            return []
 
         if is_open(count):
-            self.builder.loop(0, count, 1, [], prefetch)
+            self.builder.each(0, count, 1, prefetch)
             return
         for line in range(count):
             self.builder.prefetch(memory, self.builder.linear(terms, line * TILE_K))
@@ -320,20 +319,16 @@ class MatrixTiles(KernelEmitter):
     ) -> None:
         """The epilogue at points of a tile. number: that of the sums of the first block."""
 
-        def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        def row(i: SSAValue) -> None:
             saved = dict(self.state.bases)
             self.state.bases.update(held.bases)
             point = self.builder.linear([(held.bases[self.plan.inner], 1), (i, 1)], 0)
             point = self.state.bases[self.plan.inner] = self.builder.local(point)
 
-            def follow() -> None:
-                self._follow(i, number, blocks)
-
-            self._unless_between_rows(held, point, follow)
+            self._unless_between_rows(held, point, lambda: self._follow(i, number, blocks))
             self.state.bases = saved
-            return []
 
-        self.builder.loop(first, last, 1, [], row)
+        self.builder.each(first, last, 1, row)
 
     def _unless_between_rows(self, held: _Tile, at: SSAValue, follow: Callable[[], None]) -> None:
         """The epilogue at an index, unless it is between two rows of points."""
@@ -347,7 +342,7 @@ class MatrixTiles(KernelEmitter):
         column = self.state.bases[plan.inner] = builder.remainder(at, plan.pitch)
         if plan.pitch == plan.width:
             return follow()
-        builder.branch(builder.less(column, plan.width), follow, lambda: None)
+        builder.branch(builder.less(column, plan.width), follow)
 
     def _follow(self, row: SSAValue, number: int, blocks: range) -> None:
         """The epilogue at one point, for 16 outputs of each block."""

@@ -30,7 +30,6 @@ from typing import TypeAlias
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Position
 from ncc.compiler.loops.schedule.chunks import is_coalesced
 from ncc.compiler.loops.schedule.schedule import parts_of_tile, thirds_of_tile
@@ -89,22 +88,18 @@ class OpenLoops(Part):
         """The code for squares, and point by point where they do not fit. Kernels without squares
         are written once.
         """
-        sides = [] if self.schedule.transpose is None else list(self._sides())
-        if not sides:
+        lane, along = self.schedule.lane, self.schedule.transpose
+        sides = [self.kernel.extents[d] for d in (lane, along) if d is not None]
+        told = [side for side in sides if is_open(side)]
+        if along is None or not told:
             write()
-            return
-        if not self.can_store_again:
+        elif not self.can_store_again:
             self._in_points(write)
-            return
-        fits = [self.builder.less(self.builder.constant(side - 1), n) for n, side in sides]
-        both = reduce(partial(self.builder.binary, arith.AndIOp), fits)
-        self.builder.branch(both, write, lambda: self._in_points(write))
-
-    def _sides(self) -> Iterator[tuple[int, int]]:
-        """The extents that the run tells, with what a square takes of them."""
-        for loop in (self.schedule.lane, self.schedule.transpose):
-            if loop is not None and is_open(self.kernel.extents[loop]):
-                yield self.kernel.extents[loop], self.schedule.vector
+        else:
+            below = self.builder.constant(self.schedule.vector - 1)
+            fits = [self.builder.less(below, side) for side in told]
+            both = reduce(partial(self.builder.binary, arith.AndIOp), fits)
+            self.builder.branch(both, write, lambda: self._in_points(write))
 
     def _in_points(self, write: Callable[[], None]) -> None:
         saved, self.state.lanes = dict(self.state.sizes), 1
@@ -136,26 +131,20 @@ class OpenLoops(Part):
     ) -> SSAValue:
         """The tiles of one size, as long as at least so many points are left; where they end."""
         step, extent = self._step(loop, tile), self.position.extent(loop)
-        begin = self.builder.as_value(first)
-        stop = self._before(end, least - 1)
+        begin = self.builder.plus(first)
+        stop = self.builder.local(self.builder.plus(end, 1 - least))
         moves_back = least < step and loop not in self.state.coalesced
         if moves_back:
             fits = self.builder.less(self.builder.constant(step - 1), extent)
-            stop = self.builder.add(arith.SelectOp, [fits, stop, begin], index)
+            stop = self.builder.select(fits, stop, begin)
 
         def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             base = self.builder.limited(i, extent - step) if moves_back else i
             self.position.with_loop(loop, base, tile[1], body)
-            return [self.builder.linear([(i, 1)], step)]
+            return [self.builder.plus(i, step)]
 
         (behind,) = self.builder.loop(begin, stop, step, [begin], at)
         return self.builder.local(behind)
-
-    def _before(self, end: Index, points: int) -> SSAValue:
-        """So many points before an index."""
-        if isinstance(end, int):
-            return self.builder.constant(end - points)
-        return self.builder.local(self.builder.linear([(end, 1)], -points))
 
     def _tiles(self, loop: int) -> Iterator[tuple[Tile, int]]:
         """The tiles of a loop, the largest first and one point at last, each with the fewest points

@@ -10,6 +10,7 @@ Where the run tells the extent of a loop, `open_loops` writes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
@@ -32,17 +33,16 @@ class ParallelLoops(Part):
         first, last = self.entry.args[-2:]
 
         def write() -> None:
-            self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk, body))
+            self.builder.each(first, last, 1, lambda chunk: self._chunk(chunk, body))
 
         self.open.coalesced_or_not(lambda: self.open.squares_or_points(write))
 
-    def _chunk(self, chunk: SSAValue, body: Callable[[], None]) -> Sequence[SSAValue]:
+    def _chunk(self, chunk: SSAValue, body: Callable[[], None]) -> None:
         if self.schedule.span:
             parts = parts_of_lane(self.kernel, self.schedule)
             self.state.part = self.builder.remainder(chunk, parts)
             chunk = self.builder.quotient(chunk, parts)
         self._chunk_loops(chunk, list(self.schedule.order[: self.schedule.chunks]), body)
-        return []
 
     def _chunk_loops(self, rest: SSAValue, loops: list[int], body: Callable[[], None]) -> None:
         """Split the index of the innermost chunk loop off `rest`, then that of the next."""
@@ -119,12 +119,8 @@ class ParallelLoops(Part):
         body: Callable[[], None],
     ) -> None:
         """The same from one index of the loop to another."""
-
-        def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.position.with_loop(loop, i, size, body)
-            return []
-
-        self.builder.loop(first, end, step, [], at)
+        at = partial(self.position.with_loop, loop, size=size, body=body)
+        self.builder.each(first, end, step, at)
 
     # --- tiles ------------------------------------------------------------------------------
 
@@ -142,11 +138,8 @@ class ParallelLoops(Part):
         A transposed square overlaps the one before it, and stores the same values again. A block
         that splits k is a tile of its own.
         """
-        extent, size, k_split = (
-            self.kernel.extents[loop],
-            self.state.sizes[loop],
-            self.kernel.k_split,
-        )
+        extent, size = self.kernel.extents[loop], self.state.sizes[loop]
+        k_split = self.kernel.k_split
         if loop == self.schedule.transpose:
             return [(extent - size, size)]
         first = self._alike(loop) * size
@@ -189,7 +182,7 @@ class ParallelLoops(Part):
         self.tiles(loop, first, end, step, size, body)
         if whole < extent:
             is_last = self.builder.equal(part, parts_of_lane(self.kernel, self.schedule) - 1)
-            self.builder.branch(is_last, lambda: self._lane_from(loop, body, whole), lambda: None)
+            self.builder.branch(is_last, lambda: self._lane_from(loop, body, whole))
 
     def _lane(self, loop: int, body: Callable[[], None], position: int) -> None:
         """Whole tiles, then whole vectors, then the remainder: one vector that overlaps the one

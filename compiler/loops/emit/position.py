@@ -184,12 +184,11 @@ class Position:
     def each_iteration(self, loop: int, body: Callable[[SSAValue], None]) -> None:
         """A loop of the kernel that carries no values."""
 
-        def iteration(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        def iteration(i: SSAValue) -> None:
             self.state.bases[loop] = i
             body(i)
-            return []
 
-        self.builder.loop(0, self.kernel.extents[loop], 1, [], iteration)
+        self.builder.each(0, self.kernel.extents[loop], 1, iteration)
 
     def with_loop(
         self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]
@@ -214,10 +213,10 @@ class Position:
         if not self.state.coalesced or loop != self.state.coalesced[0]:
             return []
         column, row = self.state.coalesced
-        first, last = self.builder.as_value(base), self.extent(column) - 1
+        first, last = self.builder.plus(base), self.extent(column) - 1
         columns, found = self.kernel.extents[column], list[Mapping[int, SSAValue]]()
         for number in range(size):
-            at = self.builder.limited(self.builder.linear([(first, 1)], number), last)
+            at = self.builder.limited(self.builder.plus(first, number), last)
             of_row, in_row = self.builder.quotient(at, columns), self.builder.remainder(at, columns)
             found.append({row: of_row, column: in_row})
         return found

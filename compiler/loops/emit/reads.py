@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.emit.loop_builder import LinearForm, index, vector_type
+from ncc.compiler.loops.emit.loop_builder import LinearForm, vector_type
 from ncc.compiler.loops.emit.position import Part, Point, UnrolledIterations
 from ncc.compiler.loops.emit.transpose import deinterleaved, transposed
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Gap, KSplit
@@ -61,20 +61,16 @@ class Reads(Part):
         builder, first = self.builder, self.state.bases.get(gap.loop, 0)
         once = partial(self._once_in_tile, first, gap.loop, further)
         if further == 0:
-            at = builder.as_value(first)
+            at = builder.plus(first)
             row = once("row", lambda: builder.quotient(at, gap.length))
             return row, once("column", lambda: builder.remainder(at, gap.length))
         row, column = self._row_and_column(gap, further - 1)
 
-        def next_row() -> SSAValue:
-            return builder.add(arith.SelectOp, [ends, builder.linear([(row, 1)], 1), row], index)
-
-        def next_column() -> SSAValue:
-            return builder.add(arith.SelectOp, [ends, builder.constant(0), behind], index)
-
-        behind = once("behind", lambda: builder.linear([(column, 1)], 1))
+        behind = once("behind", lambda: builder.plus(column, 1))
         ends = once("ends", lambda: builder.equal(behind, gap.length))
-        return once("row", next_row), once("column", next_column)
+        next_row = once("row", lambda: builder.select(ends, builder.plus(row, 1), row))
+        zero = builder.constant(0)
+        return next_row, once("column", lambda: builder.select(ends, zero, behind))
 
     def _once_in_tile(
         self, first: SSAValue | int, loop: int, further: int, key: str, make: Callable[[], SSAValue]

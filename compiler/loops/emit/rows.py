@@ -12,48 +12,17 @@ least as long as a vector.
 
 from __future__ import annotations
 
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 
 from xdsl.dialects import arith, vector
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.emit.body import PointPart
+from ncc.compiler.loops.emit.combining import COMBINING
 from ncc.compiler.loops.emit.position import Point
 from ncc.compiler.loops.schedule.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 from ncc.dialects.size import is_open
-
-_NEUTRAL: dict[type[Operation], float] = {
-    arith.AddfOp: 0.0,
-    arith.MulfOp: 1.0,
-    arith.MaxnumfOp: float("-inf"),
-    arith.MinnumfOp: float("inf"),
-    arith.MaximumfOp: float("-inf"),
-    arith.MinimumfOp: float("inf"),
-    arith.AddiOp: 0,
-    arith.MuliOp: 1,
-    arith.MaxSIOp: float("-inf"),
-    arith.MinSIOp: float("inf"),
-    arith.MaxUIOp: float("-inf"),
-    arith.MinUIOp: float("inf"),
-}
-"""The neutral element of each operation that reductions combine with; see `element.number`."""
-
-_KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
-    arith.AddfOp: vector.CombiningKindFlag.ADD,
-    arith.MulfOp: vector.CombiningKindFlag.MUL,
-    arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
-    arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
-    arith.MaximumfOp: vector.CombiningKindFlag.MAXIMUMF,
-    arith.MinimumfOp: vector.CombiningKindFlag.MINIMUMF,
-    arith.AddiOp: vector.CombiningKindFlag.ADD,
-    arith.MuliOp: vector.CombiningKindFlag.MUL,
-    arith.MaxSIOp: vector.CombiningKindFlag.MAXSI,
-    arith.MinSIOp: vector.CombiningKindFlag.MINSI,
-    arith.MaxUIOp: vector.CombiningKindFlag.MAXUI,
-    arith.MinUIOp: vector.CombiningKindFlag.MINUI,
-}
-"""How the same operations combine the lanes of a vector."""
 
 
 class Rows(PointPart):
@@ -76,51 +45,36 @@ class Rows(PointPart):
         return self.position.iterations(outer[0], 0, self.kernel.extents[outer[0]], values, inner)
 
     def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        """Values of points, combined with one row: first vectors of it, then their lanes."""
+        """Values of points, combined with one row: first vectors of it, then their lanes. If a row
+        may end anywhere, what fills no vector is taken one by one.
+        """
         lanes, extent = self.schedule.vector, self.kernel.extents[lane]
         whole = extent // lanes * lanes
+        self.state.lanes = lanes
+        vectors = self._whole_vectors(lane, points, whole)
+        accumulate = partial(self._accumulate, lane, points)
         if is_open(extent):
-            return self._open_row(lane, points, whole, values)
+            values = self._with_lanes(values, vectors)
+            self.state.lanes = 1
+            values = self.builder.loop(whole, extent, 1, values, accumulate)
+            self.state.lanes = lanes
+            return values
         if not whole:
             raise CompilerBug(f"a row of {extent} elements in vectors of {lanes}")
-        self.state.lanes = lanes
-        combine, _ = self._combination()
-        vectors = self._whole_vectors(lane, points, whole)
         if whole < extent:
-            last = self._accumulate(lane, points, self.builder.constant(extent - lanes), vectors)
+            last = accumulate(self.builder.constant(extent - lanes), vectors)
             taken = whole + lanes - extent
             chosen = [*range(lanes, lanes + taken), *range(taken, lanes)]
             vectors = [
                 self.builder.shuffle(new, old, chosen)
                 for new, old in zip(last, vectors, strict=True)
             ]
-        return [
-            self.builder.binary(combine, value, self._combined(row, combine))
-            for value, row in zip(values, vectors, strict=True)
-        ]
-
-    def _open_row(
-        self, lane: int, points: list[Point], whole: int, values: list[SSAValue]
-    ) -> list[SSAValue]:
-        """The same for a row that may end anywhere: what fills no vector is taken one by one."""
-        combine, _ = self._combination()
-        self.state.lanes = self.schedule.vector
-        vectors = self._whole_vectors(lane, points, whole)
-        values = [
-            self.builder.binary(combine, value, self._combined(row, combine))
-            for value, row in zip(values, vectors, strict=True)
-        ]
-        self.state.lanes = 1
-        accumulate = partial(self._accumulate, lane, points)
-        extent = self.kernel.extents[lane]
-        rest = self.builder.loop(whole, extent, 1, values, accumulate)
-        self.state.lanes = self.schedule.vector
-        return rest
+        return self._with_lanes(values, vectors)
 
     def _whole_vectors(self, lane: int, points: list[Point], whole: int) -> list[SSAValue]:
         """A vector of partial results for each point; a long row has several, combined at last."""
         lanes, count = self.schedule.vector, len(points)
-        combine, neutral = self._combination()
+        neutral = COMBINING[self._combine].neutral
         start = self.builder.splat(self.builder.constant(neutral, self.position.accumulated), lanes)
         # The code of any length is one code, whatever the hint: its sums have one order.
         is_long = is_open(whole) or whole >= LONG_REDUCTION * lanes
@@ -135,7 +89,7 @@ class Rows(PointPart):
 
         middle = whole // (at_once * lanes) * at_once * lanes
         several = loop(0, middle, [start] * (at_once * count))
-        combined = partial(self.builder.binary, combine)
+        combined = partial(self.builder.binary, self._combine)
         values = [reduce(combined, several[point::count]) for point in range(count)]
         return values if middle == whole else loop(middle, whole, values)
 
@@ -152,17 +106,22 @@ class Rows(PointPart):
         self.state.cache = saved
         return results
 
-    def _combination(self) -> tuple[type[Operation], float]:
-        """The combining operation of the reduction and its neutral element."""
+    @cached_property
+    def _combine(self) -> type[Operation]:
+        """The combining operation of the reduction."""
         combine = self.kernel.anchor.yielded.owner
-        if not isinstance(combine, Operation) or type(combine) not in _NEUTRAL:
+        if not isinstance(combine, Operation) or type(combine) not in COMBINING:
             raise CompilerBug("a reduction that is no sum, product, maximum or minimum")
-        return type(combine), _NEUTRAL[type(combine)]
+        return type(combine)
 
-    def _combined(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
-        """All lanes of a vector, combined."""
+    def _with_lanes(self, values: list[SSAValue], rows: list[SSAValue]) -> list[SSAValue]:
+        """Values, each combined with all lanes of a vector."""
         properties: dict[str, Attribute] = {
-            "kind": vector.CombiningKindAttr(_KINDS[combine]),
+            "kind": vector.CombiningKindAttr(COMBINING[self._combine].across),
             "fastmath": arith.FastMathFlagsAttr("none"),
         }
-        return self.builder.add(vector.ReductionOp, [row], self.position.accumulated, properties)
+        across = partial(self.builder.add, vector.ReductionOp, properties=properties)
+        return [
+            self.builder.binary(self._combine, value, across([row], self.position.accumulated))
+            for value, row in zip(values, rows, strict=True)
+        ]

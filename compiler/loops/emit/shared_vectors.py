@@ -37,7 +37,8 @@ class SharedAccumulators(Accumulators):
         self.broadcast, self.stream = sorted(pair, key=lambda a: a.coefficients[lane])
 
     def start(self, points: list[Point]) -> list[SSAValue]:
-        return [self._begun(held) for held in self._two_by_two(points)]
+        started = [list(map(self.body.started, held)) for held in self._two_by_two(points)]
+        return [one[0] if len(one) == 1 else self._side_by_side(*one) for one in started]
 
     def accumulate(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         pairs = zip(self._two_by_two(points), values, strict=True)
@@ -59,7 +60,7 @@ class SharedAccumulators(Accumulators):
         found: list[Held] = []
         waiting: dict[int, Point] = {}
         for point in points:
-            address = sum(self.stream.coefficients[loop] * n for loop, n in point.items())
+            address = self.place_in(self.stream, point)
             if not self.position.is_short(point):
                 found.append((point,))
             elif address in waiting:
@@ -67,11 +68,6 @@ class SharedAccumulators(Accumulators):
             else:
                 waiting[address] = point
         return [*found, *((point,) for point in waiting.values())]
-
-    def _begun(self, held: Held) -> SSAValue:
-        """The initial value of an accumulator."""
-        values = [self.body.started(point) for point in held]
-        return values[0] if len(values) == 1 else self._side_by_side(*values)
 
     def _side_by_side(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """Two short vectors as a whole one."""

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.body import PointPart
 from ncc.compiler.loops.emit.position import Part, Point, UnrolledIterations
+from ncc.compiler.loops.kernel.kernel import Access
 from ncc.dialects.size import is_open
 
 Iteration: TypeAlias = Callable[[list[SSAValue]], list[SSAValue]]
@@ -43,6 +44,11 @@ class Accumulators(PointPart):
     def finish(self, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         """The sums of the points."""
         return values
+
+    @staticmethod
+    def place_in(stream: Access, point: Point) -> int:
+        """Where the weights of a point are, from those of the tile on."""
+        return sum(stream.coefficients[loop] * n for loop, n in point.items())
 
 
 class Sums(Part):

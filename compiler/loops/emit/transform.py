@@ -23,7 +23,6 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.emit.combination import combine, together
 from ncc.compiler.loops.emit.kernel_emitter import KernelEmitter
-from ncc.compiler.loops.emit.loop_builder import index
 from ncc.compiler.loops.emit.position import Part, Point, Position
 from ncc.compiler.loops.emit.reads import Reads
 from ncc.compiler.loops.kernel.kernel import Kernel
@@ -119,7 +118,7 @@ class Transform(KernelEmitter):
         around = self.whole
 
         def end_here() -> SSAValue:
-            tile = self.builder.as_value(self.state.bases[loop])
+            tile = self.builder.plus(self.state.bases[loop])
             return self.builder.local(self.builder.linear([(tile, -size)], true))
 
         def partial_tile() -> None:
@@ -142,7 +141,7 @@ class Transform(KernelEmitter):
             whole = self.builder.constant(true // size)
             if around is not None:
                 none = self.builder.constant(0)
-                whole = self.builder.add(arith.SelectOp, [around, whole, none], index)
+                whole = self.builder.select(around, whole, none)
             self.loops.tiles(loop, 0, whole, 1, 1, body)
             self.loops.tiles(loop, whole, tiles, 1, 1, partial_tile)
 
@@ -193,8 +192,7 @@ class Transform(KernelEmitter):
             self.epilogue.finish_each(points, values)
             return
         for point, value in zip(points, values, strict=True):
-            finish = partial(self._finish, point, value)
-            column = point[self.transform.column]
+            column, finish = point[self.transform.column], partial(self._finish, point, value)
             self._where(self._is_within(column, end), finish) if column else finish()
 
     def _finish(self, point: Point, value: SSAValue) -> None:
@@ -204,7 +202,7 @@ class Transform(KernelEmitter):
     def _where(self, condition: SSAValue, body: Callable[[], None]) -> None:
         """Code that runs if a condition holds; what it loads is not known behind it."""
         saved, self.state.cache = self.state.cache, {}
-        self.builder.branch(condition, body, lambda: None)
+        self.builder.branch(condition, body)
         self.state.cache = saved
 
     def _blocks(self) -> list[Point]:

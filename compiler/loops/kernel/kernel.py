@@ -10,8 +10,8 @@ can be collapsed, and two layers share code if their coefficients are equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.attributes import Matrix
-from ncc.compiler.loops.kernel.stable_text import stable_text
+from ncc.compiler.loops.kernel.stable_text import body_text, stable_text
 from ncc.dialects.operation import operands_of, ops_of
 from ncc.dialects.rt import SizeOp
 from ncc.dialects.size import is_open
@@ -265,67 +265,31 @@ class Kernel:
 
     def stores(self) -> list[Access]:
         """The accesses that store; of two bf16 parts, the first."""
-        if self.bf16_split is None:
+        held = self.bf16_split
+        if held is None:
             return [self.store]
-        return (
-            [self.bf16_split.store]
-            if self.bf16_split.alone
-            else [self.store, self.bf16_split.store]
-        )
-
-    def signature(self) -> Hashable:
-        """Equal for kernels that compile to the same code: names of layers are not part of it."""
-        captured = {value: (c.argument, c.strides) for value, c in self.captured.items()}
-        initial = (
-            ("stage", _stage_key(self.initial, captured))
-            if isinstance(self.initial, Stage)
-            else ("value", self.initial)
-        )
-        return (
-            self.extents,
-            self.reduced,
-            self.valid_extents,
-            self.accumulates,
-            initial,
-            _stage_key(self.anchor, captured),
-            tuple(_stage_key(stage, captured) for stage in self.epilogue),
-            self.store,
-            self.element_types,
-            tuple(sorted(self.index_of.items())),
-            self.matrices,
-            self._bf16_split_key(captured),
-            self.lanes,
-            self.k_split and (self.k_split.outputs, self.k_split.inputs, self.k_split.times),
-            *([self.body_sizes] if self.body_sizes else []),
-            *([("about", self.about)] if self.about else []),
-        )
+        return [held.store] if held.alone else [self.store, held.store]
 
     @cached_property
     def signature_text(self) -> str:
-        """Its signature as the key of its code."""
-        return stable_text(self.signature())
+        """The key of its code: equal for kernels that compile to the same code. Names of layers are
+        not part of it.
+        """
+        captured = {value: (held.argument, held.strides) for value, held in self.captured.items()}
 
-    def _bf16_split_key(self, captured: Mapping[SSAValue, Hashable]) -> Hashable:
-        held = self.bf16_split
-        if held is None:
-            return None
-        key = _stage_key(held.stage, captured)
-        return (key, held.store, held.distance, held.pairs, held.back, held.alone)
+        def key(value: object) -> object:
+            match value:
+                case Stage():
+                    return body_text(value.body, captured, _UNNAMED), value.inputs
+                case Kernel() | Bf16Split():
+                    names = [part.name for part in fields(value) if part.name != "captured"]
+                    return [key(getattr(value, name)) for name in names]
+                case tuple():
+                    return [key(held) for held in value]
+                case _:
+                    return value
 
-
-def _stage_key(stage: Stage, captured: Mapping[SSAValue, Hashable]) -> Hashable:
-    numbers: dict[SSAValue, Hashable] = {
-        argument: ("arg", i) for i, argument in enumerate(stage.body.args)
-    }
-    lines: list[Hashable] = []
-    for op in ops_of(stage.body):
-        operands = tuple(numbers[o] if o in numbers else captured[o] for o in op.operands)
-        properties = tuple(sorted((k, v) for k, v in op.properties.items() if k not in _UNNAMED))
-        types = tuple(result.type for result in op.results)
-        lines.append((op.name, operands, _Properties(properties), types))
-        for result in op.results:
-            numbers[result] = len(numbers)
-    return (tuple(lines), stage.inputs)
+        return stable_text(key(self))
 
 
 _UNNAMED = ("fastmath", "size")
@@ -336,11 +300,6 @@ def size_ops(stages: Iterable[Stage]) -> Iterator[SizeOp]:
     """The `rt.size` of bodies, in order."""
     for stage in stages:
         yield from (op for op in ops_of(stage.body) if isinstance(op, SizeOp))
-
-
-@dataclass(frozen=True)
-class _Properties:
-    items: tuple[tuple[str, Attribute], ...]
 
 
 def is_argument(value: SSAValue, body: Block) -> int | None:

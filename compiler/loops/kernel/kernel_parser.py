@@ -23,11 +23,6 @@ from ncc.compiler.loops.kernel.kernel import (
 T = TypeVar("T")
 
 
-def parse_kernel(parser: Parser) -> Kernel:
-    """The kernel whose clauses come next; raises xDSL's ParseError."""
-    return KernelParser(parser).parse()
-
-
 class KernelParser:
     """Reads the clauses of one kernel."""
 
@@ -37,6 +32,7 @@ class KernelParser:
         self.captured: dict[SSAValue, Captured] = {}
 
     def parse(self) -> Kernel:
+        """The kernel whose clauses come next; raises xDSL's ParseError."""
         parser = self.parser
         parser.parse_keyword("arguments")
         element_types = tuple(self.listed(parser.parse_type))
@@ -44,11 +40,11 @@ class KernelParser:
         has_loops = parser.parse_optional_keyword("none") is None
         loops = self.listed(self._extent) if has_loops else []
         self.rank = len(loops)
-        valid_extents = tuple(self._each("valid", self._valid_extent))
+        valid_extents = tuple(self._each("valid", lambda: self._loops_and("to")))
         index_of = dict(next(self._each("indices", lambda: self.listed(self._index)), ()))
         matrices = next(self._each("matrices", self._matrices), None)
         lanes = next(self._each("lanes", self.integers), None)
-        k_split = next(self._each("k_split", self._k_split), None)
+        k_split = next(self._each("k_split", lambda: KSplit(*self._loops_and("by"))), None)
         parser.parse_keyword("from")
         initial = self._initial()
         accumulates = parser.parse_optional_keyword("sum") is not None
@@ -120,11 +116,12 @@ class KernelParser:
         self.parser.parse_punctuation("=")
         return self.parser.parse_integer(), is_reduced
 
-    def _valid_extent(self) -> tuple[int, int, int]:
+    def _loops_and(self, keyword: str) -> tuple[int, int, int]:
+        """Two loops, and a number behind a keyword."""
         outer = self.loop()
         self.parser.parse_punctuation(",")
         inner = self.loop()
-        self.parser.parse_keyword("to")
+        self.parser.parse_keyword(keyword)
         return outer, inner, self.parser.parse_integer()
 
     def _index(self) -> tuple[int, int | None]:
@@ -144,13 +141,6 @@ class KernelParser:
     def number(self) -> float:
         text = self.parser.parse_optional_str_literal()
         return self.parser.parse_number() if text is None else float(text)
-
-    def _k_split(self) -> KSplit:
-        outputs = self.loop()
-        self.parser.parse_punctuation(",")
-        inputs = self.loop()
-        self.parser.parse_keyword("by")
-        return KSplit(outputs, inputs, self.parser.parse_integer())
 
     def _initial(self) -> float | Stage | None:
         if self.parser.parse_optional_keyword("memory") is not None:

@@ -44,7 +44,8 @@ def _clauses(kernel: Kernel) -> Iterator[str]:
     for outer, inner, true in kernel.valid_extents:
         yield f"valid d{outer}, d{inner} to {true}"
     if kernel.index_of:
-        said = (f"{n} = {_loop_text(d)}" for n, d in sorted(kernel.index_of.items()))
+        indices = sorted(kernel.index_of.items())
+        said = (f"{n} = {'part' if d is None else f'd{d}'}" for n, d in indices)
         yield f"indices {', '.join(said)}"
     if kernel.matrices is not None:
         yield f"matrices {', '.join(map(_matrix_text, kernel.matrices))}"
@@ -71,10 +72,6 @@ def _bf16_split_clauses(split: Bf16Split, kernel: Kernel) -> Iterator[str]:
         f"store{' alone' * split.alone} {access_text(split.store)}, "
         f"low {split.distance}, pairs d{split.pairs} back {split.back}"
     )
-
-
-def _loop_text(loop: int | None) -> str:
-    return "part" if loop is None else f"d{loop}"
 
 
 def _matrix_text(matrix: Matrix) -> str:

@@ -23,7 +23,6 @@ from dataclasses import replace
 from itertools import permutations
 
 from ncc.compiler.cost_model import Threads
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import LINE, Access, Gap, Kernel, Stage
 from ncc.compiler.loops.kernel.products import product_of, quads_of
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane, interleaved_loops
@@ -78,12 +77,10 @@ def _shared_out(kernel: Kernel, costs: Threads) -> Kernel:
         return kernel
     parts = min(possible, key=lambda n: (extent // n % LINE > 0, n % 2, abs(n - about)))
 
-    def access(a: Access | None) -> Access | None:
-        return None if a is None else a.with_loops(lambda c: [*c, c[loop] * (extent // parts)])
-
     extents = [*kernel.extents, parts]
-    extents[loop] = extent // parts
-    return _with_accesses(replace(kernel, extents=tuple(extents)), access)
+    extents[loop] = length = extent // parts
+    kernel = replace(kernel, extents=tuple(extents))
+    return _with_accesses(kernel, lambda a: a.with_loops(lambda c: [*c, c[loop] * length]))
 
 
 def _joinable(kernel: Kernel) -> tuple[int, int] | None:
@@ -111,8 +108,8 @@ def _with_rows_in_line(kernel: Kernel) -> Kernel:
     row, column = found
     rows, length = kernel.extents[row], kernel.extents[column]
 
-    def access(a: Access | None) -> Access | None:
-        if a is None or a.coefficients[row] == length * a.coefficients[column]:
+    def access(a: Access) -> Access:
+        if a.coefficients[row] == length * a.coefficients[column]:
             return a
         apart = a.coefficients[row] - length * a.coefficients[column]
         return replace(a, gap=Gap(column, length, apart))
@@ -157,10 +154,7 @@ def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> 
     """The kernel on the loops `kept`, some with a new extent."""
     number = {d: i for i, d in enumerate(kept)}
 
-    def access(a: Access | None) -> Access | None:
-        return None if a is None else a.with_loops(lambda c: [c[d] for d in kept])
-
-    kernel = _with_accesses(kernel, access)
+    kernel = _with_accesses(kernel, lambda a: a.with_loops(lambda c: [c[d] for d in kept]))
     held, k_split = kernel.bf16_split, kernel.k_split
     return replace(
         kernel,
@@ -178,26 +172,20 @@ def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> 
     )
 
 
-def _with_accesses(kernel: Kernel, access: Callable[[Access | None], Access | None]) -> Kernel:
+def _with_accesses(kernel: Kernel, access: Callable[[Access], Access]) -> Kernel:
     """The kernel with every access changed."""
 
     def stage(s: Stage) -> Stage:
-        return Stage(s.body, tuple(access(a) for a in s.inputs))
-
-    def stored(a: Access) -> Access:
-        changed = access(a)
-        if changed is None:
-            raise CompilerBug("a kernel without a store")
-        return changed
+        return Stage(s.body, tuple(None if a is None else access(a) for a in s.inputs))
 
     held = kernel.bf16_split
     if held is not None:
-        held = replace(held, stage=stage(held.stage), store=stored(held.store))
+        held = replace(held, stage=stage(held.stage), store=access(held.store))
     return replace(
         kernel,
         anchor=stage(kernel.anchor),
         initial=stage(kernel.initial) if isinstance(kernel.initial, Stage) else kernel.initial,
         epilogue=tuple(stage(s) for s in kernel.epilogue),
-        store=stored(kernel.store),
+        store=access(kernel.store),
         bf16_split=held,
     )

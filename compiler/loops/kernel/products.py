@@ -45,16 +45,12 @@ def quads_of(kernel: Kernel) -> Quads | None:
     return None if isinstance(found, str) else found
 
 
-def crossed_quads_of(kernel: Kernel) -> Quads | None:
-    """The same for windows: the data moves along the lane, too, and has all lanes of one tap after
-    the other.
-    """
-    found = match_quads(kernel, across=True)
-    return None if isinstance(found, str) else found
-
-
 def match_quads(kernel: Kernel, across: bool = False) -> Quads | Reason:
-    """The same, with the reason for any other kernel. across: for windows, not contractions."""
+    """The same, with the reason for any other kernel.
+
+    across: for windows, not contractions: the data moves along the lane, too, and has all lanes of
+    one tap after the other.
+    """
     pair = match_product(kernel)
     if isinstance(pair, str):
         return pair

@@ -106,19 +106,17 @@ class _Reader:
         if not self.views:
             return self._fill()
         linalg_op = self.anchor
-        axes = [form.bare for form in linalg_op.write.index]
-        identity = {d: d for d in range(len(linalg_op.extents))}
         split = next((view for view in self.views[1:] if view.bf16_split), None)
-        bf16_split = None if split is None else self._bf16_split(split, axes)
+        bf16_split = None if split is None else self._bf16_split(split)
         index_of: dict[int, int | None] = {d: d for d in linalg_op.indexed}
         return Kernel(
             extents=linalg_op.extents,
             reduced=frozenset(linalg_op.reduced),
             valid_extents=linalg_op.valid_extents,
-            anchor=self._stage(linalg_op, identity, None),
+            anchor=self._stage(linalg_op, self._identity, None),
             accumulates=linalg_op.reads_outs,
-            initial=self._initial(linalg_op, axes) if linalg_op.reads_outs else 0.0,
-            epilogue=tuple(self._epilogue(axes)),
+            initial=self._initial() if linalg_op.reads_outs else 0.0,
+            epilogue=tuple(self._epilogue()),
             store=self._store(bf16_split),
             element_types=self.element_types,
             captured=self._captured(linalg_op),
@@ -133,12 +131,12 @@ class _Reader:
     def _subview_of(self) -> dict[SSAValue, Subview]:
         return {value: self.subviews[n] for value, n in self.argument_of.items()}
 
-    def _epilogue(self, axes: Sequence[int | None]) -> Iterator[Stage]:
+    def _epilogue(self) -> Iterator[Stage]:
         """The operations after the anchor, without the split into bf16 numbers."""
         value: SSAValue = self.anchor.op.results[0]
         for after in self.views[self.views.index(self.anchor) + 1 :]:
             if not after.bf16_split:
-                yield self._stage(after, self._renamed(after, axes), value)
+                yield self._stage(after, self._renamed(after), value)
                 value = after.op.results[0]
 
     def _store(self, bf16_split: Bf16Split | None) -> Access:
@@ -149,8 +147,7 @@ class _Reader:
             return bf16_split.store
         first_result = len(self.function.body.block.args)
         argument = self.argument_of.get(outs_of(self.anchor.op), first_result)
-        identity = {d: d for d in range(self.rank)}
-        return self._access(argument, self.anchor.write.index, identity)
+        return self._access(argument, self.anchor.write.index, self._identity)
 
     def padding_lanes(self, kernel: Kernel, target: Target) -> list[tuple[int, int, int]]:
         """The padding lanes that short vectors leave out, in the last block of a sum of float32."""
@@ -158,13 +155,12 @@ class _Reader:
         floats = types <= {f16, i24, f32} and self.element_types[kernel.store.argument] == f32
         if kernel.matrices is not None or kernel.bf16_split is not None or not floats:
             return []
-        linalg_op, identity = self.anchor, {d: d for d in range(self.rank)}
         subviews = self._subview_of
-        found = set(padding_lanes(linalg_op, subviews, identity))
-        started = outs_of(linalg_op.op).owner
+        found = set(padding_lanes(self.anchor, subviews, self._identity))
+        started = outs_of(self.anchor.op).owner
         if isinstance(started, GenericOp):
-            axes, initial = [form.bare for form in linalg_op.write.index], LinalgOp(started)
-            found |= set(padding_lanes(initial, subviews, self._renamed(initial, axes)))
+            initial = LinalgOp(started)
+            found |= set(padding_lanes(initial, subviews, self._renamed(initial)))
         factors = product_of(kernel) or ()
 
         def shortest(lane: int) -> int:
@@ -193,7 +189,7 @@ class _Reader:
         """The reduction of the group, or its first pointwise operation."""
         return next((linalg_op for linalg_op in self.views if linalg_op.reads_outs), self.views[0])
 
-    def _bf16_split(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> Bf16Split:
+    def _bf16_split(self, linalg_op: LinalgOp) -> Bf16Split:
         """The store as bf16 numbers. Memory has the axes (pair of blocks, image .., part, block of
         the pair, lane), or groups of these. So the distance of two blocks is half that of two
         pairs.
@@ -204,7 +200,7 @@ class _Reader:
         outer[pairs] //= 2
 
         def moved(argument: int, strides: Sequence[int]) -> Access:
-            by = {_known(axis): stride for axis, stride in zip(axes, strides, strict=True)}
+            by = {_known(axis): stride for axis, stride in zip(self._axes, strides, strict=True)}
             return Access(argument, 0, tuple(by.get(d, 0) for d in range(self.rank)))
 
         inputs: list[Access | None] = []
@@ -220,14 +216,14 @@ class _Reader:
             Stage(linalg_op.body, tuple(inputs)),
             moved(position, (*outer, lane)),
             half,
-            _known(axes[pairs]),
+            _known(self._axes[pairs]),
             outer[pairs] - side,
             alone=len(self.results) == 1,
         )
 
-    def _initial(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> float | Stage | None:
+    def _initial(self) -> float | Stage | None:
         """The initial value of a sum; None if it is in memory."""
-        source = outs_of(linalg_op.op)
+        source = outs_of(self.anchor.op)
         if source in self.argument_of:
             return None
         op = source.owner
@@ -236,13 +232,22 @@ class _Reader:
         if not isinstance(op, GenericOp):
             raise CompilerBug("an accumulation without initial values")
         init = LinalgOp(op)
-        return self._stage(init, self._renamed(init, axes), None)
+        return self._stage(init, self._renamed(init), None)
 
-    def _renamed(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> dict[int, int]:
+    @cached_property
+    def _axes(self) -> list[int | None]:
+        """The loops of the anchor along the axes of its result."""
+        return [form.bare for form in self.anchor.write.index]
+
+    @cached_property
+    def _identity(self) -> dict[int, int]:
+        return {d: d for d in range(self.rank)}
+
+    def _renamed(self, linalg_op: LinalgOp) -> dict[int, int]:
         """The loops of initial values or of an epilogue, as loops of the anchor, axis by axis."""
         return {
             _known(form.bare): _known(axis)
-            for form, axis in zip(linalg_op.write.index, axes, strict=True)
+            for form, axis in zip(linalg_op.write.index, self._axes, strict=True)
         }
 
     def _stage(

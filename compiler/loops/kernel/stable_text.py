@@ -7,14 +7,14 @@ texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from hashlib import sha256
 from types import NoneType
 from typing import Any
 
-from xdsl.ir import Attribute, Data, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir import Attribute, Block, Data, ParametrizedAttribute, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects.attributes import memoized
@@ -90,33 +90,42 @@ def region_text(region: Region) -> str:
 
     It is made much faster than the text that xDSL prints, and is only a key.
     """
-    numbers: dict[SSAValue, int] = {}
-    parts: list[str] = []
+    return "\n".join(_lines(region.blocks, {}, ("doc",)))
+
+
+def body_text(block: Block, outside: Mapping[SSAValue, object], unnamed: Collection[str]) -> str:
+    """The same for one block. outside: what values from elsewhere are. unnamed: properties and
+    attributes that do not count.
+    """
+    return "\n".join(_lines([block], dict(outside), unnamed))
+
+
+def _lines(
+    blocks: Iterable[Block], numbers: dict[SSAValue, object], unnamed: Collection[str]
+) -> Iterator[str]:
+    """Lines of blocks that lie side by side; each value gets a number."""
 
     def add(values: Sequence[SSAValue]) -> str:
         for value in values:
             numbers[value] = len(numbers)
         return _sequence_text([value.type for value in values])
 
-    def walk(region: Region) -> None:
-        parts.append("{")
-        for block in region.blocks:
-            parts.append(add(block.args))
-            for op in ops_of(block):
-                operands = _sequence_text([numbers[value] for value in operands_of(op)])
-                held = [_without_layer(one) for one in (op.properties, op.attributes) if one]
-                said = map(_mapping_text, held)
-                for inner in op.regions:
-                    walk(inner)
-                parts.append(f"{op.name}{operands}{''.join(said)}{add(op.results)}")
-        parts.append("}")
-
-    walk(region)
-    return "\n".join(parts)
+    yield "{"
+    for block in blocks:
+        yield add(block.args)
+        for op in ops_of(block):
+            operands = _sequence_text([numbers[value] for value in operands_of(op)])
+            said = [_named(held, unnamed) for held in (op.properties, op.attributes) if held]
+            for inner in op.regions:
+                yield from _lines(inner.blocks, numbers, unnamed)
+            yield f"{op.name}{operands}{''.join(map(_mapping_text, said))}{add(op.results)}"
+    yield "}"
 
 
-def _without_layer(held: Mapping[str, Attribute]) -> Mapping[str, Attribute]:
-    return {name: value for name, value in held.items() if name != "doc"} if "doc" in held else held
+def _named(held: Mapping[str, Attribute], unnamed: Collection[str]) -> Mapping[str, Attribute]:
+    if held.keys().isdisjoint(unnamed):
+        return held
+    return {name: value for name, value in held.items() if name not in unnamed}
 
 
 def digest(text: str) -> str:

@@ -61,7 +61,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -77,9 +77,8 @@ from ncc.compiler.loops.launch.script import (
     Trace,
     table_of,
 )
-from ncc.compiler.loops.launch.values import Values, buffer_of
+from ncc.compiler.loops.launch.values import Values
 from ncc.dialects import rt
-from ncc.dialects.functions import private_function
 from ncc.dialects.size import in_full_tile
 
 index = IndexType()
@@ -104,25 +103,25 @@ def _written(loop: LoopLaunch, name: str, table: Table) -> func.FuncOp:
     block = Block(arg_types=[LLVMPointerType(), index, index, index])
     buffers, thread, first, last = block.args
     values = Values(block, buffers, table)
-    zero, one = values.constant(0), values.constant(1)
-    values.block = body = Block(arg_types=[index])
-    if loop.is_of_tiles:
-        values.set_last(body.args[0], loop.count)
-    for launch in loop.launches:
-        given: list[SSAValue] = []
-        for argument in launch.arguments:
-            further: SSAValue | None = None
-            if argument.by_iteration != 0:
-                further = values.times(body.args[0], argument.by_iteration)
-            elif argument.by_thread != 0:
-                further = values.times(thread, argument.by_thread)
-            given.append(values.memory(argument, further))
-        given += values.told(launch)
-        chunks = values.value(launch.chunks)
-        body.add_op(func.CallOp(launch.kernel, [*given, zero, chunks], []))
-    body.add_op(scf.YieldOp())
-    block.add_ops([scf.ForOp(first, last, one, [], body), func.ReturnOp()])
-    return private_function(name, block)
+
+    def iteration(i: SSAValue) -> None:
+        if loop.is_of_tiles:
+            values.set_last(i, loop.count)
+        for launch in loop.launches:
+            given: list[SSAValue] = []
+            for argument in launch.arguments:
+                further: SSAValue | None = None
+                if argument.by_iteration != 0:
+                    further = values.times(i, argument.by_iteration)
+                elif argument.by_thread != 0:
+                    further = values.times(thread, argument.by_thread)
+                given.append(values.memory(argument, further))
+            chunks = values.builder.constant(0), values.value(launch.chunks)
+            given += [*values.told(launch), *chunks]
+            values.builder.put(func.CallOp(launch.kernel, given, []))
+
+    values.builder.each(first, last, 1, iteration)
+    return values.builder.function(name)
 
 
 class _Entry:
@@ -139,7 +138,8 @@ class _Entry:
         self.buffers, self.thread, self.threads, before = self.entry.args
         self.before: SSAValue = before
         self.values = Values(self.entry, self.buffers, table_of(script))
-        self.none = self.did = self.values.constant(0)
+        self.builder = self.values.builder
+        self.none = self.did = self.builder.constant(0)
         self.known: dict[Argument, SSAValue] = {}
         self.chunks = 0
         self.timestamps, self.trace = timestamps, trace
@@ -166,7 +166,7 @@ class _Entry:
             else:
                 self._loop(step)
         end = rt.EndOp(self.did, self.chunks, self.buffers, self.thread, self.threads, self.before)
-        self.values.block.add_op(end)
+        self.builder.put(end)
 
     def _count(self, chunks: int) -> None:
         """Go on behind so many chunks."""
@@ -177,7 +177,7 @@ class _Entry:
 
     def _barrier(self) -> None:
         barrier = rt.BarrierOp(self.did, self.chunks, self.buffers, self.threads, self.before)
-        self.values.block.add_op(barrier)
+        self.builder.put(barrier)
         self.did = self.none
 
     def _launch(self, launch: Launch, iteration: SSAValue | None = None) -> None:
@@ -195,7 +195,7 @@ class _Entry:
         if argument.begin.is_told:
             return self.values.memory(argument)
         if argument not in self.known:
-            self.known[argument] = buffer_of(self.entry, self.buffers, argument)
+            self.known[argument] = self.values.in_front(self.values.buffer_of(argument))
         return self.known[argument]
 
     def _take(
@@ -222,7 +222,7 @@ class _Entry:
             told,
             trace,
         )
-        self.values.block.add_op(launch)
+        self.builder.put(launch)
         self.did = launch.done
         self._count(counted)
 
@@ -230,36 +230,36 @@ class _Entry:
         """An scf.for in whose body each iteration counts from as many chunks later as those before
         it have.
         """
-        before, begin, did = self.before, self.chunks, self.did
-        body = Block(arg_types=[index, index])
-        iteration, self.did = body.args
-        self.values.block = body
-        earlier = self.values.times(iteration, in_full_tile(loop.counted))
-        self.before = self.values.sum(before, earlier)
-        if loop.is_of_tiles:
-            self.values.set_last(iteration, loop.count)
-        for place, step in enumerate(loop.body):
-            if isinstance(step, Launch):
-                self._launch(step, iteration)
-            elif place == 0:
-                self._barrier_between(iteration)
-            else:
-                self._barrier()
-        body.add_op(scf.YieldOp(self.did))
-        self.values.block, self.values.is_last = self.entry, None
-        zero, end, one = (self.values.value(number) for number in (0, loop.count, 1))
-        op = scf.ForOp(zero, end, one, [did], body)
-        self.entry.add_op(op)
-        self.before, self.did, self.chunks = before, op.results[0], begin
+        before, begin = self.before, self.chunks
+
+        def iteration(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+            (self.did,) = carried
+            self.before = self.values.sum(before, self.values.times(i, in_full_tile(loop.counted)))
+            if loop.is_of_tiles:
+                self.values.set_last(i, loop.count)
+            for place, step in enumerate(loop.body):
+                if isinstance(step, Launch):
+                    self._launch(step, i)
+                elif place == 0:
+                    self._barrier_between(i)
+                else:
+                    self._barrier()
+            self.values.is_last = None
+            return [self.did]
+
+        end = self.values.value(loop.count)
+        (self.did,) = self.builder.loop(0, end, 1, [self.did], iteration)
+        self.before, self.chunks = before, begin
         self._count(loop.chunks)
 
     def _barrier_between(self, iteration: SSAValue) -> None:
         """A barrier in front of each iteration but the first."""
-        block, did = self.values.block, self.did
+        did = self.did
         later = arith.CmpiOp(iteration, self.none, "ne")
-        self.values.block = waiting = Block()
-        self._barrier()
-        waiting.add_op(scf.YieldOp(self.did))
-        branch = scf.IfOp(later, [index], [waiting], [Block([scf.YieldOp(did)])])
-        block.add_ops([later, branch])
-        self.values.block, self.did = block, branch.results[0]
+        self.builder.put(later)
+
+        def wait() -> Sequence[SSAValue]:
+            self._barrier()
+            return [self.did]
+
+        (self.did,) = self.builder.branch(later.result, wait, lambda: [did])

@@ -17,9 +17,9 @@ A kernel for each size of border would be a tenth of what LLVM compiles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from xdsl.dialects import arith, func
@@ -176,22 +176,15 @@ class _Writer:
         self.vector = self.builder.splat(self.bits, lanes)
 
     def written(self, name: str) -> func.FuncOp:
-        numbers = iter(self.numbers)
+        builder = self.builder
+        numbers: Iterator[SSAValue] = iter(self.numbers)
         for depth in self.fills.depths:
             offset = next(numbers)
             loops = [(next(numbers), next(numbers)) for _ in range(depth)]
-            self._box(offset, loops, next(numbers))
-        return self.builder.function(name)
-
-    def _box(
-        self, offset: SSAValue, loops: Sequence[tuple[SSAValue, SSAValue]], run: SSAValue
-    ) -> None:
-        builder = self.builder
-        if not loops:
-            loops = [(builder.constant(1), builder.constant(0))]
-        (extent, stride), *inner = loops
-        end = builder.binary(arith.MinSIOp, self.last, extent)
-        self._loop(self.first, end, stride, offset, inner, run)
+            (extent, stride), *inner = loops or [(builder.constant(1), builder.constant(0))]
+            end = builder.binary(arith.MinSIOp, self.last, extent)
+            self._loop(self.first, end, stride, offset, inner, next(numbers))
+        return builder.function(name)
 
     def _loop(
         self,
@@ -205,29 +198,24 @@ class _Writer:
         """From one turn of a loop to another, all of those inside it."""
         builder = self.builder
 
-        def body(iteration: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
-            distance = builder.binary(arith.MuliOp, iteration, stride)
+        def body(turn: SSAValue) -> None:
+            distance = builder.binary(arith.MuliOp, turn, stride)
             at = builder.binary(arith.AddiOp, offset, distance)
             if inner:
                 (extent, next_stride), *rest = inner
                 self._loop(0, extent, next_stride, at, rest, run)
             else:
                 self._run(at, run)
-            return []
 
-        builder.loop(first, last, 1, [], body)
+        builder.each(first, last, 1, body)
 
     def _run(self, at: SSAValue, run: SSAValue) -> None:
         """Neighbouring elements: vectors of them, and the rest one by one."""
         builder, lanes = self.builder, self.lanes
         vectors = builder.binary(arith.SubiOp, run, builder.remainder(run, lanes))
 
-        def store(value: SSAValue, first: SSAValue, last: SSAValue, step: int) -> None:
-            def body(n: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
-                builder.store(value, self.memory, builder.binary(arith.AddiOp, at, n))
-                return []
+        def store(value: SSAValue, n: SSAValue) -> None:
+            builder.store(value, self.memory, builder.binary(arith.AddiOp, at, n))
 
-            builder.loop(first, last, step, [], body)
-
-        store(self.vector, builder.constant(0), vectors, lanes)
-        store(self.bits, vectors, run, 1)
+        builder.each(0, vectors, lanes, partial(store, self.vector))
+        builder.each(vectors, run, 1, partial(store, self.bits))

@@ -37,8 +37,9 @@ class Sharing:
         for access in _reads(kernel):
             distance = self.distances.get(subviews[access.argument].buffer)
             if distance is not None:
-                found = [d for d in kernel.parallel if _reach(access, kernel, d) > distance]
-                return min(found, key=lambda d: access.coefficients[d], default=None)
+                strides, extents = access.coefficients, kernel.extents
+                found = [d for d in kernel.parallel if strides[d] * extents[d] > distance]
+                return min(found, key=strides.__getitem__, default=None)
         return None
 
     def note(self, kernel: Kernel, subviews: list[Subview], schedule: Schedule) -> None:
@@ -48,9 +49,8 @@ class Sharing:
         loops = schedule.order[: schedule.chunks]
         first = next((d for d in loops if kernel.extents[d] > schedule.points(d)), None)
         if first is not None:
-            self.distances[subviews[kernel.store.argument].buffer] = kernel.store.coefficients[
-                first
-            ]
+            buffer = subviews[kernel.store.argument].buffer
+            self.distances[buffer] = kernel.store.coefficients[first]
 
     def note_iteration(self, call: Call) -> None:
         """Remember how a call of a loop hands out its results: by how far those of the next
@@ -72,11 +72,6 @@ def handed_out_along(
     order = (first, *(d for d in others if d != first))
     chunks = chunks_of(kernel, order, dict(schedule.tile), costs.chunks)
     return replace(schedule, order=(*order, schedule.order[-1]), chunks=chunks)
-
-
-def _reach(access: Access, kernel: Kernel, loop: int) -> int:
-    """How far a loop goes in memory."""
-    return access.coefficients[loop] * kernel.extents[loop]
 
 
 def _is_window(kernel: Kernel) -> bool:

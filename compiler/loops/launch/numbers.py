@@ -69,10 +69,6 @@ class Table:
             for change in (in_full_tile, in_last_tile)[: 1 + is_of_tile(*sizes)]:
                 self.numbers += [Number(change(size)) for size in sizes]
 
-    def word(self, number: Number) -> int:
-        """Where a number stands that is told."""
-        return self.places[number]
-
     def memory(self, buffers: SSAValue) -> rt.BufferOp:
         """All of it, as indices."""
         return rt.BufferOp(buffers, NUMBERS_BUFFER, MemRefType(IndexType(), [len(self.numbers)]))

@@ -16,12 +16,5 @@ def channel_gather(kernel: Kernel, target: Target) -> Schedule | Reason:
     """
     if kernel.lanes is None:
         return "it gathers no channels of blocks"
-    return Schedule(
-        Strategy.CHANNEL_GATHER,
-        LANE,
-        kernel.extents[LANE],
-        (),
-        (ROWS, COLUMNS, BLOCKS, LANE),
-        (),
-        chunks=1,
-    )
+    order, vector = (ROWS, COLUMNS, BLOCKS, LANE), kernel.extents[LANE]
+    return Schedule(Strategy.CHANNEL_GATHER, LANE, vector, (), order, (), chunks=1)

@@ -2,27 +2,8 @@
 
 A strategy looks at the kernel's coefficients only. The first whose conditions hold makes the
 schedule; the last always does. Those before it name the condition that does not hold, for
-`ncc explain --kernel`. `emit/emitter.py` names the emitter of each.
-
-    k_split         a contraction whose last block of weights splits k
-    formed_weights  a contraction by weights that it transforms itself
-    transform       the lane is contiguous; rows of a small transform at once
-    channel_gather  lanes of blocks, put together in registers
-    matrix_tiles    a contraction by bf16 pairs, on matrix tiles
-    bf16_split      a value as two bf16 numbers, both from one load
-    dot             an int8 contraction in groups of four: one dot product a lane
-    window_dot      int8 windows of each channel in groups of four
-    contraction     the lane is an output or image loop; a register tile of P points x Q vectors
-                    (`shared_vectors` where short vectors of two points share a whole one)
-    interleaved     the elements of a short loop are between neighbours along the lane
-    window          the lane is a batch loop (depthwise, pooling); a tile along the image, of two
-                    rows if their windows overlap
-    rows            the lane is a reduced loop: a vector of partial results, combined at the end
-    pointwise       the lane is the contiguous loop of the store
-    gathered        as pointwise, each lane reads at computed coordinates of its own
-    transposed      as pointwise, some operands contiguous along another loop
-    scattered       the lane is contiguous where a reduction reads; results are stored one by one
-    scalar          no lane: always right, slow
+`ncc explain --kernel`. The function of a strategy shows the loops that it wants, and
+`emit/emitter.py` names the emitter of each.
 """
 
 from __future__ import annotations
@@ -37,7 +18,6 @@ from ncc.compiler.loops.schedule.channel_gather import channel_gather
 from ncc.compiler.loops.schedule.contraction import Candidate
 from ncc.compiler.loops.schedule.formed_weights import formed_weights
 from ncc.compiler.loops.schedule.interleaved import interleaved
-from ncc.compiler.loops.schedule.k_split import k_split
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_split, matrix_tiles
 from ncc.compiler.loops.schedule.pointwise import gathered, pointwise, scalar, transposed
 from ncc.compiler.loops.schedule.reduction import rows, scattered, window
@@ -49,7 +29,7 @@ from ncc.dialects.element import is_wide
 from ncc.dialects.operation import ops_of
 
 STRATEGIES: tuple[tuple[Strategy, Callable[[Kernel, Target], Schedule | Reason], str], ...] = (
-    (Strategy.K_SPLIT, k_split, "weights that split k"),
+    (Strategy.K_SPLIT, contraction.k_split, "weights that split k"),
     (Strategy.FORMED_WEIGHTS, formed_weights, "weights that the kernel transforms"),
     (Strategy.TRANSFORM, transform, "a separable transform"),
     (Strategy.CHANNEL_GATHER, channel_gather, "a gather of channels among blocks"),

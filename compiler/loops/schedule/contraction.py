@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import f32
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, Reason
 from ncc.compiler.loops.kernel.products import match_product
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
@@ -31,13 +32,6 @@ from ncc.compiler.loops.schedule.schedule import (
 )
 from ncc.compiler.target import Target
 from ncc.dialects.size import is_open
-
-
-class Prefetches(TypedDict):
-    """Fields of a schedule."""
-
-    prefetch_l2: tuple[Access, ...]
-    prefetch_l1: tuple[Access, ...]
 
 
 class Candidate(NamedTuple):
@@ -59,7 +53,7 @@ class Candidate(NamedTuple):
         quad = None if operands.quad is None else operands.quad.loop
         reduced = [d for d in kernel.reduced if d != quad]
         order = _order(operands, sizes)
-        return Schedule(
+        schedule = Schedule(
             operands.strategy,
             operands.lane,
             operands.vector,
@@ -72,17 +66,16 @@ class Candidate(NamedTuple):
             at_once=operands.at_once,
             signed=operands.quad is not None and operands.quad.signed,
             joined=operands.stored_together(sizes.get(operands.lane, 1)),
-            **_prefetches(operands, sizes, order),
         )
+        return _prefetching(schedule, operands)
 
 
-def _prefetches(
-    operands: ContractionOperands, sizes: dict[int, int], order: tuple[int, ...]
-) -> Prefetches:
-    """The prefetches of a schedule, by the names of its fields."""
+def _prefetching(schedule: Schedule, operands: ContractionOperands) -> Schedule:
+    """The schedule with its prefetches."""
+    sizes, order = dict(schedule.tile), schedule.order
     to_l2 = prefetched_to_l2(operands, sizes, order) if operands.quad is None else ()
     to_l1 = () if operands.target.core.width else prefetched_to_l1(operands, sizes, order)
-    return {"prefetch_l2": to_l2, "prefetch_l1": to_l1}
+    return replace(schedule, prefetch_l2=to_l2, prefetch_l1=to_l1)
 
 
 def with_prefetches(kernel: Kernel, target: Target, schedule: Schedule) -> Schedule:
@@ -92,9 +85,7 @@ def with_prefetches(kernel: Kernel, target: Target, schedule: Schedule) -> Sched
     lanes = _lanes(kernel)
     for lane, stream, broadcast in () if isinstance(lanes, str) else lanes:
         if lane == schedule.lane:
-            operands = _operands(kernel, target, lane, stream, broadcast)
-            found = _prefetches(operands, dict(schedule.tile), schedule.order)
-            return replace(schedule, **found)
+            return _prefetching(schedule, _operands(kernel, target, lane, stream, broadcast))
     return replace(schedule, prefetch_l2=(), prefetch_l1=())
 
 
@@ -102,6 +93,16 @@ def contraction(kernel: Kernel, target: Target) -> Schedule | Reason:
     """The cheapest schedule of acc + a * b, where one operand is contiguous along the lane."""
     lanes = _lanes(kernel)
     return lanes if isinstance(lanes, str) else cheapest(candidates(kernel, target))
+
+
+def k_split(kernel: Kernel, target: Target) -> Schedule | Reason:
+    """The same for weights that split k, which no other strategy can read (`emit/k_split.py`)."""
+    if kernel.k_split is None:
+        return "its weights do not split k"
+    found = contraction(kernel, target)
+    if isinstance(found, str):
+        raise CompilerBug(f"weights that split k, of what is no contraction: {found}")
+    return found
 
 
 def cheapest(found: Sequence[Candidate]) -> Schedule | Reason:

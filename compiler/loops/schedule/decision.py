@@ -34,7 +34,8 @@ class Decision(NamedTuple):
     def of(kernel: Kernel, schedule: Schedule, target: Target) -> Decision:
         """The decision for a schedule that strategies have made for this kernel and target."""
         *refused, (_, _, wants) = tried(kernel, target)
-        near = cheapest_of(kernel, target) if _is_counted(kernel, target) else []
+        near, chosen = cheapest_of(kernel, target), choose(kernel, target)
+        near = near if any(one.schedule == chosen for one in near) else []
         taken = [one for one in near if _are_alike(one.schedule, schedule)]
         others = [one for one in near if one not in taken]
         return Decision(
@@ -60,22 +61,12 @@ class Decision(NamedTuple):
             yield f"runner-up's cycles: {_cycles_text(self.runner_up)}"
 
 
-def _is_counted(kernel: Kernel, target: Target) -> bool:
-    """Whether the chosen schedule is one of those whose cycles are counted."""
-    chosen = choose(kernel, target)
-    return any(one.schedule == chosen for one in cheapest_of(kernel, target))
-
-
 def _are_alike(one: Schedule, other: Schedule) -> bool:
     """Whether two schedules have the same tile, and so the same cycles; the order of loops may
     differ, for threads.
     """
-    return (one.strategy, one.lane, one.vector, one.tile) == (
-        other.strategy,
-        other.lane,
-        other.vector,
-        other.tile,
-    )
+    first, second = ((s.strategy, s.lane, s.vector, s.tile) for s in (one, other))
+    return first == second
 
 
 def _cycles_text(candidate: Candidate) -> str:

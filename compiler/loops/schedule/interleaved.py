@@ -8,6 +8,8 @@ them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ncc.compiler.loops.kernel.kernel import Kernel, Reason
 from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
 from ncc.compiler.loops.schedule.schedule import (
@@ -37,27 +39,8 @@ def interleaved(kernel: Kernel, target: Target) -> Schedule | Reason:
     others = [d for d in in_store_order(kernel, kernel.parallel) if d not in found]
     reduced = [d for d in sorted(kernel.reduced) if d != members]
     chunks = chunks_of(kernel, others, {}, target.costs.threads.chunks)
+    schedule = Schedule(Strategy.INTERLEAVED, lane, vector, (), (*others, lane), tuple(reduced))
+    schedule = replace(schedule, interleave=members, chunks=chunks)
     if members in kernel.reduced:
-        order, unroll = (*others, lane), frozenset({members})
-        return Schedule(
-            Strategy.INTERLEAVED,
-            lane,
-            vector,
-            (),
-            order,
-            (*reduced, members),
-            unroll,
-            interleave=members,
-            chunks=chunks,
-        )
-    order, tile = (*others, members, lane), ((members, kernel.extents[members]),)
-    return Schedule(
-        Strategy.INTERLEAVED,
-        lane,
-        vector,
-        tile,
-        order,
-        tuple(reduced),
-        interleave=members,
-        chunks=chunks,
-    )
+        return replace(schedule, reduced=(*reduced, members), unroll=frozenset({members}))
+    return replace(schedule, tile=((members, count),), order=(*others, members, lane))

@@ -221,10 +221,11 @@ def bf16_split(kernel: Kernel, target: Target) -> Schedule | Reason:
     if not lanes:
         return NO_LANE
     lane = max(lanes, key=lambda d: kernel.extents[d])
-    *others, side = in_store_order(kernel, [d for d in kernel.parallel if d not in (lane, *which)])
-    sizes = {which[0]: 2, side: 2 if kernel.extents[side] == 2 else 1}
+    rest = in_store_order(kernel, [d for d in kernel.parallel if d not in (lane, *which)])
+    others, side = rest[:-1], rest[-1:]
+    sizes = {which[0]: 2} | {d: 2 if kernel.extents[d] == 2 else 1 for d in side}
     sizes[lane] = 2 if kernel.extents[lane] >= 2 * target.lanes else 1
-    order = (*others, side, *which, lane)
+    order = (*others, *side, *which, lane)
     chunks = chunks_of(kernel, others, sizes, target.costs.threads.chunks)
     vector = vector_of(kernel.extents[lane], target)
     points = tuple((d, n) for d, n in sizes.items() if n > 1)

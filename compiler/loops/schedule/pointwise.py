@@ -50,9 +50,8 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | Reason:
     if blocks is not None:
         tile = ((blocks, tile_of(kernel.extents[blocks], target.costs.schedules.most_shared)),)
     chunks = chunks_of(kernel, order[:-1], dict(tile), target.costs.threads.chunks)
-    return Schedule(
-        Strategy.POINTWISE, lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks
-    )
+    reduced = tuple(sorted(kernel.reduced))
+    return Schedule(Strategy.POINTWISE, lane, vector, tile, order, reduced, chunks=chunks)
 
 
 def _read_alike(kernel: Kernel, lane: int) -> int | None:
@@ -85,15 +84,8 @@ def gathered(kernel: Kernel, target: Target) -> Schedule | Reason:
     most = target.costs.schedules.most_shared
     tile = tuple((d, n) for d in shared if (n := tile_of(kernel.extents[d], most)) > 1)
     chunks = chunks_of(kernel, order[:-1], dict(tile), target.costs.threads.chunks)
-    return Schedule(
-        Strategy.GATHERED,
-        lane,
-        vector_of(kernel.extents[lane], target),
-        tile,
-        order,
-        (),
-        chunks=chunks,
-    )
+    vector = vector_of(kernel.extents[lane], target)
+    return Schedule(Strategy.GATHERED, lane, vector, tile, order, (), chunks=chunks)
 
 
 def transposed(kernel: Kernel, target: Target) -> Schedule | Reason:
@@ -134,12 +126,6 @@ def transposed(kernel: Kernel, target: Target) -> Schedule | Reason:
 def scalar(kernel: Kernel, target: Target) -> Schedule:
     """Plain loops in the order of the store: right for every kernel."""
     order = in_store_order(kernel, kernel.parallel)
-    return Schedule(
-        Strategy.SCALAR,
-        None,
-        1,
-        (),
-        order,
-        tuple(sorted(kernel.reduced)),
-        chunks=chunks_of(kernel, order, {}, target.costs.threads.chunks),
-    )
+    reduced, wanted = tuple(sorted(kernel.reduced)), target.costs.threads.chunks
+    chunks = chunks_of(kernel, order, {}, wanted)
+    return Schedule(Strategy.SCALAR, None, 1, (), order, reduced, chunks=chunks)

@@ -38,15 +38,31 @@ Sizes: TypeAlias = Mapping[int, int]
 def prefetched_to_l2(
     operands: ContractionOperands, sizes: Sizes, order: Order
 ) -> tuple[Access, ...]:
-    """Prefetches of the operand of the outer loops in each iteration, for their next tile."""
-    return _next_vectors(operands, sizes, order) or _next_points_to_l2(operands, sizes, order)
+    """Prefetches of the operand of the outer loops in each iteration, for their next tile.
+
+    Points come from L3 or memory, a run of lines in each block, too short for hardware prefetchers.
+    Every tile of vectors prefetches all of them; after the first, they are in L2.
+    """
+    vectors = _next_vectors(operands, sizes, order)
+    if vectors:
+        return vectors
+    held = 4 * elements_of(operands.broadcast, operands.kernel, ())
+    core, costs = operands.target.core, operands.target.costs.tiles
+    if held <= costs.l2_share * core.l2_bytes:
+        return ()
+    return _next_points(operands, sizes, order, inside=False)
 
 
 def prefetched_to_l1(
     operands: ContractionOperands, sizes: Sizes, order: Order
 ) -> tuple[Access, ...]:
-    """Prefetches of the operand of the inner loops in each iteration, for the next tile."""
-    return _next_points_to_l1(operands, sizes, order) or _next_rows(operands, sizes, order)
+    """Prefetches of the operand of the inner loops in each iteration, for the next tile.
+
+    The points may be in the cache of another thread, and the runs of lines are too short for
+    hardware prefetchers.
+    """
+    points = _next_points(operands, sizes, order, inside=True)
+    return points or _next_rows(operands, sizes, order)
 
 
 def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
@@ -95,61 +111,33 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     )
 
 
-def _next_points_to_l1(
-    operands: ContractionOperands, sizes: Sizes, order: Order
+def _next_points(
+    operands: ContractionOperands, sizes: Sizes, order: Order, inside: bool
 ) -> tuple[Access, ...]:
-    """The points of the next tile, if loops over points are inside those over vectors.
+    """The points of the next tile, if the loop that leads to them is inside that over vectors, or
+    else around it. Nothing if points are not contiguous blocks of channels.
 
     Points are contiguous, each a line: a block of 16 channels. The 16 iterations over one block
     read the same lines, one for each point, and each iteration prefetches the line of one point of
-    the next tile. The points may be in the cache of another thread, and the runs of lines are too
-    short for hardware prefetchers.
-    """
-    found = _points_of_next(operands, sizes)
-    outside = operands.vectors[:1]
-    if found is None or any(order.index(found[0]) < order.index(loop) for loop in outside):
-        return ()
-    return (found[1],)
-
-
-def _next_points_to_l2(
-    operands: ContractionOperands, sizes: Sizes, order: Order
-) -> tuple[Access, ...]:
-    """The points of the next tile, if loops over vectors are inside those over points.
-
-    They come from L3 or memory, a run of lines in each block, too short for hardware prefetchers.
-    Every tile of vectors prefetches all of them; after the first, they are in L2.
-    """
-    found = _points_of_next(operands, sizes)
-    inside = operands.vectors[:1]
-    if found is None or not any(order.index(found[0]) < order.index(loop) for loop in inside):
-        return ()
-    held = 4 * elements_of(operands.broadcast, operands.kernel, ())
-    core, costs = operands.target.core, operands.target.costs.tiles
-    return (found[1],) if held > costs.l2_share * core.l2_bytes else ()
-
-
-def _points_of_next(operands: ContractionOperands, sizes: Sizes) -> tuple[int, Access] | None:
-    """The loop that leads to the points of the next tile, and the line of each iteration.
-
-    None if points are not contiguous blocks of channels.
+    the next tile.
     """
     if not operands.points or operands.quad is not None:
-        return None
+        return ()
     kernel, broadcast = operands.kernel, operands.broadcast
     column, *rows = operands.points
     in_line = [d for d in kernel.reduced if broadcast.coefficients[d] == 1]
     blocks = len(in_line) == 1 and kernel.extents[in_line[0]] == LINE
     if not blocks or len(kernel.reduced) != 2 or broadcast.coefficients[column] != LINE:
-        return None
+        return ()
     whole = sizes.get(column, 1) >= kernel.extents[column]
     loop = rows[0] if whole and rows else column
-    if sizes.get(loop, 1) >= kernel.extents[loop]:
-        return None
+    around = any(order.index(loop) < order.index(vectors) for vectors in operands.vectors[:1])
+    if sizes.get(loop, 1) >= kernel.extents[loop] or around == inside:
+        return ()
     coefficients = list(broadcast.coefficients)
     coefficients[in_line[0]] = LINE
     further = sizes.get(loop, 1) * broadcast.coefficients[loop]
-    return loop, Access(broadcast.argument, broadcast.offset + further, tuple(coefficients))
+    return (Access(broadcast.argument, broadcast.offset + further, tuple(coefficients)),)
 
 
 def _next_rows(operands: ContractionOperands, sizes: Sizes, order: Order) -> tuple[Access, ...]:

@@ -52,7 +52,8 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
     is_small = taps <= costs.most_unrolled_taps
     unroll = frozenset(summed) if is_small else _row(kernel, summed, costs)
     vector, shortest = vector_of(kernel.extents[lane], target), target.shortest
-    if quad is None and _multiplies_bytes(kernel):
+    of_bytes = all(kernel.element_types[read.argument] == i8 for read in kernel.anchor.reads)
+    if quad is None and of_bytes:
         vector = vector_of(kernel.extents[lane], target, target.byte_lanes)
         shortest = vector if vector > target.lanes else shortest
     if others:
@@ -73,11 +74,6 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
         quad=quad,
         short=None if quad is not None else short_of(kernel, lane, shortest),
     )
-
-
-def _multiplies_bytes(kernel: Kernel) -> bool:
-    """Whether all that a sum reads are bytes."""
-    return all(kernel.element_types[read.argument] == i8 for read in kernel.anchor.reads)
 
 
 def _tile(

@@ -38,7 +38,6 @@ def transform(kernel: Kernel, target: Target) -> Schedule | Reason:
     whole = next((i for i, d in enumerate(order) if d in clipped), len(order))
     chunks = min(whole, chunks_of(kernel, order, dict(tile), target.costs.threads.chunks))
     reduced = tuple(sorted(kernel.reduced))
-    if lane is None:
-        return Schedule(Strategy.TRANSFORM, None, 1, tile, order, reduced, chunks=chunks)
-    vector = vector_of(kernel.extents[lane], target)
-    return Schedule(Strategy.TRANSFORM, lane, vector, tile, (*order, lane), reduced, chunks=chunks)
+    vector = 1 if lane is None else vector_of(kernel.extents[lane], target)
+    order = order if lane is None else (*order, lane)
+    return Schedule(Strategy.TRANSFORM, lane, vector, tile, order, reduced, chunks=chunks)

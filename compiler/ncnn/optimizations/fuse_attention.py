@@ -12,20 +12,20 @@ Needs: shapes.  Breaks: nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
 from xdsl.ir import SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.optimizations.affine import ADD, DIV, MUL
-from ncc.compiler.ncnn.optimizations.optimization import optimization
+from ncc.compiler.ncnn.optimizations.optimization import WrittenOut, optimization
 from ncc.dialects.ncnn.attention.attention import SDPAOp
 from ncc.dialects.ncnn.attention.scaled_dot_product import MOST_SCORES
-from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of, is_private
+from ncc.dialects.ncnn.canonicalize.pattern import Match, is_private
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
-from ncc.dialects.ncnn.layer import Layer, shape_of
+from ncc.dialects.ncnn.layer import Layer, ParamValue, shape_of
 from ncc.dialects.ncnn.linear.linear import MatMulOp
 from ncc.dialects.ncnn.reduction.reduction import SoftmaxOp
 
@@ -84,11 +84,10 @@ def _found_in(op: Layer) -> Scores:
 
 
 @optimization(MatMulOp)
-class FuseAttention(LayerPattern):
+class FuseAttention(WrittenOut):
     """softmax(s * q k^T + m) v = SDPA(q, k, v, m)."""
 
     name = "fuse_attention"
-    exact = False
 
     def match(self, op: Layer) -> Match | None:
         found = _written(op)
@@ -118,12 +117,8 @@ class FuseAttention(LayerPattern):
             return f"{scores} scores stay in a cache as they are"
         return None
 
-    def rewrite(self, rewriter: PatternRewriter, *layers: Layer) -> None:
-        *inner, op = layers
+    def made(self, op: Layer) -> tuple[type[Layer], Sequence[SSAValue], Mapping[str, ParamValue]]:
         found = _found_in(op)
         masks = [] if found.mask is None else [found.mask]
         operands = [found.query, found.key, op.operands[1], *masks]
-        params = {"attn_mask": len(masks), "scale": found.scale}
-        rewriter.replace(op, [in_place_of(op, SDPAOp, operands, params)])
-        for layer in reversed(inner):
-            rewriter.erase(layer)
+        return SDPAOp, operands, {"attn_mask": len(masks), "scale": found.scale}

@@ -15,16 +15,16 @@ Needs: nothing.  Breaks: nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import pi, sqrt
 from typing import NamedTuple
 
 from xdsl.ir import SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.optimizations.elementwise_terms import Reading, Terms, is_tanh, same_terms
-from ncc.compiler.ncnn.optimizations.optimization import optimization
-from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
+from ncc.compiler.ncnn.optimizations.optimization import WrittenOut, optimization
+from ncc.dialects.ncnn.canonicalize.pattern import Match
 from ncc.dialects.ncnn.elementwise.activation_layers import (
     ClipOp,
     GELUOp,
@@ -70,10 +70,9 @@ def _inside(op: Layer) -> list[Layer]:
     return list(found)
 
 
-class FuseWritten(LayerPattern):
+class FuseWritten(WrittenOut):
     """terms(x, f(terms(x))) = activation(x)."""
 
-    exact = False
     differs_on = ("infinities",)
     functions: tuple[type[Layer], ...]
 
@@ -81,22 +80,12 @@ class FuseWritten(LayerPattern):
         written = self._written(op)
         return None if written is None else written.layers
 
-    def check(self, *layers: Layer) -> str | None:
-        for layer in layers[:-1]:
-            for use in layer.results[0].uses:
-                if use.operation not in layers:
-                    return f"{layer.layer_name} is read by others, too"
-        return None
-
-    def rewrite(self, rewriter: PatternRewriter, *layers: Layer) -> None:
-        written = self._written(layers[-1])
+    def made(self, op: Layer) -> tuple[type[Layer], Sequence[SSAValue], Mapping[str, ParamValue]]:
+        written = self._written(op)
         made = None if written is None else self.activation(written)
         if written is None or made is None:
             raise CompilerBug(f"{self.name} does not find what it found", "optimize")
-        kind, params = made
-        rewriter.replace(layers[-1], [in_place_of(layers[-1], kind, [written.x], params)])
-        for layer in reversed(layers[:-1]):
-            rewriter.erase(layer)
+        return made[0], [written.x], made[1]
 
     def activation(
         self, written: WrittenActivation

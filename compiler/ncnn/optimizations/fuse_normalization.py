@@ -13,7 +13,7 @@ Needs: the shape of x.  Breaks: nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -32,14 +32,8 @@ from ncc.compiler.ncnn.optimizations.affine import (
     constant_operand,
     double,
 )
-from ncc.compiler.ncnn.optimizations.optimization import optimization, register
-from ncc.dialects.ncnn.canonicalize.pattern import (
-    LayerPattern,
-    Match,
-    absorb,
-    in_place_of,
-    is_private,
-)
+from ncc.compiler.ncnn.optimizations.optimization import WrittenOut, optimization, register
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, absorb, is_private
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp, aligned
 from ncc.dialects.ncnn.elementwise.unary import UnaryOpOp
 from ncc.dialects.ncnn.layer import Layer, LayerError, ParamValue, Shape, WeightAttr, shape_of
@@ -179,10 +173,9 @@ def _centred(value: SSAValue, axes: tuple[int, ...]) -> tuple[SSAValue, tuple[La
     return x, (*found.layers, op)
 
 
-class FuseNorm(LayerPattern):
+class FuseNorm(WrittenOut):
     """A written-out normalization as the layer that does it, without gains."""
 
-    exact = False
     differs_on = ("large", "infinities")
     kind: type[InnerRegion]
 
@@ -191,11 +184,10 @@ class FuseNorm(LayerPattern):
         return None if found is None else found[1]
 
     def check(self, *layers: Layer) -> str | None:
-        for layer in layers[:-1]:
-            for use in layer.results[0].uses:
-                if use.operation not in layers:
-                    return f"{layer.layer_name} is read by others, too"
-        x, params = self._made(layers[-1])
+        reason = super().check(*layers)
+        if reason is not None:
+            return reason
+        _, [x], params = self.made(layers[-1])
         shape = shape_of(x)
         try:
             # Without its operand: a question must not leave a reader behind.
@@ -209,20 +201,14 @@ class FuseNorm(LayerPattern):
             return f"it takes other axes together than {self.kind.LAYER.type} does"
         return None
 
-    def rewrite(self, rewriter: PatternRewriter, *layers: Layer) -> None:
-        x, params = self._made(layers[-1])
-        rewriter.replace(layers[-1], [in_place_of(layers[-1], self.kind, [x], params)])
-        for layer in reversed(layers[:-1]):
-            rewriter.erase(layer)
-
-    def _made(self, op: Layer) -> tuple[SSAValue, dict[str, ParamValue]]:
-        """The value that is normalized, and the params of the layer."""
+    def made(self, op: Layer) -> tuple[type[Layer], Sequence[SSAValue], Mapping[str, ParamValue]]:
         found, normalized = self._find(op), _normalized(op)
         if found is None or normalized is None:
             raise CompilerBug(f"{self.name} does not find what it found", "optimize")
         shape = shape_of(found[0]) or ()
         count = prod(shape[axis] for axis in normalized.axes)
-        return found[0], {"affine_size": count, "eps": normalized.eps, "affine": 0}
+        params = {"affine_size": count, "eps": normalized.eps, "affine": 0}
+        return self.kind, [found[0]], params
 
     def _find(self, op: Layer) -> tuple[SSAValue, Match] | None:
         """The value that is normalized, and the layers that do it."""

@@ -34,7 +34,7 @@ def reduction(op: Reduction, to: Conversion) -> SSAValue | None:
         kept = tuple(1 if axis in rest else n for axis, n in enumerate(extents))
         count = prod(extents[axis] for axis in (first, *rest))
         merged = (*kept[:first], count, *kept[first + 1 :])
-        x = to.layer(ReductionOp, [to.along(to.view(x, merged), first)], params)
+        x = to.layer(ReductionOp, [to.along(to.view(x, merged), first)], **params)
         extents = (*kept[:first], 1, *kept[first + 1 :])
         x = to.view(x, extents)
     return x
@@ -49,7 +49,7 @@ def softmax(op: SoftmaxOp, to: Conversion) -> SSAValue | None:
         return None
     merged = (*extents[:first], prod(extents[k] for k in (first, *rest)))
     whole = to.view(x, (*merged, *extents[first + 1 + len(rest) :]))
-    return to.layer(SoftmaxLayer, [to.along(whole, first)], {"axis": 1, "fixbug0": 1})
+    return to.layer(SoftmaxLayer, [to.along(whole, first)], axis=1, fixbug0=1)
 
 
 @composes(MatMulOp)

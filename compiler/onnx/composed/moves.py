@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.onnx.conversion import Conversion, composes, number_of, runs_of
 from ncc.compiler.onnx.movement import bounds, permuted
 from ncc.compiler.onnx.shapes import shape
-from ncc.dialects.ncnn.layer import ParamValue, Shape
+from ncc.dialects.ncnn.layer import Shape
 from ncc.dialects.ncnn.movement.crop import CropOp
 from ncc.dialects.ncnn.movement.movement import ConcatOp as ConcatLayer
 from ncc.dialects.ncnn.movement.movement import FlipOp
@@ -75,7 +75,7 @@ def transpose(op: TransposeOp, to: Conversion) -> SSAValue | None:
 def concat(op: ConcatOp, to: Conversion) -> SSAValue | None:
     """Of more axes than a blob has."""
     axis = op.along(shape(op.operands[0]))
-    return to.layer(ConcatLayer, [to.along(value, axis) for value in op.operands], {"axis": 1})
+    return to.layer(ConcatLayer, [to.along(value, axis) for value in op.operands], axis=1)
 
 
 @composes(SplitOp, SplitV13Op, SplitV2Op)
@@ -85,28 +85,26 @@ def split(op: SplitOp | SplitV2Op, to: Conversion) -> Sequence[SSAValue] | None:
     axis, sizes = op.parts(shape(x))
     if min(sizes) < 1:
         return None
-    params: dict[str, ParamValue] = {"slices": tuple(sizes), "axis": 1}
-    return to.layers(SliceLayer, [to.along(x, axis)], params, outputs=len(sizes))
+    return to.layers(len(sizes), SliceLayer, [to.along(x, axis)], slices=tuple(sizes), axis=1)
 
 
 def cropped(to: Conversion, x: SSAValue, axis: int, first: int, count: int) -> SSAValue:
     """Neighbours along an axis."""
     extents = shape(x)
     start, end = bounds(first, count, extents[axis])
-    params: dict[str, ParamValue] = {"starts": (start,), "ends": (end,), "axes": (1,)}
-    made = to.layer(CropOp, [to.along(x, axis)], params)
+    made = to.layer(CropOp, [to.along(x, axis)], starts=(start,), ends=(end,), axes=(1,))
     return to.view(made, (*extents[:axis], count, *extents[axis + 1 :]))
 
 
 def flipped(to: Conversion, x: SSAValue, axis: int) -> SSAValue:
     """An axis from back to front."""
-    return to.view(to.layer(FlipOp, [to.along(x, axis)], {"axes": (1,)}), shape(x))
+    return to.view(to.layer(FlipOp, [to.along(x, axis)], axes=(1,)), shape(x))
 
 
 def every(to: Conversion, x: SSAValue, axis: int, step: int) -> SSAValue:
     """The first element along an axis, and every `step`-th: a pool whose window is one element."""
-    params: dict[str, ParamValue] = {"kernel_w": 1, "stride_w": 1, "kernel_h": 1, "stride_h": step}
-    made = to.layer(PoolingOp, [to.along(x, axis)], {**params, "pooling_type": 0, "pad_mode": 1})
+    window = {"kernel_w": 1, "stride_w": 1, "kernel_h": 1, "stride_h": step}
+    made = to.layer(PoolingOp, [to.along(x, axis)], **window, pooling_type=0, pad_mode=1)
     extents = shape(x)
     return to.view(made, (*extents[:axis], shape(made)[1], *extents[axis + 1 :]))
 
@@ -148,13 +146,13 @@ def gather(op: GatherOp, to: Conversion) -> SSAValue | None:
     parts = [cropped(to, x, axis, run[0], len(run)) for run in runs]
     if len(parts) == 1:
         return parts[0]
-    return to.layer(ConcatLayer, [to.along(part, axis) for part in parts], {"axis": 1})
+    return to.layer(ConcatLayer, [to.along(part, axis) for part in parts], axis=1)
 
 
 def repeated(to: Conversion, x: SSAValue, axis: int, count: int) -> SSAValue:
     """All elements along an axis, so many times."""
     extents = shape(x)
-    made = to.layer(TileLayer, [to.along(x, axis)], {"axis": 1, "tiles": count})
+    made = to.layer(TileLayer, [to.along(x, axis)], axis=1, tiles=count)
     return to.view(made, (*extents[:axis], extents[axis] * count, *extents[axis + 1 :]))
 
 
@@ -163,9 +161,8 @@ def _spread(to: Conversion, x: SSAValue, result: Shape) -> SSAValue | None:
     if result[0] != 1:
         return None
     wanted = to.expressions([to.view(x, shape(x)[1:])])
-    params: dict[str, ParamValue] = {"resize_type": NEAREST}
-    params["size_expr"] = wanted.text(result[:1:-1])
-    return to.layer(InterpOp, wanted.operands, params)
+    size = wanted.text(result[:1:-1])
+    return to.layer(InterpOp, wanted.operands, resize_type=NEAREST, size_expr=size)
 
 
 @composes(ExpandOp, TileOp)
@@ -198,8 +195,7 @@ def pad(op: PadOp | PadV2Op, to: Conversion) -> SSAValue | None:
             extents = shape(x)
         low, high = max(0, low), max(0, high)
         if low or high:
-            params: dict[str, ParamValue] = {"type": kinds[op.mode], "value": float(value)}
-            params |= {"top": low, "bottom": high}
-            made = to.layer(PaddingOp, [to.along(x, axis)], params)
+            how = {"type": kinds[op.mode], "value": float(value), "top": low, "bottom": high}
+            made = to.layer(PaddingOp, [to.along(x, axis)], **how)
             x = to.view(made, (*extents[:axis], shape(made)[1], *extents[axis + 1 :]))
     return x

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx.conversion import Conversion, composes, weight_of
 from ncc.compiler.onnx.shapes import shape, without_batch
-from ncc.dialects.ncnn.layer import Array, ParamValue, WeightAttr
+from ncc.dialects.ncnn.layer import Array, WeightAttr
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.normalization.normalization import InstanceNormOp, LayerNormOp
 from ncc.dialects.onnx.normalization import InstanceNormalizationOp
@@ -30,13 +30,10 @@ def instance_norm(op: InstanceNormalizationOp, to: Conversion) -> SSAValue | Non
     if held is None:
         return None
     batch, channels, *sides = extents
-    params: dict[str, ParamValue] = {"channels": batch * channels, "eps": op.epsilon}
-    names = ("gamma", "beta")
-    weights = {
-        name: WeightAttr.of(np.tile(one, batch)) for name, one in zip(names, held, strict=True)
-    }
+    tiled = [WeightAttr.of(np.tile(one, batch)) for one in held]
+    weights = dict(zip(("gamma", "beta"), tiled, strict=True))
     image = to.view(op.operands[0], (batch * channels, 1, prod(sides)))
-    return to.layer(InstanceNormOp, [image], params, weights)
+    return to.layer(InstanceNormOp, [image], weights, channels=batch * channels, eps=op.epsilon)
 
 
 @composes(LayerNormalizationOp)
@@ -50,8 +47,8 @@ def layer_norm(op: LayerNormalizationOp, to: Conversion) -> SSAValue | None:
         return None
     gamma = held[0].reshape(-1)
     beta = held[1].reshape(-1) if len(held) > 1 else np.zeros_like(gamma)
-    params: dict[str, ParamValue] = {"affine_size": count, "eps": op.epsilon}
     weights = {"gamma": WeightAttr.of(gamma), "beta": WeightAttr.of(beta)}
     outer = without_batch((*extents[: len(extents) - len(region)], count))
     blob = outer if len(outer) < MAX_RANK else (prod(outer[:-1]), count)
-    return to.layer(LayerNormOp, [to.view(op.operands[0], blob)], params, weights)
+    rows = to.view(op.operands[0], blob)
+    return to.layer(LayerNormOp, [rows], weights, affine_size=count, eps=op.epsilon)

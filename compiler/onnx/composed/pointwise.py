@@ -32,32 +32,28 @@ ABSOLUTE = 0
 
 FOLDS: Mapping[str, int] = {"Max": MAXIMUM, "Min": MINIMUM, "Sum": ADD}
 
-LAYERS: Mapping[str, type[Layer]] = {"Softplus": SoftplusOp, "Mish": MishOp}
-
-UNARY: Mapping[str, int] = {
-    "Sign": 20,
-    "Sinh": 22,
-    "Asinh": 23,
-    "Cosh": 24,
-    "Acosh": 25,
-    "Atanh": 26,
-}
+NEWER = {"Sign": 20, "Sinh": 22, "Asinh": 23, "Cosh": 24, "Acosh": 25, "Atanh": 26}
 """Operations of UnaryOp that are newer than most copies of ncnn."""
+
+LAYERS: Mapping[str, tuple[type[Layer], Mapping[str, int]]] = {
+    "Softplus": (SoftplusOp, {}),
+    "Mish": (MishOp, {}),
+    **{name: (UnaryOpOp, {"op_type": kind}) for name, kind in NEWER.items()},
+}
 
 
 def binary(to: Conversion, kind: int, x: SSAValue, y: SSAValue | float) -> SSAValue | None:
     """An operation of BinaryOp on two values that are broadcast, or on one and a number."""
     if not isinstance(y, SSAValue):
-        params = {"op_type": kind, "with_scalar": 1, "b": float(y)}
         blob = x if len(shape(x)) <= MAX_RANK else to.view(x, (prod(shape(x)),))
-        made = to.layer(BinaryOpOp, [blob], params)
+        made = to.layer(BinaryOpOp, [blob], op_type=kind, with_scalar=1, b=float(y))
         return to.view(made, shape(x))
     result = broadcast(shape(x), shape(y))
     blobs = together(shape(x), shape(y))
     if max(map(len, blobs)) > MAX_RANK:
         return None
     operands = [to.view(value, blob) for value, blob in zip((x, y), blobs, strict=True)]
-    return to.view(to.layer(BinaryOpOp, operands, {"op_type": kind}), result)
+    return to.view(to.layer(BinaryOpOp, operands, op_type=kind), result)
 
 
 def number_or_value(value: SSAValue) -> SSAValue | float:
@@ -115,20 +111,15 @@ def modulo(op: ModOp, to: Conversion) -> SSAValue | None:
     return binary(to, REMAINDER, x, number_or_value(y)) if op.fmod else None
 
 
-@composes(*versions_of(*LAYERS, *UNARY))
+@composes(*versions_of(*LAYERS))
 def one_operand(op: Operator, to: Conversion) -> SSAValue | None:
     """Each element by itself."""
-    if op.type_name in LAYERS:
-        return to.flat(LAYERS[op.type_name], op.operands[0])
-    return to.flat(UnaryOpOp, op.operands[0], op_type=UNARY[op.type_name])
+    layer, params = LAYERS[op.type_name]
+    return to.flat(layer, op.operands[0], **params)
 
 
-@composes(*elementwise.LAYERS, *elementwise.UNARY)
+@composes(*elementwise.LAYERS)
 def of_many_axes(op: Operator, to: Conversion) -> SSAValue | None:
     """Each element by itself, of more axes than a blob has."""
-    x, kind = op.operands[0], type(op)
-    if len(shape(x)) <= MAX_RANK:
-        return None
-    if kind in elementwise.LAYERS:
-        return to.flat(elementwise.LAYERS[kind], x)
-    return to.flat(UnaryOpOp, x, op_type=elementwise.UNARY[kind])
+    x, (layer, params) = op.operands[0], elementwise.LAYERS[type(op)]
+    return None if len(shape(x)) <= MAX_RANK else to.flat(layer, x, **params(op))

@@ -8,7 +8,6 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.onnx.conversion import Conversion, composes
 from ncc.compiler.onnx.shapes import shape
-from ncc.dialects.ncnn.layer import ParamValue
 from ncc.dialects.ncnn.sampling.grid_sample import BICUBIC, BILINEAR, BORDER, ZEROS
 from ncc.dialects.ncnn.sampling.grid_sample import GridSampleOp as GridSampleLayer
 from ncc.dialects.onnx.sampling import GridSampleOp
@@ -27,10 +26,6 @@ def grid_sample(op: GridSampleOp, to: Conversion) -> SSAValue | None:
     known = op.way in TYPES and op.padding_mode in PADDINGS
     if not known or shape(x)[0] != 1 or len(shape(x)) not in (4, 5):
         return None
-    params: dict[str, ParamValue] = {
-        "sample_type": TYPES[op.way],
-        "padding_mode": PADDINGS[op.padding_mode],
-        "align_corner": op.align_corners,
-    }
+    kinds = {"sample_type": TYPES[op.way], "padding_mode": PADDINGS[op.padding_mode]}
     blobs = [to.view(value, shape(value)[1:]) for value in (x, grid)]
-    return to.layer(GridSampleLayer, blobs, params)
+    return to.layer(GridSampleLayer, blobs, **kinds, align_corner=op.align_corners)

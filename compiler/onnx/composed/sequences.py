@@ -35,7 +35,7 @@ def recurrent(op: Recurrent, to: Conversion) -> Sequence[SSAValue] | None:
     # ncnn takes a blob that nobody reads for an output of the network.
     count = 1 + op.STATES if any(state.uses for state in list(op.results)[1:]) else 1
     rows = to.view(x, (steps, extents[2]))
-    found = to.layers(type(made), [rows, *own], params, weights, outputs=count)
+    found = to.layers(count, type(made), [rows, *own], weights, **params)
     unread = len(op.results) - len(found)
     return [*found[: len(op.results)], *found[:1] * unread]
 

@@ -25,7 +25,7 @@ def running_sum(op: CumSumOp, to: Conversion) -> SSAValue | None:
     if op.exclusive:
         return None
     turned = flipped(to, x, axis) if op.reverse else x
-    made = to.view(to.layer(CumulativeSumOp, [to.along(turned, axis)], {"axis": 1}), shape(x))
+    made = to.view(to.layer(CumulativeSumOp, [to.along(turned, axis)], axis=1), shape(x))
     return flipped(to, made, axis) if op.reverse else made
 
 
@@ -52,4 +52,4 @@ def einsum(op: EinsumOp, to: Conversion) -> SSAValue | None:
         to.view(value, tuple(runs.get(c, 1) for c in one))
         for value, one in zip(op.operands, kept, strict=True)
     ]
-    return to.layer(EinsumLayer, blobs, {"equation": tuple(map(ord, text))})
+    return to.layer(EinsumLayer, blobs, equation=tuple(map(ord, text)))

@@ -54,7 +54,7 @@ def attended_int8(
     units = 1.0 / (query.scale[h, s] * key.scale[h])
     scores = b.map((h, s, t), convert(sums[h, s, t], f32) * units)
     scores = masked(b, b.reshape(scores, (heads, rows, keys)), mask, scale)
-    probabilities = b.reshape(softmax(b, scores, 2, zeros=True), sums.shape)
+    probabilities = b.reshape(softmax(b, scores, [2], zeros=True), sums.shape)
     shares = _quantized(b, probabilities, 2)
     value = _quantized(b, v, 1)
     h, s, e, t = b.loops("h s e t")

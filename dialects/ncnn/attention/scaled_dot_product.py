@@ -116,7 +116,7 @@ def _attended_at_once(
     g, *r, s, t, e = b.loops_of((groups, *shared, rows, keys, q.shape[2]))
     products = q.element(_head((g, *r), shared), s, e) * k.element(g, t, e)
     scores = masked(b, b.sum((g, *r, s, t), over=(e,), of=products), mask, scale)
-    probabilities = softmax(b, scores, scores.rank - 1, zeros=zeros)
+    probabilities = softmax(b, scores, [scores.rank - 1], zeros=zeros)
     g, *r, s, e, t = b.loops_of((groups, *shared, rows, features, keys))
     to = (s, g, *r, e) if q.rows_outside else (g, *r, s, e)
     y = b.sum(to, over=(t,), of=probabilities[(g, *r, s, t)] * v.element(g, t, e))

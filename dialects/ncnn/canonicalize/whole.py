@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ncc.dialects.ncnn.canonicalize.identities import Identity
 from ncc.dialects.ncnn.canonicalize.pattern import canonical
-from ncc.dialects.ncnn.layer import shape_of
+from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.movement.crop import CropOp
 from ncc.dialects.ncnn.movement.movement import ConcatOp, FlipOp, PermuteOp, SliceOp, TileOp
 from ncc.dialects.ncnn.movement.padding import PaddingOp
@@ -62,13 +63,6 @@ class EliminateSlice(Whole):
         return super().refuse(op) or parts
 
 
-@canonical(CropOp)
-class EliminateCrop(Whole):
-    """Crop(x) = x where the box is all of x: no other box has the shape of x."""
-
-    name = "eliminate_crop"
-
-
 @canonical(PermuteOp)
 class EliminatePermute(Whole):
     """Permute(x) = x where every axis stays."""
@@ -106,36 +100,16 @@ class EliminateFlip(Identity):
         return "it reverses axes" if op.axes else None
 
 
-@canonical(TileOp)
-class EliminateTile(Whole):
-    """Tile(x) = x where every axis is taken once and the rank stays."""
+ALWAYS: Mapping[type[Layer], str] = {
+    CropOp: "Crop(x) = x where the box is all of x: no other box has the shape of x.",
+    TileOp: "Tile(x) = x where every axis is taken once and the rank stays.",
+    ReshapeOp: "Reshape(x) = x where x has that shape.",
+    FlattenOp: "Flatten(x) = x where x is a vector, or a matrix that is cut between its axes.",
+    SqueezeOp: "Squeeze(x) = x where no axis named has an extent of 1.",
+    ExpandDimsOp: "ExpandDims(x) = x where no axis is put in.",
+}
+"""Layers that are their input wherever the shape stays, and the equation of each."""
 
-    name = "eliminate_tile"
-
-
-@canonical(ReshapeOp)
-class EliminateReshape(Whole):
-    """Reshape(x) = x where x has that shape."""
-
-    name = "eliminate_reshape"
-
-
-@canonical(FlattenOp)
-class EliminateFlatten(Whole):
-    """Flatten(x) = x where x is a vector, or a matrix that is cut between its axes."""
-
-    name = "eliminate_flatten"
-
-
-@canonical(SqueezeOp)
-class EliminateSqueeze(Whole):
-    """Squeeze(x) = x where no axis named has an extent of 1."""
-
-    name = "eliminate_squeeze"
-
-
-@canonical(ExpandDimsOp)
-class EliminateExpandDims(Whole):
-    """ExpandDims(x) = x where no axis is put in."""
-
-    name = "eliminate_expanddims"
+for _kind, _equation in ALWAYS.items():
+    _name = f"eliminate_{_kind.LAYER.type.lower()}"
+    canonical(_kind)(type(_name, (Whole,), {"name": _name, "__doc__": _equation}))

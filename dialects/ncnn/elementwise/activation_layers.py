@@ -17,7 +17,7 @@ from ncc.dialects.ncnn.elementwise.activation import (
     logistic_array,
     mish,
 )
-from ncc.dialects.ncnn.elementwise.unary import Unary, erf_array
+from ncc.dialects.ncnn.elementwise.unary import Unary, declared, erf_array
 from ncc.dialects.ncnn.layer import Array, integer, layer, real
 from ncc.dialects.scalar import Scalar, absolute, clip, erf, exp, log, select, tanh
 
@@ -112,37 +112,21 @@ class HardSwishOp(Unary):
         return hard_swish(x, self.alpha, self.beta)
 
 
-@layer("Sigmoid")
-class SigmoidOp(Unary):
-    """1 / (1 + exp(-x)), x limited so that exp stays finite."""
-
-    def array(self, x: Array) -> Array:
-        return logistic_array(x)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return logistic(x)
-
-
-@layer("Swish")
-class SwishOp(Unary):
-    """x / (1 + exp(-x))."""
-
-    def array(self, x: Array) -> Array:
-        return np.asarray(x / (1.0 + np.exp(-x)))
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return x / (1.0 + exp(-x))
-
-
-@layer("TanH")
-class TanHOp(Unary):
-    """tanh(x)."""
-
-    def array(self, x: Array) -> Array:
-        return np.tanh(x)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return tanh(x)
+SigmoidOp = declared(
+    __name__,
+    "Sigmoid",
+    "1 / (1 + exp(-x)), x limited so that exp stays finite.",
+    logistic_array,
+    logistic,
+)
+SwishOp = declared(
+    __name__,
+    "Swish",
+    "x / (1 + exp(-x)).",
+    lambda x: np.asarray(x / (1.0 + np.exp(-x))),
+    lambda x: x / (1.0 + exp(-x)),
+)
+TanHOp = declared(__name__, "TanH", "tanh(x).", np.tanh, tanh)
 
 
 @layer("ELU")
@@ -187,27 +171,25 @@ class CELUOp(Unary):
         return select(x < 0.0, (exp(x / self.alpha) - 1.0) * self.alpha, x)
 
 
-@layer("Mish")
-class MishOp(Unary):
-    """x tanh(y), where y is x above 20, exp(x) below -20, and ln(1 + exp(x)) between."""
-
-    def array(self, x: Array) -> Array:
-        between = np.where(x < -20, np.exp(x), np.log(np.exp(x) + 1.0))
-        return np.asarray(x * np.tanh(np.where(x > 20, x, between)))
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return mish(x)
+def _mish_array(x: Array) -> Array:
+    between = np.where(x < -20, np.exp(x), np.log(np.exp(x) + 1.0))
+    return np.asarray(x * np.tanh(np.where(x > 20, x, between)))
 
 
-@layer("Softplus")
-class SoftplusOp(Unary):
-    """ln(exp(x) + 1), which overflows to infinity above 88 as ncnn's does."""
-
-    def array(self, x: Array) -> Array:
-        return np.log(np.exp(x) + 1.0)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return log(exp(x) + 1.0)
+MishOp = declared(
+    __name__,
+    "Mish",
+    "x tanh(y), where y is x above 20, exp(x) below -20, and ln(1 + exp(x)) between.",
+    _mish_array,
+    mish,
+)
+SoftplusOp = declared(
+    __name__,
+    "Softplus",
+    "ln(exp(x) + 1), which overflows to infinity above 88 as ncnn's does.",
+    lambda x: np.log(np.exp(x) + 1.0),
+    lambda x: log(exp(x) + 1.0),
+)
 
 
 @layer("BNLL")

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import math as math_dialect
+from xdsl.dialects.math import Atan2Op
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.axes import only_axis
@@ -111,58 +111,43 @@ def _larger_array(a: Array, b: Array) -> Array:
     return np.where(a < b, b, a)
 
 
-def _smaller_array(a: Array, b: Array) -> Array:
-    return np.where(b < a, b, a)
+Function: TypeAlias = tuple[ArrayFunction, ScalarFunction]
+
+SUBTRACT: Function = np.subtract, lambda a, b: a - b
+DIVIDE: Function = np.divide, lambda a, b: a / b
+POWER: Function = np.power, power
+ARCTAN2: Function = np.arctan2, lambda a, b: binary(Atan2Op, a, b)
+MODULO: Function = np.fmod, modulo
+FLOOR_DIVIDE: Function = lambda a, b: np.floor(a / b), lambda a, b: floor(a / b)
+REMAINDER: Function = remainder_array, remainder
 
 
-def _swapped_array(function: ArrayFunction) -> ArrayFunction:
-    return lambda a, b: function(b, a)
+def _reversed(function: Function) -> Function:
+    """f(b, a)."""
+    array, scalar = function
+    return lambda a, b: array(b, a), lambda a, b: scalar(b, a)
 
 
-def _swapped(function: ScalarFunction) -> ScalarFunction:
-    return lambda a, b: function(b, a)
-
-
-def _atan2(a: Scalar, b: Scalar) -> Scalar:
-    return binary(math_dialect.Atan2Op, a, b)
-
-
-def _floor_divide(a: Scalar, b: Scalar) -> Scalar:
-    return floor(a / b)
-
-
-def _floor_divide_array(a: Array, b: Array) -> Array:
-    return np.floor(a / b)
-
-
-def _subtract(a: Scalar, b: Scalar) -> Scalar:
-    return a - b
-
-
-def _divide(a: Scalar, b: Scalar) -> Scalar:
-    return a / b
-
-
-BINARY_FUNCTIONS: tuple[tuple[ArrayFunction, ScalarFunction], ...] = (
+BINARY_FUNCTIONS: tuple[Function, ...] = (
     (np.add, lambda a, b: a + b),
-    (np.subtract, _subtract),
+    SUBTRACT,
     (np.multiply, lambda a, b: a * b),
-    (np.divide, _divide),
+    DIVIDE,
     (_larger_array, larger),
-    (_smaller_array, smaller),
-    (np.power, power),
-    (_swapped_array(np.subtract), _swapped(_subtract)),
-    (_swapped_array(np.divide), _swapped(_divide)),
-    (_swapped_array(np.power), _swapped(power)),
-    (np.arctan2, _atan2),
-    (_swapped_array(np.arctan2), _swapped(_atan2)),
-    (np.fmod, modulo),
-    (_swapped_array(np.fmod), _swapped(modulo)),
+    (lambda a, b: np.where(b < a, b, a), smaller),
+    POWER,
+    _reversed(SUBTRACT),
+    _reversed(DIVIDE),
+    _reversed(POWER),
+    ARCTAN2,
+    _reversed(ARCTAN2),
+    MODULO,
+    _reversed(MODULO),
     (log_add_exp_array, log_add_exp),
-    (_floor_divide_array, _floor_divide),
-    (_swapped_array(_floor_divide_array), _swapped(_floor_divide)),
-    (remainder_array, remainder),
-    (_swapped_array(remainder_array), _swapped(remainder)),
+    FLOOR_DIVIDE,
+    _reversed(FLOOR_DIVIDE),
+    REMAINDER,
+    _reversed(REMAINDER),
 )
 """BinaryOp's functions by its op_type."""
 
@@ -174,9 +159,10 @@ def first_axis(own: Shape, other: Shape) -> int:
     """The axis of the result that the first axis of a BinaryOp's operand lies on.
 
     ncnn aligns a lower rank with the outermost axes of the other operand. A vector is aligned with
-    the innermost axis, unless its length is the outermost extent.
+    the innermost axis, unless its length is the outermost extent. One element is repeated anyway.
     """
-    if len(own) == 1 and len(other) > 1 and not is_equal(own[0], other[0]):
+    is_vector = len(own) == 1 and len(other) > 1
+    if is_vector and (own[0] == 1 or not is_equal(own[0], other[0])):
         return len(other) - 1
     return 0
 

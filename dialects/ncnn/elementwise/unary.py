@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import math as math_dialect
-from xdsl.ir import Operation
 
 from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
@@ -70,15 +69,21 @@ class Unary(Layer):
         return b.map(at, self.scalar(x[at]))
 
 
-@layer("AbsVal")
-class AbsValOp(Unary):
-    """|x|."""
-
-    def array(self, x: Array) -> Array:
-        return np.abs(x)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return absolute(x)
+def declared(
+    module: str,
+    type_name: str,
+    doc: str,
+    array: Callable[[Array], Array],
+    scalar: Callable[[Scalar], Scalar],
+) -> type[Unary]:
+    """Declare a layer without params in a module, by its function of an array and of one value."""
+    members = {
+        "__doc__": doc,
+        "__module__": module,
+        "array": lambda self, x: array(x),
+        "scalar": lambda self, x: scalar(x),
+    }
+    return layer(type_name)(type(f"{type_name}Op", (Unary,), members))
 
 
 def erf_array(x: Array) -> Array:
@@ -86,15 +91,8 @@ def erf_array(x: Array) -> Array:
     return np.fromiter(map(math.erf, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)
 
 
-@layer("Erf")
-class ErfOp(Unary):
-    """erf(x)."""
-
-    def array(self, x: Array) -> Array:
-        return erf_array(x)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return erf(x)
+AbsValOp = declared(__name__, "AbsVal", "|x|.", np.abs, absolute)
+ErfOp = declared(__name__, "Erf", "erf(x).", erf_array, erf)
 
 
 @layer("Exp")
@@ -153,10 +151,6 @@ class PowerOp(Unary):
 Function: TypeAlias = tuple[Callable[[Array], Array], Callable[[Scalar], Scalar]]
 
 
-def _math(operation: type[Operation]) -> Callable[[Scalar], Scalar]:
-    return lambda x: unary(operation, x)
-
-
 def _sign(x: Scalar) -> Scalar:
     return select(x > 0.0, 1.0, select(x < 0.0, -1.0, 0.0))
 
@@ -177,23 +171,23 @@ UNARY_FUNCTIONS: tuple[Function, ...] = (
     (np.log, log),
     (np.sin, sin),
     (np.cos, cos),
-    (np.tan, _math(math_dialect.TanOp)),
-    (np.arcsin, _math(math_dialect.AsinOp)),
-    (np.arccos, _math(math_dialect.AcosOp)),
-    (np.arctan, _math(math_dialect.AtanOp)),
+    (np.tan, unary(math_dialect.TanOp)),
+    (np.arcsin, unary(math_dialect.AsinOp)),
+    (np.arccos, unary(math_dialect.AcosOp)),
+    (np.arctan, unary(math_dialect.AtanOp)),
     (lambda x: 1.0 / x, lambda x: 1.0 / x),
     (np.tanh, tanh),
-    (np.log10, _math(math_dialect.Log10Op)),
+    (np.log10, unary(math_dialect.Log10Op)),
     (np.rint, round_even),
     (np.trunc, trunc),
     (_sign_array, _sign),
-    (np.expm1, _math(math_dialect.ExpM1Op)),
-    (np.sinh, _math(math_dialect.SinhOp)),
-    (np.arcsinh, _math(math_dialect.AsinhOp)),
-    (np.cosh, _math(math_dialect.CoshOp)),
-    (np.arccosh, _math(math_dialect.AcoshOp)),
-    (np.arctanh, _math(math_dialect.AtanhOp)),
-    (np.log1p, _math(math_dialect.Log1pOp)),
+    (np.expm1, unary(math_dialect.ExpM1Op)),
+    (np.sinh, unary(math_dialect.SinhOp)),
+    (np.arcsinh, unary(math_dialect.AsinhOp)),
+    (np.cosh, unary(math_dialect.CoshOp)),
+    (np.arccosh, unary(math_dialect.AcoshOp)),
+    (np.arctanh, unary(math_dialect.AtanhOp)),
+    (np.log1p, unary(math_dialect.Log1pOp)),
 )
 """UnaryOp's functions by its op_type. Rounding goes to even; the sign of NaN is 0."""
 

@@ -25,7 +25,6 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.normalization.statistics import (
-    Rest,
     fold,
     mean_of,
     normalized,
@@ -120,8 +119,8 @@ class RMSNormOp(InnerRegion):
         gamma = None
         if self.gamma is not None:
             gamma = b.reshape(b.weight(self.gamma), x.shape[region[0] :])
-        at = b.loops_of(x.shape)
-        value = x[at] * Rest(at, region)(factor)
+        at, to, _ = b.loops_around(x.shape, region)
+        value = x[at] * factor[to]
         return b.map(at, value if gamma is None else value * gamma[at[region[0] :]])
 
 
@@ -250,7 +249,6 @@ class MVNOp(Layer):
             variance = variance_of(b, x, mean, region)
             at = b.loops_of(variance.shape)
             factor = b.map(at, 1.0 / (sqrt(variance[at]) + self.eps))
-        at = b.loops_of(x.shape)
-        rest = Rest(at, region)
-        off = x[at] - rest(mean)
-        return b.map(at, off if factor is None else off * rest(factor))
+        at, to, _ = b.loops_around(x.shape, region)
+        off = x[at] - mean[to]
+        return b.map(at, off if factor is None else off * factor[to])

@@ -18,7 +18,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.normalization.statistics import Rest, fold
+from ncc.dialects.ncnn.normalization.statistics import fold
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.window import planes
 from ncc.dialects.scalar import at_least, sqrt
@@ -99,7 +99,7 @@ class NormalizeOp(Layer):
                 norm = sqrt(at_least(total, self.eps))
         factor = b.map(at, 1.0 / norm)
         scale = b.weight(held(self.scale, "scale"))
-        at = b.loops_of(x.shape)
-        value = x[at] * Rest(at, region)(factor)
+        at, to, _ = b.loops_around(x.shape, region)
+        value = x[at] * factor[to]
         y = b.map(at, value * scale[0 if self.channel_shared else at[0]])
         return b.reshape(y, shape)

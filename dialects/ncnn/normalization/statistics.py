@@ -17,24 +17,11 @@ from ncc.dialects.scalar import Scalar, over_size, sqrt
 
 
 def fold(
-    b: Builder, x: Tensor, region: Sequence[int], of: Callable[[Scalar, Rest], Scalar]
+    b: Builder, x: Tensor, region: Sequence[int], of: Callable[[Scalar, Indices], Scalar]
 ) -> Tensor:
-    """The sum over the axes `region` of `of(x, ...)`; see `Rest`."""
-    at = b.loops_of(x.shape)
-    rest = Rest(at, region)
-    return b.sum(rest.to, over=[at[axis] for axis in region], of=of(x[at], rest))
-
-
-class Rest:
-    """The loops of a shape that are not in a region: where a fold over the region is kept."""
-
-    def __init__(self, at: Sequence[AffineExpr], region: Sequence[int]) -> None:
-        self.to = [loop for axis, loop in enumerate(at) if axis not in region]
-
-    def __call__(self, folded: Tensor) -> Scalar:
-        """The fold that belongs to this place; of everything, [1] remains."""
-        at: Indices = self.to or [0]
-        return folded[at]
+    """The sum over the axes `region` of `of(x, ...)`, given the loops of the other axes."""
+    at, to, over = b.loops_around(x.shape, region)
+    return b.sum(to, over=over, of=of(x[at], to))
 
 
 def mean_of(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
@@ -46,8 +33,8 @@ def mean_of(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
 def variance_of(b: Builder, x: Tensor, mean: Tensor, region: Sequence[int]) -> Tensor:
     """The mean of (x - mean)^2 over the axes `region`."""
 
-    def squared(value: Scalar, rest: Rest) -> Scalar:
-        off = value - rest(mean)
+    def squared(value: Scalar, to: Indices) -> Scalar:
+        off = value - mean[to]
         return off * off
 
     count = prod(x.shape[axis] for axis in region)
@@ -77,6 +64,5 @@ def normalized(
     """affine((x - mean) / sqrt(variance + eps), loops) over the axes `region`."""
     mean = mean_of(b, x, region)
     factor = reciprocal_root(b, variance_of(b, x, mean, region), eps)
-    at = b.loops_of(x.shape)
-    rest = Rest(at, region)
-    return b.map(at, affine((x[at] - rest(mean)) * rest(factor), at))
+    at, to, _ = b.loops_around(x.shape, region)
+    return b.map(at, affine((x[at] - mean[to]) * factor[to], at))

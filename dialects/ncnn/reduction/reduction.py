@@ -110,9 +110,7 @@ class ReductionOp(Layer):
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         reduced = self.reduced(x.rank)
-        at = b.loops_of(x.shape)
-        over = [at[axis] for axis in reduced]
-        to = [at[axis] for axis in range(x.rank) if axis not in reduced]
+        at, to, over = b.loops_around(x.shape, reduced)
         y = self._fold(b, x, at, to, over)
         post = b.loops_of(y.shape)
         folded = y[post]
@@ -190,7 +188,7 @@ class SoftmaxOp(Layer):
         return softmax_array(x, self.along(x.ndim))
 
     def lower(self, b: Builder, x: Tensor) -> Tensor:
-        return softmax(b, x, self.along(x.rank))
+        return softmax(b, x, [self.along(x.rank)])
 
 
 def softmax_array(x: Array, axis: int, *, zeros: bool = False) -> Array:
@@ -203,23 +201,20 @@ def softmax_array(x: Array, axis: int, *, zeros: bool = False) -> Array:
         return np.asarray(powers / total)
 
 
-def softmax(b: Builder, x: Tensor, axis: int, *, zeros: bool = False) -> Tensor:
-    """exp(x - m) / sum of exp(x - m) along an axis, m the largest there.
+def softmax(b: Builder, x: Tensor, axes: Sequence[int], *, zeros: bool = False) -> Tensor:
+    """exp(x - m) / sum of exp(x - m) along axes, m the largest there.
 
     Where all x are -inf there, these are NaN; with `zeros` they are 0, by an m of the least float
     and a sum of 1 in place of 0.
     """
-    at = b.loops_of(x.shape)
-    along = at[axis]
-    to = [loop for loop in at if loop is not along]
-    rest: Indices = to or [0]  # of a vector, [1] remains
-    largest = b.max(to, over=(along,), of=x[at], init=_nothing(zeros))
+    at, to, over = b.loops_around(x.shape, axes)
+    largest = b.max(to, over=over, of=x[at], init=_nothing(zeros))
     b.loops_of(x.shape)
-    powers = b.map(at, exp(x[at] - largest[rest]))
+    powers = b.map(at, exp(x[at] - largest[to]))
     b.loops_of(x.shape)
-    total = b.sum(to, over=(along,), of=powers[at])
+    total = b.sum(to, over=over, of=powers[at])
     b.loops_of(x.shape)
-    return b.map(at, powers[at] / (divisor(total[rest]) if zeros else total[rest]))
+    return b.map(at, powers[at] / (divisor(total[to]) if zeros else total[to]))
 
 
 def _nothing(zeros: bool) -> float:

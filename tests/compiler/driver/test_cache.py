@@ -19,7 +19,7 @@ from ncc.compiler.driver import objects
 from ncc.compiler.driver.assemble import artifact_of
 from ncc.compiler.driver.cache import Cache, cache_of
 from ncc.compiler.driver.keys import kernel_key
-from ncc.compiler.driver.tuned import tuned_schedules
+from ncc.compiler.driver.tuned import schedules_for
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
@@ -214,7 +214,7 @@ def test_environment_that_says_nothing_known_is_refused() -> None:
     with pytest.raises(InputError, match="NCC_CACHE .* expected on, off, kernels, found 'bogus'"):
         cache_of({"NCC_CACHE": "bogus"})
     with pytest.raises(InputError, match="NCC_TUNED .* expected on, off, found 'kernels'"):
-        tuned_schedules({"NCC_TUNED": "kernels"}, Options())
+        schedules_for(Options(), {"NCC_TUNED": "kernels"})
 
 
 def test_folder_that_cannot_be_made_warns_once(tmp_path: Path) -> None:

@@ -89,21 +89,34 @@ def test_each_call_counts_as_a_use(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert model.compiled({"data": x.shape}) is kept
 
 
-def test_a_version_that_is_wrong_for_its_call_is_not_kept(tmp_path: Path) -> None:
-    """Whatever it was asked for: the shape is compiled alone."""
+def test_a_version_that_is_wrong_for_its_call_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shape is compiled alone. Others have versions, until many are odd."""
+    monkeypatch.setattr(specialise, "MOST_ODD", 3)
     path, file = tmp_path / "net.param", tmp_path / "small.ncc"
     path.write_text(ONE)
     ranged = ncc.compile(path, random_weights=1, input_shapes={"data": (3, (8, 16), None)})
     ranged.save(file)
+    asked = []
+
+    def in_range(shapes: Any, hints: Any) -> Artifact:
+        asked.append(hints["data"][1])
+        return Artifact.load(file)
+
     model = OpenModel(
         lambda shapes, _: ncc.compile(path, random_weights=1, input_shapes=shapes).artifact,
-        lambda shapes, hints: Artifact.load(file),
+        in_range,
         [OpenBinding.of("data", (3, None, None))],
         ["out"],
         target="host",
         num_threads=1,
     )
-    assert model(image(3, 64, 64)).shape == (8, 64, 64)
+    for size in (64, 65, 64, 12):
+        assert model(image(3, size, 64)).shape == (8, size, 64)
+    assert asked == [64, 65, 76]  # each shape once, and a small one with a larger hint
+    assert model.reason is None and len(model._versions.models) == 1
+    model(image(3, 66, 64))
     assert model.reason is not None and "is right for those of a call" in model.reason
 
 

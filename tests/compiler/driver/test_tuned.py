@@ -10,7 +10,7 @@ import pytest
 
 from ncc.compiler.driver import tuned
 from ncc.compiler.driver.cache import FOLDER_VARIABLE, SWITCH_VARIABLE, Cache
-from ncc.compiler.driver.tuned import TunedSchedules, tuned_file, tuned_schedules
+from ncc.compiler.driver.tuned import TunedSchedules, schedules_for, tuned_file
 from ncc.compiler.options import Options
 from ncc.compiler.target import AVX2, AVX512
 from ncc.runtime import cpu
@@ -94,11 +94,11 @@ def test_the_environment_switches_it_off(tmp_path: Path) -> None:
     """By a variable of its own, or with the cache, beside which nothing can be kept then."""
     environment = {FOLDER_VARIABLE: str(tmp_path)}
     tuned_file(environment, AVX512).add({"a": "one"})
-    assert tuned_schedules(environment, OPTIONS) == {"a": "one"}
-    assert tuned_schedules(environment | {tuned.SWITCH_VARIABLE: "off"}, OPTIONS) == {}
-    assert tuned_schedules(environment, replace(OPTIONS, tuned=False)) == {}
+    assert schedules_for(OPTIONS, environment) == {"a": "one"}
+    assert schedules_for(OPTIONS, environment | {tuned.SWITCH_VARIABLE: "off"}) == {}
+    assert schedules_for(replace(OPTIONS, tuned=False), environment) == {}
     without_cache = environment | {SWITCH_VARIABLE: "off"}
-    assert tuned_schedules(without_cache, OPTIONS) == {}
+    assert schedules_for(OPTIONS, without_cache) == {}
     with pytest.raises(InputError, match="switched off"):
         tuned_file(without_cache, AVX512)
 
@@ -107,6 +107,6 @@ def test_a_file_that_cannot_be_read_stops_no_compilation(tmp_path: Path) -> None
     """Whatever stands in its place; who wants to add to it is told."""
     (tmp_path / tuned.NAME).mkdir()
     environment = {FOLDER_VARIABLE: str(tmp_path)}
-    assert tuned_schedules(environment, OPTIONS) == {}
+    assert schedules_for(OPTIONS, environment) == {}
     with pytest.raises(OSError):
         tuned_file(environment, AVX512).add({"a": "one"})

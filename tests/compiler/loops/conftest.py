@@ -139,7 +139,7 @@ def run_all(
                 continue
             kernel = kernel_of(step, target)
             schedule = schedule_of(kernel)
-            alike = kernel.signature(), schedule
+            alike = kernel.signature_text, schedule
             if alike not in functions:
                 functions[alike] = write(kernel, schedule, f"kernel_{len(functions)}")
                 del functions[alike].properties["sym_visibility"]

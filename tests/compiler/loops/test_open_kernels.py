@@ -16,7 +16,7 @@ from xdsl.dialects import func
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
-from ncc.compiler.loops.emit import code
+from ncc.compiler.loops.emit.code import is_code
 from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.emit.position import kernel_types
 from ncc.compiler.loops.emit.transform import clips_of
@@ -194,7 +194,7 @@ def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
     options = Options.of(target=target, num_threads=2, random_weights=1)
     rng, seen = np.random.default_rng(0), set[str]()
     for call in calls_of_network(path, options):
-        if code.is_code(call.function):
+        if is_code(call.function):
             continue
         kernel = kernel_of(call, options.target)
         if kernel.signature_text in seen:
@@ -280,7 +280,7 @@ def test_no_hint_decides_what_the_key_of_a_kernel_does_not_say(name: str, tmp_pa
     path = tmp_path / "net.param"
     path.write_text(param(NETWORKS[name]))
     options = Options.of(target=TARGETS[0], num_threads=2, random_weights=1)
-    calls = [c for c in calls_of_network(path, options) if not code.is_code(c.function)]
+    calls = [c for c in calls_of_network(path, options) if not is_code(c.function)]
     for kernel in (kernel_of(call, options.target) for call in calls):
         schedule = scheduled(kernel, options.target)
         units = [

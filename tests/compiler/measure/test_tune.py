@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import ncc
 from ncc.compiler.cli import ncc as command
 from ncc.compiler.driver.cache import FOLDER_VARIABLE
-from ncc.compiler.driver.tuned import SWITCH_VARIABLE, tuned_file, tuned_schedules
+from ncc.compiler.driver.tuned import SWITCH_VARIABLE, schedules_for, tuned_file
 from ncc.compiler.loops.schedule.choose import rivals
 from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.measure.schedulings import Schedulings
@@ -134,7 +134,7 @@ def test_every_choice_is_timed_once(network: Path) -> None:
     chosen = options()
     choices = contenders(network, chosen)
     first = tune(network, None, chosen, rounds=1)
-    kept = tuned_schedules(os.environ, chosen)
+    kept = schedules_for(chosen)
     assert kept.keys() == choices.keys() == {kernel.signature for kernel in first.kernels}
     assert all(kept[name] in texts for name, texts in choices.items())
     assert {"first", "point"} == {layer for kernel in first.kernels for layer in kernel.layers}
@@ -142,7 +142,7 @@ def test_every_choice_is_timed_once(network: Path) -> None:
     assert 0 < first.after_ms <= first.before_ms
     second = tune(network, None, chosen, rounds=1)
     assert all(kernel.known for kernel in second.kernels)
-    assert tuned_schedules(os.environ, chosen) == kept
+    assert schedules_for(chosen) == kept
     third = tune(network, None, chosen, rounds=1, again=True)
     assert not any(kernel.known for kernel in third.kernels)
 

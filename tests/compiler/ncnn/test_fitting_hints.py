@@ -40,6 +40,21 @@ Concat e 2 1 a b e 0=1
 BinaryOp c 2 1 e d c 0=0
 """
 
+POSITIONS = """7767517
+4 4
+Input a 0 1 a 0=0 1=0 2=1
+Reshape b 1 1 a b 0=1 1=-1
+MemoryData t 0 1 t 0=1 1=4000
+Crop c 2 1 t b c
+"""
+"""One of a table for each point of an image: it has no more than 4,000."""
+
+LARGE_WINDOW = """7767517
+2 2
+Input a 0 1 a 0=0 1=0 2=3
+Pooling c 1 1 a c 0=1 1=500 5=1
+"""
+
 
 CONVOLUTION = "Convolution c 1 1 {} out 0=4 1=3 4=1 5=1 6={}"
 CHANNELS = """7767517
@@ -107,6 +122,21 @@ def test_a_hint_is_within_all_ranges(
     text: str, asked: Asked, wanted: dict[str, int], tmp_path: Path
 ) -> None:
     """Extents that layers take for equal, sums of some, and one that has to be a number."""
+    assert hints(tmp_path, text, asked).items() >= wanted.items()
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "wanted"),
+    [
+        (POSITIONS, {"a": (1, None, None)}, {"a_h": 56, "a_w": 56}),
+        (POSITIONS, {"a": (1, (100, 200), None)}, {"a_h": 100, "a_w": 28}),
+        (LARGE_WINDOW, {"a": (3, None, (600, 700))}, {"a_h": 896, "a_w": 700}),
+    ],
+)
+def test_images_are_as_small_or_as_large_as_layers_need(
+    text: str, asked: Asked, wanted: dict[str, int], tmp_path: Path
+) -> None:
+    """Where none of the usual size fits."""
     assert hints(tmp_path, text, asked).items() >= wanted.items()
 
 

@@ -56,6 +56,7 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
         Blocked(_counted(3, 2), (0,), 2).weights,
         Folded(Blocked(_counted(5, 4), (1, 0), 4).weights, 2).weights,
         Transformed(_counted(2, 1, 2, 2), ((1.0, 0.5), (0.1, 0.0)), ((1.0, 0.0),)).weights,
+        Transformed(_counted(3, 2, 2, 5), ((1.0, 0.5), (0.1, 0.0)), ((1.0, 0.0),), 1).weights,
         Dequantized(BYTES, _counted(2, 1), 6, 32, 4).weights,
         Paired(BYTES).weights,
         Surplus(BYTES, (1,)).weights,

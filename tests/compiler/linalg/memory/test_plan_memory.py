@@ -322,6 +322,22 @@ def test_constants_lie_one_behind_the_other(make_network: MakeNetwork, make_plan
     assert plan.constant_bytes == 128 + 192
 
 
+def test_equal_constants_are_in_memory_once(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Others of the same shape are not taken for equal."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        for value in (1, 2, 1, 1):
+            weight = b.weight(WeightAttr.of(np.full((3, 9), value, np.float32)))
+            r, c = b.loops_of(weight.shape)
+            x = work(b, b.map((r, c), x[r, c] * weight[r, c]))
+        flat = b.weight(WeightAttr.of(np.ones((9,), np.float32)))
+        r, c = b.loops_of(x.shape)
+        return work(b, b.map((r, c), x[r, c] * flat[c]))
+
+    plan = make_plan(make_network([(3, 9)], write))
+    assert [buffer.bytes for buffer in plan.constants] == [108, 108, 36]
+
+
 def test_values_begin_at_whole_lines(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """Each 64-byte aligned in the arena, however many elements the one below it has."""
 

@@ -59,19 +59,19 @@ def divided(make_network: Make) -> Divided:
 
 def test_the_sums_of_shares_are_divided(divided: Divided) -> None:
     """Divisors find the row and the head of a result wherever these lie."""
-    assert divided(lambda b, x, v: mixed(b, softmax(b, x, 2), v)) == [(10, 3, 8)]
+    assert divided(lambda b, x, v: mixed(b, softmax(b, x, [2]), v)) == [(10, 3, 8)]
 
 
 def test_rows_that_are_zeros_under_a_mask_stay_so(divided: Divided) -> None:
     """By a divisor of 1 in place of 0."""
-    assert divided(lambda b, x, v: mixed(b, softmax(b, x, 2, zeros=True), v)) == [(10, 3, 8)]
+    assert divided(lambda b, x, v: mixed(b, softmax(b, x, [2], zeros=True), v)) == [(10, 3, 8)]
 
 
 def test_shares_may_be_the_other_factor(divided: Divided) -> None:
     """The divisor finds its rows where the other factor comes first."""
 
     def transposed(b: Builder, x: Tensor, v: Tensor) -> Tensor:
-        shares = softmax(b, x, 2)
+        shares = softmax(b, x, [2])
         h, e, s, t = b.loops("h e s t")
         return b.sum((h, e, s), over=(t,), of=v[h, t, e] * shares[h, s, t])
 
@@ -80,14 +80,14 @@ def test_shares_may_be_the_other_factor(divided: Divided) -> None:
 
 def test_shares_along_an_axis_that_is_not_summed_stay(divided: Divided) -> None:
     """Each of the sum's terms has a divisor of its own."""
-    assert divided(lambda b, x, v: mixed(b, softmax(b, x, 1), v)) == [SCORES]
+    assert divided(lambda b, x, v: mixed(b, softmax(b, x, [1]), v)) == [SCORES]
 
 
 def test_shares_that_somebody_else_reads_stay(divided: Divided) -> None:
     """They are computed anyway."""
 
     def shown(b: Builder, x: Tensor, v: Tensor) -> list[Tensor]:
-        shares = softmax(b, x, 2)
+        shares = softmax(b, x, [2])
         return [mixed(b, shares, v), shares]
 
     assert divided(shown) == [SCORES]
@@ -97,7 +97,7 @@ def test_more_results_than_shares_are_not_divided(divided: Divided) -> None:
     """It would be more divisions, not fewer."""
 
     def repeated(b: Builder, x: Tensor, v: Tensor) -> Tensor:
-        shares = softmax(b, b.cut(x, 2, 0, 4), 2)
+        shares = softmax(b, b.cut(x, 2, 0, 4), [2])
         h, s, e, t = b.loops("h s e t")
         return b.sum((h, s, e), over=(t,), of=shares[h, s, t] * b.cut(v, 1, 0, 4)[h, t, e])
 
@@ -108,7 +108,7 @@ def test_sums_that_start_from_something_stay(divided: Divided) -> None:
     """What they start from is no share."""
 
     def added(b: Builder, x: Tensor, v: Tensor) -> Tensor:
-        shares = softmax(b, x, 2)
+        shares = softmax(b, x, [2])
         h, s, e, t = b.loops("h s e t")
         return b.sum((h, s, e), (t,), shares[h, s, t] * v[h, t, e], init=1.0)
 
@@ -217,7 +217,7 @@ def test_sums_that_start_from_a_tensor_stay(divided: Divided) -> None:
     """As those that start from a number."""
 
     def added(b: Builder, x: Tensor, v: Tensor) -> Tensor:
-        made = softmax(b, x, 2)
+        made = softmax(b, x, [2])
         start = b.map(b.loops_of((3, 10, 8)), v[(at := b.loops_of((3, 10, 8)))[0], 0, at[2]])
         h, s, e, t = b.loops("h s e t")
         return b.sum((h, s, e), (t,), made[h, s, t] * v[h, t, e], init=start)

@@ -70,13 +70,13 @@ def test_iterations(
     shared: Shared, shape: Shape, axis: int, found: list[tuple[Shape, int]]
 ) -> None:
     """An iteration takes some rows, or a piece of the columns; columns lie in one row."""
-    assert shared(shape, lambda b, x: softmax(b, x, axis)) == found
+    assert shared(shape, lambda b, x: softmax(b, x, [axis])) == found
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((30, 47), 1), ((3, 20, 63), 1), ((3, 7, 9), 0)])
 def test_short_rows_and_few_columns_stay(shared: Shared, shape: Shape, axis: int) -> None:
     """They leave lanes of their vectors empty."""
-    assert shared(shape, lambda b, x: softmax(b, x, axis)) == []
+    assert shared(shape, lambda b, x: softmax(b, x, [axis])) == []
 
 
 def test_several_axes(shared: Shared) -> None:
@@ -157,7 +157,7 @@ def test_under_a_mask_hidden_rows_and_columns_are_zeros(
     axis: int, target: Target, make_network: Callable[..., ModuleOp]
 ) -> None:
     """Whether lanes run along what is summed or beside it; those that are partly hidden are not."""
-    module = make_network([(70, 80)], lambda b, x: softmax(b, x, axis, zeros=True))
+    module = make_network([(70, 80)], lambda b, x: softmax(b, x, [axis], zeros=True))
     FuseSoftmax().apply(Context(), module)
     assert not any(isinstance(op, GenericOp) for op in network_of(module).body.block.ops)
     x = np.random.default_rng(0).standard_normal((70, 80)).astype(np.float32)

@@ -53,7 +53,7 @@ def check(cases: Mapping[str, Case], target: str) -> None:
         made = []
         for (operation, _, _, _), x in zip(cases.values(), xs, strict=True):
             (at,) = b.loops_of(x.shape)
-            made.append(b.map((at,), unary(operation, x[at])))
+            made.append(b.map((at,), unary(operation)(x[at])))
         return made
 
     given = [np.concatenate(x) for x in arguments]

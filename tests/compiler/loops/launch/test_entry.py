@@ -97,28 +97,28 @@ def test_a_loop_stands_once() -> None:
         text(script)
         == """\
 %0 = arith.constant 0 : index
-%1 = rt.buffer %b[4] : memref<8xf32>
-%2 = rt.buffer %b[1] : memref<8xf32>
-%3 = rt.launch 5 of @make(%1, %2) after 0, %0, %run, %before : (memref<8xf32>, memref<8xf32>)
-%4 = arith.constant 5 : index
-%5 = arith.constant 8 : index
-%6 = rt.buffer %b[1] offset 64 : memref<8xf32>
-%7 = arith.constant 32 : index
-%8 = arith.constant 6 : index
-%9 = arith.constant 1 : index
-%10 = scf.for %11 = %0 to %8 step %9 iter_args(%12 = %3) -> (index) {
-  %13 = arith.muli %11, %4 : index
+%1 = arith.constant 6 : index
+%2 = arith.constant 1 : index
+%3 = arith.constant 5 : index
+%4 = arith.constant 8 : index
+%5 = arith.constant 32 : index
+%6 = rt.buffer %b[4] : memref<8xf32>
+%7 = rt.buffer %b[1] : memref<8xf32>
+%8 = rt.launch 5 of @make(%6, %7) after 0, %0, %run, %before : (memref<8xf32>, memref<8xf32>)
+%9 = rt.buffer %b[1] offset 64 : memref<8xf32>
+%10 = scf.for %11 = %0 to %1 step %2 iter_args(%12 = %8) -> (index) {
+  %13 = arith.muli %11, %3 : index
   %14 = arith.addi %before, %13 : index
-  %15 = arith.muli %11, %5 : index
+  %15 = arith.muli %11, %4 : index
   %16 = rt.buffer %b[4] further %15 : memref<8xf32>
-  %17 = rt.launch 3 of @make(%16, %6) after 5, %12, %run, %14 : (memref<8xf32>, memref<8xf32>)
+  %17 = rt.launch 3 of @make(%16, %9) after 5, %12, %run, %14 : (memref<8xf32>, memref<8xf32>)
   rt.barrier %17 until 8, %b, %of, %14
-  %18 = arith.muli %11, %7 : index
+  %18 = arith.muli %11, %5 : index
   %19 = rt.buffer %b[1] offset 512 further %18 : memref<8xf32>
-  %20 = rt.launch 4 by 2 of @use(%6, %19) after 8, %0, %run, %14 : (memref<8xf32>, memref<8xf32>)
+  %20 = rt.launch 4 by 2 of @use(%9, %19) after 8, %0, %run, %14 : (memref<8xf32>, memref<8xf32>)
   scf.yield %20 : index
 }
-%21 = rt.launch 1 of @use(%6, %2) after 35, %10, %run, %before : (memref<8xf32>, memref<8xf32>)
+%21 = rt.launch 1 of @use(%9, %7) after 35, %10, %run, %before : (memref<8xf32>, memref<8xf32>)
 rt.end %21 until 36, %run, %before"""
     )
 
@@ -130,13 +130,13 @@ def test_a_barrier_between_iterations() -> None:
         text(script)
         == """\
 %0 = arith.constant 0 : index
-%1 = arith.constant 2 : index
-%2 = rt.buffer %b[2] : memref<8xf32>
-%3 = arith.constant 7 : index
-%4 = arith.constant 10 : index
-%5 = arith.constant 1 : index
-%6 = scf.for %7 = %0 to %4 step %5 iter_args(%8 = %0) -> (index) {
-  %9 = arith.muli %7, %1 : index
+%1 = arith.constant 10 : index
+%2 = arith.constant 1 : index
+%3 = arith.constant 2 : index
+%4 = arith.constant 7 : index
+%5 = rt.buffer %b[2] : memref<8xf32>
+%6 = scf.for %7 = %0 to %1 step %2 iter_args(%8 = %0) -> (index) {
+  %9 = arith.muli %7, %3 : index
   %10 = arith.addi %before, %9 : index
   %11 = arith.cmpi ne, %7, %0 : index
   %12 = scf.if %11 -> (index) {
@@ -145,7 +145,7 @@ def test_a_barrier_between_iterations() -> None:
   } else {
     scf.yield %8 : index
   }
-  %13 = rt.launch 2 of @t(%2, %3, %7) after 0, %12, %run, %10 : (memref<8xf32>, index, index)
+  %13 = rt.launch 2 of @t(%5, %4, %7) after 0, %12, %run, %10 : (memref<8xf32>, index, index)
   scf.yield %13 : index
 }
 rt.end %6 until 20, %run, %before"""
@@ -285,25 +285,25 @@ def test_what_the_run_tells_is_loaded() -> None:
         text(script).replace(types, "(..)")
         == """\
 %0 = arith.constant 0 : index
-%1 = rt.buffer %b[3] : memref<6xindex>
-%2 = memref.load %1[%0] : memref<6xindex>
-%3 = rt.buffer %b[1] further %2 : memref<?xf32>
-%4 = rt.buffer %b[4] : memref<8xf32>
-%5 = rt.buffer %b[3] offset 16 : memref<2xi64>
-%6 = arith.constant 1 : index
-%7 = memref.load %1[%6] : memref<6xindex>
-%8 = rt.launch 0 told(%7) of @k(%3, %4, %5) after 0, %0, %run, %before : (..)
-%9 = memref.load %1[%6] : memref<6xindex>
-%10 = arith.addi %before, %9 : index
-rt.barrier %8 until 0, %b, %of, %10
-%11 = arith.constant 4 : index
-%12 = memref.load %1[%11] : memref<6xindex>
-%13 = rt.buffer %b[1] further %12 : memref<?xf32>
-%14 = arith.constant 5 : index
-%15 = memref.load %1[%14] : memref<6xindex>
-%16 = arith.constant 7 : index
-%17 = rt.launch 3 of @l(%13, %15, %16) after 0, %0, %run, %10 : (memref<?xf32>, index, index)
-rt.end %17 until 3, %run, %10"""
+%1 = arith.constant 1 : index
+%2 = arith.constant 4 : index
+%3 = arith.constant 5 : index
+%4 = arith.constant 7 : index
+%5 = rt.buffer %b[3] : memref<6xindex>
+%6 = memref.load %5[%0] : memref<6xindex>
+%7 = rt.buffer %b[1] further %6 : memref<?xf32>
+%8 = rt.buffer %b[4] : memref<8xf32>
+%9 = rt.buffer %b[3] offset 16 : memref<2xi64>
+%10 = memref.load %5[%1] : memref<6xindex>
+%11 = rt.launch 0 told(%10) of @k(%7, %8, %9) after 0, %0, %run, %before : (..)
+%12 = memref.load %5[%1] : memref<6xindex>
+%13 = arith.addi %before, %12 : index
+rt.barrier %11 until 0, %b, %of, %13
+%14 = memref.load %5[%2] : memref<6xindex>
+%15 = rt.buffer %b[1] further %14 : memref<?xf32>
+%16 = memref.load %5[%3] : memref<6xindex>
+%17 = rt.launch 3 of @l(%15, %16, %4) after 0, %0, %run, %13 : (memref<?xf32>, index, index)
+rt.end %17 until 3, %run, %13"""
     )
 
 
@@ -402,27 +402,27 @@ def test_a_private_loop_loads_what_it_is_told() -> None:
     assert (
         written
         == """\
-%0 = arith.constant 0 : index
-%1 = arith.constant 1 : index
-%2 = rt.buffer %b[3] : memref<7xindex>
-%3 = arith.constant 2 : index
-%4 = arith.constant 4 : index
-%5 = arith.constant 3 : index
+%0 = arith.constant 1 : index
+%1 = arith.constant 2 : index
+%2 = arith.constant 4 : index
+%3 = arith.constant 3 : index
+%4 = arith.constant 0 : index
+%5 = arith.constant 5 : index
 %6 = arith.constant 7 : index
-%7 = arith.constant 5 : index
-scf.for %8 = %from to %to step %1 {
-  %9 = memref.load %2[%3] : memref<7xindex>
+%7 = rt.buffer %b[3] : memref<7xindex>
+scf.for %8 = %from to %to step %0 {
+  %9 = memref.load %7[%1] : memref<7xindex>
   %10 = arith.muli %8, %9 : index
-  %11 = memref.load %2[%1] : memref<7xindex>
+  %11 = memref.load %7[%0] : memref<7xindex>
   %12 = arith.addi %11, %10 : index
   %13 = rt.buffer %b[1] further %12 : memref<?xf32>
-  %14 = memref.load %2[%4] : memref<7xindex>
+  %14 = memref.load %7[%2] : memref<7xindex>
   %15 = arith.muli %thread, %14 : index
-  %16 = memref.load %2[%5] : memref<7xindex>
+  %16 = memref.load %7[%3] : memref<7xindex>
   %17 = arith.addi %16, %15 : index
   %18 = rt.buffer %b[1] further %17 : memref<?xf32>
-  %19 = rt.buffer %b[3] offset 48 : memref<1xi64>
-  %20 = memref.load %2[%7] : memref<7xindex>
-  func.call @k(%13, %18, %19, %6, %0, %20) : (..)
+  %19 = memref.load %7[%5] : memref<7xindex>
+  %20 = rt.buffer %b[3] offset 48 : memref<1xi64>
+  func.call @k(%13, %18, %20, %6, %4, %19) : (..)
 }"""
     )

@@ -52,7 +52,7 @@ def test_a_number_has_one_place() -> None:
     assert table.numbers == [
         Number(H), Number(8, 1), Number(H, 1), Number(H), Number(W), Number(W), Number(H), Number(W)
     ]  # fmt: skip
-    assert (table.word(Number(H)), table.word(Number(W))) == (0, 7)
+    assert (table.places[Number(H)], table.places[Number(W)]) == (0, 7)
     assert table.rows == {(H, W): 3, (W, H): 5}
     assert WORD == MemRefType(builtin.i64, [1]).element_type.size
 
@@ -64,7 +64,7 @@ def test_a_number_of_a_tile_has_two_places() -> None:
     table.add_row((W, PAIR))
     last = H - 1 - 2 * PAIRS
     assert table.numbers == list(map(Number, (4, 2 * last, W, W, 2, W, last)))
-    assert (table.word(Number(2 * PAIR)), table.word(Number(W))) == (0, 2)
+    assert (table.places[Number(2 * PAIR)], table.places[Number(W)]) == (0, 2)
     assert table.rows == {(W, PAIR): 3}
 
 

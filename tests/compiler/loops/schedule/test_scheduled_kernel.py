@@ -62,7 +62,7 @@ def check(kernels: KernelsText) -> set[Strategy]:
     read = parse_kernels(str(kernels))
     assert [one.name for one in read] == [one.name for one in written]
     for one, other in zip(read, written, strict=True):
-        assert one.kernel.signature() == other.kernel.signature()
+        assert one.kernel.signature_text == other.kernel.signature_text
         assert one.schedule == other.schedule
         assert one.text() == other.text()
         assert _loops(one) == _loops(other)

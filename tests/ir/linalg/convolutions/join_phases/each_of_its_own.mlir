@@ -48,7 +48,7 @@ builtin.module {
   %44 = arith.constant 0.000000e+00 : f32
   tensor.yield %44 : f32
 } : tensor<64x8x8xf32> to tensor<64x9x9xf32>
-%45 = ncnn.constant <[64, 64, 2, 2] phases [[3, 1]], [[3, 1]] of <[64, 64, 4, 4] random 1 0 0.03125 0.0>> : tensor<64x64x2x2xf32>
+%45 = ncnn.constant <[64, 64, 2, 2] phases [[[3, 1]], [[3, 1]]] of <[64, 64, 4, 4] random 1 0 0.03125 0.0>> : tensor<64x64x2x2xf32>
 %46 = tensor.empty() : tensor<64x8x8xf32>
 %47 = arith.constant 0.000000e+00 : f32
 %48 = linalg.fill ins(%47 : f32) outs(%46 : tensor<64x8x8xf32>) -> tensor<64x8x8xf32>
@@ -63,7 +63,7 @@ builtin.module {
   %59 = arith.constant 0.000000e+00 : f32
   tensor.yield %59 : f32
 } : tensor<64x8x8xf32> to tensor<64x9x9xf32>
-%60 = ncnn.constant <[64, 64, 2, 2] phases [[3, 1]], [[2, 0]] of <[64, 64, 4, 4] random 1 0 0.03125 0.0>> : tensor<64x64x2x2xf32>
+%60 = ncnn.constant <[64, 64, 2, 2] phases [[[3, 1]], [[2, 0]]] of <[64, 64, 4, 4] random 1 0 0.03125 0.0>> : tensor<64x64x2x2xf32>
 %61 = tensor.empty() : tensor<64x8x8xf32>
 %62 = arith.constant 0.000000e+00 : f32
 %63 = linalg.fill ins(%62 : f32) outs(%61 : tensor<64x8x8xf32>) -> tensor<64x8x8xf32>
@@ -73,7 +73,7 @@ builtin.module {
   %74 = arith.constant 0.000000e+00 : f32
   tensor.yield %74 : f32
 } : tensor<64x8x8xf32> to tensor<64x9x9xf32>
-%75 = ncnn.constant <[64, 64, 2, 2] phases [[2, 0]], [[3, 1]] of <[64, 64, 4, 4] random 1 0 0.03125 0.0>> : tensor<64x64x2x2xf32>
+%75 = ncnn.constant <[64, 64, 2, 2] phases [[[2, 0]], [[3, 1]]] of <[64, 64, 4, 4] random 1 0 0.03125 0.0>> : tensor<64x64x2x2xf32>
 %76 = tensor.empty() : tensor<64x8x8xf32>
 %77 = arith.constant 0.000000e+00 : f32
 %78 = linalg.fill ins(%77 : f32) outs(%76 : tensor<64x8x8xf32>) -> tensor<64x8x8xf32>
@@ -83,7 +83,7 @@ builtin.module {
   %89 = arith.constant 0.000000e+00 : f32
   tensor.yield %89 : f32
 } : tensor<64x8x8xf32> to tensor<64x9x9xf32>
-%90 = ncnn.constant <[64, 64, 2, 2] phases [[2, 0]], [[2, 0]] of <[64, 64, 4, 4] random 1 0 0.03125 0.0>> : tensor<64x64x2x2xf32>
+%90 = ncnn.constant <[64, 64, 2, 2] phases [[[2, 0]], [[2, 0]]] of <[64, 64, 4, 4] random 1 0 0.03125 0.0>> : tensor<64x64x2x2xf32>
 %91 = tensor.empty() : tensor<64x8x8xf32>
 %92 = arith.constant 0.000000e+00 : f32
 %93 = linalg.fill ins(%92 : f32) outs(%91 : tensor<64x8x8xf32>) -> tensor<64x8x8xf32>

@@ -58,8 +58,8 @@ builtin.module {
   %52 = arith.constant 0.000000e+00 : f32
   tensor.yield %52 : f32
 } : tensor<2x3x4xf32> to tensor<2x5x6xf32>
-%53 = ncnn.constant <[12, 2, 2, 2] phases [[2, 0], [3, 1]], [[2, 0], [3, 1]] of <[3, 2, 4, 4] random 7 0 0.17677669529663687 0.0>> : tensor<12x2x2x2xf32>
-%54 = ncnn.constant <[12] taken 0 [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2] of <[3] random 7 1 0.1 0.0>> : tensor<12xf32>
+%53 = ncnn.constant <[12, 2, 2, 2] phases [[[2, 0], [3, 1]], [[2, 0], [3, 1]]] of <[3, 2, 4, 4] random 7 0 0.17677669529663687 0.0>> : tensor<12x2x2x2xf32>
+%54 = ncnn.constant <[12] taken [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2] 0 of <[3] random 7 1 0.1 0.0>> : tensor<12xf32>
 %55 = tensor.empty() : tensor<12x4x5xf32>
 %56 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "transposed"} ins(%54 : tensor<12xf32>) outs(%55 : tensor<12x4x5xf32>) {
 ^bb0(%57: f32, %58: f32):

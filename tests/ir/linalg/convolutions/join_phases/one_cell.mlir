@@ -46,10 +46,10 @@ builtin.module {
 }
 // -- changes --
 // erased: %0, %5, %6, %7, %10, %11, %12, %19, %20, %27, %28, %35, %y
-%42 = ncnn.constant <[16, 2, 1, 1] phases [[1], [2]], [[1], [2]] of <[4, 2, 4, 4] random 1 0 0.17677669529663687 0.0>> : tensor<16x2x1x1xf32>
+%42 = ncnn.constant <[16, 2, 1, 1] phases [[[1], [2]], [[1], [2]]] of <[4, 2, 4, 4] random 1 0 0.17677669529663687 0.0>> : tensor<16x2x1x1xf32>
 %43 = tensor.collapse_shape %42 [[0 : i64, 1 : i64, 2 : i64, 3 : i64]] : tensor<16x2x1x1xf32> into tensor<32xf32>
 %44 = tensor.expand_shape %43 [[0 : i64, 1 : i64]] output_shape [16, 2] : tensor<32xf32> into tensor<16x2xf32>
-%45 = ncnn.constant <[16] taken 0 [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3] of <[4] random 1 1 0.1 0.0>> : tensor<16xf32>
+%45 = ncnn.constant <[16] taken [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3] 0 of <[4] random 1 1 0.1 0.0>> : tensor<16xf32>
 %46 = tensor.empty() : tensor<16x1x1xf32>
 %47 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "transposed"} ins(%45 : tensor<16xf32>) outs(%46 : tensor<16x1x1xf32>) {
 ^bb0(%48: f32, %49: f32):

@@ -27,7 +27,7 @@ builtin.module {
   %20 = arith.constant 0.000000e+00 : f32
   tensor.yield %20 : f32
 } : tensor<2x3x5xf32> to tensor<2x5x7xf32>
-%21 = ncnn.constant <[3, 2, 3, 3] phases [[2, 1, 0]], [[2, 1, 0]] of <[3, 2, 3, 3] random 7 0 0.23570226039551587 0.0>> : tensor<3x2x3x3xf32>
+%21 = ncnn.constant <[3, 2, 3, 3] phases [[[2, 1, 0]], [[2, 1, 0]]] of <[3, 2, 3, 3] random 7 0 0.23570226039551587 0.0>> : tensor<3x2x3x3xf32>
 %22 = tensor.empty() : tensor<3x3x5xf32>
 %23 = arith.constant 0.000000e+00 : f32
 %24 = linalg.fill ins(%23 : f32) outs(%22 : tensor<3x3x5xf32>) -> tensor<3x3x5xf32>

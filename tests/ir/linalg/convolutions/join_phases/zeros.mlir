@@ -48,7 +48,7 @@ builtin.module {
   %44 = arith.constant 0.000000e+00 : f32
   tensor.yield %44 : f32
 } : tensor<2x3x4xf32> to tensor<2x5x6xf32>
-%45 = ncnn.constant <[8, 2, 2, 2] phases [[2, 0], [-1, 1]], [[2, 0], [-1, 1]] of <[2, 2, 3, 3] random 7 0 0.23570226039551587 0.0>> : tensor<8x2x2x2xf32>
+%45 = ncnn.constant <[8, 2, 2, 2] phases [[[2, 0], [-1, 1]], [[2, 0], [-1, 1]]] of <[2, 2, 3, 3] random 7 0 0.23570226039551587 0.0>> : tensor<8x2x2x2xf32>
 %46 = tensor.empty() : tensor<8x4x5xf32>
 %47 = arith.constant 0.000000e+00 : f32
 %48 = linalg.fill ins(%47 : f32) outs(%46 : tensor<8x4x5xf32>) -> tensor<8x4x5xf32>

@@ -27,7 +27,7 @@ builtin.module {
 %11 = tensor.empty() : tensor<8x5x1xf32>
 %12 = arith.constant 2.000000e+00 : f32
 %13 = linalg.fill ins(%12 : f32) outs(%11 : tensor<8x5x1xf32>) -> tensor<8x5x1xf32>
-%14 = ncnn.constant <[8, 4, 1, 1] taken 3 [0] of <[8, 4, 1, 1] taken 2 [0] of <[8, 4, 1, 1] random 7 0 1.0 0.0>>> : tensor<8x4x1x1xf32>
+%14 = ncnn.constant <[8, 4, 1, 1] taken [0] 3 of <[8, 4, 1, 1] taken [0] 2 of <[8, 4, 1, 1] random 7 0 1.0 0.0>>> : tensor<8x4x1x1xf32>
 %15 = tensor.empty() : tensor<8x5x6xf32>
 %16 = arith.constant 2.000000e+00 : f32
 %17 = linalg.fill ins(%16 : f32) outs(%15 : tensor<8x5x6xf32>) -> tensor<8x5x6xf32>

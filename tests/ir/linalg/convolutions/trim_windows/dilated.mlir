@@ -21,7 +21,7 @@ builtin.module {
 }
 // -- changes --
 // erased: %w, %p, %0, %1, %2, %y
-%8 = ncnn.constant <[8, 4, 2, 1] taken 3 [1] of <[8, 4, 2, 3] taken 2 [1, 2] of <[8, 4, 3, 3] random 7 0 1.0 0.0>>> : tensor<8x4x2x1xf32>
+%8 = ncnn.constant <[8, 4, 2, 1] taken [1] 3 of <[8, 4, 2, 3] taken [1, 2] 2 of <[8, 4, 3, 3] random 7 0 1.0 0.0>>> : tensor<8x4x2x1xf32>
 %9 = tensor.empty() : tensor<8x4x6xf32>
 %10 = arith.constant 0.000000e+00 : f32
 %11 = linalg.fill ins(%10 : f32) outs(%9 : tensor<8x4x6xf32>) -> tensor<8x4x6xf32>
@@ -32,7 +32,7 @@ builtin.module {
   linalg.yield %17 : f32
 } -> tensor<8x4x6xf32>
 %18 = tensor.extract_slice %x[0, 4, 0] [4, 4, 6] [1, 1, 1] : tensor<4x12x6xf32> to tensor<4x4x6xf32>
-%19 = ncnn.constant <[8, 4, 1, 1] taken 3 [1] of <[8, 4, 1, 3] taken 2 [1] of <[8, 4, 3, 3] random 7 0 1.0 0.0>>> : tensor<8x4x1x1xf32>
+%19 = ncnn.constant <[8, 4, 1, 1] taken [1] 3 of <[8, 4, 1, 3] taken [1] 2 of <[8, 4, 3, 3] random 7 0 1.0 0.0>>> : tensor<8x4x1x1xf32>
 %20 = tensor.empty() : tensor<8x4x6xf32>
 %21 = arith.constant 0.000000e+00 : f32
 %22 = linalg.fill ins(%21 : f32) outs(%20 : tensor<8x4x6xf32>) -> tensor<8x4x6xf32>
@@ -42,7 +42,7 @@ builtin.module {
   %28 = arith.addf %26, %27 : f32
   linalg.yield %28 : f32
 } -> tensor<8x4x6xf32>
-%29 = ncnn.constant <[8, 4, 2, 1] taken 3 [1] of <[8, 4, 2, 3] taken 2 [0, 1] of <[8, 4, 3, 3] random 7 0 1.0 0.0>>> : tensor<8x4x2x1xf32>
+%29 = ncnn.constant <[8, 4, 2, 1] taken [1] 3 of <[8, 4, 2, 3] taken [0, 1] 2 of <[8, 4, 3, 3] random 7 0 1.0 0.0>>> : tensor<8x4x2x1xf32>
 %30 = tensor.empty() : tensor<8x4x6xf32>
 %31 = arith.constant 0.000000e+00 : f32
 %32 = linalg.fill ins(%31 : f32) outs(%30 : tensor<8x4x6xf32>) -> tensor<8x4x6xf32>

@@ -38,8 +38,8 @@ builtin.module {
   %18 = arith.constant 0.000000e+00 : f32
   tensor.yield %18 : f32
 } : tensor<32x6x7xf32> to tensor<32x8x9xf32>
-%19 = ncnn.constant <[2, 16, 16, 3, 3] joined 2 of <[4, 8, 8, 3, 3] taken 0 [0, 1, 2, 3] of <[5, 8, 8, 3, 3] random 7 0 1.0 0.0>>> : tensor<2x16x16x3x3xf32>
-%20 = ncnn.constant <[4, 8] taken 0 [0, 1, 2, 3] of <[5, 8] random 8 0 1.0 0.0>> : tensor<4x8xf32>
+%19 = ncnn.constant <[2, 16, 16, 3, 3] joined 2 of <[4, 8, 8, 3, 3] taken [0, 1, 2, 3] 0 of <[5, 8, 8, 3, 3] random 7 0 1.0 0.0>>> : tensor<2x16x16x3x3xf32>
+%20 = ncnn.constant <[4, 8] taken [0, 1, 2, 3] 0 of <[5, 8] random 8 0 1.0 0.0>> : tensor<4x8xf32>
 %21 = tensor.collapse_shape %20 [[0 : i64, 1 : i64]] : tensor<4x8xf32> into tensor<32xf32>
 %22 = tensor.expand_shape %21 [[0 : i64, 1 : i64]] output_shape [2, 16] : tensor<32xf32> into tensor<2x16xf32>
 %23 = tensor.empty() : tensor<2x16x6x7xf32>
@@ -60,9 +60,9 @@ builtin.module {
   %39 = arith.constant 0.000000e+00 : f32
   tensor.yield %39 : f32
 } : tensor<8x6x7xf32> to tensor<8x8x9xf32>
-%40 = ncnn.constant <[1, 8, 8, 3, 3] joined 1 of <[1, 8, 8, 3, 3] taken 0 [4] of <[5, 8, 8, 3, 3] random 7 0 1.0 0.0>>> : tensor<1x8x8x3x3xf32>
+%40 = ncnn.constant <[1, 8, 8, 3, 3] joined 1 of <[1, 8, 8, 3, 3] taken [4] 0 of <[5, 8, 8, 3, 3] random 7 0 1.0 0.0>>> : tensor<1x8x8x3x3xf32>
 %41 = tensor.collapse_shape %40 [[0 : i64, 1 : i64], [2 : i64], [3 : i64], [4 : i64]] : tensor<1x8x8x3x3xf32> into tensor<8x8x3x3xf32>
-%42 = ncnn.constant <[1, 8] taken 0 [4] of <[5, 8] random 8 0 1.0 0.0>> : tensor<1x8xf32>
+%42 = ncnn.constant <[1, 8] taken [4] 0 of <[5, 8] random 8 0 1.0 0.0>> : tensor<1x8xf32>
 %43 = tensor.collapse_shape %42 [[0 : i64, 1 : i64]] : tensor<1x8xf32> into tensor<8xf32>
 %44 = tensor.empty() : tensor<8x6x7xf32>
 %45 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"], doc = "groups"} ins(%43 : tensor<8xf32>) outs(%44 : tensor<8x6x7xf32>) {

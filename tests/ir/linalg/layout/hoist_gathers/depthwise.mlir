@@ -43,7 +43,7 @@ builtin.module {
   %34 = tensor.extract %0[%30, %32, %33] : tensor<4x3x2xf32>
   linalg.yield %34 : f32
 } -> tensor<3x3x2xf32>
-%35 = ncnn.constant <[3, 2] taken 0 [1, 0, 3] of <[4, 2] random 7 0 1.0 0.0>> : tensor<3x2xf32>
+%35 = ncnn.constant <[3, 2] taken [1, 0, 3] 0 of <[4, 2] random 7 0 1.0 0.0>> : tensor<3x2xf32>
 %36 = tensor.empty() : tensor<3x2x2xf32>
 %37 = arith.constant 0.000000e+00 : f32
 %38 = linalg.fill ins(%37 : f32) outs(%36 : tensor<3x2x2xf32>) -> tensor<3x2x2xf32>

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ncc.compiler.cost_model import CostModel, Reductions
 from ncc.compiler.diagnostics import Unsupported
+from ncc.dialects.size import largest
 from ncc.runtime import cpu
 from ncc.runtime.system_cores import arm_parts
 
@@ -172,7 +173,12 @@ def tile_cycles(rows: int) -> float:
     """Cycles of one product of matrix tiles, the first of so many rows, as measured: rows are only
     partly proportional.
     """
-    return max(9.7, 5.1 + 0.71 * rows)
+    return tile_hundredths(rows) / 100
+
+
+def tile_hundredths(rows: int) -> int:
+    """The same in hundredths of a cycle, also for rows that the run tells."""
+    return largest(970, 510 + 71 * rows)
 
 
 def tile_rows(extent: int, most: int) -> int:

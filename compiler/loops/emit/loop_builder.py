@@ -132,7 +132,7 @@ class LoopBuilder:
         """The value of an expression of the kernel's own sizes."""
         total: SSAValue | None = None
         for monomial, factor in form.terms:
-            parts = [self._atom(atom) for atom in monomial]
+            parts = [self._part(atom) for atom in monomial]
             if factor != 1 or not parts:
                 parts.append(self.constant(factor))
             product = reduce(partial(self._binary_at_head, arith.MuliOp), parts)
@@ -140,6 +140,13 @@ class LoopBuilder:
                 product = self._binary_at_head(arith.AddiOp, total, product)
             total = product
         return self.constant(0) if total is None else total
+
+    def _part(self, atom: Atom) -> SSAValue:
+        """The value of a part of an expression: once, since large ones have it many times."""
+        key = ("part", atom)
+        if key not in self._constants:
+            self._constants[key] = self._atom(atom)
+        return self._constants[key]
 
     def _atom(self, atom: Atom) -> SSAValue:
         match atom:

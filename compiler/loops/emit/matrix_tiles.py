@@ -19,7 +19,7 @@ are stored once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from math import prod
@@ -103,7 +103,8 @@ class MatrixTiles(KernelEmitter):
         component: dict[int, SSAValue] = {}
         if self.operands.components:
             groups = plan.vector_groups * plan.point_groups
-            component = self._numbers(builder.quotient(chunk, groups), self.operands.components)
+            extents = {d: self.kernel.extents[d] for d in self.operands.components}
+            component = self._numbers(builder.quotient(chunk, groups), extents)
             chunk = builder.remainder(chunk, groups)
         inner = plan.vector_groups if plan.points_outer else plan.point_groups
         outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
@@ -114,12 +115,12 @@ class MatrixTiles(KernelEmitter):
             base = self._least(base, plan.blocks - plan.q)
         return _Group([self._tile_of(points, k) for k in range(plan.p)], base, component)
 
-    def _numbers(self, number: SSAValue, loops: Sequence[int]) -> dict[int, SSAValue]:
+    def _numbers(self, number: SSAValue, extents: Mapping[int, int]) -> dict[int, SSAValue]:
         """The index of each of the loops, outermost first, by the number of the iteration."""
         found: dict[int, SSAValue] = {}
-        for loop in reversed(loops):
-            found[loop] = self.builder.remainder(number, self.kernel.extents[loop])
-            number = self.builder.quotient(number, self.kernel.extents[loop])
+        for loop, extent in reversed(tuple(extents.items())):
+            found[loop] = self.builder.remainder(number, extent)
+            number = self.builder.quotient(number, extent)
         return found
 
     def _nothing(self) -> _Group:
@@ -154,14 +155,14 @@ class MatrixTiles(KernelEmitter):
         number = builder.local(builder.linear([(group, plan.p)], position))
         at = number if plan.count % plan.p == 0 else self._least(number, plan.count - 1)
         column = builder.remainder(at, plan.in_row)
-        bases = self._numbers(builder.quotient(at, plan.in_row), plan.outer)
+        bases = self._numbers(builder.quotient(at, plan.in_row), plan.extents)
         begin = builder.local(builder.linear([(column, plan.rows)], 0))
         first: SSAValue = begin
         if plan.extent % plan.rows:
             begin = self._least(begin, plan.extent - plan.rows)
         bases[plan.inner] = begin
         if plan.wrapped is not None:
-            bases[plan.wrapped] = builder.constant(0)
+            bases.setdefault(plan.wrapped, builder.constant(0))
         terms = [(first, 1), (begin, -1)] if first is not begin else []
         if at is not number:
             terms += [(number, plan.rows), (at, -plan.rows)]
@@ -314,17 +315,20 @@ class MatrixTiles(KernelEmitter):
             point = self.builder.linear([(held.bases[self.plan.inner], 1), (i, 1)], 0)
             point = self.state.bases[self.plan.inner] = self.builder.local(point)
 
-            self._unless_between_rows(point, lambda: self._follow(i, number, blocks))
+            self._unless_between_rows(held, point, lambda: self._follow(i, number, blocks))
             self.state.bases = saved
 
         self.builder.each(first, last, 1, row)
 
-    def _unless_between_rows(self, at: SSAValue, follow: Callable[[], None]) -> None:
+    def _unless_between_rows(self, held: _Tile, at: SSAValue, follow: Callable[[], None]) -> None:
         """The epilogue at an index, unless it is between two rows of points."""
         plan, builder = self.plan, self.builder
         if plan.wrapped is None or plan.pitch is None:
             return follow()
-        self.state.bases[plan.wrapped] = builder.quotient(at, plan.pitch)
+        row = builder.quotient(at, plan.pitch)
+        if plan.wrapped in plan.extents:
+            row = builder.local(builder.linear([(held.bases[plan.wrapped], 1), (row, 1)], 0))
+        self.state.bases[plan.wrapped] = row
         column = self.state.bases[plan.inner] = builder.remainder(at, plan.pitch)
         if plan.pitch == plan.width:
             return follow()

@@ -32,10 +32,10 @@ from ncc.compiler.loops.schedule.schedule import (
     in_store_order,
     vector_of,
 )
-from ncc.compiler.target import Target, tile_cycles, tile_rows
+from ncc.compiler.target import Target, tile_cycles, tile_hundredths, tile_rows
 from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
-from ncc.dialects.size import hint, is_never_below, is_open, largest
+from ncc.dialects.size import hint, is_never_below, is_open, largest, smallest
 from ncc.dialects.tile import TILE_K
 
 PAIR = 2
@@ -46,6 +46,9 @@ VECTOR = 16
 
 NOT_IN_TILES = f"its weights are not in tiles of {VECTOR} outputs by {TILE_K} inputs in pairs"
 NO_PAIRS = "it sums no products of bf16 pairs"
+
+FLAT_TENTHS = 9
+"""What `Tiles.flat` is for rows of known length, in tenths, for those that the run tells."""
 
 BF16_BYTES = 2
 """Bytes of a bfloat16."""
@@ -235,9 +238,19 @@ def pitch_of(found: Bf16Contraction) -> int:
     return outer // inner
 
 
+def is_flat(width: int, pitch: int) -> int:
+    """1 where tiles that go on from row to row are cheaper, for rows that the run tells: tiles of
+    short rows have few points. Else 0.
+    """
+    rows = even_rows(width)
+    apart = -(-width // rows) * tile.ROWS * tile_hundredths(rows)
+    flat = pitch * tile_hundredths(tile.ROWS)
+    return smallest(1, FLAT_TENTHS * apart // largest(1, 10 * flat))
+
+
 def _cut(kernel: Kernel, found: Bf16Contraction, target: Target) -> tuple[bool, int, int]:
     """Whether tiles are flat, their rows, and how many there are. Where the run tells that, these
-    are the most rows, and the tiles for the hint.
+    are the most rows, and the tiles for the hint; then the run tells which rows are flat.
     """
     *outer, extent = (kernel.extents[d] for d in found.points)
     flat, points = False, (prod(outer), extent)
@@ -246,7 +259,9 @@ def _cut(kernel: Kernel, found: Bf16Contraction, target: Target) -> tuple[bool, 
     if in_rows and is_never_below(pitch_of(found), extent):
         whole = prod(outer[:-1]), pitch_of(found) * (outer[-1] - 1) + extent
         worth = target.costs.tiles.flat
-        if _pairs_cycles(*_tiles(*whole)) <= worth * _pairs_cycles(*_tiles(*points)):
+        if is_open(extent):
+            flat = True
+        elif _pairs_cycles(*_tiles(*whole)) <= worth * _pairs_cycles(*_tiles(*points)):
             flat, points = True, whole
     rows, count = _tiles(*points)
     return flat, tile.ROWS if is_open(points[-1]) else rows, count

@@ -65,7 +65,8 @@ class Schedule:
              accesses that every iteration of the reduction prefetches: for a later tile, and for
              the next one
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
-    flat     whether a matrix tile goes on from the end of a row of points to the next row
+    flat     whether a matrix tile goes on from the end of a row of points to the next row; where
+             the run tells how long rows are, those do for which that is cheaper
     short    (loop, elements): at the last iteration of the loop, only so many elements of the lane
              are computed, by one shorter vector or by fewer whole ones; zeros are stored behind
              them

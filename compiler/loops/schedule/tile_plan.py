@@ -6,7 +6,7 @@ from math import prod
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel.kernel import Kernel
-from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of, even_rows, pitch_of
+from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of, even_rows, is_flat, pitch_of
 from ncc.compiler.loops.schedule.schedule import Schedule
 from ncc.dialects.size import is_open
 
@@ -22,14 +22,19 @@ class TilePlan:
         *self.outer, self.inner = operands.points
         self.extent = self.width = kernel.extents[self.inner]
         self.pitch = self.wrapped = None
+        self.extents = {d: kernel.extents[d] for d in self.outer}
         if schedule.flat:
-            self.wrapped = self.outer.pop()
-            self.pitch = pitch_of(operands)
-            self.extent += self.pitch * (kernel.extents[self.wrapped] - 1)
+            self.wrapped, self.pitch = self.outer[-1], pitch_of(operands)
+            rows = self.extents.pop(self.wrapped)
+            more = rows - 1
+            if is_open(self.width):
+                more *= is_flat(self.width, self.pitch)
+                self.extents[self.wrapped] = rows - more
+            self.extent += self.pitch * more
         self.most_rows = schedule.points(self.inner)
         self.rows = even_rows(self.extent) if is_open(self.extent) else self.most_rows
         self.in_row = -(-self.extent // self.rows)
-        self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
+        self.count = prod(self.extents.values()) * self.in_row
         self.p = schedule.tiles
         self.point_groups = -(-self.count // self.p)
         vectors = operands.vectors

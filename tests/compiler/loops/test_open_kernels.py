@@ -29,6 +29,7 @@ from ncc.compiler.loops.schedule.chunks import chunk_count
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.loops.schedule.open_extents import for_any_size, for_the_hint
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, with_lane_parted
+from ncc.compiler.loops.schedule.tile_plan import TilePlan
 from ncc.compiler.loops.units import Family
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
@@ -41,6 +42,7 @@ from ncc.compiler.target import Target
 from ncc.dialects.element import dtype_of
 from ncc.dialects.functions import module_of
 from ncc.dialects.size import Size, assuming, form_of
+from ncc.dialects.tile import ROWS
 from ncc.runtime import cpu
 from ncc.runtime.machine_code import MachineCode
 from tests.crossed import crossed, some
@@ -228,8 +230,30 @@ def test_matrix_tiles_have_as_many_rows_as_points(
     rng = np.random.default_rng(0)
     kernels = [kernel_of(call, options.target) for call in calls_of_network(path, options, hint)]
     for kernel in kernels:
-        check(kernel, options.target, rng)
+        check(kernel, options.target, rng, [*SIZES, (40, 3), (23, 6)])
     assert any(bf16_pairs_of(kernel) for kernel in kernels)
+
+
+@pytest.mark.parametrize("hint", [LONG_ROWS, SHORT_ROWS])
+def test_matrix_tiles_of_short_rows_go_on_to_the_next_row(
+    hint: tuple[int, int], tmp_path: Path
+) -> None:
+    """A tall image of a few columns takes as many tiles as its padded points fill; others have at
+    least one tile for each row, whatever the hint is.
+    """
+    path, height = tmp_path / "net.param", 61
+    path.write_text(param(MATRIX_TILES["rows"]))
+    options = Options.of(target="amx", opt_level=3, random_weights=1)
+    kernels = [kernel_of(call, options.target) for call in calls_of_network(path, options, hint)]
+    of_pairs = [kernel for kernel in kernels if bf16_pairs_of(kernel)]
+    assert of_pairs
+    for plan in (TilePlan(kernel, scheduled(kernel, options.target)) for kernel in of_pairs):
+        for width in range(1, 40):
+            pitch = width + 2
+            in_rows, padded = height * -(-width // ROWS), pitch * height - 2
+            tiles = form_of(plan.count).value({"h": height, "w": width})
+            is_flat = width in (*range(1, 7), 17, 18, 19)
+            assert tiles == (-(-padded // ROWS) if is_flat else in_rows)
 
 
 def test_a_transform_has_one_code_for_all_partial_tiles(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from math import ceil, floor
 from operator import itemgetter
 from textwrap import shorten
 from typing import TypeAlias
@@ -29,6 +30,7 @@ from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.size import Assumption, assuming, form_of
 from ncc.dialects.size_atoms import Symbol
+from ncc.dialects.size_form import ZERO, least
 from ncc.dialects.size_needs import needed
 from ncc.runtime.extents import Range, shown_range
 from ncc.runtime.paths import PathLike
@@ -161,6 +163,8 @@ def _text(value: SSAValue) -> str:
 
 
 def _extent(extent: int) -> str:
-    for symbol in form_of(extent).symbols:  # the only one
-        return shown_range((symbol.least, symbol.most))
-    return str(extent)
+    form = form_of(extent)
+    if form.constant is not None:
+        return str(extent)
+    low, high = least(form), least(ZERO.plus(form, -1))  # of b_h + 1, too, where a_h has to be that
+    return shown_range((max(1, ceil(low or 1)), None if high is None else floor(-high)))

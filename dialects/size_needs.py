@@ -74,7 +74,7 @@ def _one_sided(one: Assumption) -> Assumption:
 
 def _grows_with(one: Assumption, sign: int = 1) -> Symbol | None:
     """The only extent of an assumption whose form, times the sign, is never smaller for a larger
-    extent; None if the form may be negative.
+    extent; None if there is none.
     """
     if one.relation != ">=" or len(one.form.symbols) != 1:
         return None

@@ -391,6 +391,8 @@ def _advice(binding: Binding, array: Array) -> str:
     typed = array.dtype == binding.dtype
     if binding.admits(array.shape):
         return "" if typed else f": feed x.astype({binding.dtype!r})"
+    if not array.size:
+        return ", which has no elements"
     for form in other_forms(array.shape):
         if binding.admits(form.shape):
             return f": {form if typed else form.typed(binding.dtype)}"

@@ -90,8 +90,12 @@ def name_like(text: str) -> str:
     that begin with it.
     """
     words = _joined(text)
-    names = {words, *(f"{words}_{one}" for one in _OF_A_LIBRARY)}
-    return f"{words}_net" if names & _WORDS or any(map(is_taken, names)) else words
+    return next(filter(_is_free, (words, f"{words}_net", f"net_{words}")))
+
+
+def _is_free(name: str) -> bool:
+    names = {name, *(f"{name}_{one}" for one in _OF_A_LIBRARY)}
+    return names.isdisjoint(_WORDS) and not any(map(is_taken, names))
 
 
 def name_of(text: str) -> str:

@@ -6,7 +6,7 @@ A module of a 500 MB network prints, clones and compares at once.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -123,15 +123,15 @@ class WeightAttr(Data[Weights]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Weights:
         with parser.in_angle_brackets():
-            return Weights(cls._parse_value(parser), cls._parse_source(parser))
+            return Weights(cls._parse_value(parser, Shape), cls._parse_source(parser))
 
     @classmethod
     def _parse_source(cls, parser: AttrParser) -> Source:
         for name, derived in _DERIVED.items():
             if parser.parse_optional_keyword(name):
-                values = []
-                while not parser.parse_optional_keyword("of"):
-                    values.append(cls._parse_value(parser))
+                kinds = get_type_hints(derived)
+                values = [cls._parse_value(parser, kinds[one.name]) for one in fields(derived)[1:]]
+                parser.parse_keyword("of")
                 return derived(cls.parse_parameter(parser), *values)
         if parser.parse_optional_keyword("stored"):
             path, offset = parser.parse_str_literal(), parser.parse_integer()
@@ -148,16 +148,20 @@ class WeightAttr(Data[Weights]):
         return Random(seed, stream, scale, mean, parser.parse_optional_str_literal() or "f4")
 
     @classmethod
-    def _parse_value(cls, parser: AttrParser) -> Any:
-        """A number, a list, or other weights."""
-        square = parser.Delimiter.SQUARE
-        several = parser.parse_optional_comma_separated_list(
-            square, lambda: cls._parse_value(parser)
+    def _parse_value(cls, parser: AttrParser, kind: Any) -> Any:
+        """A number, a list, or other weights, as the type of a field says."""
+        if kind is int:
+            return parser.parse_integer(allow_boolean=False)
+        if kind is float:
+            return float(parser.parse_number(allow_boolean=False))
+        if kind is Weights:
+            return cls.parse_parameter(parser)
+        one, _ = get_args(kind)
+        return tuple(
+            parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: cls._parse_value(parser, one)
+            )
         )
-        if several is not None:
-            return tuple(several)
-        number = parser.parse_optional_number()
-        return cls.parse_parameter(parser) if number is None else number
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -186,13 +190,16 @@ class WeightAttr(Data[Weights]):
                 case Inline(data, dtype):
                     printer.print_string(f'inline "{dtype}" "{data.hex()}"')
                 case Random(seed, stream, scale, mean, dtype):
-                    printer.print_string(f"random {seed} {stream} {scale!r} {mean!r}")
+                    printer.print_string(f"random {seed} {stream} {_text(scale)} {_text(mean)}")
                     printer.print_string("" if dtype == "f4" else f' "{dtype}"')
 
 
 def _text(value: Any) -> str:
-    """A number, or a list of such texts."""
-    return f"[{', '.join(map(_text, value))}]" if isinstance(value, tuple) else repr(value)
+    """A number, or a list of such texts. xDSL reads 1e-05 only with a point."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    text = str(value)
+    return text if "." in text else text.replace("e", ".0e")
 
 
 @irdl_op_definition

@@ -42,6 +42,15 @@ BinaryOp out 2 1 means one out 0=2
 """The number is no vector of rows, also where there is one row."""
 
 
+PADDED = """
+Input wider 0 1 wider
+Padding padded 1 1 data padded 0=1 1=0 2=1 3=0
+Convolution x 1 1 padded x 0=4 1=1 6=12
+Convolution y 1 1 wider y 0=4 1=1 6=12
+BinaryOp out 2 1 x y out 0=0
+"""
+
+
 def lines_of(path: Path, layers: str, **options: object) -> list[str]:
     """What is told of a network."""
     lines = layers.strip().splitlines()
@@ -95,6 +104,22 @@ def test_extents_that_meet_a_condition_are_told(tmp_path: Path) -> None:
     *_, condition, told = lines_of(tmp_path / "net.param", HALVED, input_shapes=shapes)
     assert "data_h" in condition
     assert told == "of the numbers up to 1024, data_h may be 6, 8, 10, 12"
+
+
+@pytest.mark.parametrize(
+    ("data", "wider", "told"),
+    [
+        ((64, 128), None, "data 3x64..128x?, wider 3x65..129x2.."),
+        (None, (64, 128), "data 3x63..127x?, wider 3x64..128x2.."),
+    ],
+)
+def test_ranges_of_extents_that_others_decide_are_told(
+    tmp_path: Path, data: object, wider: object, told: str
+) -> None:
+    """They are as far apart as the layers want them."""
+    shapes = {"data": (3, data, None), "wider": (3, wider, None)}
+    first, *_ = lines_of(tmp_path / "net.param", PADDED, input_shapes=shapes)
+    assert first == f"inputs: {told}"
 
 
 def test_the_layers_that_need_numbers(tmp_path: Path) -> None:

@@ -115,6 +115,8 @@ def test_read_only_and_foreign_arrays_are_accepted(reverse: Artifact) -> None:
         (X.astype(np.float64), "float64 3x4: feed x.astype('float32')"),
         (X.astype(">f4"), ">f4 3x4: feed x.astype('float32')"),
         (X[:2], "float32 2x4"),
+        (np.stack([X[:0]] * 3), "float32 3x0x4, which has no elements"),
+        (np.empty((0, 3, 4), np.float32), "float32 0x3x4, which has no elements"),
         (X[None], "float32 1x3x4: there is no batch axis, feed x[0]"),
         (X[None] > 0, "bool 1x3x4: there is no batch axis, feed x[0].astype('float32')"),
         (np.stack([X, X]), "float32 2x3x4: there is no batch axis, feed one after the other"),

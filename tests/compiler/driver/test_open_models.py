@@ -176,8 +176,8 @@ def test_what_cannot_be_for_all_shapes_is_saved_for_one(tmp_path: Path) -> None:
 def test_an_empty_image_is_refused(tmp_path: Path) -> None:
     """Before anything is compiled, also where not even the number of axes is known."""
     model = made(tmp_path, ONE)
-    for shape in ((3, 0, 8), (3, 8, 0), (0,)):
-        with pytest.raises(ncc.InputError, match=r"input 'data' does not fit: expected float32 \?"):
+    for shape in ((3, 0, 8), (3, 8, 0), (0, 8, 8), (0,)):
+        with pytest.raises(ncc.InputError, match="which has no elements$"):
             model(image(*shape))
     assert not model._versions.models
 

@@ -196,10 +196,10 @@ CLASHES = """
 #include <string.h>
 #include "open_net.h"
 #include "string_net.h"
-#include "pthread_net.h"
+#include "net_pthread.h"
 
 int main(void) {
-  return open_net_check(NULL, 1) || string_net_check(NULL, 1) || pthread_net_check(NULL, 1);
+  return open_net_check(NULL, 1) || string_net_check(NULL, 1) || net_pthread_check(NULL, 1);
 }
 """
 

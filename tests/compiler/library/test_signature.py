@@ -53,6 +53,8 @@ def test_a_name_that_a_user_gives() -> None:
         ("features", "features_net"),  # features.h
         ("m", "m_net"),  # libm.so
         ("sem", "sem_net"),  # sem_init and sem_destroy
+        ("pthread", "net_pthread"),  # all names that begin with pthread_
+        ("mq-x", "net_mq_x"),
         ("std", "std_net"),  # a namespace
     ],
 )

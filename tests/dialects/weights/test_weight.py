@@ -10,6 +10,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
 
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.weights.derived import (
@@ -52,11 +53,13 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
         ShortFixedPoint(_counted(3, 16), (0,)).weights,
         Scales(_counted(3, 2, 4), (0, 2)).weights,
         Weights((2, 3), Random(7, 1, 0.5, 9.0)),
+        Weights((2, 3), Random(7, 1, 1e-05, 1e-30)),
         Weights((2, 3), Random(7, 1, dtype="i1")),
         Blocked(_counted(3, 2), (0,), 2).weights,
         Folded(Blocked(_counted(5, 4), (1, 0), 4).weights, 2).weights,
         Transformed(_counted(2, 1, 2, 2), ((1.0, 0.5), (0.1, 0.0)), ((1.0, 0.0),)).weights,
         Transformed(_counted(3, 2, 2, 5), ((1.0, 0.5), (0.1, 0.0)), ((1.0, 0.0),), 1).weights,
+        Transformed(_counted(2, 1, 2, 2), ((1e-05, 0.5),), ((-1e22, 0.0),)).weights,
         Dequantized(BYTES, _counted(2, 1), 6, 32, 4).weights,
         Paired(BYTES).weights,
         Surplus(BYTES, (1,)).weights,
@@ -77,3 +80,22 @@ def test_text(weights: Weights) -> None:
     context = Context()
     context.load_dialect(NCNN)
     assert Parser(context, out.getvalue()).parse_attribute() == attribute
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3 random 7 0 1.0 0.0",
+        "[3, 5] taken of <[2, 5] random 7 0 1.0 0.0>",
+        "[3, 5] taken 0 [1, 0, 1] of <[2, 5] random 7 0 1.0 0.0>",
+        "[3, 5] taken [1, 0.5, 1] 0 of <[2, 5] random 7 0 1.0 0.0>",
+        "[3, 5] taken [1, 0, 1] 0 0 of <[2, 5] random 7 0 1.0 0.0>",
+        "[6, 5, 2] phases [[1, 0], [2, -1]] of <[3, 5, 3] random 7 0 1.0 0.0>",
+    ],
+)
+def test_a_text_with_other_fields_is_refused(text: str) -> None:
+    """An old one is no other source: the types of the fields say what to read."""
+    context = Context()
+    context.load_dialect(NCNN)
+    with pytest.raises(ParseError):
+        Parser(context, f"#ncnn.weight<{text}>").parse_attribute()

@@ -433,7 +433,7 @@ def test_open_shapes_are_asked_for(ncc: Run, tmp_path: Path, command: str) -> No
     path.write_text("7767517\n2 2\nInput data 0 1 data\nReLU relu 1 1 data out\n")
     refused = ncc(command, path)
     assert refused.code == exit_codes.WRONG
-    assert "'data' (?)" in refused.err and "--shape data=3x224x224" in refused.err
+    assert "'data'" in refused.err and "--shape data=3x224x224" in refused.err
     some = exit_codes.OK if command == "compile" else exit_codes.WRONG  # for all sizes
     assert ncc(command, path, "--shape", "data=3x?").code == some
     assert ncc(command, path, "--shape", "data=3x4").code == exit_codes.OK

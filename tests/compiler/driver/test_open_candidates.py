@@ -62,4 +62,4 @@ def test_code_for_larger_images_may_not_be_for_small_ones(tmp_path: Path) -> Non
     model = ncc.compile(path)
     for width, wider in ((9, 8), (30, 31), (5, 4)):
         assert model(np.ones((3, 8, width), np.float32)).shape == (3, 8, wider)
-    assert "versions for all shapes: 2" in repr(model)
+    assert "for all shapes: 2" in repr(model)

@@ -221,4 +221,4 @@ def test_compiled_images_of_any_size(tmp_path: Path) -> None:
         x = rng.standard_normal((16, height, width)).astype(np.float32)
         expected = exact(x)
         np.testing.assert_allclose(model(x), expected, rtol=0, atol=2e-5 * np.abs(expected).max())
-    assert "versions for all shapes: 1" in repr(model)
+    assert "for all shapes: 1" in repr(model)

@@ -73,8 +73,9 @@ def part_small_images(convolution: Convolution) -> dict[GenericOp, Convolution |
             left -= _few(sizes, left, 0)
     if not made:
         return {}
-    _, others = _part(b, operations, axis, left)
-    replace_op(operations[-1], b, b.concat([*made, others], axis, count))
+    if left != 0:  # else limits of the image leave none that is larger
+        made.append(_part(b, operations, axis, left)[1])
+    replace_op(operations[-1], b, b.concat(made, axis, count))
     return found
 
 

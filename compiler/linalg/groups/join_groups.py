@@ -29,6 +29,7 @@ from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, rebuilt_wit
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import hint
 from ncc.dialects.weights.derived import Joined
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -116,7 +117,7 @@ def _cycles(sums: GroupedSum, target: Target) -> tuple[float, float]:
     """
     linalg_op = sums.linalg_op
     (column,) = linalg_op.write.index[-1].loops()
-    shape, extents = shape_of(sums.weights), shape_of(linalg_op.op.results[0])[2:]
+    shape, extents = shape_of(sums.weights), list(map(hint, shape_of(linalg_op.op.results[0])[2:]))
     groups = -(-sums.groups * sums.size // BLOCK)
     sizes = groups * BLOCK, BLOCK, extents, shape[3:]
     dense = {by for form in sums.data.index[1:] for _, by in form.terms} == {1}

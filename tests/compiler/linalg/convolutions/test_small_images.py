@@ -151,6 +151,25 @@ def test_decisions_are_taken_for_the_image_of_the_hint(make_network: MakeNetwork
         assert (hint(small), hint(own), hint(others)) == (1, min(rows, 14), rows)
 
 
+@pytest.mark.parametrize("limits", [(1, 8), (1, 10), (9, 14)])
+def test_there_is_no_part_for_images_that_do_not_exist(
+    make_network: MakeNetwork, limits: tuple[int, int]
+) -> None:
+    """Where all images within the limits are small, or between small and large ones."""
+    height, width = (Size.symbol(name, limits[1], *limits) for name in "hw")
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return relu(b, convolution(b, x, 128))
+
+    with assuming():
+        whole, module = (make_network([(128, height, width)], write) for _ in range(2))
+        ChooseConvolution(AVX512).apply(Context(), module)
+    one, other = (with_extents(it, dict.fromkeys("hw", limits[0])) for it in (whole, module))
+    x = [np.random.default_rng(1).standard_normal((128, *limits[:1] * 2)).astype(np.float32)]
+    wanted, found = (evaluate(network_of(it), x, dtype=np.float64) for it in (one, other))
+    np.testing.assert_allclose(found[0], wanted[0], rtol=0, atol=1e-4)
+
+
 def test_a_residual_is_added_on_the_tiles(make_network: MakeNetwork) -> None:
     """No operation follows the concats of both parts."""
     with assuming():

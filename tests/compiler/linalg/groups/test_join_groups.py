@@ -76,6 +76,20 @@ def test_compiled(tmp_path: Path, said: tuple[int, int, dict[str, int]], target:
     np.testing.assert_array_equal(one, two)
 
 
+def test_images_of_any_size(tmp_path: Path) -> None:
+    """Where the run tells how large they are, costs are compared for the hint."""
+    param, shapes = network(tmp_path, 6, 8), {"data": (48, None, None)}
+    plain, joined = (
+        ncc.compile(param, random_weights=1, outputs=["e"], input_shapes=shapes, opt_level=level)
+        for level in (0, 2)
+    )
+    for height, width in ((12, 12), (1, 7), (17, 33)):
+        x = np.random.default_rng(5).standard_normal((48, height, width)).astype(np.float32)
+        expected = plain(x)
+        np.testing.assert_allclose(joined(x), expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    assert "versions for all shapes: 1" in repr(joined)
+
+
 def test_groups_of_groups(make_network: Callable[..., ModuleOp]) -> None:
     """The second convolution reads the joined channels of the first one."""
 

@@ -11,6 +11,10 @@ and their annotations are types: `NamedTuple` would compile each one that is a s
 
 from typing import NamedTuple
 
+FLAT_TENTHS = 9
+"""`Tiles.flat` in tenths: code for rows that the run tells decides with integers, and has no target
+at hand."""
+
 
 class GivenTiles(NamedTuple):
     """Tiles that every convolution takes that has some, whatever they cost.
@@ -50,13 +54,15 @@ class Winograd(NamedTuple):
     least_extent: int = 8
     """The rows, and columns, that tiles are chosen for at least, where the run tells them."""
     large_extent: int = 24
-    """The same where images with fewer may have tiles of their own: they are compared with these up
-    to here."""
+    """The same for a layer whose smaller images may have tiles of their own. The costs of these are
+    compared for images up to this size."""
     many_open_weights: int = 1 << 18
-    """Bytes of weights, as the file has them, from which on these may have such tiles: reading
-    weights is most of their time. Where weights are fewer, the code is not worth compiling."""
+    """A layer with at least so many bytes of weights, as the file has them, may have such tiles:
+    small images take most of their time to read weights. For fewer, the code is not worth
+    compiling."""
     own_worth: float = 0.8
-    """The largest part of the cycles, at most all, that such tiles take where they save most."""
+    """Such tiles are made if they take less than this part of the cycles of others, for the image
+    for which they save most."""
     bf16x3_worth: float = 0.97
     """Tiles with bf16x3 take at most this share of the cycles of the direct convolution with
     bf16x3: the model is not more precise, and V and M take memory."""
@@ -354,7 +360,7 @@ class RegisterTiles(NamedTuple):
     """Cycles of starting a tile."""
     crowd: float = 4.0
     """Cycles of each accumulator beyond `Core.sums`: nothing overlaps with its start and store."""
-    flat: float = 0.9
+    flat: float = FLAT_TENTHS / 10
     """Matrix tiles go on from row to row of points if they take at most this part of the products,
     with those between the rows: storing their rows takes longer."""
 

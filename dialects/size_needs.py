@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -88,32 +89,17 @@ def _first(form: Form, symbol: Symbol) -> int:
     """The first value of an extent from which on a growing form is not negative; the hint is one
     such value.
     """
-    low, high = symbol.least, symbol.hint
-    while low < high:
-        middle = (low + high) // 2
-        if form.value({symbol.name: middle}) >= 0:
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    smaller = range(symbol.least, symbol.hint)
+    return symbol.least + bisect_left(smaller, 0, key=lambda n: form.value({symbol.name: n}))
 
 
 def _last(form: Form, symbol: Symbol) -> int | None:
     """The last value of an extent up to which a shrinking form is not negative; None if there is
     no end. The hint is one such value.
     """
-    low, high = symbol.hint, 2 * symbol.hint
-    while form.value({symbol.name: high}) >= 0:
-        low, high = high, 2 * high
-        if high > _ENDLESS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if form.value({symbol.name: middle}) >= 0:
-            low = middle
-        else:
-            high = middle
-    return low
+    larger = range(symbol.hint, _ENDLESS)
+    fit = bisect_right(larger, 0, key=lambda n: -form.value({symbol.name: n}))
+    return None if fit == len(larger) else symbol.hint + fit - 1
 
 
 def _is_implied(one: Assumption, ranges: Mapping[str, Form]) -> bool:

@@ -1,4 +1,4 @@
-"""Small images are convolved directly, where larger ones are in tiles, or take smaller tiles.
+"""Small images are convolved directly, or in smaller tiles than large ones.
 
     %y = relu(conv(%p))    ->      %a = relu(conv(rows [0, few) of %p))              directly
                                    %b = relu(conv(rows [0, height - few) of %p))     in tiles

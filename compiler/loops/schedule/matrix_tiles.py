@@ -14,6 +14,7 @@ from math import prod
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import bf16
 
+from ncc.compiler.cost_model import FLAT_TENTHS
 from ncc.compiler.linalg.analysis.linalg_op import uncast
 from ncc.compiler.loops.kernel.kernel import (
     GATHERS,
@@ -46,9 +47,6 @@ VECTOR = 16
 
 NOT_IN_TILES = f"its weights are not in tiles of {VECTOR} outputs by {TILE_K} inputs in pairs"
 NO_PAIRS = "it sums no products of bf16 pairs"
-
-FLAT_TENTHS = 9
-"""What `Tiles.flat` is for rows of known length, in tenths, for those that the run tells."""
 
 BF16_BYTES = 2
 """Bytes of a bfloat16."""

@@ -6,7 +6,10 @@
 In an image of one row, each window sees the image through its middle row of taps; in one of one
 element, through one tap of nine. Where the run tells how large an image is, it tells the taps, too:
 loops over taps have code of their own in sums over channels, so that this costs nothing for other
-images.
+images. In large windows of one channel, as 5x5, loops over rows of taps have.
+
+If nothing else reads %p, it has only the rows that are read: an image of one row has no border
+above and below, which would have to be filled.
 
 Needs: weights in the order in which they are read: other passes take them for constants.
 Breaks: the NaN of an infinite weight times a zero of the border.
@@ -14,7 +17,8 @@ Breaks: the NaN of an infinite weight times a zero of the border.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects import tensor
@@ -26,10 +30,10 @@ from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Windo
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.decisions import CostedPass
-from ncc.compiler.linalg.rewrite.insert import move_before, tensor_of
+from ncc.compiler.linalg.rewrite.insert import move_before, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import Span
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
-from ncc.dialects.index_notation import Builder
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import hint, hint_of_inputs, is_open, largest, smallest
 from ncc.dialects.structured import offsets_of, pad_sides
 
@@ -54,10 +58,11 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
         dims = ConvolutionDims.of(linalg_op)
         if dims is None or not dims.filter_loop:
             return None
-        if not dims.input_channel or not dims.output_channel:
+        windows = self._with_loops_over_taps(linalg_op, dims)
+        if not any(windows):
             return "it sums no channels, so that its taps have no loops"
         seen: dict[int, Span] = {}
-        for axis, window in enumerate(dims.windows):
+        for axis, window in enumerate(windows):
             image = _image(dims.input.value, axis)
             if window is None or image is None or not _sees_the_first(window, image):
                 continue
@@ -69,21 +74,42 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
         few = any(_are_few(linalg_op.extents[one.image], self.costs) for one in dims.windows if one)
         return _Taps(linalg_op, dims, seen) if few else "its image seldom has a single row"
 
+    def _with_loops_over_taps(
+        self, linalg_op: LinalgOp, dims: ConvolutionDims
+    ) -> Sequence[Window | None]:
+        """The windows whose taps have a loop. If a sum is over taps alone, those of a row have
+        none, and if these are few, none has.
+        """
+        if dims.input_channel and dims.output_channel:
+            return dims.windows
+        *rows, row = dims.filter_loop
+        taps = prod(linalg_op.extents[loop] for loop in (*rows, row))
+        few = taps <= self.costs.schedules.most_unrolled_taps
+        return [one if one and one.tap in rows and not few else None for one in dims.windows]
+
     def rewrite(self, found: _Taps) -> None:
-        data, weights = found.dims.input, found.dims.filter
-        begin, size = [0] * len(data.index), list(shape_of(data.value))
+        linalg_op, (data, weights) = found.linalg_op, (found.dims.input, found.dims.filter)
         first, taps = [0] * len(weights.index), list(shape_of(weights.value))
+        read: dict[int, Span] = {}
         for axis, (one, end) in found.seen.items():
             window = found.dims.windows[axis]
             if window is None or window.axis is None:
                 continue
             # Of a part that an image does not have, no element sees a tap.
             first[window.axis], taps[window.axis] = one, largest(0, end - one)
-            begin[axis] = window.dilation * one
-            reach = window.stride * (found.linalg_op.extents[window.image] - 1)
-            size[axis] = largest(0, reach + window.dilation * (end - one - 1) + 1)
-        for access, offsets, shape in ((data, begin, size), (weights, first, taps)):
-            _read_part(found.linalg_op.op, access, offsets, shape)
+            reach = window.stride * (linalg_op.extents[window.image] - 1)
+            read[axis] = window.dilation * one, reach + window.dilation * (end - 1) + 1
+        _read_part(linalg_op.op, weights, first, taps)
+        begin, size = [0] * len(data.index), list(shape_of(data.value))
+        for axis, (one, end) in read.items():
+            begin[axis], size[axis] = one, largest(0, end - one)
+        pad = data.value.owner
+        if isinstance(pad, tensor.PadOp) and data.value.has_one_use():
+            b = Builder(Block())
+            part = b.slice(_padded(b, pad, read), [0] * len(size), size)
+            replace_op(pad, b, part)
+        else:
+            _read_part(linalg_op.op, data, begin, size)
 
 
 def _are_few(count: int, costs: CostModel) -> bool:
@@ -127,3 +153,12 @@ def _read_part(op: GenericOp, access: TensorAccess, begin: list[int], size: list
     made = b.slice(tensor_of(access.value), begin, size)
     move_before(b, op)
     op.operands[list(op.operands).index(access.value)] = made.value
+
+
+def _padded(b: Builder, pad: tensor.PadOp, read: Mapping[int, Span]) -> Tensor:
+    """The value of a pad with no more border along some axes than is read."""
+    image, (low, high) = tensor_of(pad.source), pad_sides(pad)
+    for axis, (begin, end) in read.items():
+        high[axis] = largest(0, end - low[axis] - image.shape[axis])
+        low[axis] -= begin
+    return b.pad(image, low, high, pad_value(pad))

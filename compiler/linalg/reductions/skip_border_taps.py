@@ -6,7 +6,7 @@
 In an image of one row, each window sees the image through its middle row of taps; in one of one
 element, through one tap of nine. Where the run tells how large an image is, it tells the taps, too:
 loops over taps have code of their own in sums over channels, so that this costs nothing for other
-images.
+images. The products of parts of numbers (`data_types/split_bf16.py`) leave out the same taps.
 
 Needs: weights in the order in which they are read: other passes take them for constants.
 Breaks: the NaN of an infinite weight times a zero of the border.
@@ -22,6 +22,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.cost_model import CostModel
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import pad_value
@@ -49,9 +50,9 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
 
     def match(self, op: GenericOp) -> _Taps | str | None:
         linalg_op = LinalgOp(op)
-        if linalg_op.product is None or not is_open(*shape_of(op.results[0])):
+        if not is_open(*shape_of(op.results[0])):
             return None
-        dims = ConvolutionDims.of(linalg_op)
+        dims = _dims(linalg_op)
         if dims is None or not dims.filter_loop:
             return None
         if not dims.input_channel or not dims.output_channel:
@@ -67,7 +68,10 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
         if not seen:
             return "all its windows see all of their taps"
         few = any(_are_few(linalg_op.extents[one.image], self.costs) for one in dims.windows if one)
-        return _Taps(linalg_op, dims, seen) if few else "its image seldom has a single row"
+        # Matrix tiles have one loop for any number of taps.
+        if len(linalg_op.products) == 1 and not few:
+            return "its image seldom has a single row"
+        return _Taps(linalg_op, dims, seen)
 
     def rewrite(self, found: _Taps) -> None:
         data, weights = found.dims.input, found.dims.filter
@@ -84,6 +88,18 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
             size[axis] = largest(0, reach + window.dilation * (end - one - 1) + 1)
         for access, offsets, shape in ((data, begin, size), (weights, first, taps)):
             _read_part(found.linalg_op.op, access, offsets, shape)
+
+
+def _dims(linalg_op: LinalgOp) -> ConvolutionDims | None:
+    """The dims of a convolution. Its products may be several, if all read the same windows."""
+    dims = ConvolutionDims.of(linalg_op, next(iter(linalg_op.products), None))
+    reads = {_moving(linalg_op.reads[position]) for position in linalg_op.live}
+    return dims if dims and reads == {_moving(dims.input), _moving(dims.filter)} else None
+
+
+def _moving(access: TensorAccess) -> tuple[SSAValue, tuple[AffineForm | None, ...]]:
+    """What an access reads, without the axes of which it reads one place."""
+    return access.value, tuple(form if form.terms else None for form in access.index)
 
 
 def _are_few(count: int, costs: CostModel) -> bool:
@@ -126,4 +142,6 @@ def _read_part(op: GenericOp, access: TensorAccess, begin: list[int], size: list
     b = Builder(Block())
     made = b.slice(tensor_of(access.value), begin, size)
     move_before(b, op)
-    op.operands[list(op.operands).index(access.value)] = made.value
+    for position, operand in enumerate(op.operands):
+        if operand is access.value:
+            op.operands[position] = made.value

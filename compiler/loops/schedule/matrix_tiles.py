@@ -236,11 +236,16 @@ def pitch_of(found: Bf16Contraction) -> int:
     return outer // inner
 
 
+def step_of(width: int, pitch: int) -> int:
+    """The distance of two points of flat tiles: a single column has none between two rows."""
+    return largest(1, pitch * smallest(1, 2 - width))
+
+
 def is_flat(width: int, pitch: int) -> int:
     """1 where tiles that go on from row to row are cheaper, for rows that the run tells: tiles of
     short rows have few points. Else 0.
     """
-    rows = even_rows(width)
+    rows, pitch = even_rows(width), pitch // step_of(width, pitch)
     apart = -(-width // rows) * tile.ROWS * tile_hundredths(rows)
     flat = pitch * tile_hundredths(tile.ROWS)
     return smallest(1, FLAT_TENTHS * apart // largest(1, 10 * flat))
@@ -292,7 +297,8 @@ def _tall_or_square(
     Two by two need the fewest loads. If weights are larger than L2 and points are few, four tiles
     of points load each weight once.
     """
-    weights = TILE_K * VECTOR * 2 * BF16_BYTES * prod(kernel.extents[d] for d in found.k_loops)
+    k_tiles = hint(prod(kernel.extents[d] for d in found.k_loops))
+    weights = TILE_K * VECTOR * 2 * BF16_BYTES * k_tiles
     tall = weights * blocks > target.core.l2_bytes and count <= 4
     if blocks == 1 or tall:
         return min(count, 4), 1

@@ -9,6 +9,7 @@ from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.matrix_tiles import (
     bf16_pairs_of,
     even_rows,
+    flat_points,
     is_flat,
     pitch_of,
     step_of,
@@ -35,14 +36,13 @@ class TilePlan:
         self.extents = {d: kernel.extents[d] for d in self.outer}
         if schedule.flat:
             self.wrapped, self.pitch = self.outer[-1], pitch_of(operands)
-            rows = self.extents.pop(self.wrapped)
-            more = rows - 1
+            height = self.extents.pop(self.wrapped)
+            rows = height
             if is_open(self.width):
-                self.step = step_of(self.width, self.pitch)
-                more *= is_flat(self.width, self.pitch)
-                self.extents[self.wrapped] = rows - more
-            self.extent += self.pitch * more
-            self.extent = -(-self.extent // self.step)
+                rows = 1 + (height - 1) * is_flat(height, self.width, self.pitch)
+                self.extents[self.wrapped] = height - (rows - 1)
+            self.extent = flat_points(rows, self.width, self.pitch)
+            self.step = step_of(self.width, self.pitch)
         self.most_rows = schedule.points(self.inner)
         self.rows = even_rows(self.extent) if is_open(self.extent) else self.most_rows
         self.in_row = -(-self.extent // self.rows)

@@ -6,7 +6,7 @@
 In an image of one row, each window sees the image through its middle row of taps; in one of one
 element, through one tap of nine. Where the run tells how large an image is, it tells the taps, too:
 loops over taps have code of their own in sums over channels, so that this costs nothing for other
-images.
+images. The products of parts of numbers (`data_types/split_bf16.py`) leave out the same taps.
 
 Constant weights get another order, in which those of a tap lie side by side for all inputs:
 
@@ -29,6 +29,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.cost_model import CostModel
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value, weights_of
@@ -58,9 +59,9 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
 
     def match(self, op: GenericOp) -> _Taps | str | None:
         linalg_op = LinalgOp(op)
-        if linalg_op.product is None or not is_open(*shape_of(op.results[0])):
+        if not is_open(*shape_of(op.results[0])):
             return None
-        dims = ConvolutionDims.of(linalg_op)
+        dims = _dims(linalg_op)
         if dims is None or not dims.filter_loop:
             return None
         if not dims.input_channel or not dims.output_channel:
@@ -76,7 +77,10 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
         if not seen:
             return "all its windows see all of their taps"
         few = any(_are_few(linalg_op.extents[one.image], self.costs) for one in dims.windows if one)
-        return _Taps(linalg_op, dims, seen) if few else "its image seldom has a single row"
+        # Matrix tiles have one loop for any number of taps.
+        if len(linalg_op.products) == 1 and not few:
+            return "its image seldom has a single row"
+        return _Taps(linalg_op, dims, seen)
 
     def rewrite(self, found: _Taps) -> None:
         op, data, weights = found.linalg_op.op, found.dims.input, found.dims.filter
@@ -92,7 +96,19 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
             reach = window.stride * (found.linalg_op.extents[window.image] - 1)
             size[axis] = largest(0, reach + window.dilation * (end - one - 1) + 1)
         _read_part(op, data, begin, size, range(len(data.index)))
-        _read_part(op, weights, first, taps, _taps_outside(found.dims))
+        _read_part(op, weights, first, taps, _taps_outside(found))
+
+
+def _dims(linalg_op: LinalgOp) -> ConvolutionDims | None:
+    """The dims of a convolution. Its products may be several, if all read the same windows."""
+    dims = ConvolutionDims.of(linalg_op, next(iter(linalg_op.products), None))
+    reads = {_moving(linalg_op.reads[position]) for position in linalg_op.live}
+    return dims if dims and reads == {_moving(dims.input), _moving(dims.filter)} else None
+
+
+def _moving(access: TensorAccess) -> tuple[SSAValue, tuple[AffineForm | None, ...]]:
+    """What an access reads, without the axes of which it reads one place."""
+    return access.value, tuple(form if form.terms else None for form in access.index)
 
 
 def _are_few(count: int, costs: CostModel) -> bool:
@@ -130,13 +146,15 @@ def _seen(window: Window, count: int, image: Span) -> Span:
     return first, smallest(window.taps, (image[1] - 1) // dilation + 1)
 
 
-def _taps_outside(dims: ConvolutionDims) -> Sequence[int]:
-    """The axes of the weights, those of taps in front of those of inputs if a constant has them."""
-    weights, axes = dims.filter, range(len(dims.filter.index))
-    if not is_constant(_whole(weights.value)):
+def _taps_outside(found: _Taps) -> Sequence[int]:
+    """The axes of the weights, those of taps in front of those of inputs if a constant has them.
+    Matrix tiles read weights of any order in runs: 32 inputs of 16 outputs make a tile.
+    """
+    weights, axes = found.dims.filter, range(len(found.dims.filter.index))
+    if found.linalg_op.product is None or not is_constant(_whole(weights.value)):
         return axes
-    taps = {window.axis for window in dims.windows if window}
-    inputs = set(dims.input_channel)
+    taps = {window.axis for window in found.dims.windows if window}
+    inputs = set(found.dims.input_channel)
     first = min(k for k in axes if weights.index[k].loops() & inputs)
     return sorted(axes, key=lambda k: (first, False) if k in taps else (k, True))
 
@@ -155,8 +173,9 @@ def _read_part(
     whole = _in_order(b, access.value, order)
     made = b.slice(whole, [begin[k] for k in order], [size[k] for k in order])
     move_before(b, op)
-    position = list(op.operands).index(access.value)
-    read_instead(op, position, made.value, [access.index[k] for k in order])
+    for position, read in enumerate(LinalgOp(op).reads):
+        if read.value is access.value:
+            read_instead(op, position, made.value, [read.index[k] for k in order])
 
 
 def _in_order(b: Builder, value: SSAValue, order: Sequence[int]) -> Tensor:

@@ -59,6 +59,17 @@ def convolution(
     return write
 
 
+def in_two_parts(b: Builder, x: Tensor) -> Tensor:
+    """A convolution of numbers in two parts, as three products on matrix tiles are."""
+    height, width = x.shape[1:]
+    x, w = b.expand(x, [[0, 1], [2], [3]], (1, *x.shape)), whole_numbers(b, 2, 4, 1, 3, 3)
+    x = b.pad(x, [0, 0, 1, 1], [0, 0, 1, 1])
+    o, p, q, i, k, m = b.loops("o p q i k m", p=height, q=width)
+    high, low = (x[i, n, p + k, q + m] for n in range(2))
+    weight, rest = (w[n, o, i, k, m] for n in range(2))
+    return b.sum((o, p, q), (i, k, m), high * weight + high * rest + low * weight)
+
+
 def taps_of(module: ModuleOp) -> list[tuple[int, ...]]:
     """The taps of the windows of each sum."""
     block = network_of(module).body.block
@@ -75,6 +86,7 @@ def taps_of(module: ModuleOp) -> list[tuple[int, ...]]:
         convolution(stride=2),
         convolution(window=5, border=2),
         convolution(sums=2),
+        in_two_parts,
     ],
 )
 def test_numbers(make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]) -> None:
@@ -134,6 +146,15 @@ def test_computed_weights_stay(make_network: MakeNetwork) -> None:
     (weights,) = (linalg_op.reads[1] for linalg_op in views if linalg_op.reduced)
     assert [form.bare for form in weights.index] == [0, 3, 4, 5]
     assert taps_of(module) != [(3, 3)]
+
+
+def test_matrix_tiles_of_large_images(make_network: MakeNetwork) -> None:
+    """Their loops over taps are code for any of them, so that rare sizes cost nothing."""
+    with assuming():
+        module = make_network([(3, Size.symbol("h", 224), Size.symbol("w", 256))], in_two_parts)
+        SkipBorderTaps().apply(Context(), module)
+    for height, width, taps in ((1, 256, (1, 3)), (224, 1, (3, 1)), (224, 256, (3, 3))):
+        assert taps_of(with_extents(module, {"h": height, "w": width})) == [taps]
 
 
 def test_parts_that_an_image_does_not_have(make_network: MakeNetwork) -> None:

@@ -22,7 +22,7 @@ from ncc.dialects.onnx.scatter import scattered
 from ncc.dialects.onnx.windows import Window, windows
 from ncc.dialects.scalar import equal, number_of_index, number_of_size, over_size, select, to_index
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import is_open, largest
+from ncc.dialects.size import are_equal, is_open, largest
 
 
 class Pool(Operator):
@@ -162,7 +162,7 @@ class MaxUnpoolOp(Operator):
         return (*x[:2], *((n - 1) * s + k - low - high for n, s, k, low, high in axes))
 
     def infer(self, x: Shape, places: Shape, *others: Shape) -> Shape:
-        if places != x:
+        if not are_equal(places, x):
             raise LayerError(f"places {shown(places)} of {shown(x)}")
         wanted = self.optional(2)
         plain = self.plain(x)

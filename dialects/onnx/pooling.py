@@ -164,11 +164,11 @@ class MaxUnpoolOp(Operator):
     def infer(self, x: Shape, places: Shape, *others: Shape) -> Shape:
         if not are_equal(places, x):
             raise LayerError(f"places {shown(places)} of {shown(x)}")
-        wanted = self.optional(2)
+        wanted = self.optional_numbers(2)
         plain = self.plain(x)
         if wanted is None:
             return plain
-        shape = tuple(map(int, wanted.reshape(-1)))
+        shape = tuple(wanted)
         if len(shape) != len(x) or any(n < m for n, m in zip(shape, plain, strict=True)):
             raise LayerError(f"{shown(plain)} cannot become {shown(shape)}")
         return shape

@@ -144,6 +144,23 @@ def test_the_best_of_any_number_of_elements(tmp_path: Path) -> None:
     assert "for all shapes: 1" in repr(compiled)
 
 
+def test_as_many_as_there_are_and_ten_at_most(tmp_path: Path) -> None:
+    """A detector's candidates, and rows as long as the candidates are many."""
+    nodes = [
+        node("Shape", "x", "count"),
+        node("Concat", "count ten", "both", axis=0),
+        node("ReduceMin", "both", "k", keepdims=1),
+        node("TopK", "x k", "y places"),
+        node("OneHot", "places count values", "rows"),
+    ]
+    numbers = {"ten": np.array([10]), "values": np.array([0, 1], np.float32)}
+    made = model(nodes, {"x": ("n",)}, ["y", "places", "rows"], numbers)
+    compiled = ncc.compile(written(tmp_path, made))
+    for count in (100, 3, 1, 10, 11):
+        compared(compiled, made, {"x": RANDOM.standard_normal(count).astype(np.float32)})
+    assert "for all shapes: 1" in repr(compiled)
+
+
 def test_samples_of_a_grid_are_apart(tmp_path: Path) -> None:
     """Code is for one sample of the image and of the grid."""
     nodes = [node("GridSample", "x grid", "y", mode="linear", padding_mode="reflection")]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import helper
 
 from ncc.compiler.explain_sizes import fate_of_sizes
 from ncc.compiler.options import Options
+from tests.onnx.models import model, written
 
 HEAD = "Input data 0 1 data 0=32 1=32 2=3\n"
 
@@ -68,6 +71,19 @@ def test_a_network_for_every_size(tmp_path: Path) -> None:
     assert lines_of(path, "\nReLU r 1 1 data out", input_shapes=shapes) == [
         "inputs: data 3x32x?",
         told,
+    ]
+
+
+def test_a_file_that_leaves_extents_open_decides_which(tmp_path: Path) -> None:
+    """Boxes have four numbers, and there are two classes."""
+    limits = {"most": np.array([20]), "overlap": np.array([0.5], np.float32)}
+    nodes = [helper.make_node("NonMaxSuppression", ["boxes", "scores", *limits], ["kept"])]
+    inputs: dict[str, tuple[int | str, ...]] = {"boxes": (1, "n", 4), "scores": (1, 2, "m")}
+    path = written(tmp_path, model(nodes, inputs, ["kept"], limits))
+    assert list(fate_of_sizes(path, None, Options()).lines()) == [
+        "inputs: boxes 1x?x4, scores 1x2x?",
+        "one compilation runs all sizes for which this holds:",
+        "  boxes_h == scores_w",
     ]
 
 

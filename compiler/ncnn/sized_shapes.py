@@ -16,6 +16,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.ncnn.narrowed_ranges import FURTHER
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.options import Options
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
@@ -27,9 +28,6 @@ from ncc.runtime.extents import ANY, Range
 
 CHANNELS, SIDE = 3, 224
 """The hint of the first extent of an image, and of all other open extents, if nobody gives one."""
-
-FURTHER = 256
-"""How far beyond twice its hint another value of an extent is looked for."""
 
 _AXES = "cdhw"
 """ncnn's names of axes; a blob with fewer has the last ones, and c in front."""
@@ -113,7 +111,9 @@ def _symbols(extent: int | None) -> Iterable[Symbol]:
 
 
 def _is_decided(symbol: Symbol, assumed: Iterable[Assumption]) -> bool:
-    """Whether quotients of an extent leave it one value: c // 4 == 3 and c % 4 == 0."""
+    """Whether an extent has one value left, by its range, or by c // 4 == 3 and c % 4 == 0."""
+    if symbol.least == symbol.most:
+        return True
     forms = [one.form for one in assumed if one.relation == "==" and one.form.symbols == {symbol}]
     others = (n for n in range(1, 2 * symbol.hint + FURTHER) if n != symbol.hint)
     return bool(forms) and not any(

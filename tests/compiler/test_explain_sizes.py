@@ -16,9 +16,9 @@ SPP bins 1 1 data bins 0=0 1=2
 ReLU out 1 1 bins out
 """
 
-FIXED = """
+FLAT = """
 Flatten f 1 1 data f
-InnerProduct out 1 1 f out 0=2 2=6144
+InnerProduct out 1 1 f out 0=2 2={}
 """
 
 POOLED = "\nPooling out 1 1 data out 0=0 1=3 2=2\n"
@@ -132,7 +132,14 @@ def test_the_layers_that_need_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_layers_that_take_one_size(tmp_path: Path, level: int) -> None:
+    """A square one, if weights take a number of elements."""
+    lines = lines_of(tmp_path / "net.param", FLAT.format(6144), opt_level=level)
+    assert lines == ["inputs: data 3x32x32", "the layers take this size alone"]
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_layers_that_take_no_size(tmp_path: Path, level: int) -> None:
     """The reason names the extents, and leaves out long expressions of them."""
-    lines = lines_of(tmp_path / "net.param", FIXED, opt_level=level)
+    lines = lines_of(tmp_path / "net.param", FLAT.format(6146), opt_level=level)
     assert "(InnerProduct): input" in lines[1] and "data_h" in lines[1]
     assert "//" not in lines[1] and "max(" not in lines[1]

@@ -78,7 +78,10 @@ class SizesFate:
 
 
 def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> SizesFate:
-    """Compile the network for open shapes, up to its kernels, and tell what stands in the way."""
+    """Compile the network for open shapes, up to its kernels, and tell what stands in the way.
+
+    Raises ModelError where the layers take no shape.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         first = Compilation(param, bin, options)
@@ -96,6 +99,8 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
                     module = compilation.structured(module)
                     compilation.loops(module, compilation.plan(module))
         except (ModelError, Unsupported) as error:
+            if isinstance(error, ModelError):
+                first.network()  # raises it, if the layers do not take what the file says either
             given = {name: _shown(one, options.ranges.get(name, ())) for name, one in asked.items()}
             return SizesFate(given, (str(error),), ())
     conditions = [] if found else needed(assumed)

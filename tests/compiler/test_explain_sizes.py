@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.explain_sizes import fate_of_sizes
 from ncc.compiler.options import Options
 
@@ -51,11 +52,11 @@ BinaryOp out 2 1 x y out 0=0
 """
 
 
-def lines_of(path: Path, layers: str, **options: object) -> list[str]:
+def lines_of(path: Path, layers: str, head: str = HEAD, **options: object) -> list[str]:
     """What is told of a network."""
     lines = layers.strip().splitlines()
     blobs = 1 + sum(int(line.split()[3]) for line in lines)
-    path.write_text(f"7767517\n{len(lines) + 1} {blobs}\n{HEAD}{layers.strip()}\n")
+    path.write_text(f"7767517\n{len(lines) + 1} {blobs}\n{head}{layers.strip()}\n")
     return list(fate_of_sizes(path, None, Options.of(random_weights=1, **options)).lines())  # type: ignore[arg-type]
 
 
@@ -138,8 +139,16 @@ def test_layers_that_take_one_size(tmp_path: Path, level: int) -> None:
 
 
 @pytest.mark.parametrize("level", [0, 2])
-def test_layers_that_take_no_size(tmp_path: Path, level: int) -> None:
+def test_layers_that_take_the_size_of_the_file(tmp_path: Path, level: int) -> None:
     """The reason names the extents, and leaves out long expressions of them."""
-    lines = lines_of(tmp_path / "net.param", FLAT.format(6146), opt_level=level)
+    path, narrow = tmp_path / "net.param", HEAD.replace("0=32 1=32", "0=5 1=7")
+    lines = lines_of(path, FLAT.format(210), narrow, opt_level=level)
     assert "(InnerProduct): input" in lines[1] and "data_h" in lines[1]
     assert "//" not in lines[1] and "max(" not in lines[1]
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_layers_that_take_no_size_are_wrong(tmp_path: Path, level: int) -> None:
+    """That of the file neither."""
+    with pytest.raises(ModelError, match="'out' .InnerProduct.: input"):
+        lines_of(tmp_path / "net.param", FLAT.format(6146), opt_level=level)

@@ -4,7 +4,8 @@
     layer 'yolo' on line 12: not supported: Reorg of this kind makes tables, or code, for one size
     so no compilation is for all sizes
 
-Without a shape, all extents of inputs are open, but the channels of images that the file tells.
+Without a shape, those extents are open that the file leaves open; if there are none, all but the
+channels of images.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
         try:
             with assuming() as assumed:
                 module = compilation.network()
-                taken = {name: _text(value) for name, value in Network.of(module).inputs.items()}
+                inputs, batch = Network.of(module).inputs, compilation.batch
+                taken = {name: _text(value, batch) for name, value in inputs.items()}
                 found = hindrances(Network.of(module), options.num_threads)
                 if not found:
                     module = compilation.structured(module)
@@ -145,12 +147,15 @@ def _short(text: str) -> str:
 
 
 def _opened(compilation: Compilation) -> dict[str, OpenShape]:
-    """The shapes of the inputs with all extents open, but the channels of images."""
-    known = open_shapes(compilation.source)
+    """The shapes of the inputs with all extents open, but the channels of images; as the file says
+    them if it leaves some open.
+    """
+    known = {name: shape for name, shape in open_shapes(compilation.source).items() if shape}
+    if any(None in shape for shape in known.values()):
+        return known
     return {
         name: tuple(n if axis == 0 and len(shape) > 2 else None for axis, n in enumerate(shape))
         for name, shape in known.items()
-        if shape is not None
     }
 
 
@@ -162,9 +167,15 @@ def _shown(shape: OpenShape, ranges: Sequence[Range]) -> str:
     return "x".join(shown_range(one) if n is None else str(n) for n, one in pairs)
 
 
-def _text(value: SSAValue) -> str:
-    """The shape of an input, with ? or a range for an open extent."""
-    return "x".join(map(_extent, shape_of(value) or ()))
+def _text(value: SSAValue, batch: int | None) -> str:
+    """The shape of an input, with ? or a range for an open extent.
+
+    batch: the samples of a call, if the shape is that of one.
+    """
+    extents = list(map(_extent, shape_of(value) or ()))
+    if batch is not None:
+        extents[0] = shown((batch,))
+    return "x".join(extents)
 
 
 def _extent(extent: int) -> str:

@@ -14,12 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.ncnn.narrowed_ranges import FURTHER
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.options import Options
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, Size
 from ncc.dialects.size_atoms import Symbol
@@ -28,9 +30,6 @@ from ncc.runtime.extents import ANY, Range
 
 CHANNELS, SIDE = 3, 224
 """The hint of the first extent of an image, and of all other open extents, if nobody gives one."""
-
-_AXES = "cdhw"
-"""ncnn's names of axes; a blob with fewer has the last ones, and c in front."""
 
 Asked: TypeAlias = Mapping[str, OpenShape]
 
@@ -71,7 +70,8 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
             )
         ranges = options.ranges.get(name, (ANY,) * len(shape))
         numbers = options.hints.get(name) or default_hint(shape, ranges, name in options.inputs)
-        symbols = _names(name, _axes(len(shape), name in options.inputs), taken)
+        axes = "hwc" if name in options.inputs else _axes(network.inputs[name], len(shape))
+        symbols = _names(name, axes, taken)
         shapes[name] = tuple(
             Size.symbol(symbol, number, *range) if extent is None else extent
             for extent, symbol, number, range in zip(shape, symbols, numbers, ranges, strict=True)
@@ -138,16 +138,12 @@ def _solved(form: Form, symbols: Sequence[Symbol]) -> dict[str, Form] | None:
     return None
 
 
-def _axes(rank: int, channels_last: bool) -> Iterable[object]:
+def _axes(value: SSAValue, rank: int) -> Sequence[str]:
     """What the axes of an input are called."""
-    if rank > len(_AXES):
-        return range(rank)
-    if rank == 3:
-        return "hwc" if channels_last else "chw"
-    return _AXES[-rank:]
+    return value.owner.axis_names(rank) if isinstance(value.owner, InputOp) else ()
 
 
-def _names(blob: str, axes: Iterable[object], taken: set[str]) -> list[str]:
+def _names(blob: str, axes: Sequence[str], taken: set[str]) -> list[str]:
     """What the extents of an input are called in expressions."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", blob)
     stem = plain if not plain[:1].isdigit() else f"_{plain}"

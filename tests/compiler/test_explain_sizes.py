@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onnx import helper
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.explain_sizes import fate_of_sizes
 from ncc.compiler.options import Options
+from tests.onnx.models import model, written
 
 HEAD = "Input data 0 1 data 0=32 1=32 2=3\n"
 
@@ -152,3 +154,18 @@ def test_layers_that_take_no_size_are_wrong(tmp_path: Path, level: int) -> None:
     """That of the file neither."""
     with pytest.raises(ModelError, match="'out' .InnerProduct.: input"):
         lines_of(tmp_path / "net.param", FLAT.format(6146), opt_level=level)
+
+
+def test_open_axes_of_an_onnx_keep_their_names(tmp_path: Path) -> None:
+    """Those extents are open that the file leaves open. Equal names need not be equal extents."""
+    inputs = {"a": ("batch", "seq", 16), "b": ("batch", "seq", 16), "c": ("batch", "seq", 16)}
+    nodes = [
+        helper.make_node("Add", ["a", "b"], ["sum"]),
+        helper.make_node("Concat", ["sum", "c"], ["y"], axis=1),
+    ]
+    path = written(tmp_path, model(nodes, inputs, ["y"]))
+    assert list(fate_of_sizes(path, None, Options.of()).lines()) == [
+        "inputs: a ?x?x16, b ?x?x16, c ?x?x16",
+        "one compilation runs all sizes for which this holds:",
+        "  a_seq == b_seq",
+    ]

@@ -183,4 +183,5 @@ def _extent(extent: int) -> str:
     if form.constant is not None:
         return str(extent)
     low, high = least(form), least(ZERO.plus(form, -1))  # of b_h + 1, too, where a_h has to be that
-    return shown_range((max(1, ceil(low or 1)), None if high is None else floor(-high)))
+    first = 1 if low is None else max(0, ceil(low))
+    return shown_range((first, None if high is None else floor(-high)))

@@ -244,8 +244,11 @@ class OpenModel(Model):
 
     def _right_for(self, shapes: Shapes, open_shapes: Mapping[str, OpenShape]) -> Model:
         """A version that is right for the shapes of a call: for larger hints, if they are small,
-        unless layers do not take these, or their code is not for small images.
+        unless layers do not take these, or their code is not for small images. An empty array tells
+        no hint: usual ones count.
         """
+        if any(0 in shape for shape in shapes.values()):
+            return self._with_hints({}, shapes, open_shapes)
         larger = larger_hints(self._open, shapes, open_shapes)
         if larger != shapes:
             with suppress(ModelError, Unsupported):

@@ -19,13 +19,14 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.ncnn.narrowed_ranges import FURTHER
 from ncc.compiler.ncnn.open_shapes import open_shapes
+from ncc.compiler.ncnn.ranges import ranges_of
 from ncc.compiler.options import Options
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, Size
 from ncc.dialects.size_atoms import Symbol
-from ncc.dialects.size_form import Form
+from ncc.dialects.size_form import Form, is_at_least
 from ncc.runtime.extents import ANY, Range
 
 CHANNELS, SIDE = 3, 224
@@ -59,6 +60,7 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
     known = open_shapes(module, options.input_shapes)
     waiting = {name for name, shape in known.items() if shape is None or None in shape}
     shapes: dict[str, OpenShape] = dict(options.input_shapes)
+    limited = ranges_of(module, options)
     taken: set[str] = set()
     for name, shape in known.items():
         if shape is None or None not in shape or name in growing:
@@ -68,7 +70,7 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
                 f"open input {name!r} beside inputs that grow, or whose values decide shapes",
                 nearest="a compilation for each shape",
             )
-        ranges = options.ranges.get(name, (ANY,) * len(shape))
+        ranges = limited.get(name, (ANY,) * len(shape))
         numbers = options.hints.get(name) or default_hint(shape, ranges, name in options.inputs)
         axes = "hwc" if name in options.inputs else _axes(network.inputs[name], len(shape))
         symbols = _names(name, axes, taken)
@@ -123,7 +125,7 @@ def _is_decided(symbol: Symbol, assumed: Iterable[Assumption]) -> bool:
 
 def _solved(form: Form, symbols: Sequence[Symbol]) -> dict[str, Form] | None:
     """What the last extent must be, of those that can be told, if a form is to be 0: a number, or
-    an expression of others, if no range is asked of it.
+    an expression of others, if no range is asked of it, or the expression never leaves the range.
     """
     for symbol in reversed(symbols):
         factor = dict(form.terms).get((symbol,))
@@ -132,10 +134,17 @@ def _solved(form: Form, symbols: Sequence[Symbol]) -> dict[str, Form] | None:
         rest = form.plus(Form.atom(symbol), -factor)
         if rest.constant is not None:
             return {symbol.name: Form.number(symbol.hint)}
-        is_free = (symbol.least, symbol.most) == ANY
-        if is_free and abs(factor) == 1 and symbol not in rest.symbols:
-            return {symbol.name: rest.times(Form.number(-factor))}
+        if abs(factor) == 1 and symbol not in rest.symbols:
+            found = rest.times(Form.number(-factor))
+            if (symbol.least, symbol.most) == ANY or _is_in_range(found, symbol):
+                return {symbol.name: found}
     return None
+
+
+def _is_in_range(form: Form, symbol: Symbol) -> bool:
+    """Whether a form is always in the range of an extent."""
+    below = None if symbol.most is None else Form.number(symbol.most).plus(form, -1)
+    return is_at_least(form, symbol.least) and (below is None or is_at_least(below, 0))
 
 
 def _axes(value: SSAValue, rank: int) -> Sequence[str]:

@@ -131,6 +131,16 @@ def test_an_extent_that_has_to_equal_an_expression_is_that_expression() -> None:
         assert shapes == {"a": (3, h), "b": (wanted, 2 * wanted)}
 
 
+def test_an_extent_with_a_range_can_be_an_expression_in_this_range() -> None:
+    """As one with the same range is."""
+    one, other = (Size.symbol(name, 5, 0, 64) for name in "ab")
+    equal = [Assumption(form_of(one - other), "==")]
+    assert with_equalities({"x": (one, other)}, equal)["x"] == (one, one)
+    wider = Size.symbol("a", 5, 0, 65)
+    equal = [Assumption(form_of(wider - other), "==")]
+    assert with_equalities({"x": (wider, other)}, equal)["x"] == (other, other)
+
+
 def test_equalities_are_followed_from_one_to_the_next() -> None:
     """Of three that are equal, all are the first; a number settles all."""
     a, b, c = (Size.symbol(name, 7) for name in "abc")

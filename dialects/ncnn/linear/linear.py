@@ -27,7 +27,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import Int8, Int8Layer, int8_of, product
 from ncc.dialects.scalar import clamp, convert, to_index
-from ncc.dialects.size import is_equal, is_open
+from ncc.dialects.size import is_equal
 
 
 def inner_product(b: Builder, x: Tensor, w: Tensor, init: Tensor | float) -> Tensor:
@@ -86,8 +86,7 @@ class InnerProductOp(Int8Layer):
         if self.batched(x):
             return (x[0], self.num_output)
         wanted = self.weight_data_size // self.num_output
-        # Of several open extents, nothing tells which ones the weights take.
-        if sum(map(is_open, x)) > 1 or not is_equal(prod(x), wanted):
+        if not is_equal(prod(x), wanted):
             raise LayerError(f"input {x} has {prod(x)} elements, but the weights take {wanted}")
         return (self.num_output,)
 

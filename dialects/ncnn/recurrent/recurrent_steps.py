@@ -9,21 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import f32, i32
 
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.ncnn.recurrent.cells import Cell, Numbers, Reset
 from ncc.dialects.shapes import Shape
 from ncc.dialects.statements import Code, MemoryView, Value
-
-Values: TypeAlias = Callable[[int], Value]
-"""The inputs or the recurrent parts of the gates, or the states, by their number."""
-
-Cell: TypeAlias = Callable[[Code, Values, Values, Values], list[Value]]
-"""Computes the next states of one element, from the gates' inputs, their recurrent parts and the
-states. The first one is the hidden state, or the value that is projected to it.
-"""
 
 ROWS = 4
 """Rows of a matrix that one pass over the sums adds."""
@@ -37,7 +30,7 @@ class Rule(NamedTuple):
 
     hidden: the extent of the cell. outputs: that of the hidden state. reverse: the last row comes
     first; with two directions, in the second one. held: the most numbers of a matrix that stay in a
-    cache from step to step.
+    cache from step to step. reset: where the last gate is given the product of a reset state.
     """
 
     cell: Cell
@@ -46,6 +39,7 @@ class Rule(NamedTuple):
     states: int
     reverse: bool
     held: int = HELD
+    reset: Reset | None = None
 
 
 class RecurrentOperands(NamedTuple):
@@ -57,6 +51,7 @@ class RecurrentOperands(NamedTuple):
     counts      (directions, gates), the value of 1 in int8 weights
     projection  (directions, hidden, outputs), if the hidden state is not the output of the cell
     states      (directions, outputs), then (directions, hidden); without them all start as zeros
+    peepholes   (directions, hidden) each; the cell reads them as states behind its own
 
     The inputs and states of several samples have an axis more, the second one.
     """
@@ -67,11 +62,12 @@ class RecurrentOperands(NamedTuple):
     counts: Tensor | None
     projection: Tensor | None
     states: Sequence[Tensor]
+    peepholes: Sequence[Tensor] = ()
 
     def given(self) -> list[Tensor]:
         """The operands that are not None."""
-        maybe = [self.inputs, self.weight, self.bias, self.counts, self.projection, *self.states]
-        return [tensor for tensor in maybe if tensor is not None]
+        maybe = [self.inputs, self.weight, self.bias, self.counts, self.projection]
+        return [*(one for one in maybe if one is not None), *self.states, *self.peepholes]
 
     @property
     def samples(self) -> Shape:
@@ -118,10 +114,12 @@ class _Steps:
         self.first = [own(state, *self.sample) for state in operands.states]
         self.rows = code.results[0]
         self.state = [state.part(self.direction, *self.sample) for state in code.results[1:]]
+        self.seen = [*self.state, *(own(weights) for weights in operands.peepholes)]
         self.sums = code.scratch((gates,), f32 if self.counts is None else i32)
         self.cell_output = self.state[0]
         if self.projection is not None:
             self.cell_output = code.scratch((rule.hidden,))
+        self.reset_state = None if rule.reset is None else code.scratch((rule.hidden,))
         self.pairs = None if self.counts is None else _Pairs(code, self.weight.shape[0])
 
     def write(self) -> None:
@@ -133,21 +131,14 @@ class _Steps:
 
     def _step(self, t: Value, odd: Value) -> None:
         code, hidden, outputs = self.code, self.rule.hidden, self.rule.outputs
-        counts = self._recurrent(odd)
         inputs, row = (memory.part(t, *self.sample) for memory in (self.inputs, self.rows))
+
+        def given(j: Value) -> Numbers:
+            return lambda gate: inputs[self.direction * self.gates + gate * hidden + j]
+
+        counts = self._recurrent(odd, given)
         with code.lanes(hidden) as j:
-
-            def given(gate: int) -> Value:
-                return inputs[self.direction * self.gates + gate * hidden + j]
-
-            def recurrent(gate: int) -> Value:
-                place = j + gate * hidden
-                if self.counts is None or counts is None:
-                    return self.sums[place]
-                sums = code.convert(self.sums[place], f32)
-                return self.bias[place] + sums * (counts * self.counts[place])
-
-            new = self.rule.cell(code, given, recurrent, lambda k: self.state[k][j])
+            new = self.rule.cell(code, given(j), self._given(j, counts), lambda k: self.seen[k][j])
             for memory, value in zip([self.cell_output, *self.state[1:]], new, strict=True):
                 memory[j] = value
             if self.projection is None:
@@ -158,22 +149,41 @@ class _Steps:
             with code.lanes(outputs) as j:
                 row[self.direction * outputs + j] = self.state[0][j]
 
-    def _recurrent(self, odd: Value) -> Value | None:
+    def _given(self, j: Value, counts: Value | None = None) -> Numbers:
+        """What the hidden state gives to the gates of an element."""
+
+        def recurrent(gate: int) -> Value:
+            place = j + gate * self.rule.hidden
+            if self.counts is None or counts is None:
+                return self.sums[place]
+            sums = self.code.convert(self.sums[place], f32)
+            return self.bias[place] + sums * (counts * self.counts[place])
+
+        return recurrent
+
+    def _recurrent(self, odd: Value, given: Callable[[Value], Numbers]) -> Value | None:
         """Set the sums to the recurrent parts of the gates; for int8, returns the value of 1 in the
         state.
 
         Every other step reads a large matrix backwards, since its end is still in a cache.
         """
-        rows, columns = self.weight.shape
+        code, state, (rows, columns) = self.code, self.state[0], self.weight.shape
         fro = odd if rows * columns > self.rule.held else 0
-        if self.pairs is None:
-            _set(self.code, self.sums, self.bias)
-            add_product(self.code, self.sums, self.state[0], self.weight, fro)
+        if self.pairs is not None:
+            counts = self.pairs.quantize(state)
+            _set(code, self.sums, 0)
+            add_product(code, self.sums, self.pairs.values, self.weight, fro)
+            return counts
+        _set(code, self.sums, self.bias)
+        if self.reset_state is None or self.rule.reset is None:
+            add_product(code, self.sums, state, self.weight, fro)
             return None
-        counts = self.pairs.quantize(self.state[0])
-        _set(self.code, self.sums, 0)
-        add_product(self.code, self.sums, self.pairs.values, self.weight, fro)
-        return counts
+        last = columns - self.rule.hidden
+        add_product(code, self.sums, state, self.weight, fro, range(last))
+        with code.lanes(self.rule.hidden) as j:
+            self.reset_state[j] = self.rule.reset(code, given(j), self._given(j)) * state[j]
+        add_product(code, self.sums, self.reset_state, self.weight, fro, range(last, columns))
+        return None
 
 
 class _Pairs:
@@ -199,19 +209,26 @@ class _Pairs:
 
 
 def add_product(
-    code: Code, sums: MemoryView, x: MemoryView, matrix: MemoryView, fro: Value | int = 0
+    code: Code,
+    sums: MemoryView,
+    x: MemoryView,
+    matrix: MemoryView,
+    fro: Value | int = 0,
+    some: range | None = None,
 ) -> None:
-    """sums[j] += the sum over k of x[k] * matrix[k, j], float32 or pairs of int8.
+    """sums[j] += the sum over k of x[k] * matrix[k, j], float32 or pairs of int8, of all or of some
+    columns j.
 
     It adds some rows of the matrix at a time, so that a sum is not loaded and stored for each row.
     If `fro` is 1, it begins with the last rows.
     """
     rows, columns = matrix.shape
+    taken = some or range(columns)
     blocks, rest = divmod(rows, ROWS)
 
     def take_in(first: Value | int, count: int) -> None:
         factors = [x[first + i] for i in range(count)]
-        with code.lanes(columns) as j:
+        with code.lanes(taken.stop, taken.start) as j:
             total = sums[j]
             for i, factor in enumerate(factors):
                 cell = matrix[first + i, j]

@@ -119,4 +119,4 @@ class _PartedSteps:
             for gate in range(self.gates):
                 place = self.first_place + j + gate * self.rule.hidden
                 self.sums[j + gate * self.extent] = self.bias[place]
-        add_product(code, self.sums, x, self.weight, fro)
+        add_product(code, [self.sums], [x], self.weight, fro)

@@ -7,7 +7,7 @@ results hold the present states.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import f32, i32
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.recurrent.cells import Cell, Numbers, Reset
 from ncc.dialects.shapes import Shape
+from ncc.dialects.size import is_open
 from ncc.dialects.statements import Code, MemoryView, Value
 
 ROWS = 4
@@ -23,6 +24,10 @@ ROWS = 4
 
 HELD = 1 << 18
 """The most numbers of a matrix that stay in a second-level cache from step to step."""
+
+
+SAMPLES = 4
+"""Samples that run together, so that a matrix is read once for all."""
 
 
 class Rule(NamedTuple):
@@ -78,111 +83,157 @@ class RecurrentOperands(NamedTuple):
 def expand_steps(b: Builder, rule: Rule, operands: RecurrentOperands) -> list[Tensor]:
     """The rows of all steps, (steps, directions * outputs), and the last states; those of several
     samples have their axis, too.
+
+    An iteration of the code is a direction of one sample, or of `SAMPLES` where each thread has as
+    many; what is left of them run one by one, with the same bits.
     """
     directions, samples = operands.weight.shape[0], operands.samples
     rows = (operands.inputs.shape[0], *samples, directions * rule.outputs)
     extents = (rule.outputs, rule.hidden)[: rule.states]
     states = [(directions, *samples, extent) for extent in extents]
     results = [(shape, f32) for shape in (rows, *states)]
-    code = Code(operands.given(), results, iterations=directions * prod(samples))
-    _Steps(code, rule, operands).write()
+    count = prod(samples)
+    together = SAMPLES if is_open(count) or count >= SAMPLES * b.threads else 1
+    code = Code(operands.given(), results, iterations=directions * -(-count // together))
+    if not samples:
+        _Steps(code, rule, operands, code.iteration, [()]).write()
+        return b.code(code.operation())
+    direction, first = code.iteration % directions, code.iteration // directions * together
+    if together == 1:
+        _Steps(code, rule, operands, direction, [(first,)]).write()
+        return b.code(code.operation())
+    with code.if_(first + together <= count):
+        some = [(first + k,) for k in range(together)]
+        _Steps(code, rule, operands, direction, some).write()
+    with code.if_(first + together > count), code.range(count, first) as sample:
+        _Steps(code, rule, operands, direction, [(sample,)]).write()
     return b.code(code.operation())
 
 
-class _Steps:
-    """The statements of one direction of one sample, an iteration of the code."""
+class _Sample(NamedTuple):
+    """A sample of one direction: its place on the axis of samples, if there is one, its states,
+    what its cell reads as states, and memory for the sums, the cell's output and the reset state.
+    """
 
-    def __init__(self, code: Code, rule: Rule, operands: RecurrentOperands) -> None:
-        self.code, self.rule = code, rule
-        directions, _, gates = operands.weight.shape
-        self.gates = gates
-        self.direction = code.iteration
-        self.sample: tuple[Value, ...] = ()
-        if operands.samples:
-            self.direction = code.iteration % directions
-            self.sample = (code.iteration // directions,)
-        self.backwards: Value | int = self.direction if directions == 2 else int(rule.reverse)
+    place: tuple[Value, ...]
+    state: list[MemoryView]
+    seen: list[MemoryView]
+    sums: MemoryView
+    output: MemoryView
+    kept: MemoryView | None
+
+    def state_at(self, j: Value) -> Numbers:
+        """The states of an element."""
+        return lambda k: self.seen[k][j]
+
+
+class _Steps:
+    """The statements of some samples of one direction."""
+
+    def __init__(
+        self,
+        code: Code,
+        rule: Rule,
+        operands: RecurrentOperands,
+        direction: Value,
+        samples: Sequence[tuple[Value, ...]],
+    ) -> None:
+        self.code, self.rule, self.direction = code, rule, direction
+        directions, _, self.gates = operands.weight.shape
+        self.backwards: Value | int = direction if directions == 2 else int(rule.reverse)
         memories = dict(zip(operands.given(), code.inputs, strict=True))
 
-        def own(tensor: Tensor, *sample: Value) -> MemoryView:
-            return memories[tensor].part(self.direction, *sample)
+        def own(tensor: Tensor, *place: Value) -> MemoryView:
+            return memories[tensor].part(direction, *place)
 
-        self.inputs = code.inputs[0]
+        self.inputs, self.rows = code.inputs[0], code.results[0]
         self.weight, self.bias = own(operands.weight), own(operands.bias)
         self.counts = None if operands.counts is None else own(operands.counts)
         self.projection = None if operands.projection is None else own(operands.projection)
-        self.first = [own(state, *self.sample) for state in operands.states]
-        self.rows = code.results[0]
-        self.state = [state.part(self.direction, *self.sample) for state in code.results[1:]]
-        self.seen = [*self.state, *(own(weights) for weights in operands.peepholes)]
-        self.sums = code.scratch((gates,), f32 if self.counts is None else i32)
-        self.cell_output = self.state[0]
-        if self.projection is not None:
-            self.cell_output = code.scratch((rule.hidden,))
-        self.reset_state = None if rule.reset is None else code.scratch((rule.hidden,))
+        self.first = [[own(state, *place) for state in operands.states] for place in samples]
+        peepholes = [own(weights) for weights in operands.peepholes]
+        self.samples = []
+        for place in samples:
+            state = [state.part(direction, *place) for state in code.results[1:]]
+            sums = code.scratch((self.gates,), f32 if self.counts is None else i32)
+            output = state[0] if self.projection is None else code.scratch((rule.hidden,))
+            kept = None if rule.reset is None else code.scratch((rule.hidden,))
+            self.samples.append(_Sample(place, state, [*state, *peepholes], sums, output, kept))
         self.pairs = None if self.counts is None else _Pairs(code, self.weight.shape[0])
 
     def write(self) -> None:
         steps = self.rows.shape[0]
-        for k, state in enumerate(self.state):
-            _set(self.code, state, self.first[k] if self.first else 0.0)
+        for sample, first in zip(self.samples, self.first, strict=True):
+            for k, state in enumerate(sample.state):
+                _set(self.code, state, first[k] if first else 0.0)
         with self.code.range(steps) as step:
             self._step(step + (steps - 1 - step * 2) * self.backwards, step % 2)
 
     def _step(self, t: Value, odd: Value) -> None:
-        code, hidden, outputs = self.code, self.rule.hidden, self.rule.outputs
-        inputs, row = (memory.part(t, *self.sample) for memory in (self.inputs, self.rows))
-
-        def given(j: Value) -> Numbers:
-            return lambda gate: inputs[self.direction * self.gates + gate * hidden + j]
-
-        counts = self._recurrent(odd, given)
-        with code.lanes(hidden) as j:
-            new = self.rule.cell(code, given(j), self._given(j, counts), lambda k: self.seen[k][j])
-            for memory, value in zip([self.cell_output, *self.state[1:]], new, strict=True):
-                memory[j] = value
-            if self.projection is None:
-                row[self.direction * outputs + j] = new[0]
-        if self.projection is not None:
-            _set(code, self.state[0], 0.0)
-            add_product(code, self.state[0], self.cell_output, self.projection)
+        code, outputs = self.code, self.rule.outputs
+        rows = [self.rows.part(t, *sample.place) for sample in self.samples]
+        counts = self._recurrent(t, odd)
+        with code.lanes(self.rule.hidden) as j:
+            for sample, row in zip(self.samples, rows, strict=True):
+                x, r = self._x(sample, t, j), self._r(sample, j, counts)
+                new = self.rule.cell(code, x, r, sample.state_at(j))
+                for memory, value in zip([sample.output, *sample.state[1:]], new, strict=True):
+                    memory[j] = value
+                if self.projection is None:
+                    row[self.direction * outputs + j] = new[0]
+        if self.projection is None:
+            return
+        for sample, row in zip(self.samples, rows, strict=True):
+            _set(code, sample.state[0], 0.0)
+            add_product(code, [sample.state[0]], [sample.output], self.projection)
             with code.lanes(outputs) as j:
-                row[self.direction * outputs + j] = self.state[0][j]
+                row[self.direction * outputs + j] = sample.state[0][j]
 
-    def _given(self, j: Value, counts: Value | None = None) -> Numbers:
+    def _x(self, sample: _Sample, t: Value, j: Value) -> Numbers:
+        """What the input gives to the gates of an element."""
+        inputs = self.inputs.part(t, *sample.place)
+        return lambda gate: inputs[self.direction * self.gates + gate * self.rule.hidden + j]
+
+    def _r(self, sample: _Sample, j: Value, counts: Value | None = None) -> Numbers:
         """What the hidden state gives to the gates of an element."""
 
         def recurrent(gate: int) -> Value:
             place = j + gate * self.rule.hidden
             if self.counts is None or counts is None:
-                return self.sums[place]
-            sums = self.code.convert(self.sums[place], f32)
+                return sample.sums[place]
+            sums = self.code.convert(sample.sums[place], f32)
             return self.bias[place] + sums * (counts * self.counts[place])
 
         return recurrent
 
-    def _recurrent(self, odd: Value, given: Callable[[Value], Numbers]) -> Value | None:
+    def _recurrent(self, t: Value, odd: Value) -> Value | None:
         """Set the sums to the recurrent parts of the gates; for int8, returns the value of 1 in the
         state.
 
         Every other step reads a large matrix backwards, since its end is still in a cache.
         """
-        code, state, (rows, columns) = self.code, self.state[0], self.weight.shape
+        code, (rows, columns) = self.code, self.weight.shape
         fro = odd if rows * columns > self.rule.held else 0
+        sums = [sample.sums for sample in self.samples]
+        states = [sample.state[0] for sample in self.samples]
         if self.pairs is not None:
-            counts = self.pairs.quantize(state)
-            _set(code, self.sums, 0)
-            add_product(code, self.sums, self.pairs.values, self.weight, fro)
+            counts = self.pairs.quantize(states[0])
+            _set(code, sums[0], 0)
+            add_product(code, sums, [self.pairs.values], self.weight, fro)
             return counts
-        _set(code, self.sums, self.bias)
-        if self.reset_state is None or self.rule.reset is None:
-            add_product(code, self.sums, state, self.weight, fro)
+        for memory in sums:
+            _set(code, memory, self.bias)
+        if self.rule.reset is None:
+            add_product(code, sums, states, self.weight, fro)
             return None
         last = columns - self.rule.hidden
-        add_product(code, self.sums, state, self.weight, fro, range(last))
+        add_product(code, sums, states, self.weight, fro, range(last))
+        kept = [sample.kept for sample in self.samples if sample.kept is not None]
         with code.lanes(self.rule.hidden) as j:
-            self.reset_state[j] = self.rule.reset(code, given(j), self._given(j)) * state[j]
-        add_product(code, self.sums, self.reset_state, self.weight, fro, range(last, columns))
+            for sample, memory in zip(self.samples, kept, strict=True):
+                gate = self.rule.reset(code, self._x(sample, t, j), self._r(sample, j))
+                memory[j] = gate * sample.state[0][j]
+        add_product(code, sums, kept, self.weight, fro, range(last, columns))
         return None
 
 
@@ -210,14 +261,14 @@ class _Pairs:
 
 def add_product(
     code: Code,
-    sums: MemoryView,
-    x: MemoryView,
+    sums: Sequence[MemoryView],
+    xs: Sequence[MemoryView],
     matrix: MemoryView,
     fro: Value | int = 0,
     some: range | None = None,
 ) -> None:
-    """sums[j] += the sum over k of x[k] * matrix[k, j], float32 or pairs of int8, of all or of some
-    columns j.
+    """sums[j] += the sum over k of x[k] * matrix[k, j] for each x, float32 or pairs of int8, of all
+    or of some columns j.
 
     It adds some rows of the matrix at a time, so that a sum is not loaded and stored for each row.
     If `fro` is 1, it begins with the last rows.
@@ -227,16 +278,18 @@ def add_product(
     blocks, rest = divmod(rows, ROWS)
 
     def take_in(first: Value | int, count: int) -> None:
-        factors = [x[first + i] for i in range(count)]
+        factors = [[x[first + i] for x in xs] for i in range(count)]
         with code.lanes(taken.stop, taken.start) as j:
-            total = sums[j]
-            for i, factor in enumerate(factors):
+            totals = [memory[j] for memory in sums]
+            for i, of_row in enumerate(factors):
                 cell = matrix[first + i, j]
-                if sums.element == f32:
-                    total = code.multiply_add(factor, cell, total)
-                else:
-                    total = total + code.dot(factor, cell)
-            sums[j] = total
+                for k, (factor, total) in enumerate(zip(of_row, totals, strict=True)):
+                    if sums[k].element == f32:
+                        totals[k] = code.multiply_add(factor, cell, total)
+                    else:
+                        totals[k] = total + code.dot(factor, cell)
+            for memory, total in zip(sums, totals, strict=True):
+                memory[j] = total
 
     if blocks:
         with code.range(blocks) as block:

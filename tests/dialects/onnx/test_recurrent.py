@@ -61,7 +61,7 @@ CELLS_OF_ONNX = [("GRU", 3, {}), ("RNN", 1, {"activations": ["Relu"]}), ("LSTM",
 
 
 @pytest.mark.parametrize("ways", [1, 2])
-@pytest.mark.parametrize("samples", [1, 3])
+@pytest.mark.parametrize("samples", [1, 5])
 @pytest.mark.parametrize(("kind", "gates", "attributes"), CELLS_OF_ONNX)
 def test_cells_that_ncnn_has_not(
     kind: str, gates: int, attributes: dict[str, Any], samples: int, ways: int
@@ -114,7 +114,7 @@ def test_any_steps_of_any_samples(tmp_path: Path, kind: str, gates: int, directi
     made = model([node], inputs, node.output, weights)
     path = written(tmp_path, made)
     one, two = (ncc.compile(path, num_threads=threads) for threads in (1, 2))
-    for steps, samples in ((5, 3), (2, 4)):
+    for steps, samples in ((5, 3), (2, 4), (3, 9)):
         fed = {s: _numbers(ways, samples, 3) for s in states} | {"x": _numbers(steps, samples, 4)}
         found, again = one.run(fed), two.run(fed)
         for name, wanted in zip(node.output, run_by_onnxruntime(made, fed), strict=True):

@@ -36,7 +36,7 @@ def test_a_vector_times_a_matrix(rows: int, columns: int, fro: int, run_code: Ru
     code = Code([tensor(rows), tensor(rows, columns)], [((columns,), f32)])
     with code.lanes(columns) as j:
         code.results[0][j] = 2.0
-    add_product(code, code.results[0], code.inputs[0], code.inputs[1], fro)
+    add_product(code, [code.results[0]], [code.inputs[0]], code.inputs[1], fro)
     x, matrix = random(rows), random(rows, columns)
     (found,) = run_code(code.operation(), [x, matrix])
     np.testing.assert_allclose(found, 2 + x @ matrix, rtol=1e-5)

@@ -30,8 +30,9 @@ def recur_array(
 ) -> list[Array]:
     """The hidden states of all steps (steps, directions, samples, outputs), and the last states.
 
-    inputs: (steps, directions, samples, gates). again: the sums of a hidden state in a direction.
-    states: (directions, samples, extent) each. peepholes: (directions, hidden) each.
+    inputs: (steps, directions, samples, gates). again: computes the sums of a hidden state in a
+    direction. states: (directions, samples, extent) each. peepholes: (directions, hidden) each.
+    project: makes the hidden state of what the cell computes.
     """
     rows, last = [], []
     gates = inputs.shape[-1] // rule.hidden

@@ -25,7 +25,6 @@ ROWS = 4
 HELD = 1 << 18
 """The most numbers of a matrix that stay in a second-level cache from step to step."""
 
-
 SAMPLES = 4
 """Samples that run together, so that a matrix is read once for all."""
 

@@ -255,7 +255,7 @@ def is_flat(height: int, width: int, pitch: int) -> int:
 
 
 def _even_cycles(times: int, extent: int) -> int:
-    """The same as `_pairs_cycles`, in hundredths, for the fewest tiles of so many rows of points."""
+    """As `_pairs_cycles`, in hundredths: for the fewest tiles of so many rows of points."""
     rows = even_rows(extent)
     pairs = (times * -(-extent // rows) + 1) // 2
     return 2 * pairs * tile_hundredths(rows)

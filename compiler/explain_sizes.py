@@ -4,8 +4,8 @@
     layer 'yolo' on line 12: not supported: Reorg of this kind makes tables, or code, for one size
     so no compilation is for all sizes
 
-Without a shape, those extents are open that the file leaves open; if there are none, all but the
-channels of images.
+Without a shape, those extents of inputs are open that the file leaves open; if it leaves none, all
+but the channels of images.
 """
 
 from __future__ import annotations
@@ -147,10 +147,11 @@ def _short(text: str) -> str:
 
 
 def _opened(compilation: Compilation) -> dict[str, OpenShape]:
-    """The shapes of the inputs with all extents open, but the channels of images; as the file says
-    them if it leaves some open.
+    """The shapes of the inputs as the file leaves them open; if it tells all extents, with all of
+    them open, but the channels of images.
     """
-    known = {name: shape for name, shape in open_shapes(compilation.source).items() if shape}
+    shapes = open_shapes(compilation.source)
+    known = {name: shape for name, shape in shapes.items() if shape is not None}
     if any(None in shape for shape in known.values()):
         return known
     return {

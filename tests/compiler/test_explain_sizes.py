@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from onnx import helper
 
@@ -71,6 +72,19 @@ def test_a_network_for_every_size(tmp_path: Path) -> None:
     assert lines_of(path, "\nReLU r 1 1 data out", input_shapes=shapes) == [
         "inputs: data 3x32x?",
         told,
+    ]
+
+
+def test_a_file_that_leaves_extents_open_decides_which(tmp_path: Path) -> None:
+    """Boxes have four numbers, and there are two classes."""
+    limits = {"most": np.array([20]), "overlap": np.array([0.5], np.float32)}
+    nodes = [helper.make_node("NonMaxSuppression", ["boxes", "scores", *limits], ["kept"])]
+    inputs: dict[str, tuple[int | str, ...]] = {"boxes": (1, "n", 4), "scores": (1, 2, "m")}
+    path = written(tmp_path, model(nodes, inputs, ["kept"], limits))
+    assert list(fate_of_sizes(path, None, Options()).lines()) == [
+        "inputs: boxes 1x?x4, scores 1x2x?",
+        "one compilation runs all sizes for which this holds:",
+        "  boxes_n == scores_m",
     ]
 
 
@@ -157,7 +171,7 @@ def test_layers_that_take_no_size_are_wrong(tmp_path: Path, level: int) -> None:
 
 
 def test_open_axes_of_an_onnx_keep_their_names(tmp_path: Path) -> None:
-    """Those extents are open that the file leaves open. Equal names need not be equal extents."""
+    """Equal names need not be equal extents. What is only joined to another may be empty."""
     inputs = {"a": ("batch", "seq", 16), "b": ("batch", "seq", 16), "c": ("batch", "seq", 16)}
     nodes = [
         helper.make_node("Add", ["a", "b"], ["sum"]),

@@ -40,11 +40,13 @@ def inner_product(b: Builder, x: Tensor, w: Tensor, init: Tensor | float) -> Ten
     return b.sum((o,), over=r, of=product(x[r], w[(o, *r)]), init=init)
 
 
-def rows_by_matrix(b: Builder, x: Tensor, weight: WeightAttr, bias: WeightAttr | None) -> Tensor:
+def rows_by_matrix(
+    b: Builder, x: Tensor, weight: WeightAttr | Tensor, bias: WeightAttr | Tensor | None
+) -> Tensor:
     """out[r, o] = bias[o] + the sum over k of x[r, k] * w[o, k]: W applied to each row of x."""
-    w = b.weight(weight)
+    w = b.values(weight)
     sizes = (x.shape[0], w.shape[0])
-    init = 0.0 if bias is None else b.spread(b.weight(bias), sizes, 1)
+    init = 0.0 if bias is None else b.spread(b.values(bias), sizes, 1)
     r, o, k = b.loops("r o k")
     return b.sum((r, o), over=(k,), of=product(x[r, k], w[o, k]), init=init)
 

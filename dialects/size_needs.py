@@ -23,7 +23,7 @@ def needed(assumed: Iterable[Assumption]) -> list[Assumption]:
     One that only says how large an extent is, or how small, comes to a number, and the strictest of
     these counts.
     """
-    given = list(dict.fromkeys(assumed))
+    given = _without_turned(assumed)
     least_of: dict[Symbol, int] = {}
     most_of: dict[Symbol, int] = {}
     others: list[Assumption] = []
@@ -55,6 +55,16 @@ def needed(assumed: Iterable[Assumption]) -> list[Assumption]:
         if one.most is None or n < one.most
     ]
     return [*bounds, *(one for one in others if not _is_implied(one, ranges))]
+
+
+def _without_turned(assumed: Iterable[Assumption]) -> list[Assumption]:
+    """Each assumption once: a == b and b == a are one."""
+    found: dict[Assumption, None] = {}
+    for one in assumed:
+        turned = replace(one, form=ZERO.plus(one.form, -1))
+        if one.relation == ">=" or turned not in found:
+            found.setdefault(one)
+    return list(found)
 
 
 def are_bounds(assumed: Iterable[Assumption]) -> bool:

@@ -91,7 +91,7 @@ def test_what_the_files_are_for_is_told(tmp_path: Path) -> None:
     path = _open(tmp_path, node("AveragePool", ["x"], ["y"], kernel_shape=[5, 3]))
     batch, *least = _warnings(path, tmp_path)
     assert batch == "input 'x', ?x3x?x?, is a batch of 1 in ncnn"
-    assert sorted(least) == ["the files are for x_h >= 5", "the files are for x_w >= 3"]
+    assert sorted(least) == ["the files are for x_H >= 5", "the files are for x_W >= 3"]
     assert "0 1 x 2=3\n" in (tmp_path / "net.param").read_text()
 
 
@@ -99,14 +99,14 @@ def test_extents_that_have_to_be_equal(tmp_path: Path) -> None:
     """The files are for images whose sides are."""
     turned = node("Transpose", ["x"], ["t"], perm=[0, 1, 3, 2])
     path = _open(tmp_path, turned, node("Add", ["x", "t"], ["y"]))
-    assert _warnings(path, tmp_path)[1:] == ["input 'x' has to be 1x3x[x_h]x[x_h]"]
+    assert _warnings(path, tmp_path)[1:] == ["input 'x' has to be 1x3x[x_H]x[x_H]"]
 
 
 def test_extents_that_have_to_be_even(tmp_path: Path) -> None:
     """ONNX takes no others as well."""
     path = _open(tmp_path, node("SpaceToDepth", ["x"], ["y"], blocksize=2))
     _, *said = _warnings(path, tmp_path)
-    assert "the files are for x_h that is a multiple of 2" in said
+    assert "the files are for x_H that is a multiple of 2" in said
 
 
 def test_a_side_that_the_layers_fix(tmp_path: Path) -> None:

@@ -28,6 +28,14 @@ def test_others_are_kept() -> None:
     assert needed(assumed) == list(assumed)
 
 
+def test_an_equation_counts_once() -> None:
+    """Whichever side is which."""
+    with assuming() as assumed:
+        assert is_equal(2 * ((H + 1) // 2), H) and is_equal(H, 2 * ((H + 1) // 2))
+        assert not is_equal(H, W) and not is_equal(W, H)
+    assert needed(assumed) == [*assumed][::2]
+
+
 def test_the_most_of_an_extent() -> None:
     """The smallest number counts, also of an extent that is itself if it is cut to a number."""
     cut = smallest(104, (H + 3) // 4)

@@ -160,9 +160,9 @@ class Convolutions(NamedTuple):
     elements in registers."""
     most_small_elements: int = 64
     """The largest image that small images are compared with: larger ones run in tiles."""
-    small_worth: float = 0.75
-    """A small image is convolved directly if that takes at most this part of the cycles of tiles:
-    where the run tells how large it is, register tiles of few points are seldom full."""
+    small_fill: float = 0.65
+    """The part of the register tiles of a direct convolution that the points of a small image fill,
+    where the run tells how large it is."""
 
 
 class Groups(NamedTuple):

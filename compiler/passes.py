@@ -44,6 +44,7 @@ from ncc.compiler.linalg.layout.gather_channels import GatherChannels
 from ncc.compiler.linalg.layout.hoist_elementwise import HoistElementwise
 from ncc.compiler.linalg.layout.hoist_gathers import HoistGathers
 from ncc.compiler.linalg.layout.join_gathers import JoinGathers
+from ncc.compiler.linalg.layout.move_taps_outside import MoveTapsOutside
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.linalg.layout.transpose_factors import TransposeFactors
 from ncc.compiler.linalg.reductions.defer_division import DeferDivision
@@ -115,6 +116,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         NarrowWeights(target),  # float16 weights stay so where reading them bounds a sum
         *fixed,  # other weights become fixed-point numbers of 20 bits
         SkipBorderTaps(costs),  # in images of one row; weights are no constants behind it
+        MoveTapsOutside(),  # of these weights
         # Kernels.
         FuseProducers(),  # elementwise operands are computed where they are read
         ReadInPlace(costs),  # a sum reads lanes in place instead of a gathered copy

@@ -164,13 +164,11 @@ def _square(tiling: Tiling, side: int) -> Tiling:
 
 def _is_direct(image: Tiling, taps: int) -> bool:
     """Whether the sums of so many taps are cheaper than tiles, for an image."""
-    worth = image.target.costs.convolutions.small_worth
-    direct = sum_cycles(
-        taps * image.outputs * image.inputs, image.height * image.width, image.target
-    )
+    points = image.height * image.width / image.target.costs.convolutions.small_fill
+    direct = sum_cycles(taps * image.outputs * image.inputs, points, image.target)
     form = image.form, image.formed
     alike = [cycles for one, cycles in _costs_of(image).tilings if (one.form, one.formed) == form]
-    return all(direct < worth * cycles for cycles in alike)
+    return all(direct < cycles for cycles in alike)
 
 
 def _costs_of(t: Tiling) -> Costs:

@@ -12,13 +12,6 @@ of numbers (`data_types/split_bf16.py`) leave out the same taps.
 If nothing else reads %p, it has only the rows that are read: an image of one row has no border
 above and below, which would have to be filled.
 
-Constant weights get another order, in which those of a tap lie side by side for all inputs:
-
-    (outputs, inputs, rows, columns)    ->    (outputs, rows, columns, inputs)
-
-A small image waits for its weights. Hardware prefetchers follow the long run of a tap; between the
-short ones of each block of inputs, they would have to find the next one again.
-
 Needs: weights in the order in which they are read: other passes take them for constants.
 Breaks: the NaN of an infinite weight times a zero of the border.
 """
@@ -37,16 +30,14 @@ from ncc.compiler.cost_model import CostModel
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
-from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value, weights_of
+from ncc.compiler.linalg.analysis.tensors import pad_value
 from ncc.compiler.linalg.rewrite.decisions import CostedPass
-from ncc.compiler.linalg.rewrite.insert import move_before, read_instead, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.insert import move_before, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import Span
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import hint, hint_of_inputs, is_open, largest, smallest
 from ncc.dialects.structured import offsets_of, pad_sides
-from ncc.dialects.weights.derived import Transposed
-from ncc.dialects.weights.weight import WeightAttr
 
 
 class _Taps(NamedTuple):
@@ -113,7 +104,7 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
             first[window.axis], taps[window.axis] = one, largest(0, end - one)
             reach = window.stride * (linalg_op.extents[window.image] - 1)
             read[axis] = window.dilation * one, reach + window.dilation * (end - 1) + 1
-        _read_part(linalg_op.op, weights, first, taps, _taps_outside(found))
+        _read_part(linalg_op.op, weights, first, taps)
         begin, size = [0] * len(data.index), list(shape_of(data.value))
         for axis, (one, end) in read.items():
             begin[axis], size[axis] = one, largest(0, end - one)
@@ -123,7 +114,7 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
             part = b.slice(_padded(b, pad, read), [0] * len(size), size)
             replace_op(pad, b, part)
         else:
-            _read_part(linalg_op.op, data, begin, size, range(len(data.index)))
+            _read_part(linalg_op.op, data, begin, size)
 
 
 def _dims(linalg_op: LinalgOp) -> ConvolutionDims | None:
@@ -173,48 +164,14 @@ def _seen(window: Window, count: int, image: Span) -> Span:
     return first, smallest(window.taps, (image[1] - 1) // dilation + 1)
 
 
-def _taps_outside(found: _Taps) -> Sequence[int]:
-    """The axes of the weights, those of taps in front of those of inputs if a constant has them.
-    Matrix tiles read weights of any order in runs: 32 inputs of 16 outputs make a tile.
-    """
-    weights, axes = found.dims.filter, range(len(found.dims.filter.index))
-    inputs = set(found.dims.input_channel)
-    if found.linalg_op.product is None or not inputs or not is_constant(_whole(weights.value)):
-        return axes
-    taps = {window.axis for window in found.dims.windows if window}
-    first = min(k for k in axes if weights.index[k].loops() & inputs)
-    return sorted(axes, key=lambda k: (first, False) if k in taps else (k, True))
-
-
-def _whole(value: SSAValue) -> SSAValue:
-    """The value of which a value is a part, as that of a sum in parts."""
-    owner = value.owner
-    return _whole(owner.source) if isinstance(owner, tensor.ExtractSliceOp) else value
-
-
-def _read_part(
-    op: GenericOp, access: TensorAccess, begin: list[int], size: list[int], order: Sequence[int]
-) -> None:
-    """Let an operation read a part of an operand, whose axes are in an order."""
+def _read_part(op: GenericOp, access: TensorAccess, begin: list[int], size: list[int]) -> None:
+    """Let an operation read a part of an operand."""
     b = Builder(Block())
-    whole = _in_order(b, access.value, order)
-    made = b.slice(whole, [begin[k] for k in order], [size[k] for k in order])
+    made = b.slice(tensor_of(access.value), begin, size)
     move_before(b, op)
-    for position, read in enumerate(LinalgOp(op).reads):
-        if read.value is access.value:
-            read_instead(op, position, made.value, [read.index[k] for k in order])
-
-
-def _in_order(b: Builder, value: SSAValue, order: Sequence[int]) -> Tensor:
-    """A constant, or a part of one, with its axes in an order; any value in the order it has."""
-    owner = value.owner
-    if list(order) == sorted(order):
-        return tensor_of(value)
-    if isinstance(owner, tensor.ExtractSliceOp):
-        begin, size = offsets_of(owner), shape_of(value)
-        whole = _in_order(b, owner.source, order)
-        return b.slice(whole, [begin[k] for k in order], [size[k] for k in order])
-    return b.weight(WeightAttr(Transposed(weights_of(value), tuple(order)).weights))
+    for position, operand in enumerate(op.operands):
+        if operand is access.value:
+            op.operands[position] = made.value
 
 
 def _padded(b: Builder, pad: tensor.PadOp, read: Mapping[int, Span]) -> Tensor:

@@ -190,3 +190,12 @@ def test_the_shape_of_the_file_is_no_form_of_a_larger_image(tmp_path: Path) -> N
     assert model(image(3, 8, 8)).shape == (3, 8, 8)
     with pytest.raises(ncc.InputError, match=r"layer 'add' \(BinaryOp\)"):
         model(image(3, 9, 9))
+
+
+def test_a_file_whose_layers_take_no_shape_is_at_fault(tmp_path: Path) -> None:
+    """Whatever a caller feeds."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput data 0 1 data\nConvolution a 1 1 data a 0=4 1=3 6=72\n")
+    model = ncc.compile(path, random_weights=1, input_shapes={"data": (3, None, None)})
+    with pytest.raises(ncc.ModelError, match=r"layer 'a' \(Convolution\)"):
+        model(np.zeros((3, 8, 8), np.float32))

@@ -345,15 +345,6 @@ def test_a_failed_shape_fails_again_and_harms_no_other(model: OpenModel) -> None
     assert model(image(3, 8, 8)).shape == (8, 8, 8)
 
 
-def test_a_file_whose_layers_take_no_shape_is_at_fault(tmp_path: Path) -> None:
-    """Whatever a caller feeds."""
-    path = tmp_path / "net.param"
-    path.write_text("7767517\n2 2\nInput data 0 1 data\nConvolution a 1 1 data a 0=4 1=3 6=72\n")
-    model = ncc.compile(path, random_weights=1, input_shapes={"data": (3, None, None)})
-    with pytest.raises(ncc.ModelError, match=r"layer 'a' \(Convolution\)"):
-        model(image(3, 8, 8))
-
-
 def test_the_child_of_a_fork_can_use_the_model(model: OpenModel) -> None:
     """Also when another thread of the parent was compiling at that moment."""
     with model._kept._lock, model._versions.lock:
@@ -436,9 +427,7 @@ def test_a_form_that_would_not_do_is_not_advised(model: OpenModel) -> None:
         assert "to go on" not in str(caught.value)
 
 
-def test_a_shape_that_a_layer_refuses_is_shown_with_its_way(
-    model: OpenModel, branches: Path
-) -> None:
+def test_a_refused_shape_is_shown_with_its_way(model: OpenModel, branches: Path) -> None:
     """The layer, its line with a caret, and how each operand came by its shape."""
     with pytest.raises(ncc.InputError) as caught:
         model(image(3, 7, 8))

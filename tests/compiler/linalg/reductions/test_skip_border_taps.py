@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.reductions.skip_border_taps import SkipBorderTaps
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, largest
-from tests.compiler.linalg.operations import whole_numbers, work
+from tests.compiler.linalg.operations import whole_numbers
 from tests.structured.evaluate import evaluate
 from tests.structured.given_sizes import with_extents
 
@@ -28,18 +27,9 @@ HEIGHT, WIDTH = Size.symbol("h", 224) // 16, Size.symbol("w", 256) // 16
 
 
 def convolution(
-    *,
-    window: int = 3,
-    dilation: int = 1,
-    stride: int = 1,
-    border: int = 1,
-    of_parts: bool = False,
-    sums: int = 1,
+    *, window: int = 3, dilation: int = 1, stride: int = 1, border: int = 1, of_parts: bool = False
 ) -> Callable[[Builder, Tensor], Tensor]:
-    """A convolution of a padded image, or of a part of one, which lies within a larger border.
-
-    sums: of some channels each.
-    """
+    """A convolution of a padded image, or of a part of one, which lies within a larger border."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
         reach = dilation * (window - 1)
@@ -49,13 +39,10 @@ def convolution(
         if of_parts:
             x = b.slice(x, [0, 1, 1], [x.shape[0], *shape])
         height, width = ((n - reach - 1) // stride + 1 for n in shape)
-        w, total = whole_numbers(b, 4, x.shape[0], window, window), b.full((4, height, width), 0.0)
+        w = whole_numbers(b, 4, x.shape[0], window, window)
         o, p, q, i, k, m = b.loops("o p q i k m", p=height, q=width)
-        for begin, end in pairwise(x.shape[0] * n // sums for n in range(sums + 1)):
-            y, v = b.cut(x, 0, begin, end), b.cut(w, 1, begin, end)
-            term = y[i, p * stride + k * dilation, q * stride + m * dilation] * v[o, i, k, m]
-            total = b.sum((o, p, q), (i, k, m), term, init=total)
-        return total
+        term = x[i, p * stride + k * dilation, q * stride + m * dilation] * w[o, i, k, m]
+        return b.sum((o, p, q), (i, k, m), term)
 
     return write
 
@@ -99,7 +86,6 @@ def taps_of(module: ModuleOp) -> list[tuple[int, ...]]:
         convolution(dilation=2, border=2),
         convolution(stride=2),
         convolution(window=5, border=2),
-        convolution(sums=2),
         in_two_parts,
         of_each_channel(5),
         of_each_channel(5, stride=2),
@@ -131,37 +117,6 @@ def test_taps(make_network: MakeNetwork) -> None:
     for height, width, taps in ((1, 7, (1, 3)), (7, 1, (3, 1)), (1, 1, (1, 1)), (2, 2, (3, 3))):
         at = {"h": 16 * height, "w": 16 * width}
         assert taps_of(with_extents(module, at)) == [taps]
-
-
-@pytest.mark.parametrize("sums", [1, 2])
-def test_weights_of_a_tap_lie_side_by_side(make_network: MakeNetwork, sums: int) -> None:
-    """Also those of a sum in parts, of which each has some of them."""
-    with assuming():
-        module = make_network([(4, HEIGHT, WIDTH)], convolution(sums=sums))
-        SkipBorderTaps().apply(Context(), module)
-    views = [LinalgOp(op) for op in module.walk() if isinstance(op, GenericOp)]
-    weights = [linalg_op.reads[1] for linalg_op in views if linalg_op.reduced]
-    assert len(weights) == sums
-    for access in weights:
-        assert [form.bare for form in access.index] == [0, 4, 5, 3]
-        assert shape_of(access.value)[-1] == 4 // sums
-
-
-def test_computed_weights_stay(make_network: MakeNetwork) -> None:
-    """To move them would take longer than to read them as they lie."""
-
-    def of_computed(b: Builder, x: Tensor) -> Tensor:
-        x, w = b.pad(x, [0, 1, 1], [0, 1, 1]), work(b, whole_numbers(b, 4, 3, 3, 3))
-        o, p, q, i, k, m = b.loops("o p q i k m", p=HEIGHT, q=WIDTH)
-        return b.sum((o, p, q), (i, k, m), x[i, p + k, q + m] * w[o, i, k, m])
-
-    with assuming():
-        module = make_network([(3, HEIGHT, WIDTH)], of_computed)
-        SkipBorderTaps().apply(Context(), module)
-    views = [LinalgOp(op) for op in module.walk() if isinstance(op, GenericOp)]
-    (weights,) = (linalg_op.reads[1] for linalg_op in views if linalg_op.reduced)
-    assert [form.bare for form in weights.index] == [0, 3, 4, 5]
-    assert taps_of(module) != [(3, 3)]
 
 
 def test_matrix_tiles_of_large_images(make_network: MakeNetwork) -> None:

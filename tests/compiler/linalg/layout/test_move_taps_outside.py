@@ -1,0 +1,87 @@
+"""Weights of a tap lie side by side where the run leaves taps out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
+from ncc.compiler.linalg.layout.move_taps_outside import MoveTapsOutside
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import Size, assuming, smallest
+from tests.compiler.linalg.operations import whole_numbers, work
+from tests.structured.evaluate import evaluate
+from tests.structured.given_sizes import with_extents
+
+MakeNetwork = Callable[..., ModuleOp]
+
+HEIGHT, WIDTH = Size.symbol("h", 16), Size.symbol("w", 16)
+ROWS = smallest(3, HEIGHT + 1)
+"""Of taps that see the image, in a window of three."""
+
+
+def convolution(
+    *, rows: int = ROWS, sums: int = 1, is_computed: bool = False
+) -> Callable[[Builder, Tensor], Tensor]:
+    """By some rows of taps. sums: of some channels each."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = whole_numbers(b, 4, x.shape[0], 3, 3)
+        w = work(b, w) if is_computed else w
+        height, width = x.shape[1] - rows + 1, x.shape[2] - 2
+        o, p, q, i, k, m = b.loops("o p q i k m", p=height, q=width)
+        total = b.full((4, height, width), 0.0)
+        for begin, end in pairwise(x.shape[0] * n // sums for n in range(sums + 1)):
+            y, v = b.cut(x, 0, begin, end), b.cut(w, 1, begin, end)
+            v = b.slice(v, [0, 0, 3 - rows, 0], [4, end - begin, rows, 3])
+            total = b.sum((o, p, q), (i, k, m), y[i, p + k, q + m] * v[o, i, k, m], init=total)
+        return total
+
+    return write
+
+
+def weights_of_sums(module: ModuleOp) -> list[TensorAccess]:
+    views = [LinalgOp(op) for op in network_of(module).walk() if isinstance(op, GenericOp)]
+    return [linalg_op.reads[1] for linalg_op in views if linalg_op.reduced]
+
+
+@pytest.mark.parametrize("sums", [1, 2])
+def test_weights_of_a_tap_lie_side_by_side(make_network: MakeNetwork, sums: int) -> None:
+    """Also those of a sum in parts, of which each has some of them; numbers stay."""
+    with assuming():
+        image = (4, HEIGHT + 2, WIDTH + 2)
+        before, module = (make_network([image], convolution(sums=sums)) for _ in range(2))
+        MoveTapsOutside().apply(Context(), module)
+    found = weights_of_sums(module)
+    assert len(found) == sums
+    for access in found:
+        assert [form.bare for form in access.index] == [0, 4, 5, 3]
+        assert shape_of(access.value)[-1] == 4 // sums
+    rng = np.random.default_rng(1)
+    for height, width in ((1, 1), (2, 7), (5, 4)):
+        at = {"h": height, "w": width}
+        x = [rng.standard_normal((4, height + 2, width + 2)).astype(np.float32)]
+        one, other = (
+            evaluate(network_of(with_extents(it, at)), x, dtype=np.float64)
+            for it in (before, module)
+        )
+        np.testing.assert_allclose(other[0], one[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("write", [convolution(rows=3), convolution(is_computed=True)])
+def test_other_weights_stay(
+    make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]
+) -> None:
+    """The run leaves out none, or to move them would take longer than to read them."""
+    with assuming():
+        module = make_network([(3, HEIGHT + 2, WIDTH + 2)], write)
+        MoveTapsOutside().apply(Context(), module)
+    (access,) = weights_of_sums(module)
+    assert [form.bare for form in access.index] == [0, 3, 4, 5]

@@ -101,9 +101,9 @@ def rows_for(tiling: Tiling, image: Tiling, size: int, threads: int) -> int:
     """
     if not is_open(tiling.rows, tiling.columns):
         return size
-    if tiling.along != ACROSS and is_open(tiling.columns):
-        size = size * image.columns // tiling.columns
-    most = largest(1, smallest(tiling.length, size))
+    widens = tiling.along != ACROSS and is_open(tiling.columns)
+    as_wide = size * image.columns // tiling.columns if widens else size
+    most = largest(1, smallest(tiling.length, as_wide))
     if threads == 1 or not _shares(image, [size], threads):
         return most
     strips = threads * largest(1, -(-tiling.length // (threads * most)))

@@ -151,7 +151,8 @@ def test_as_many_as_there_are_and_ten_at_most(tmp_path: Path) -> None:
         node("Concat", "count ten", "both", axis=0),
         node("ReduceMin", "both", "k", keepdims=1),
         node("TopK", "x k", "y places"),
-        node("OneHot", "places count values", "rows"),
+        node("Squeeze", "count", "depth"),
+        node("OneHot", "places depth values", "rows"),
     ]
     numbers = {"ten": np.array([10]), "values": np.array([0, 1], np.float32)}
     made = model(nodes, {"x": ("n",)}, ["y", "places", "rows"], numbers)

@@ -79,7 +79,10 @@ class SizesFate:
 
 
 def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> SizesFate:
-    """Compile the network for open shapes, up to its kernels, and tell what stands in the way."""
+    """Compile the network for open shapes, up to its kernels, and tell what stands in the way.
+
+    Raises ModelError where the layers take no shape.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         first = Compilation(param, bin, options)
@@ -91,12 +94,15 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
         try:
             with assuming() as assumed:
                 module = compilation.network()
-                taken = {name: _text(value) for name, value in Network.of(module).inputs.items()}
+                inputs, batch = Network.of(module).inputs, compilation.batch
+                taken = {name: _text(value, batch) for name, value in inputs.items()}
                 found = hindrances(Network.of(module), options.num_threads)
                 if not found:
                     module = compilation.structured(module)
                     compilation.loops(module, compilation.plan(module))
         except (ModelError, Unsupported) as error:
+            if isinstance(error, ModelError):
+                first.network()  # raises it, if the layers do not take what the file says either
             given = {name: _shown(one, options.ranges.get(name, ())) for name, one in asked.items()}
             return SizesFate(given, (str(error),), ())
     conditions = [] if found else needed(assumed)
@@ -162,9 +168,15 @@ def _shown(shape: OpenShape, ranges: Sequence[Range]) -> str:
     return "x".join(shown_range(one) if n is None else str(n) for n, one in pairs)
 
 
-def _text(value: SSAValue) -> str:
-    """The shape of an input, with ? or a range for an open extent."""
-    return "x".join(map(_extent, shape_of(value) or ()))
+def _text(value: SSAValue, batch: int | None) -> str:
+    """The shape of an input, with ? or a range for an open extent.
+
+    batch: the samples of a call, if the shape is that of one.
+    """
+    extents = list(map(_extent, shape_of(value) or ()))
+    if batch is not None:
+        extents[0] = shown((batch,))
+    return "x".join(extents)
 
 
 def _extent(extent: int) -> str:
@@ -172,4 +184,5 @@ def _extent(extent: int) -> str:
     if form.constant is not None:
         return str(extent)
     low, high = least(form), least(ZERO.plus(form, -1))  # of b_h + 1, too, where a_h has to be that
-    return shown_range((max(1, ceil(low or 1)), None if high is None else floor(-high)))
+    first = 1 if low is None else max(0, ceil(low))
+    return shown_range((first, None if high is None else floor(-high)))

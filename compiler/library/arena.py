@@ -28,13 +28,15 @@ _MOST = 1 << 62
 _CALL = """
 @epochs = internal constant [$count x [2 x i64]] [$epochs], align 8
 
-declare void @$name(ptr, ptr, ptr, ptr, ptr, ptr)
+declare void @$name(ptr, ptr, ptr, ptr, ptr, ptr, ptr)
 
 define internal i64 @lay_out(ptr %bytes, ptr %offsets) nounwind {
   %order = alloca [$words x i64], align 8
+  %rising = alloca [$words x i64], align 8
   %tried = alloca [$words x i64], align 8
   %whole = alloca i64, align 8
-  call void @$name(ptr @epochs, ptr %bytes, ptr %order, ptr %tried, ptr %offsets, ptr %whole)
+  call void @$name(ptr @epochs, ptr %bytes, ptr %order, ptr %rising, ptr %tried, ptr %offsets,
+                   ptr %whole)
   %least = load i64, ptr %whole, align 8
   ret i64 %least
 }
@@ -71,8 +73,8 @@ def arena_text(parts: int, target: Target) -> str:
 def _statements(count: int) -> Code:
     """All parts in several orders; the offsets of the one that takes the fewest bytes."""
     each = ((count,), i64)
-    code = Code([], [((count, 2), i64), each, each, each, each, ((1,), i64)])
-    epochs, bytes, order, tried, offsets, whole = code.results
+    code = Code([], [((count, 2), i64), each, each, each, each, each, ((1,), i64)])
+    epochs, bytes, order, rising, tried, offsets, whole = code.results
     with code.range(count) as part:
         order[part] = part
         _move(code, order, part, lambda before: bytes[before] < bytes[part])
@@ -83,6 +85,8 @@ def _statements(count: int) -> Code:
         with code.range(count) as place:
             part = order[place]
             tried[part] = _lowest(code, code.results, place)
+            rising[place] = part
+            _move(code, rising, place, lambda before: tried[before] > tried[part])
             end = tried[part] + bytes[part]
             highest.value = code.select(end > total.value, place, highest.value)
             total.value = code.maximum(end, total.value)
@@ -117,16 +121,16 @@ def _least(code: Code, epochs: MemoryView, bytes: MemoryView) -> Value:
     return most.value
 
 
-def _lowest(code: Code, memory: Sequence[MemoryView], placed: Value) -> Value:
-    """The lowest offset of the part at a place of an order, beside those in front of it."""
-    epochs, bytes, order, tried, *_ = memory
-    part, offset, place = order[placed], code.variable(0), code.variable(0)
-    with code.while_(lambda: place.value < placed):
-        other = order[place.value]
+def _lowest(code: Code, memory: Sequence[MemoryView], place: Value) -> Value:
+    """The lowest offset of the part at a place of the order, beside those that were placed before
+    it: `rising` has them by their offsets.
+    """
+    epochs, bytes, order, rising, tried, *_ = memory
+    part, offset = order[place], code.variable(0)
+    with code.range(place) as below:
+        other = rising[below]
         begun, ends = epochs[part, 0] <= epochs[other, 1], epochs[other, 0] <= epochs[part, 1]
-        end = tried[other] + bytes[other]
-        below, above = tried[other] < offset.value + bytes[part], end > offset.value
-        overlaps = begun & ends & below & above
-        offset.value = code.select(overlaps, end, offset.value)
-        place.value = code.select(overlaps, 0, place.value + 1)
+        no_gap = tried[other] < offset.value + bytes[part]
+        end = code.maximum(offset.value, tried[other] + bytes[other])
+        offset.value = code.select(begun & ends & no_gap, end, offset.value)
     return offset.value

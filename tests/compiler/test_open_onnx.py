@@ -12,6 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 import ncc
 from ncc.compiler.driver.specialise import OpenModel
+from tests.crossed import in_turn
 from tests.onnx.models import model, written
 
 RANDOM = np.random.default_rng(5)
@@ -264,3 +265,43 @@ def test_operands_of_equal_extents(tmp_path: Path) -> None:
         ) * (4 * h * w)
         compared(compiled, made, drawn)
     assert isinstance(compiled, OpenModel) and compiled.reason is None
+
+
+DECODER = [
+    node("MatMul", "x wk", "k"),
+    node("MatMul", "x wv", "v"),
+    node("Concat", "past_k k", "keys", axis=-2),
+    node("Concat", "past_v v", "values", axis=1),
+    node("Transpose", "keys", "turned", perm=[0, 2, 1]),
+    node("MatMul", "x turned", "scores"),
+    node("Add", "scores mask", "masked"),
+    node("Softmax", "masked", "shares"),
+    node("MatMul", "shares values", "y"),
+]
+
+
+@pytest.mark.parametrize("level", in_turn((2, 0, 1, 3), every=4))
+def test_a_decoder_begins_without_a_past(tmp_path: Path, level: int) -> None:
+    """What is only joined to others may be empty: one compilation runs prompts and tokens."""
+    cache: list[int | str] = ["batch", "past", 8]
+    shapes: dict[str, list[int | str]]
+    shapes = {"x": ["batch", "new", 8], "past_k": cache, "past_v": cache}
+    weights = {one: RANDOM.standard_normal((8, 8)).astype(np.float32) / 3 for one in ("wk", "wv")}
+    outputs = ["y", "keys", "values"]
+    made = model(DECODER, {**shapes, "mask": ["batch", "new", "all"]}, outputs, weights)
+    path = written(tmp_path, made)
+    compiled = ncc.compile(path, opt_level=level, num_threads=2)
+    ncc.compile(path, opt_level=level, num_threads=2).save(tmp_path / "net.ncc")
+    assert isinstance(compiled, OpenModel)
+    with ncc.load(tmp_path / "net.ncc") as loaded:
+        assert "past_k: float32 ?x0..x8" in repr(loaded)
+        for batch, past, new in ((1, 0, 5), (1, 5, 1), (2, 0, 1), (1, 70, 3)):
+            feeds = {"x": (new, 8), "past_k": (past, 8), "past_v": (past, 8)}
+            feeds["mask"] = (new, past + new)
+            arrays = {
+                name: RANDOM.standard_normal((batch, *shape)).astype(np.float32)
+                for name, shape in feeds.items()
+            }
+            compared(compiled, made, arrays)
+            compared(loaded, made, arrays)
+    assert compiled.reason is None

@@ -4,7 +4,8 @@
     layer 'yolo' on line 12: not supported: Reorg of this kind makes tables, or code, for one size
     so no compilation is for all sizes
 
-Without a shape, all extents of inputs are open, but the channels of images that the file tells.
+Without a shape, those extents of inputs are open that the file leaves open; if it leaves none, all
+but the channels of images.
 """
 
 from __future__ import annotations
@@ -78,7 +79,10 @@ class SizesFate:
 
 
 def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> SizesFate:
-    """Compile the network for open shapes, up to its kernels, and tell what stands in the way."""
+    """Compile the network for open shapes, up to its kernels, and tell what stands in the way.
+
+    Raises ModelError where the layers take no shape.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         first = Compilation(param, bin, options)
@@ -90,12 +94,15 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
         try:
             with assuming() as assumed:
                 module = compilation.network()
-                taken = {name: _text(value) for name, value in Network.of(module).inputs.items()}
+                inputs, batch = Network.of(module).inputs, compilation.batch
+                taken = {name: _text(value, batch) for name, value in inputs.items()}
                 found = hindrances(Network.of(module), options.num_threads)
                 if not found:
                     module = compilation.structured(module)
                     compilation.loops(module, compilation.plan(module))
         except (ModelError, Unsupported) as error:
+            if isinstance(error, ModelError):
+                first.network()  # raises it, if the layers do not take what the file says either
             given = {name: _shown(one, options.ranges.get(name, ())) for name, one in asked.items()}
             return SizesFate(given, (str(error),), ())
     conditions = [] if found else needed(assumed)
@@ -140,12 +147,16 @@ def _short(text: str) -> str:
 
 
 def _opened(compilation: Compilation) -> dict[str, OpenShape]:
-    """The shapes of the inputs with all extents open, but the channels of images."""
-    known = open_shapes(compilation.source)
+    """The shapes of the inputs as the file leaves them open; if it tells all extents, with all of
+    them open, but the channels of images.
+    """
+    shapes = open_shapes(compilation.source)
+    known = {name: shape for name, shape in shapes.items() if shape is not None}
+    if any(None in shape for shape in known.values()):
+        return known
     return {
         name: tuple(n if axis == 0 and len(shape) > 2 else None for axis, n in enumerate(shape))
         for name, shape in known.items()
-        if shape is not None
     }
 
 
@@ -157,9 +168,15 @@ def _shown(shape: OpenShape, ranges: Sequence[Range]) -> str:
     return "x".join(shown_range(one) if n is None else str(n) for n, one in pairs)
 
 
-def _text(value: SSAValue) -> str:
-    """The shape of an input, with ? or a range for an open extent."""
-    return "x".join(map(_extent, shape_of(value) or ()))
+def _text(value: SSAValue, batch: int | None) -> str:
+    """The shape of an input, with ? or a range for an open extent.
+
+    batch: the samples of a call, if the shape is that of one.
+    """
+    extents = list(map(_extent, shape_of(value) or ()))
+    if batch is not None:
+        extents[0] = shown((batch,))
+    return "x".join(extents)
 
 
 def _extent(extent: int) -> str:
@@ -167,4 +184,5 @@ def _extent(extent: int) -> str:
     if form.constant is not None:
         return str(extent)
     low, high = least(form), least(ZERO.plus(form, -1))  # of b_h + 1, too, where a_h has to be that
-    return shown_range((max(1, ceil(low or 1)), None if high is None else floor(-high)))
+    first = 1 if low is None else max(0, ceil(low))
+    return shown_range((first, None if high is None else floor(-high)))

@@ -37,6 +37,7 @@ from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.feed import feed
 from ncc.compiler.ncnn.fitting_hints import with_fitting_hints
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.narrowed_ranges import with_ranges
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
@@ -51,7 +52,7 @@ from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.shapes import OpenShape
-from ncc.dialects.size import Assumption, NeedsNumbers, assuming
+from ncc.dialects.size import Assumption, NeedsNumbers, assume_all, assuming
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.manifest import MOST_BYTES
@@ -111,6 +112,15 @@ def _are_apart(module: ModuleOp, shapes: Mapping[str, OpenShape], batch: int) ->
         except (ModelError, Unsupported):
             return False
     return are_apart(module, assumed, batch)
+
+
+def _taken_by(
+    infer: Callable[[Mapping[str, OpenShape]], None], shapes: Mapping[str, OpenShape]
+) -> Iterable[Assumption]:
+    """What is taken for granted that shapes are inferred."""
+    with assuming(kept=False) as taken:
+        infer(shapes)
+    return taken
 
 
 class Compilation:
@@ -296,7 +306,7 @@ class Compilation:
         self, module: ModuleOp, shapes: Mapping[str, OpenShape]
     ) -> tuple[ModuleOp, Mapping[str, OpenShape], Iterable[Assumption]]:
         """The module with shapes of sizes, those of its inputs, and what it takes that they are
-        inferred; hints that nobody has given may change.
+        inferred; hints that nobody has given may change, and ranges become narrower.
         """
         inferred = module
 
@@ -305,12 +315,15 @@ class Compilation:
             inferred = module.clone()
             self._infer(inferred, tried)
 
-        if not self.options.hints:
-            opened, assumed = with_fitting_hints(shapes, infer)
-            return inferred, opened, assumed
-        with assuming() as taken:
-            infer(shapes)
-        return inferred, shapes, taken
+        if self.options.hints:
+            opened, taken = shapes, _taken_by(infer, shapes)
+        else:
+            opened, taken = with_fitting_hints(shapes, infer)
+        narrowed = with_ranges(opened, taken)
+        if narrowed != opened:
+            opened, taken = narrowed, _taken_by(infer, narrowed)
+        assume_all(taken)
+        return inferred, opened, taken
 
     def _infer(self, module: ModuleOp, shapes: Mapping[str, OpenShape]) -> None:
         unroll_batches(module, shapes)

@@ -10,7 +10,7 @@ for warnings alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import starmap
 from math import prod
@@ -28,7 +28,7 @@ from ncc.compiler.read.read_network import read
 from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.ncnn.plumbing import SplitOp
+from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.onnx.operator import ConstantOp
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.weights.weight import WeightAttr
@@ -51,6 +51,8 @@ class Blob:
     def of(name: str, value: SSAValue) -> Blob:
         shape = shape_of(value)
         told = None if shape is None else tuple(e if e >= 0 else None for e in shape)
+        if told is None and isinstance(value.owner, InputOp):
+            told = value.owner.stated
         return Blob(name, name_of(element_of(value)), told)
 
     @property
@@ -60,6 +62,26 @@ class Blob:
 
     def __str__(self) -> str:
         return f"{self.name}  {self.type} {self.extents}"
+
+
+@dataclass(frozen=True)
+class InputBlob(Blob):
+    """An input of the network. axes: what its open axes are called."""
+
+    axes: tuple[str, ...]
+
+    @staticmethod
+    def of(name: str, value: SSAValue) -> InputBlob:
+        blob: Blob = Blob.of(name, value)
+        names: Sequence[str] = ()
+        if blob.shape is not None and isinstance(value.owner, InputOp):
+            names = value.owner.axis_names(len(blob.shape))
+        pairs = zip(names, blob.shape or (), strict=False)
+        axes = tuple(axis for axis, extent in pairs if extent is None)
+        return InputBlob(blob.name, blob.type, blob.shape, axes)
+
+    def __str__(self) -> str:
+        return ", ".join((super().__str__(), *self.axes))
 
 
 @dataclass(frozen=True)
@@ -88,7 +110,7 @@ class Summary:
     if there are any.
     """
 
-    inputs: tuple[Blob, ...]
+    inputs: tuple[InputBlob, ...]
     outputs: tuple[Blob, ...]
     layers: tuple[LayerSummary, ...]
     unknown: ModelError | Unsupported | None
@@ -109,7 +131,7 @@ class Summary:
         network = Network.of(module)
         layers = [op for op in network.layers if not isinstance(op, SplitOp | ConstantOp)]
         return Summary(
-            tuple(starmap(Blob.of, network.inputs.items())),
+            tuple(starmap(InputBlob.of, network.inputs.items())),
             tuple(starmap(Blob.of, network.outputs.items())),
             tuple(map(LayerSummary.of, layers)),
             unknown,

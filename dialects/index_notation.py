@@ -292,6 +292,10 @@ class Builder:
         """The values of a weight."""
         return self._add(ConstantOp.of(weight))
 
+    def values(self, of: WeightAttr | Tensor) -> Tensor:
+        """The same of what may be a tensor already."""
+        return of if isinstance(of, Tensor) else self.weight(of)
+
     def table(self, array: NDArray[np.floating] | NDArray[np.integer]) -> Tensor:
         """A constant that the lowering computed: float32, or index for integer arrays."""
         if np.issubdtype(array.dtype, np.floating):

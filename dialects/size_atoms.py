@@ -59,7 +59,8 @@ class Quotient:
         return self.dividend.hint // self.divisor.hint
 
     def value(self, of: Mapping[str, int]) -> int:
-        return self.dividend.value(of) // self.divisor.value(of)
+        divisor = self.divisor.value(of)
+        return self.dividend.value(of) // divisor if divisor else 0
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,9 @@ class Form:
             case [((Quotient() as first,), 1)] if (by := first.divisor.constant) is not None:
                 dividend = first.dividend.plus(Form.number(added * by))
                 return dividend.over(divisor.times(Form.number(by)))
-        return Form.atom(Quotient(self, divisor))
+        quotient = Form.atom(Quotient(self, divisor))
+        only = _only_value(quotient)
+        return quotient if only is None else Form.number(only)
 
     def _exactly_over(self, divisor: Form) -> Form | None:
         """The quotient, if the divisor is a factor: (2 * h * w + 2 * w) // (h + 1) is 2 * w."""
@@ -344,6 +346,16 @@ def _least_of_choice(form: Form) -> Rational | None:
 def _atoms(extremum: Extremum) -> Iterator[Atom]:
     """The atoms that the forms of an extremum are sums of."""
     return (atom for form in extremum.forms for monomial, _ in form.terms for atom in monomial)
+
+
+def _only_value(form: Form) -> int | None:
+    """The number that the form is for all inputs in their ranges: 7 for (h + 31) // 32, where h is
+    193 to 224. None if it is none.
+    """
+    if any(symbol.most is None for symbol in form.symbols):
+        return None
+    low = least(form)
+    return floor(low) if low is not None and low == _most(form) else None
 
 
 def is_at_least(form: Form, number: int) -> bool:

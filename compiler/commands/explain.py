@@ -130,7 +130,8 @@ def explain_command(
     where its time goes.
 
     With --sizes, say which layers need one size, or which sizes one compilation is for. Without
-    --shape, all extents but the channels of images are open.
+    --shape, those extents are open that the file leaves open; if it leaves none, all but the
+    channels of images.
 
     BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
     """

@@ -62,8 +62,8 @@ def show_network(param: str, shapes: Shapes, as_json: bool) -> int:
         return code
     for blob in summary.inputs:
         click.echo(f"input   {blob}")
-    for blob in summary.outputs:
-        click.echo(f"output  {blob}")
+    for output in summary.outputs:
+        click.echo(f"output  {output}")
     for line in summary.table():
         click.echo(line)
     return code

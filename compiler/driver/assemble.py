@@ -29,6 +29,7 @@ from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.loops.work import work_of
 from ncc.compiler.ncnn.input_types import input_types
 from ncc.compiler.ncnn.open_shapes import open_shapes
+from ncc.compiler.ncnn.ranges import ranges_of
 from ncc.compiler.network_files import files_beside
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Plan
@@ -81,6 +82,7 @@ def open_inputs(compilation: Compilation) -> list[OpenBinding]:
     options, network = compilation.options, Network.of(compilation.source)
     known = open_shapes(compilation.source, options.input_shapes)
     types = input_types(compilation.source, options.input_types)
+    ranges = ranges_of(compilation.source, options)
     growing, emptied, settling = (
         names(network) for names in (growing_inputs, caches, settling_inputs)
     )
@@ -93,7 +95,7 @@ def open_inputs(compilation: Compilation) -> list[OpenBinding]:
             is_cache=name in emptied,
             settles=name in settling,
             has_batch=isinstance(network.inputs[name].owner, OnnxInputOp),
-            ranges=options.ranges.get(name, ()),
+            ranges=ranges.get(name, ()),
         )
         for name, shape in known.items()
     ]

@@ -58,6 +58,9 @@ MOST_KEPT = 8
 MOST_ODD = 8
 """Shapes that no version is right for, before a network counts as one for which none can be."""
 
+USUAL_RANKS = 3, 2, 1, 4
+"""The numbers of axes that an input may have if the file tells none, the likeliest first."""
+
 _COMPARED_AT_ONCE = 1 << 20
 
 
@@ -163,14 +166,30 @@ class OpenModel(Model):
             model = self._version(shapes) or self._model(shapes, values)
         except ModelError as error:
             wrong = _misfed(error, arrays, asked)
-            if wrong is None:
+            if wrong is None and not self._takes_others():
                 raise
-            raise wrong from error
+            raise wrong or _not_taken(error, arrays, asked) from error
         if not values:
             self._last = model
             if self._closed:  # while this one was found
                 self._last = None
         return model._run(arrays)
+
+    def _takes_others(self) -> bool:
+        """Whether layers take any shapes, so that the file is not at fault for those of a call."""
+        if self._versions.models or self._kept.models():
+            return True
+        fed = [binding for binding in self._open if not binding.grows]
+        for rank in USUAL_RANKS if not all(b.ranked for b in fed) else USUAL_RANKS[:1]:
+            shapes = {b.name: b.open_shape if b.ranked else (None,) * rank for b in fed}
+            try:
+                self._compile_open(shapes, {})
+            except ModelError:
+                continue
+            except Unsupported:
+                return True  # of open shapes, though the layers take some
+            return True
+        return False
 
     def _version(self, shapes: Shapes) -> Model | None:
         """The version for shapes, compiled where there is none; None where there can be none."""
@@ -225,8 +244,11 @@ class OpenModel(Model):
 
     def _right_for(self, shapes: Shapes, open_shapes: Mapping[str, OpenShape]) -> Model:
         """A version that is right for the shapes of a call: for larger hints, if they are small,
-        unless layers do not take these, or their code is not for small images.
+        unless layers do not take these, or their code is not for small images. An empty array tells
+        no hint: usual ones count.
         """
+        if any(0 in shape for shape in shapes.values()):
+            return self._with_hints({}, shapes, open_shapes)
         larger = larger_hints(self._open, shapes, open_shapes)
         if larger != shapes:
             with suppress(ModelError, Unsupported):
@@ -413,6 +435,14 @@ def _misfed(
             if prod(form.shape) == array.size or form in other_forms(array.shape):
                 return misfit(by_name[misfed.blob], array, form)
     return None
+
+
+def _not_taken(error: ModelError, arrays: Arrays, bindings: Iterable[OpenBinding]) -> InputError:
+    """The error about arrays whose shapes, or values, the layers do not take, and their words."""
+    told = " and ".join(
+        f"{b.name!r} of {shown(arrays[b.name].shape)}" for b in bindings if b.is_open or b.settles
+    )
+    return InputError(f"the layers do not take input {told}\n{error}")
 
 
 def sharing_weights(artifact: Artifact, models: Iterable[Model]) -> Artifact:

@@ -226,8 +226,13 @@ class Signature:
         if not self.is_open:
             return []
         places = limits(self.artifact)
+        sizes = self.artifact.sizes
+        told = {} if sizes is None else {one[:2]: one.name for one in sizes.program.extents}
         letters = dict(enumerate(map(axis_names, self.artifact.inputs)))
-        names = [f"{self._arguments[place]}_{letters[place][axis]}" for place, axis in places]
+        names = [
+            told.get((place, axis), f"{self._arguments[place]}_{letters[place][axis]}")
+            for place, axis in places
+        ]
         pairs = zip(distinct(names, ()), places.items(), strict=True)
         return [OpenExtent(name, *place, *bounds) for name, (place, bounds) in pairs]
 

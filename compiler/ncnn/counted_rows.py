@@ -18,6 +18,7 @@ from ncc.dialects.element import dtype_of
 from ncc.dialects.index_notation import Tensor
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.row_wise import are_row_wise, share_a_count
+from ncc.dialects.size import hint, is_open
 
 
 def is_row_wise(
@@ -36,10 +37,12 @@ def is_row_wise(
 
 
 def _coincidences(operands: Sequence[Tensor]) -> list[int]:
-    """Numbers of rows that are an extent of something else as well."""
-    most = max(x.shape[0] for x in operands if x.count is not None)
+    """Numbers of rows that are an extent of something else as well. An open extent may be any of
+    them: its hint stands for all.
+    """
+    most = max(hint(x.shape[0]) for x in operands if x.count is not None)
     others = {extent for x in operands if x.count is None for extent in x.shape}
-    return sorted(extent for extent in others if 1 < extent <= most)
+    return sorted({hint(n) for n in others if is_open(n) or 1 < n <= most})
 
 
 def _is_row_wise_of(rows: int, layer: Layer, operands: Sequence[Tensor]) -> bool:
@@ -47,7 +50,9 @@ def _is_row_wise_of(rows: int, layer: Layer, operands: Sequence[Tensor]) -> bool
     rng = np.random.default_rng(rows)
     less, more = [], []
     for x in operands:
-        shape = x.shape if x.count is None else (rows + 1, *x.shape[1:])
+        shape = [hint(n) for n in x.shape]
+        if x.count is not None:
+            shape[0] = rows + 1
         array = rng.uniform(1, 2, shape).astype(dtype_of(x.element_type))
         more.append(array)
         less.append(array if x.count is None else array[:rows])

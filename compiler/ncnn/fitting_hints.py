@@ -10,7 +10,7 @@ then larger.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.dialects.shapes import OpenShape
-from ncc.dialects.size import Assumption, Size, assume_all, assuming
+from ncc.dialects.size import Assumption, Size, assuming
 from ncc.dialects.size_atoms import Symbol
 from ncc.dialects.size_form import ZERO, Form, is_at_least
 from ncc.runtime.errors import InputError
@@ -37,25 +37,28 @@ FACTORS = (1, 0.5, 0.25, 0.125, 2, 4)
 MOST_TRIED = 4096
 """Extents below this are tried where quotients of one have to be a number, as of channels."""
 
+MOST_ALIKE = 2
+"""So many extents of an equation become one number: images are square, if one of their sizes fits.
+"""
+
 MOST_SHOWN = 100
 """Characters of an equation that an error shows."""
 
 
 def with_fitting_hints(asked: Asked, infer: Infer) -> tuple[Asked, Iterable[Assumption]]:
-    """The shapes with hints for which shapes are inferred, and what that takes for granted.
+    """The shapes with hints for which shapes are inferred, and what that takes for granted, which
+    nothing notes.
 
     Raises the ModelError of the first hints where none are found, and InputError where that is so
     because of the ranges that are asked for.
     """
     try:
-        shapes, assumed = _fitting(asked, infer)
+        return _fitting(asked, infer)
     except ModelError:
         free = _with_symbols(asked, lambda one: replace(one, least=1, most=None))
         if free != asked:
             _check_ranges(asked, free, infer)
         raise
-    assume_all(assumed)
-    return shapes, assumed
 
 
 def _fitting(asked: Asked, infer: Infer) -> tuple[Asked, Iterable[Assumption]]:
@@ -107,33 +110,35 @@ def _hinted(hints: Mapping[str, int], symbol: Symbol) -> Symbol:
 
 
 def _hints_for(form: Form, least: int) -> dict[str, int]:
-    """Other hints of one extent, or of two that are to be equal, for which a form is 0; none where
-    ranges do not let it, or below the least one.
+    """Other hints of one extent, or of two, for which a form is 0; none where ranges do not let it,
+    or below the least one.
     """
     factors = {m[0]: f for m, f in form.terms if len(m) == 1 and isinstance(m[0], Symbol)}
     for symbol, factor in reversed(factors.items()):
         to, rest = divmod(symbol.hint * factor - form.hint, factor)
-        if not rest and _fits(form, symbol, to, least):
+        if not rest and _fits(form, {symbol}, to, least):
             return {symbol.name: to}
-    if len(form.symbols) == 1:
-        (symbol,) = form.symbols
-        for to in sorted(range(1, MOST_TRIED), key=lambda n: abs(n - symbol.hint)):
-            if _fits(form, symbol, to, least):
-                return {symbol.name: to}
     for (one, f), (other, g) in combinations(factors.items(), 2):
         if f == -g and len(form.terms) == 2:
             low = max(one.least, other.least)
             most = min(one.most or low, other.most or low)
             if 1 < low <= most:
                 return {one.name: most, other.name: most}
+    if len(form.symbols) > MOST_ALIKE:
+        return {}
+    usual = max(symbol.hint for symbol in form.symbols)
+    for to in sorted(range(1, MOST_TRIED), key=lambda n: abs(n - usual)):
+        if _fits(form, form.symbols, to, least):
+            return {symbol.name: to for symbol in form.symbols}
     return {}
 
 
-def _fits(form: Form, symbol: Symbol, to: int, least: int) -> bool:
-    """Whether the form is 0 where an extent is `to`, and it can be that."""
-    values = {one.name: one.hint for one in form.symbols} | {symbol.name: to}
-    in_range = to >= least and is_within(to, (symbol.least, symbol.most))
-    return in_range and form.value(values) == 0
+def _fits(form: Form, symbols: Set[Symbol], to: int, least: int) -> bool:
+    """Whether the form is 0 where some extents are `to`, and they can be that."""
+    if to < least or not all(is_within(to, (one.least, one.most)) for one in symbols):
+        return False
+    values = {one.name: one.hint for one in form.symbols}
+    return form.value({**values, **{one.name: to for one in symbols}}) == 0
 
 
 def _with_symbols(asked: Asked, change: Callable[[Symbol], Symbol]) -> Asked:

@@ -11,6 +11,7 @@ from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.network import Network, caches
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import is_open
 from ncc.runtime.errors import InputError
 
 
@@ -44,7 +45,8 @@ def require_possible(network: Network, asked: Mapping[str, OpenShape]) -> None:
         said = f"the shape of input {name!r} cannot be {shown(shape)}"
         if is_blob and not 1 <= len(shape) <= MAX_RANK:
             raise InputError(said, name, f"1 to {MAX_RANK} extents", str(len(shape)))
-        if any(extent is not None and extent < least for extent in shape):
+        told = [extent for extent in shape if extent is not None and not is_open(extent)]
+        if any(extent < least for extent in told):
             raise InputError(said, name)
 
 

@@ -14,25 +14,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.ncnn.narrowed_ranges import FURTHER
 from ncc.compiler.ncnn.open_shapes import open_shapes
+from ncc.compiler.ncnn.ranges import ranges_of
 from ncc.compiler.options import Options
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Assumption, Size
 from ncc.dialects.size_atoms import Symbol
-from ncc.dialects.size_form import Form
+from ncc.dialects.size_form import Form, is_at_least
 from ncc.runtime.extents import ANY, Range
 
 CHANNELS, SIDE = 3, 224
 """The hint of the first extent of an image, and of all other open extents, if nobody gives one."""
-
-FURTHER = 256
-"""How far beyond twice its hint another value of an extent is looked for."""
-
-_AXES = "cdhw"
-"""ncnn's names of axes; a blob with fewer has the last ones, and c in front."""
 
 Asked: TypeAlias = Mapping[str, OpenShape]
 
@@ -62,6 +60,7 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
     known = open_shapes(module, options.input_shapes)
     waiting = {name for name, shape in known.items() if shape is None or None in shape}
     shapes: dict[str, OpenShape] = dict(options.input_shapes)
+    limited = ranges_of(module, options)
     taken: set[str] = set()
     for name, shape in known.items():
         if shape is None or None not in shape or name in growing:
@@ -71,9 +70,10 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
                 f"open input {name!r} beside inputs that grow, or whose values decide shapes",
                 nearest="a compilation for each shape",
             )
-        ranges = options.ranges.get(name, (ANY,) * len(shape))
+        ranges = limited.get(name, (ANY,) * len(shape))
         numbers = options.hints.get(name) or default_hint(shape, ranges, name in options.inputs)
-        symbols = _names(name, _axes(len(shape), name in options.inputs), taken)
+        axes = "hwc" if name in options.inputs else _axes(network.inputs[name], len(shape))
+        symbols = _names(name, axes, taken)
         shapes[name] = tuple(
             Size.symbol(symbol, number, *range) if extent is None else extent
             for extent, symbol, number, range in zip(shape, symbols, numbers, ranges, strict=True)
@@ -113,7 +113,9 @@ def _symbols(extent: int | None) -> Iterable[Symbol]:
 
 
 def _is_decided(symbol: Symbol, assumed: Iterable[Assumption]) -> bool:
-    """Whether quotients of an extent leave it one value: c // 4 == 3 and c % 4 == 0."""
+    """Whether an extent has one value left, by its range, or by c // 4 == 3 and c % 4 == 0."""
+    if symbol.least == symbol.most:
+        return True
     forms = [one.form for one in assumed if one.relation == "==" and one.form.symbols == {symbol}]
     others = (n for n in range(1, 2 * symbol.hint + FURTHER) if n != symbol.hint)
     return bool(forms) and not any(
@@ -123,7 +125,7 @@ def _is_decided(symbol: Symbol, assumed: Iterable[Assumption]) -> bool:
 
 def _solved(form: Form, symbols: Sequence[Symbol]) -> dict[str, Form] | None:
     """What the last extent must be, of those that can be told, if a form is to be 0: a number, or
-    an expression of others, if no range is asked of it.
+    an expression of others, if no range is asked of it, or the expression never leaves the range.
     """
     for symbol in reversed(symbols):
         factor = dict(form.terms).get((symbol,))
@@ -132,22 +134,25 @@ def _solved(form: Form, symbols: Sequence[Symbol]) -> dict[str, Form] | None:
         rest = form.plus(Form.atom(symbol), -factor)
         if rest.constant is not None:
             return {symbol.name: Form.number(symbol.hint)}
-        is_free = (symbol.least, symbol.most) == ANY
-        if is_free and abs(factor) == 1 and symbol not in rest.symbols:
-            return {symbol.name: rest.times(Form.number(-factor))}
+        if abs(factor) == 1 and symbol not in rest.symbols:
+            found = rest.times(Form.number(-factor))
+            if (symbol.least, symbol.most) == ANY or _is_in_range(found, symbol):
+                return {symbol.name: found}
     return None
 
 
-def _axes(rank: int, channels_last: bool) -> Iterable[object]:
+def _is_in_range(form: Form, symbol: Symbol) -> bool:
+    """Whether a form is always in the range of an extent."""
+    below = None if symbol.most is None else Form.number(symbol.most).plus(form, -1)
+    return is_at_least(form, symbol.least) and (below is None or is_at_least(below, 0))
+
+
+def _axes(value: SSAValue, rank: int) -> Sequence[str]:
     """What the axes of an input are called."""
-    if rank > len(_AXES):
-        return range(rank)
-    if rank == 3:
-        return "hwc" if channels_last else "chw"
-    return _AXES[-rank:]
+    return value.owner.axis_names(rank) if isinstance(value.owner, InputOp) else ()
 
 
-def _names(blob: str, axes: Iterable[object], taken: set[str]) -> list[str]:
+def _names(blob: str, axes: Sequence[str], taken: set[str]) -> list[str]:
     """What the extents of an input are called in expressions."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", blob)
     stem = plain if not plain[:1].isdigit() else f"_{plain}"

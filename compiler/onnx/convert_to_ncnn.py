@@ -54,7 +54,7 @@ from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.onnx.movement import ViewOperator
 from ncc.dialects.onnx.operator import ConstantOp, Operator, SizesOp
 from ncc.dialects.onnx.plumbing import IdentityOp, ViewOp
-from ncc.dialects.size import NeedsNumbers, is_open
+from ncc.dialects.size import NeedsNumbers, assume_all, assuming, is_open
 
 
 class ConvertOnnxToNcnn(ModulePass):
@@ -129,17 +129,23 @@ def _made(
     table: Mapping[type[Operator], Convert],
     elements: Sequence[Attribute],
 ) -> Sequence[SSAValue] | None:
-    """The results as layers; None if they are none. elements: the types that values may have."""
+    """The results as layers; None if they are none. elements: the types that values may have.
+
+    An operator that stays takes all sizes, so that only one that becomes a layer assumes something.
+    """
     convert = table.get(type(op))
     settled = op.settling()
     used = [value for k, value in enumerate(op.operands) if k not in settled]
     run = [value for value in used if not isinstance(value.owner, ConstantOp)]
     if convert is None or any(element_of(value) not in elements for value in (*run, *op.results)):
         return None
-    try:
-        made = convert(op, conversion)
-    except (LayerError, NeedsNumbers):
-        return None  # the layer does not take these shapes, or cannot say what open ones decide
+    with assuming(kept=False) as assumed:
+        try:
+            made = convert(op, conversion)
+        except (LayerError, NeedsNumbers):
+            return None  # the layer does not take these shapes, or cannot say what open ones decide
+    if made is not None:
+        assume_all(assumed)
     return [made] if isinstance(made, SSAValue) else made
 
 

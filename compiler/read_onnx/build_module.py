@@ -130,6 +130,7 @@ class _Building:
         params: dict[str, Any] = {}
         if tensor.HasField("shape"):
             params["extents"] = tuple(self._extent(info.name, dim) for dim in tensor.shape.dim)
+            params["axes"] = tuple(dim.dim_param for dim in tensor.shape.dim)
         made = OnnxInputOp.make([], params, name=info.name, blobs=[info.name])
         Rewriter.replace_value_with_new_type(made.results[0], _type(elements, params))
         return made

@@ -39,6 +39,9 @@ def stated_shape(w: int, h: int, d: int, c: int) -> Shape:
     return (h, w) if h else (w,)
 
 
+_AXES = "cdhw"
+
+
 @layer("Input", inputs=0, outputs=(1, None))
 class InputOp(Layer):
     """An input of the network. Its extents are a hint: the caller's array decides."""
@@ -62,6 +65,14 @@ class InputOp(Layer):
         if stated == (0,):
             return None
         return tuple(extent if extent > 0 else None for extent in stated)
+
+    def axis_names(self, rank: int) -> Sequence[str]:
+        """What the axes are called: ncnn has names for four, of which a blob has the last ones, and
+        c in front.
+        """
+        if rank > len(_AXES):
+            return list(map(str, range(rank)))
+        return "chw" if rank == 3 else _AXES[-rank:]
 
     def element_types(self, *operands: Attribute) -> list[Attribute]:
         """Those that the results already have."""

@@ -26,6 +26,7 @@ from ncc.dialects.scalar import (
     sigmoid,
     tanh,
 )
+from ncc.dialects.size import are_equal
 
 LOWEST = -3.4028234663852886e38
 
@@ -191,7 +192,7 @@ class PReluOp(Operator):
     ALIKE: ClassVar[Container[int]] = (0, 1)
 
     def infer(self, x: Shape, slope: Shape) -> Shape:
-        if broadcast(x, slope) != x:
+        if not are_equal(broadcast(x, slope), x):
             raise LayerError("the slope has more elements than x")
         return x
 

@@ -26,6 +26,7 @@ from ncc.dialects.onnx.operator import (
 )
 from ncc.dialects.scalar import select
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal
 
 
 @operator("If", inputs=(3, None), outputs=(1, None))
@@ -62,7 +63,7 @@ class IfOp(Operator):
 
     def infer(self, condition: Shape, *values: Shape) -> list[Shape]:
         for yes, no in self._branches(values):
-            if yes != no:
+            if not are_equal(yes, no):
                 shapes = f"{shown(yes)} and {shown(no)}"
                 raise NotYet(f"a condition that only the run knows, for results {shapes}")
         return list(values[: len(values) // 2])

@@ -13,7 +13,7 @@ from ncc.dialects.onnx.attribute import integer, integers, string
 from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, operator
 from ncc.dialects.onnx.windows import Window, windows
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import is_equal
+from ncc.dialects.size import are_equal, is_equal
 
 
 class Filters(Operator):
@@ -45,7 +45,7 @@ class ConvOp(Filters):
             raise LayerError(f"an image {shown(x)} and filters {shown(w)}")
         if self.group < 1 or not is_equal(x[1], w[1] * self.group) or w[0] % self.group:
             raise LayerError(f"filters {shown(w)} of {self.group} groups for {x[1]} channels")
-        if bias is not None and bias != w[:1]:
+        if bias is not None and not are_equal(bias, w[:1]):
             raise LayerError(f"a bias {shown(bias)} for {w[0]} channels")
         found = tuple(window.count for window in self.windows(x, w))
         if any(count < 1 for count in found):
@@ -136,7 +136,7 @@ class ConvTransposeOp(Filters):
         if self.group < 1 or not is_equal(x[1], w[0]) or w[0] % self.group:
             raise LayerError(f"filters {shown(w)} of {self.group} groups for {x[1]} channels")
         outputs = w[1] * self.group
-        if bias is not None and bias != (outputs,):
+        if bias is not None and not are_equal(bias, (outputs,)):
             raise LayerError(f"a bias {shown(bias)} for {outputs} channels")
         sizes = tuple(window.size for window in self.windows(x, w))
         if any(size < 1 for size in sizes):

@@ -14,6 +14,7 @@ from ncc.dialects.onnx.attribute import integer
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, operator
 from ncc.dialects.scalar import maximum, minimum
 from ncc.dialects.shapes import DYNAMIC, shown
+from ncc.dialects.size import are_equal, smallest
 from ncc.dialects.statements import Code, Value
 
 
@@ -48,7 +49,7 @@ class NonMaxSuppressionOp(Operator):
 
     def infer(self, boxes: Shape, scores: Shape, *others: Shape | None) -> Shape:
         fits = len(boxes) == len(scores) == 3 and boxes[2] == 4
-        if not fits or (boxes[0], boxes[1]) != (scores[0], scores[2]):
+        if not fits or not are_equal(boxes[:2], (scores[0], scores[2])):
             raise LayerError(f"boxes {shown(boxes)} with scores {shown(scores)}")
         if not self.limits().most:
             raise NotYet("NonMaxSuppression of no boxes (max_output_boxes_per_class is 0)")
@@ -78,7 +79,7 @@ class NonMaxSuppressionOp(Operator):
         if boxes.element_type != f32:
             raise NotYet("NonMaxSuppression of other elements than float32")
         batches, classes, number = scores.shape
-        lists, longest = batches * classes, min(self.limits().most, number)
+        lists, longest = batches * classes, smallest(self.limits().most, number)
         corners, rated = self._corners(b, boxes), b.reshape(scores, (lists, number))
         kinds = [((lists, longest), i64), ((lists,), i64)]
         code = Code([corners, rated], kinds, iterations=lists)

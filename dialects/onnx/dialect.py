@@ -27,7 +27,7 @@ from ncc.dialects.onnx import plumbing as plumbing
 from ncc.dialects.onnx import pooling as pooling
 from ncc.dialects.onnx import quantization as quantization
 from ncc.dialects.onnx import quantized as quantized
-from ncc.dialects.onnx import recurrent_cells as recurrent_cells
+from ncc.dialects.onnx import recurrent as recurrent
 from ncc.dialects.onnx import reduction as reduction
 from ncc.dialects.onnx import resize as resize
 from ncc.dialects.onnx import rotary as rotary

@@ -216,10 +216,10 @@ class OneHotOp(Operator):
 
     def depth(self) -> int:
         """The length of the rows."""
-        return int(self.constant(1).reshape(()))
+        return self.numbers(1)[0]
 
     def tables(self, *shapes: Shape) -> int:
-        return self.depth()
+        return 0 if is_open(self.depth()) else self.depth()
 
     def infer(self, indices: Shape, depth: Shape, values: Shape) -> Shape:
         axis = axis_of(self.axis, len(indices) + 1)

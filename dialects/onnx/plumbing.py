@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import Layer, OpenShape, declare, shape_of
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.onnx.attribute import integer, integers, real
+from ncc.dialects.onnx.attribute import integer, integers, real, strings
 from ncc.dialects.onnx.operator import (
     Array,
     Builder,
@@ -29,14 +30,34 @@ from ncc.dialects.onnx.operator import (
 )
 from ncc.dialects.shapes import DYNAMIC
 
+_LETTERS = {4: "nchw", 5: "ncdhw"}
+"""What ONNX calls the axes of a batch of images; other inputs are no images in general."""
+
 
 class OnnxInputOp(InputOp):
-    """An input of the network, as ONNX states it: -1 is an open extent, no extents an open rank."""
+    """An input of the network, as ONNX states it: -1 is an open extent, no extents an open rank.
+
+    axes: the names of open extents, "" where one has none. Two that are called the same need not be
+    equal: layers say which ones are, and files name extents "?" or "None" that are not.
+    """
 
     TYPED: ClassVar[bool] = True
 
     w = h = d = c = feature_mask = None  # type: ignore[assignment]
     extents = integers()
+    axes = strings(())
+
+    def axis_names(self, rank: int) -> Sequence[str]:
+        """Those of the file, if no other axis has the same; else letters or numbers."""
+        usual = _LETTERS.get(rank) or list(map(str, range(rank)))
+        names = [re.sub(r"\W+", "_", name).strip("_") for name in self.axes or ()]
+        if len(names) != rank:
+            return usual
+        unique = [bool(name) and names.count(name) == 1 for name in names]
+        return [
+            name if is_unique else other
+            for name, other, is_unique in zip(names, usual, unique, strict=True)
+        ]
 
     @property
     def stated(self) -> OpenShape | None:

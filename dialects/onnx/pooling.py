@@ -22,7 +22,7 @@ from ncc.dialects.onnx.scatter import scattered
 from ncc.dialects.onnx.windows import Window, windows
 from ncc.dialects.scalar import equal, number_of_index, number_of_size, over_size, select, to_index
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import is_open, largest
+from ncc.dialects.size import are_equal, is_open, largest
 
 
 class Pool(Operator):
@@ -162,13 +162,13 @@ class MaxUnpoolOp(Operator):
         return (*x[:2], *((n - 1) * s + k - low - high for n, s, k, low, high in axes))
 
     def infer(self, x: Shape, places: Shape, *others: Shape) -> Shape:
-        if places != x:
+        if not are_equal(places, x):
             raise LayerError(f"places {shown(places)} of {shown(x)}")
-        wanted = self.optional(2)
+        wanted = self.optional_numbers(2)
         plain = self.plain(x)
         if wanted is None:
             return plain
-        shape = tuple(map(int, wanted.reshape(-1)))
+        shape = tuple(wanted)
         if len(shape) != len(x) or any(n < m for n, m in zip(shape, plain, strict=True)):
             raise LayerError(f"{shown(plain)} cannot become {shown(shape)}")
         return shape

@@ -15,6 +15,7 @@ from ncc.dialects.onnx.casts import element_of_number
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, axis_of, operator
 from ncc.dialects.scalar import Scalar, clamp, round_even
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import are_equal
 
 INTEGERS = (i8, ui8, i16, ui16)
 
@@ -29,7 +30,8 @@ class _Linear(Operator):
 
     def infer(self, x: Shape, scale: Shape, zero: Shape | None = None) -> Shape:
         one = (), (1,)
-        if zero not in (None, scale) and not (zero in one and scale in one):
+        both_one = zero in one and scale in one
+        if zero is not None and not both_one and not are_equal(zero, scale):
             raise LayerError(f"scales {shown(scale)} and zero points {shown(zero or ())}")
         axis = axis_of(self.axis, len(x)) if scale not in one else 0
         if self.block_size:
@@ -37,7 +39,7 @@ class _Linear(Operator):
             wanted: Shape = tuple(blocks)
         else:
             wanted = x[axis : axis + 1]
-        if scale not in (*one, wanted):
+        if scale not in one and not are_equal(scale, wanted):
             raise LayerError(f"scales {shown(scale)} of {shown(x)}")
         return x
 

@@ -1,32 +1,51 @@
-"""What LSTM, GRU and RNN share: rows of a sequence (steps, batch, size), one way or both.
-
-Constant weights make a layer of ncnn for all samples: its steps are a loop. Where weights are
-inputs of the network, or ncnn has no such cells, steps are written one after the other.
-"""
+"""LSTM, GRU and RNN: rows of a sequence (steps, batch, size), one way or both."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32
-from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import WeightAttr
-from ncc.dialects.ncnn.recurrent.recurrent import Recurrent as RecurrentLayer
+from ncc.dialects.ncnn.linear.linear import rows_by_matrix
+from ncc.dialects.ncnn.recurrent.cells import (
+    Cell,
+    Reset,
+    early_gru,
+    gru,
+    in_order,
+    lstm,
+    peephole_lstm,
+    relu_rnn,
+    reset_gate,
+    rnn,
+)
+from ncc.dialects.ncnn.recurrent.parted_steps import parts_of
+from ncc.dialects.ncnn.recurrent.recurrence import columns, expand_recurrence, recur_array
+from ncc.dialects.ncnn.recurrent.recurrent_steps import RecurrentOperands, Rule
 from ncc.dialects.onnx.attribute import integer, real, reals, required, string, strings
-from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, constant_of
-from ncc.dialects.scalar import Scalar
+from ncc.dialects.onnx.operator import (
+    Array,
+    LayerError,
+    NotYet,
+    Operator,
+    Shape,
+    constant_of,
+    operator,
+)
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import are_equal, is_open
+from ncc.dialects.size import are_equal
 
 DIRECTIONS = {"forward": 0, "reverse": 1, "bidirectional": 2}
+"""ncnn's number of each."""
 
-MOST_UNROLLED = 64
-"""Steps that are written one after the other, at most."""
+PEEPHOLES = (0, 2, 1)
+"""ONNX's number of the peepholes of i, f and o."""
+
+T = TypeVar("T")
 
 
 class Recurrent(Operator):
@@ -40,7 +59,7 @@ class Recurrent(Operator):
     ACTIVATIONS: ClassVar[tuple[tuple[str, ...], ...]]
     """Those of one direction, in small letters."""
     ORDER: ClassVar[tuple[int, ...]]
-    """ONNX's number of each gate of ncnn's layer."""
+    """ONNX's number of each gate of the cell."""
 
     activation_alpha = reals()
     activation_beta = reals()
@@ -54,6 +73,10 @@ class Recurrent(Operator):
     def directions(self) -> int:
         return 2 if self.direction == "bidirectional" else 1
 
+    @property
+    def hidden(self) -> int:
+        return required(self.hidden_size, "hidden_size")
+
     def check(self) -> None:
         if self.direction not in DIRECTIONS:
             raise LayerError(f"direction is {self.direction!r}", "direction")
@@ -64,12 +87,11 @@ class Recurrent(Operator):
             raise NotYet(f"{self.type_name} with clip")
 
     def infer(self, x: Shape, w: Shape, r: Shape, *others: Shape | None) -> list[Shape]:
-        hidden = required(self.hidden_size, "hidden_size")
-        gates = self.GATES * hidden
-        fit = len(x) == 3 and are_equal(w, (self.directions, gates, x[2]))
+        hidden = self.hidden
+        fit = len(x) == 3 and are_equal(w, (self.directions, self.GATES * hidden, x[2]))
         if not fit or r != (*w[:2], hidden):
             raise LayerError(f"weights {shown(w)} and {shown(r)} for {shown(x)}")
-        steps, batch = self._steps(x)
+        steps, batch = (x[1], x[0]) if self.layout else (x[0], x[1])
         lengths = self.optional(4)
         if lengths is not None and any(length != steps for length in lengths.flat):
             raise NotYet(f"{self.type_name} of sequences of different lengths")
@@ -77,301 +99,170 @@ class Recurrent(Operator):
         whole = (steps, *state)
         if self.layout:
             state, whole = (batch, *state[::2]), (batch, steps, *state[::2])
-        for given in self._given(others[1:]):
+        for given in self._others(others)[1]:
             if given is not None and not are_equal(given, state):
                 raise LayerError(f"a first state {shown(given)}, not {shown(state)}")
         return [whole, *[state] * self.STATES]
 
-    def _steps(self, x: Shape) -> tuple[int, int]:
-        """The number of steps, and of samples."""
-        return (x[1], x[0]) if self.layout else (x[0], x[1])
+    def _others(self, others: Sequence[T | None]) -> tuple[T | None, list[T | None], T | None]:
+        """The biases, the first states and the peepholes, behind the matrices; None for zeros."""
+        given: list[T | None] = [*others, None, None, None, None, None]
+        return given[0], given[2 : 2 + self.STATES], given[4]
 
-    # --- as ncnn's layer ------------------------------------------------------------------------
+    # --- as a recurrence ------------------------------------------------------------------------
 
     @property
-    def is_layer(self) -> bool:
-        """Whether ncnn's layer has such cells."""
-        return True
-
-    def layer(self, w: Array, r: Array, bias: Array) -> RecurrentLayer:
-        """The layer of ncnn with these weights."""
+    def cell(self) -> Cell:
+        """The next states."""
         raise NotImplementedError
 
-    def _reordered(self, of: Array) -> Array:
-        """The gates along axis 1 in ncnn's order."""
-        parts = np.split(of, self.GATES, 1)
-        return np.concatenate([parts[gate] for gate in self.ORDER], 1)
+    @property
+    def reset(self) -> Reset | None:
+        """The gate that resets the hidden state before the product of the last one."""
+        return None
 
-    def params(self, w: Array) -> dict[str, Any]:
-        """The params of ncnn's layer."""
-        return {
-            "num_output": required(self.hidden_size, "hidden_size"),
-            "weight_data_size": w.size,
-            "direction": DIRECTIONS[self.direction],
-        }
+    @property
+    def rule(self) -> Rule:
+        """How a step computes the next states, of gates in ONNX's order."""
+        cell = in_order(self.cell, self.ORDER)
+        reset = self.reset and in_order(self.reset, self.ORDER)
+        reverse = self.direction == "reverse"
+        return Rule(cell, self.hidden, self.hidden, self.STATES, reverse, reset=reset)
 
-    def made_layer(
-        self, layer: type[RecurrentLayer], w: Array, r: Array, bias: Array
-    ) -> RecurrentLayer:
-        weights = {
-            "weight_xc_data": WeightAttr.of(self._reordered(w).reshape(-1, w.shape[2])),
-            "weight_hc_data": WeightAttr.of(self._reordered(r)),
-            "bias_c_data": WeightAttr.of(bias),
-        }
-        blobs = [""] * (1 + self.STATES)
-        return layer.make([], self.params(w), weights, name=self.layer_name, blobs=blobs)
+    def reference(self, x: Array, w: Array, r: Array, *others: Array | None) -> list[Array]:
+        def swapped(array: Array) -> Array:
+            return array.swapaxes(0, 1) if self.layout else array
 
-    def biases_of(self, bias: Array | None, kind: Any) -> tuple[Array, Array]:
-        """Those of the inputs, and those of the recurrent part, each (directions, gates)."""
-        gates = self.GATES * required(self.hidden_size, "hidden_size")
-        if bias is None:
-            zeros = np.zeros((self.directions, gates), kind)
-            return zeros, zeros
-        return bias[:, :gates], bias[:, gates:]
+        x, (bias, given, seen) = swapped(x), self._others(others)
+        zeros = np.zeros((self.directions, x.shape[1], self.hidden), x.dtype)
+        states = [zeros if state is None else swapped(state) for state in given]
+        biases = np.zeros((self.directions, 2 * w.shape[1]), x.dtype) if bias is None else bias
+        first, added = np.split(biases[:, None], 2, -1)
+        inputs = x[:, None] @ w.swapaxes(1, 2) + first
+        peepholes = []
+        if seen is not None:
+            peepholes = [np.split(seen, len(PEEPHOLES), 1)[k] for k in PEEPHOLES]
 
-    def reference(
-        self, x: Array, w: Array, r: Array, bias: Array | None = None, *others: Array | None
-    ) -> list[Array]:
-        if self.layout:
-            x = x.swapaxes(0, 1)
-        biases = self.biases_of(bias, x.dtype)
-        hidden, states = w.shape[1] // self.GATES, self._given(others)
-        made = []
-        for k in range(x.shape[1]):
-            zero = np.zeros((self.directions, hidden), x.dtype)
-            own = [zero if s is None else self._of_sample(s, k) for s in states]
-            if self.is_layer:
-                layer = self.layer(w, r, np.stack(biases, 1))
-                made.append(layer.reference(x[:, k], *own))
-            else:
-                made.append(self._walked(x[:, k], w, r, biases, own, others))
-        return self._together(made, len(x), hidden)
+        def again(h: Array, d: int) -> Array:
+            return np.asarray(h @ r[d].T + added[d])
 
-    def _walked(
-        self,
-        rows: Array,
-        w: Array,
-        r: Array,
-        biases: tuple[Array, Array],
-        first: Sequence[Array],
-        others: Sequence[Array | None],
-    ) -> list[Array]:
-        """The rows of one sample, step by step, and the last states."""
-        made = np.zeros((len(rows), self.directions, w.shape[1] // self.GATES), rows.dtype)
-        last = []
-        for d in range(self.directions):
-            own = [state[d] for state in first]
-            inputs = rows @ w[d].T + biases[0][d]
-            for t in self._order(len(rows), d):
-                own = self.array_cell(
-                    inputs[t], r[d], biases[1][d], own, self._peepholes(others, d)
-                )
-                made[t, d] = own[0]
-            last.append(own)
-        return [made, *(np.stack(states) for states in zip(*last, strict=True))]
-
-    def array_cell(
-        self, x: Array, r: Array, bias: Array, state: list[Array], peepholes: Array | None
-    ) -> list[Array]:
-        """The next state of the gates' inputs, in numpy, of cells that ncnn's layer has not."""
-        raise NotImplementedError
-
-    def _order(self, steps: int, d: int) -> Sequence[int]:
-        """The steps of a direction in their order."""
-        backwards = self.direction == "reverse" or d == 1
-        return range(steps)[::-1] if backwards else range(steps)
-
-    def _peepholes(self, others: Sequence[Any], d: int) -> Any:
-        """The weights by which an LSTM's gates see its cell; the last operand."""
-        return others[3][d] if len(others) > 3 and others[3] is not None else None
-
-    def _of_sample(self, state: Array, k: int) -> Array:
-        return state[k] if self.layout else state[:, k]
-
-    def _given(self, others: Sequence[Any]) -> list[Any]:
-        """The first states; None for zeros."""
-        return [others[k + 1] if k + 1 < len(others) else None for k in range(self.STATES)]
-
-    def _together(self, made: Sequence[Any], steps: int, hidden: int) -> list[Array]:
-        y = np.stack([one[0].reshape(steps, self.directions, hidden) for one in made], 2)
-        states = [np.stack([one[1 + k] for one in made], 1) for k in range(self.STATES)]
-        if self.layout:
-            return [y.transpose(2, 0, 1, 3), *(state.swapaxes(0, 1) for state in states)]
-        return [y, *states]
+        y, *last = recur_array(self.rule, inputs, again, states, peepholes)
+        return [y.transpose(2, 0, 1, 3) if self.layout else y, *map(swapped, last)]
 
     def lower(
-        self,
-        b: Builder,
-        x: Tensor,
-        w: Tensor,
-        r: Tensor,
-        bias: Tensor | None = None,
-        *others: Tensor | None,
+        self, b: Builder, x: Tensor, w: Tensor, r: Tensor, *others: Tensor | None
     ) -> list[Tensor]:
         if x.element_type != f32:
             raise NotYet(f"{self.type_name} of other elements than float32")
+        bias, given, seen = self._others(others)
         if self.layout:
-            x = _swapped(b, x)
-        arrays = [constant_of(v) for v in self.operands[1:3]]
-        given = None if bias is None else constant_of(self.operands[3])
-        states = self._given(others)
-        if self.layout:
-            states = [None if s is None else _swapped(b, s) for s in states]
-        w_array, r_array = arrays
-        known = w_array is not None and r_array is not None and (bias is None) == (given is None)
-        few = not is_open(x.shape[0]) and x.shape[0] <= MOST_UNROLLED
-        if self.is_layer and known and not (few and is_open(x.shape[1])):
-            assert w_array is not None and r_array is not None
-            biases = np.stack(self.biases_of(given, np.float32), 1)
-            y, finals = self._by_layer(b, x, self.layer(w_array, r_array, biases), states)
-        else:
-            y, finals = self._unrolled(b, x, (w, r, bias, *others[3:4]), states)
-        if self.layout:
-            at = b.loops_of([y.shape[k] for k in (2, 0, 1, 3)])
-            y = b.map(at, y[at[1], at[2], at[0], at[3]])
-            finals = [_swapped(b, final) for final in finals]
-        return [y, *finals]
-
-    def _by_layer(
-        self, b: Builder, x: Tensor, layer: RecurrentLayer, states: Sequence[Tensor | None]
-    ) -> tuple[Tensor, list[Tensor]]:
-        """A batch of 1 is no axis of the layer."""
-        steps, batch, size = x.shape
-        hidden = required(self.hidden_size, "hidden_size")
+            x, given = _swapped(b, x), [state and _swapped(b, state) for state in given]
+        rule, (steps, batch, size) = self.rule, x.shape
+        directions, hidden, gates = self.directions, self.hidden, w.shape[1]
         samples = () if batch == 1 else (batch,)
-        state = (self.directions, *samples, hidden)
-        own = [b.full(state, 0.0) if s is None else b.reshape(s, state) for s in states]
-        y, *finals = layer.expand(b, b.reshape(x, (steps, *samples, size)), own)
-        whole = (self.directions, batch, hidden)
-        finals = [b.reshape(one, whole) for one in finals]
-        if 1 in whole[:2]:
-            return b.reshape(y, (steps, *whole)), finals
-        y = b.reshape(y, (steps, batch, self.directions, hidden))
-        t, d, n, j = b.loops_of((steps, *whole))
-        return b.map((t, d, n, j), y[t, n, d, j]), finals
+        state = (directions, *samples, hidden)
+        states = [b.full(state, 0.0) if s is None else b.reshape(s, state) for s in given]
+        first, added = self._biases(b, bias, (directions, gates))
+        matrix = self._matrix(b, 1, w, (directions * gates, size))
+        rows, first = b.reshape(x, (steps * batch, size)), b.reshape(first, matrix.shape[:1])
+        inputs = rows_by_matrix(b, rows, matrix, first)
+        inputs = b.reshape(inputs, (steps, *samples, directions * gates))
+        again = self._matrix(b, 2, r, r.shape)
+        alone = isinstance(again, WeightAttr) and not samples and seen is None
+        parts = parts_of(rule, directions, gates * hidden if alone else 0, b.threads)
+        weight = columns(b, again, self.GATES, parts)
+        peepholes = []
+        if seen is not None:
+            peepholes = [b.cut(seen, 1, k * hidden, (k + 1) * hidden) for k in PEEPHOLES]
+        operands = RecurrentOperands(inputs, weight, added, None, None, states, peepholes)
+        y, *last = expand_recurrence(b, rule, operands, parts)
+        return self._results(b, y, last, steps, batch)
 
-    # --- step by step ---------------------------------------------------------------------------
+    def _matrix(self, b: Builder, place: int, x: Tensor, shape: Shape) -> WeightAttr | Tensor:
+        """An operand under this shape, as a weight where it is a constant."""
+        array = constant_of(self.operands[place])
+        return b.reshape(x, shape) if array is None else WeightAttr.of(array.reshape(shape))
 
-    def cell(self, gates: Gates, state: list[Scalar]) -> list[Scalar]:
-        """The next state, the hidden one first."""
-        raise NotImplementedError
+    def _biases(self, b: Builder, bias: Tensor | None, shape: Shape) -> list[Tensor]:
+        """Those of the inputs and of the recurrent part."""
+        if bias is None:
+            return [b.table(np.zeros(shape, np.float32))] * 2
+        array = constant_of(self.operands[3])
+        if array is not None:
+            return [b.table(half) for half in np.split(array, 2, 1)]
+        return [b.cut(bias, 1, k * shape[1], (k + 1) * shape[1]) for k in range(2)]
 
-    def again(self, b: Builder, weights: Weights, own: Tensor, inputs: Part) -> Part:
-        """The recurrent part of all gates; inputs: what x gives to them."""
-        return Part(b, weights, own, weights.r, self.GATES)
-
-    def _unrolled(
-        self, b: Builder, x: Tensor, of: Sequence[Tensor | None], states: Sequence[Tensor | None]
-    ) -> tuple[Tensor, list[Tensor]]:
-        steps, batch, _ = x.shape
-        if steps > MOST_UNROLLED:
-            raise NotYet(f"{self.type_name} of {steps} steps that is no layer of ncnn")
-        hidden = required(self.hidden_size, "hidden_size")
-        rows: list[list[Tensor]] = []
-        finals: list[list[Tensor]] = []
-        for d in range(self.directions):
-            weights = Weights(*(None if one is None else _direction(b, one, d) for one in of))
-            own = [
-                b.map(b.loops_of((batch, hidden)), 0.0) if s is None else _direction(b, s, d)
-                for s in states
-            ]
-            made: dict[int, Tensor] = {}
-            for t in self._order(steps, d):
-                own = self._step(b, _direction(b, x, t), weights, own)
-                made[t] = own[0]
-            rows.append([made[t] for t in range(steps)])
-            finals.append(own)
-        shape = (1, 1, batch, hidden)
-        by_step = [
-            b.concat([b.reshape(rows[d][t], shape) for d in range(self.directions)], 1)
-            for t in range(steps)
-        ]
-        last = [
-            b.concat([b.reshape(final[k], (1, batch, hidden)) for final in finals], 0)
-            for k in range(self.STATES)
-        ]
-        return b.concat(by_step, 0), last
-
-    def _step(
-        self, b: Builder, row: Tensor, weights: Weights, own: Sequence[Tensor]
+    def _results(
+        self, b: Builder, rows: Tensor, last: list[Tensor], steps: int, batch: int
     ) -> list[Tensor]:
-        inputs = Part(b, weights, row, weights.w, self.GATES)
-        again = self.again(b, weights, own[0], inputs)
-        hidden, of = own[0].shape[1], weights.peepholes
-        seen = [] if of is None else [b.cut(of, 0, k * hidden, (k + 1) * hidden) for k in range(3)]
-        n, j = at = b.loops_of(own[0].shape)
-        gates = Gates(inputs, again, seen, n, j)
-        found = []
-        for value in self.cell(gates, [one[n, j] for one in own]):
-            b.loops_of(own[0].shape)
-            found.append(b.map(at, value))
-        return found
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Those of one direction: (gates, size), (gates, hidden), biases of both, peepholes."""
-
-    w: Tensor | None
-    r: Tensor | None
-    bias: Tensor | None
-    peepholes: Tensor | None = None
-
-
-class Part:
-    """What x, or the hidden state, gives to each gate: a product, and a bias."""
-
-    def __init__(
-        self, b: Builder, weights: Weights, rows: Tensor, matrix: Tensor | None, count: int
-    ) -> None:
-        assert matrix is not None
-        batch, width = rows.shape
-        all_gates = matrix.shape[0]
-        hidden = all_gates // count
-        n, g, i = b.loops_of((batch, all_gates, width))
-        product = b.sum((n, g), over=(i,), of=rows[n, i] * matrix[g, i])
-        first = 0 if matrix is weights.w else all_gates
-        starts = range(0, all_gates, hidden)
-        self.products = [b.cut(product, 1, k, k + hidden) for k in starts]
-        self.biases = [
-            b.cut(weights.bias, 0, first + k, first + k + hidden)
-            for k in (starts if weights.bias is not None else ())
-            if weights.bias is not None
-        ]
-
-    def read(self, gate: int, n: AffineExpr, j: AffineExpr) -> Scalar:
-        """What one gate is given."""
-        value = self.products[gate][n, j]
-        return value + self.biases[gate][j] if self.biases else value
-
-
-@dataclass(frozen=True)
-class Gates:
-    """The gates at one element of a state."""
-
-    inputs: Part
-    again: Part
-    peepholes: Sequence[Tensor]
-    n: AffineExpr
-    j: AffineExpr
-
-    def x(self, gate: int) -> Scalar:
-        return self.inputs.read(gate, self.n, self.j)
-
-    def r(self, gate: int) -> Scalar:
-        return self.again.read(gate, self.n, self.j)
-
-    def seen(self, number: int, cell: Scalar) -> Scalar | float:
-        """What a gate sees of the cell."""
-        return self.peepholes[number][self.j] * cell if self.peepholes else 0.0
-
-
-def _direction(b: Builder, of: Tensor, d: int) -> Tensor:
-    """One element along the first axis."""
-    return b.reshape(b.cut(of, 0, d, d + 1), of.shape[1:])
+        """Rows (steps, batch, directions * hidden) and states with the axes of ONNX."""
+        state = (self.directions, batch, self.hidden)
+        last = [b.reshape(one, state) for one in last]
+        y = b.reshape(rows, (steps, batch, *state[::2]))
+        if self.layout:
+            return [_swapped(b, y), *(_swapped(b, one) for one in last)]
+        if 1 in state[:2]:
+            return [b.reshape(y, (steps, *state)), *last]
+        t, d, n, j = b.loops_of((steps, *state))
+        return [b.map((t, d, n, j), y[t, n, d, j]), *last]
 
 
 def _swapped(b: Builder, x: Tensor) -> Tensor:
     """The first two axes the other way round."""
     at = b.loops_of([x.shape[1], x.shape[0], *x.shape[2:]])
     return b.map(at, x[[at[1], at[0], *at[2:]]])
+
+
+@operator("LSTM", since=7, inputs=(3, 8), outputs=(1, 3))
+class LSTMOp(Recurrent):
+    """Gates i, o, f, c; with peepholes, i and f see the cell, and o sees the next one."""
+
+    GATES = 4
+    STATES = 2
+    ACTIVATIONS = (("sigmoid", "tanh", "tanh"),)
+    ORDER = (0, 2, 1, 3)
+
+    input_forget = integer(0)
+
+    def check(self) -> None:
+        super().check()
+        if self.input_forget:
+            raise NotYet("LSTM with input_forget")
+
+    @property
+    def cell(self) -> Cell:
+        return lstm if self.operand_at(7) is None else peephole_lstm
+
+
+@operator("GRU", since=7, inputs=(3, 6), outputs=(1, 2))
+class GRUOp(Recurrent):
+    """Gates z, r, h: h' = (1 - z) n + z h, n = tanh(W x + r (U h + b)), or with
+    linear_before_reset=0 n = tanh(W x + U (r h) + b).
+    """
+
+    GATES = 3
+    ACTIVATIONS = (("sigmoid", "tanh"),)
+    ORDER = (1, 0, 2)
+
+    linear_before_reset = integer(0)
+
+    @property
+    def cell(self) -> Cell:
+        return gru if self.linear_before_reset else early_gru
+
+    @property
+    def reset(self) -> Reset | None:
+        return None if self.linear_before_reset else reset_gate
+
+
+@operator("RNN", since=7, inputs=(3, 6), outputs=(1, 2))
+class RNNOp(Recurrent):
+    """h' = f(W x + U h + b), where f is tanh or ReLU."""
+
+    GATES = 1
+    ACTIVATIONS = (("tanh",), ("relu",))
+    ORDER = (0,)
+
+    @property
+    def cell(self) -> Cell:
+        return relu_rnn if self.activations and self.activations[0].lower() == "relu" else rnn

@@ -192,7 +192,8 @@ class RoiAlignOp(Operator):
         return self.output_height, self.output_width
 
     def infer(self, x: Shape, rois: Shape, images: Shape) -> Shape:
-        if len(x) != 4 or len(rois) != 2 or rois[1] != 4 or images != rois[:1]:
+        fits = len(x) == 4 and len(rois) == 2 and rois[1] == 4
+        if not fits or not are_equal(images, rois[:1]):
             raise LayerError(f"regions {shown(rois)} and images {shown(images)} of {shown(x)}")
         return (rois[0], x[1], *self.cells)
 

@@ -133,6 +133,24 @@ class Taken(Moved):
 
 
 @dataclass(frozen=True)
+class Transposed(Moved):
+    """Another weight, its axes in an order: (64, 32, 3, 3) by (0, 2, 3, 1) is (64, 3, 3, 32)."""
+
+    order: tuple[int, ...]
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(self.of.shape[axis] for axis in self.order)
+
+    def array(self) -> Array:
+        return self.of.array().transpose(self.order)
+
+    def rows(self, first: int, end: int) -> Weights | None:
+        some = None if self.order[0] else self.of.rows(first, end)
+        return some and Transposed(some, self.order).weights
+
+
+@dataclass(frozen=True)
 class Phases(Moved):
     """Another weight, of a transposed convolution, as that of a convolution for all its phases.
 

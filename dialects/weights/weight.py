@@ -39,6 +39,7 @@ from ncc.dialects.weights.derived import (
     Surplus,
     Taken,
     Transformed,
+    Transposed,
     Unstrided,
 )
 from ncc.dialects.weights.narrow import FixedPoint, Narrow, Scales, ShortFixedPoint
@@ -61,6 +62,7 @@ _DERIVED: dict[str, type[Derived]] = {
     "surplus": Surplus,
     "taken": Taken,
     "transformed": Transformed,
+    "transposed": Transposed,
     "unstrided": Unstrided,
 }
 """Sources that are made of another one. Their fields stand between the name and `of`."""
@@ -88,6 +90,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[3, 16, 16, 3, 3] joined 2 of <[6, 8, 8, 3, 3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[4, 2, 16, 16, 2] bf16pairs of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
     #ncnn.weight<[4, 9] dequantized <[4, 1] random 7 1 1.0 9.0> 6 32 9 of <[4, 7] inline "i1" "..">>
+    #ncnn.weight<[5, 3, 3, 2] transposed [0, 2, 3, 1] of <[5, 2, 3, 3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[2, 1, 6] transformed [[1.0], [0.0]] [[1.0]] -2 of <[6, 1, 1] random 7 0 1.0 0.0>>
     ```
     """

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import helper
 
+from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.explain_sizes import fate_of_sizes
 from ncc.compiler.options import Options
+from tests.onnx.models import model, written
 
 HEAD = "Input data 0 1 data 0=32 1=32 2=3\n"
 
@@ -16,9 +20,9 @@ SPP bins 1 1 data bins 0=0 1=2
 ReLU out 1 1 bins out
 """
 
-FIXED = """
+FLAT = """
 Flatten f 1 1 data f
-InnerProduct out 1 1 f out 0=2 2=6144
+InnerProduct out 1 1 f out 0=2 2={}
 """
 
 POOLED = "\nPooling out 1 1 data out 0=0 1=3 2=2\n"
@@ -51,11 +55,11 @@ BinaryOp out 2 1 x y out 0=0
 """
 
 
-def lines_of(path: Path, layers: str, **options: object) -> list[str]:
+def lines_of(path: Path, layers: str, head: str = HEAD, **options: object) -> list[str]:
     """What is told of a network."""
     lines = layers.strip().splitlines()
     blobs = 1 + sum(int(line.split()[3]) for line in lines)
-    path.write_text(f"7767517\n{len(lines) + 1} {blobs}\n{HEAD}{layers.strip()}\n")
+    path.write_text(f"7767517\n{len(lines) + 1} {blobs}\n{head}{layers.strip()}\n")
     return list(fate_of_sizes(path, None, Options.of(random_weights=1, **options)).lines())  # type: ignore[arg-type]
 
 
@@ -68,6 +72,19 @@ def test_a_network_for_every_size(tmp_path: Path) -> None:
     assert lines_of(path, "\nReLU r 1 1 data out", input_shapes=shapes) == [
         "inputs: data 3x32x?",
         told,
+    ]
+
+
+def test_a_file_that_leaves_extents_open_decides_which(tmp_path: Path) -> None:
+    """Boxes have four numbers, and there are two classes."""
+    limits = {"most": np.array([20]), "overlap": np.array([0.5], np.float32)}
+    nodes = [helper.make_node("NonMaxSuppression", ["boxes", "scores", *limits], ["kept"])]
+    inputs: dict[str, tuple[int | str, ...]] = {"boxes": (1, "n", 4), "scores": (1, 2, "m")}
+    path = written(tmp_path, model(nodes, inputs, ["kept"], limits))
+    assert list(fate_of_sizes(path, None, Options()).lines()) == [
+        "inputs: boxes 1x?x4, scores 1x2x?",
+        "one compilation runs all sizes for which this holds:",
+        "  boxes_n == scores_m",
     ]
 
 
@@ -132,7 +149,37 @@ def test_the_layers_that_need_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_layers_that_take_one_size(tmp_path: Path, level: int) -> None:
+    """A square one, if weights take a number of elements."""
+    lines = lines_of(tmp_path / "net.param", FLAT.format(6144), opt_level=level)
+    assert lines == ["inputs: data 3x32x32", "the layers take this size alone"]
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_layers_that_take_the_size_of_the_file(tmp_path: Path, level: int) -> None:
     """The reason names the extents, and leaves out long expressions of them."""
-    lines = lines_of(tmp_path / "net.param", FIXED, opt_level=level)
+    path, narrow = tmp_path / "net.param", HEAD.replace("0=32 1=32", "0=5 1=7")
+    lines = lines_of(path, FLAT.format(210), narrow, opt_level=level)
     assert "(InnerProduct): input" in lines[1] and "data_h" in lines[1]
     assert "//" not in lines[1] and "max(" not in lines[1]
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_layers_that_take_no_size_are_wrong(tmp_path: Path, level: int) -> None:
+    """That of the file neither."""
+    with pytest.raises(ModelError, match="'out' .InnerProduct.: input"):
+        lines_of(tmp_path / "net.param", FLAT.format(6146), opt_level=level)
+
+
+def test_open_axes_of_an_onnx_keep_their_names(tmp_path: Path) -> None:
+    """Equal names need not be equal extents. What is only joined to another may be empty."""
+    inputs = {"a": ("batch", "seq", 16), "b": ("batch", "seq", 16), "c": ("batch", "seq", 16)}
+    nodes = [
+        helper.make_node("Add", ["a", "b"], ["sum"]),
+        helper.make_node("Concat", ["sum", "c"], ["y"], axis=1),
+    ]
+    path = written(tmp_path, model(nodes, inputs, ["y"]))
+    assert list(fate_of_sizes(path, None, Options.of()).lines()) == [
+        "inputs: a ?x?x16, b ?x?x16, c ?x0..x16",
+        "one compilation runs all sizes for which this holds:",
+        "  a_seq == b_seq",
+    ]

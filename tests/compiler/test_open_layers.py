@@ -91,6 +91,8 @@ RIGHT = [
     "Reorg 0=2",
     "Reshape 0=-1 1=4",
     "Reshape 0=0 1=-1 2=2",
+    'Reshape 6="//(0w,2),*(0h,2),0c"',
+    'Reshape 6="//(0w,2),-1,0c"',
     "RMSNorm 0=6 1=0.001 2=0",
     "Scale 0=4 1=1",
     "ShuffleChannel 0=2",

@@ -12,6 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 import ncc
 from ncc.compiler.driver.specialise import OpenModel
+from tests.crossed import in_turn
 from tests.onnx.models import model, written
 
 RANDOM = np.random.default_rng(5)
@@ -144,6 +145,24 @@ def test_the_best_of_any_number_of_elements(tmp_path: Path) -> None:
     assert "for all shapes: 1" in repr(compiled)
 
 
+def test_as_many_as_there_are_and_ten_at_most(tmp_path: Path) -> None:
+    """A detector's candidates, and rows as long as the candidates are many."""
+    nodes = [
+        node("Shape", "x", "count"),
+        node("Concat", "count ten", "both", axis=0),
+        node("ReduceMin", "both", "k", keepdims=1),
+        node("TopK", "x k", "y places"),
+        node("Squeeze", "count", "depth"),
+        node("OneHot", "places depth values", "rows"),
+    ]
+    numbers = {"ten": np.array([10]), "values": np.array([0, 1], np.float32)}
+    made = model(nodes, {"x": ("n",)}, ["y", "places", "rows"], numbers)
+    compiled = ncc.compile(written(tmp_path, made))
+    for count in (100, 3, 1, 10, 11):
+        compared(compiled, made, {"x": RANDOM.standard_normal(count).astype(np.float32)})
+    assert "for all shapes: 1" in repr(compiled)
+
+
 def test_samples_of_a_grid_are_apart(tmp_path: Path) -> None:
     """Code is for one sample of the image and of the grid."""
     nodes = [node("GridSample", "x grid", "y", mode="linear", padding_mode="reflection")]
@@ -176,3 +195,113 @@ def test_samples_of_an_lstm(tmp_path: Path) -> None:
         drawn = {k: RANDOM.standard_normal(v).astype(np.float32) for k, v in feeds.items()}
         compared(compiled, made, drawn)
     assert isinstance(compiled, OpenModel) and compiled.reason is None
+
+
+def test_an_image_of_any_size_comes_out_at_one_size(tmp_path: Path) -> None:
+    """No layer is that Resize, so a file takes images that its scales for the hint would empty."""
+    made = model(
+        [node("Resize", "x none none sizes", "y", mode="linear")],
+        {"x": (1, 3, "h", "w")},
+        ["y"],
+        {**NUMBERS, "sizes": np.array([1, 3, 16, 24], np.int64)},
+    )
+    made.graph.node[0].input[1:3] = ["", ""]
+    ncc.compile(written(tmp_path, made)).save(tmp_path / "net.ncc")
+    for h, w in ((40, 31), (3, 5), (1, 1)):
+        drawn = RANDOM.standard_normal((1, 3, h, w)).astype(np.float32)
+        compared(ncc.load(tmp_path / "net.ncc"), made, {"x": drawn})
+
+
+def test_the_best_of_any_number_of_boxes(tmp_path: Path) -> None:
+    """As many scores as boxes, fewer boxes than may stay, and a table that their rows look up."""
+    limits = [np.array([20]), np.array([0.5], np.float32), np.array([0.3], np.float32)]
+    numbers = dict(zip(("most", "overlap", "score"), limits, strict=True))
+    nodes = [
+        node("NonMaxSuppression", "boxes scores most overlap score", "kept"),
+        node("Slice", "kept two three one_", "column"),
+        node("Squeeze", "column one_", "places"),
+        node("Squeeze", "boxes zero_", "table"),
+        node("Gather", "table places", "best"),
+    ]
+    numbers |= NUMBERS | {"one_": np.array([1]), "zero_": np.array([0])}
+    shapes: dict[str, tuple[int | str, ...]] = {"boxes": (1, "n", 4), "scores": (1, 2, "n")}
+    made = model(nodes, shapes, ["kept", "best"], numbers)
+    compiled = ncc.compile(written(tmp_path, made))
+    for count in (40, 1, 7):
+        corners = RANDOM.uniform(0, 10, (2, 1, count, 2)) + [[[[0]]], [[[10]]]]
+        scores = RANDOM.uniform(0, 1, (1, 2, count)).astype(np.float32)
+        boxes = np.concatenate(list(corners), -1).astype(np.float32)
+        compared(compiled, made, {"boxes": boxes, "scores": scores})
+    assert isinstance(compiled, OpenModel) and compiled.reason is None
+
+
+def test_operands_of_equal_extents(tmp_path: Path) -> None:
+    """Extents of inputs with different names, which an operator needs to be equal."""
+    nodes = [
+        node("MaxUnpool", "x places", "larger", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", "larger filters bias", "y", kernel_shape=[1, 1]),
+        node("PRelu", "x slope", "z"),
+    ]
+    places = np.zeros((1, 4, 1, 1), np.int64)
+    shapes: dict[str, Any] = {
+        "x": (1, 4, "h", "w"),
+        "places": places,
+        "filters": ("n", 4, 1, 1),
+        "bias": ("m",),
+        "slope": ("q",),
+    }
+    made = model(nodes, shapes, ["y", "z"])
+    for axis, name in ((2, "a"), (3, "b")):
+        made.graph.input[1].type.tensor_type.shape.dim[axis].dim_param = name
+    compiled = ncc.compile(written(tmp_path, made))
+    for h, w, n in ((3, 5, 7), (1, 2, 1), (6, 4, 16)):
+        feeds = {"x": (1, 4, h, w), "filters": (n, 4, 1, 1), "bias": (n,), "slope": (w,)}
+        drawn: dict[str, Any] = {
+            name: RANDOM.standard_normal(shape).astype(np.float32) for name, shape in feeds.items()
+        }
+        corners = np.arange(h)[:, None] * 4 * w + np.arange(w) * 2
+        drawn["places"] = np.broadcast_to(corners, (1, 4, h, w)) + np.arange(4).reshape(
+            1, 4, 1, 1
+        ) * (4 * h * w)
+        compared(compiled, made, drawn)
+    assert isinstance(compiled, OpenModel) and compiled.reason is None
+
+
+DECODER = [
+    node("MatMul", "x wk", "k"),
+    node("MatMul", "x wv", "v"),
+    node("Concat", "past_k k", "keys", axis=-2),
+    node("Concat", "past_v v", "values", axis=1),
+    node("Transpose", "keys", "turned", perm=[0, 2, 1]),
+    node("MatMul", "x turned", "scores"),
+    node("Add", "scores mask", "masked"),
+    node("Softmax", "masked", "shares"),
+    node("MatMul", "shares values", "y"),
+]
+
+
+@pytest.mark.parametrize("level", in_turn((2, 0, 1, 3), every=4))
+def test_a_decoder_begins_without_a_past(tmp_path: Path, level: int) -> None:
+    """What is only joined to others may be empty: one compilation runs prompts and tokens."""
+    cache: list[int | str] = ["batch", "past", 8]
+    shapes: dict[str, list[int | str]]
+    shapes = {"x": ["batch", "new", 8], "past_k": cache, "past_v": cache}
+    weights = {one: RANDOM.standard_normal((8, 8)).astype(np.float32) / 3 for one in ("wk", "wv")}
+    outputs = ["y", "keys", "values"]
+    made = model(DECODER, {**shapes, "mask": ["batch", "new", "all"]}, outputs, weights)
+    path = written(tmp_path, made)
+    compiled = ncc.compile(path, opt_level=level, num_threads=2)
+    ncc.compile(path, opt_level=level, num_threads=2).save(tmp_path / "net.ncc")
+    assert isinstance(compiled, OpenModel)
+    with ncc.load(tmp_path / "net.ncc") as loaded:
+        assert "past_k: float32 ?x0..x8" in repr(loaded)
+        for batch, past, new in ((1, 0, 5), (1, 5, 1), (2, 0, 1), (1, 70, 3)):
+            feeds = {"x": (new, 8), "past_k": (past, 8), "past_v": (past, 8)}
+            feeds["mask"] = (new, past + new)
+            arrays = {
+                name: RANDOM.standard_normal((batch, *shape)).astype(np.float32)
+                for name, shape in feeds.items()
+            }
+            compared(compiled, made, arrays)
+            compared(loaded, made, arrays)
+    assert compiled.reason is None

@@ -75,6 +75,13 @@ def test_a_quotient_by_a_difference() -> None:
         assert form_of(-n // (100 - 5 * n)).value({"n": number}) == -1
 
 
+def test_a_quotient_with_one_value_in_a_range_is_a_number() -> None:
+    """Pixels that windows leave of all images in it."""
+    h = Size.symbol("h", 200, 193, 224)
+    assert (h + 31) // 32 == 7 and is_open((h + 30) // 32) and is_open(h // W)
+    assert (-h) // 224 == -1
+
+
 def test_a_quotient_by_nothing_is_an_error() -> None:
     """As for numbers."""
     with pytest.raises(ZeroDivisionError):

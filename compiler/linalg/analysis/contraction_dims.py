@@ -24,11 +24,12 @@ class ContractionDims(NamedTuple):
     k: tuple[int, ...]
 
     @staticmethod
-    def of(linalg_op: LinalgOp) -> ContractionDims | None:
-        """The dims of a sum of products; None for any other operation."""
-        if linalg_op.product is None:
+    def of(linalg_op: LinalgOp, product: tuple[int, int] | None = None) -> ContractionDims | None:
+        """The dims of a sum of products; None for any other operation. product: one of several."""
+        product = product or linalg_op.product
+        if product is None:
             return None
-        lhs, rhs = (linalg_op.reads[position] for position in linalg_op.product)
+        lhs, rhs = (linalg_op.reads[position] for position in product)
         left, right = lhs.loops(), rhs.loops()
 
         def among(loops: tuple[int, ...], held: set[int]) -> tuple[int, ...]:

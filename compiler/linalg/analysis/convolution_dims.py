@@ -53,9 +53,9 @@ class ConvolutionDims(NamedTuple):
     windows: tuple[Window | None, ...]
 
     @staticmethod
-    def of(linalg_op: LinalgOp) -> ConvolutionDims | None:
-        """The dims of a sum of products; None for any other operation."""
-        dims = ContractionDims.of(linalg_op)
+    def of(linalg_op: LinalgOp, product: tuple[int, int] | None = None) -> ConvolutionDims | None:
+        """The dims of a sum of products; None for any other operation. product: one of several."""
+        dims = ContractionDims.of(linalg_op, product)
         if dims is None:
             return None
         m, k = set(dims.m), set(dims.k)
@@ -89,7 +89,7 @@ def _window(linalg_op: LinalgOp, dims: ContractionDims, axis: int) -> Window | N
     (tap,) = taps
     axes = [k for k, index in enumerate(dims.rhs.index) if index.bare == tap]
     uses = sum(index.coefficient(tap) != 0 for access in linalg_op.reads for index in access.index)
-    if len(axes) != 1 or uses != 2:
+    if len(axes) != 1 or uses != len(linalg_op.live):
         return None
     extent, dilation = linalg_op.extents[tap], form.coefficient(tap)
     return Window(loop, form.coefficient(loop), tap, axes[0], extent, dilation)

@@ -26,6 +26,8 @@ from ncc.dialects.element import is_integer
 from ncc.dialects.fixed_point import held_by
 from ncc.dialects.operation import operands_of, ops_of
 
+_SUM = arith.AddfOp | arith.AddiOp
+
 
 class _IterationSpace(NamedTuple):
     """The maps and iterator types of a generic, without its operands.
@@ -232,6 +234,23 @@ class LinalgOp:
         total = self.yielded.owner
         pair = factors(total, self.accumulator) if isinstance(total, Operation) else None
         return None if pair is None else self.positions(pair)
+
+    @cached_property
+    def products(self) -> list[tuple[int, int]]:
+        """The inputs of each product of acc + (a*b + c*d + ..), data first; else none."""
+        op, total = self.combiner or (None, self.yielded)
+        rest, found = [total] if isinstance(op, _SUM) else [], list[tuple[int, int]]()
+        while rest:
+            term = rest.pop(0).owner
+            if isinstance(term, _SUM):
+                rest += term.operands
+                continue
+            operands = term.operands if isinstance(term, arith.MulfOp | arith.MuliOp) else ()
+            pair = self.positions([uncast(operand) for operand in operands])
+            if pair is None:
+                return []
+            found.append(pair)
+        return found
 
     def positions(self, values: Sequence[SSAValue]) -> tuple[int, int] | None:
         """The positions of two inputs, given as arguments of the body; None for other values."""

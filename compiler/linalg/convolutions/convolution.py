@@ -117,7 +117,8 @@ def match(op: GenericOp, target: Target, bf16x3: bool = False) -> Convolution | 
     *_, height, width = shape_of(op.results[0])
     count = prod(groups)
     many = not bf16x3 and has_many_weights(w.value, stride, target)
-    extents = compared_extent(height, target, many), compared_extent(width, target, many)
+    sides = (height, width), (width, height)
+    extents = [compared_extent(one, other, target, many) for one, other in sides]
     sizes = count * outputs, inputs, *extents, target, count, depth, dilation, axes
     fewest_points = target.costs.data_types.fewest_bf16_points
     split = bf16x3 and inputs >= TILE_K and prod(extents) >= fewest_points

@@ -21,17 +21,21 @@ def strip_of_any_image(tiling: Tiling, threads: int, room: Room) -> int:
     """The rows of tiles in a strip, or columns, where the run tells how large the image is: as many
     tiles as a strip has for the hint.
 
-    If all tiles of the hint are one strip, a larger image may have larger strips: they are those of
-    an image that is `larger_sides` times as high and wide. Else weights would come again too often.
+    If all tiles of the hint are best as one strip, a larger image may have larger strips: they are
+    those of an image that is `larger_sides` times as high and wide, or has as many tiles along the
+    one extent that the run tells. Else weights would come again too often.
     Strips for which the run transforms weights are as large as they may be, and alike.
     """
     if tiling.formed:
         strips = largest(1, -(-tiling.length // _most_formed(tiling)))
         return largest(1, -(-tiling.length // strips))
     image = tiling.by_hint()
-    size = strip_size(image, threads, room)
-    if size == image.length or image.along != tiling.along:
-        image = tiling.by_hint(tiling.target.costs.strips.larger_sides)
+    if strip_size(image, threads) < image.length and image.along == tiling.along:
+        size = strip_size(image, threads, room)
+    else:
+        sides = tiling.target.costs.strips.larger_sides
+        both = is_open(tiling.height) and is_open(tiling.width)
+        image = tiling.by_hint(sides if both else sides**2)
         size = strip_size(image, threads)
     return rows_for(tiling, image, size, threads) if image.along == tiling.along else 1
 
@@ -97,10 +101,9 @@ def rows_for(tiling: Tiling, image: Tiling, size: int, threads: int) -> int:
     """
     if not is_open(tiling.rows, tiling.columns):
         return size
-    most = size
     if tiling.along != ACROSS and is_open(tiling.columns):
-        as_wide = size * image.columns // tiling.columns
-        most = largest(1, smallest(tiling.rows, as_wide))
+        size = size * image.columns // tiling.columns
+    most = largest(1, smallest(tiling.length, size))
     if threads == 1 or not _shares(image, [size], threads):
         return most
     strips = threads * largest(1, -(-tiling.length // (threads * most)))

@@ -39,17 +39,23 @@ BLOCKS = 2
 """Blocks of outputs whose weights the run transforms at a time."""
 
 
-def compared_extent(extent: int, target: Target, many: bool = False) -> int:
+def compared_extent(extent: int, other: int, target: Target, many: bool = False) -> int:
     """The extent that costs are compared for. Where the run tells it, it is larger than for the
     hint: of two forms that are nearly alike there, the better one for larger images is taken, since
     these take longer. Small images need no tiles, or other ones (`small_images.py`).
+
+    other: the extent of the other axis. If it is known, as of lines of text and of sequences, the
+    image is longer instead, so that it has as many elements.
 
     many: whether `has_many_weights` holds, so that there are other ones.
     """
     if not is_open(extent):
         return extent
     costs = target.costs.winograd
-    larger = max(hint(extent) * 3 // 2, costs.large_extent if many else costs.least_extent)
+    least = costs.large_extent if many else costs.least_extent
+    larger = max(hint(extent) * 3 // 2, least)
+    if not is_open(other):
+        larger = max(hint(extent) * 9 // 4, least**2 // other)
     return larger if (most := most_of(extent)) is None else min(larger, most)
 
 

@@ -6,7 +6,18 @@
 In an image of one row, each window sees the image through its middle row of taps; in one of one
 element, through one tap of nine. Where the run tells how large an image is, it tells the taps, too:
 loops over taps have code of their own in sums over channels, so that this costs nothing for other
-images.
+images. In large windows of one channel, as 5x5, loops over rows of taps have. The products of parts
+of numbers (`data_types/split_bf16.py`) leave out the same taps.
+
+If nothing else reads %p, it has only the rows that are read: an image of one row has no border
+above and below, which would have to be filled.
+
+Constant weights get another order, in which those of a tap lie side by side for all inputs:
+
+    (outputs, inputs, rows, columns)    ->    (outputs, rows, columns, inputs)
+
+A small image waits for its weights. Hardware prefetchers follow the long run of a tap; between the
+short ones of each block of inputs, they would have to find the next one again.
 
 Needs: weights in the order in which they are read: other passes take them for constants.
 Breaks: the NaN of an infinite weight times a zero of the border.
@@ -14,7 +25,8 @@ Breaks: the NaN of an infinite weight times a zero of the border.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects import tensor
@@ -22,16 +34,19 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.cost_model import CostModel
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims, Window
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
-from ncc.compiler.linalg.analysis.tensors import pad_value
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value, weights_of
 from ncc.compiler.linalg.rewrite.decisions import CostedPass
-from ncc.compiler.linalg.rewrite.insert import move_before, tensor_of
+from ncc.compiler.linalg.rewrite.insert import move_before, read_instead, replace_op, tensor_of
 from ncc.compiler.linalg.rewrite.parts import Span
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
-from ncc.dialects.index_notation import Builder
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import hint, hint_of_inputs, is_open, largest, smallest
 from ncc.dialects.structured import offsets_of, pad_sides
+from ncc.dialects.weights.derived import Transposed
+from ncc.dialects.weights.weight import WeightAttr
 
 
 class _Taps(NamedTuple):
@@ -49,15 +64,16 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
 
     def match(self, op: GenericOp) -> _Taps | str | None:
         linalg_op = LinalgOp(op)
-        if linalg_op.product is None or not is_open(*shape_of(op.results[0])):
+        if not is_open(*shape_of(op.results[0])):
             return None
-        dims = ConvolutionDims.of(linalg_op)
+        dims = _dims(linalg_op)
         if dims is None or not dims.filter_loop:
             return None
-        if not dims.input_channel or not dims.output_channel:
+        windows = self._with_loops_over_taps(linalg_op, dims)
+        if not any(windows):
             return "it sums no channels, so that its taps have no loops"
         seen: dict[int, Span] = {}
-        for axis, window in enumerate(dims.windows):
+        for axis, window in enumerate(windows):
             image = _image(dims.input.value, axis)
             if window is None or image is None or not _sees_the_first(window, image):
                 continue
@@ -67,23 +83,59 @@ class SkipBorderTaps(LinalgPattern[_Taps], CostedPass):
         if not seen:
             return "all its windows see all of their taps"
         few = any(_are_few(linalg_op.extents[one.image], self.costs) for one in dims.windows if one)
-        return _Taps(linalg_op, dims, seen) if few else "its image seldom has a single row"
+        # Matrix tiles have one loop for any number of taps.
+        if len(linalg_op.products) == 1 and not few:
+            return "its image seldom has a single row"
+        return _Taps(linalg_op, dims, seen)
+
+    def _with_loops_over_taps(
+        self, linalg_op: LinalgOp, dims: ConvolutionDims
+    ) -> Sequence[Window | None]:
+        """The windows whose taps have a loop. If a sum is over taps alone, those of a row have
+        none, and if these are few, none has.
+        """
+        if dims.input_channel and dims.output_channel:
+            return dims.windows
+        *rows, row = dims.filter_loop
+        taps = prod(linalg_op.extents[loop] for loop in (*rows, row))
+        few = taps <= self.costs.schedules.most_unrolled_taps
+        return [one if one and one.tap in rows and not few else None for one in dims.windows]
 
     def rewrite(self, found: _Taps) -> None:
-        data, weights = found.dims.input, found.dims.filter
-        begin, size = [0] * len(data.index), list(shape_of(data.value))
+        linalg_op, (data, weights) = found.linalg_op, (found.dims.input, found.dims.filter)
         first, taps = [0] * len(weights.index), list(shape_of(weights.value))
+        read: dict[int, Span] = {}
         for axis, (one, end) in found.seen.items():
             window = found.dims.windows[axis]
             if window is None or window.axis is None:
                 continue
             # Of a part that an image does not have, no element sees a tap.
             first[window.axis], taps[window.axis] = one, largest(0, end - one)
-            begin[axis] = window.dilation * one
-            reach = window.stride * (found.linalg_op.extents[window.image] - 1)
-            size[axis] = largest(0, reach + window.dilation * (end - one - 1) + 1)
-        for access, offsets, shape in ((data, begin, size), (weights, first, taps)):
-            _read_part(found.linalg_op.op, access, offsets, shape)
+            reach = window.stride * (linalg_op.extents[window.image] - 1)
+            read[axis] = window.dilation * one, reach + window.dilation * (end - 1) + 1
+        _read_part(linalg_op.op, weights, first, taps, _taps_outside(found))
+        begin, size = [0] * len(data.index), list(shape_of(data.value))
+        for axis, (one, end) in read.items():
+            begin[axis], size[axis] = one, largest(0, end - one)
+        pad = data.value.owner
+        if isinstance(pad, tensor.PadOp) and data.value.has_one_use():
+            b = Builder(Block())
+            part = b.slice(_padded(b, pad, read), [0] * len(size), size)
+            replace_op(pad, b, part)
+        else:
+            _read_part(linalg_op.op, data, begin, size, range(len(data.index)))
+
+
+def _dims(linalg_op: LinalgOp) -> ConvolutionDims | None:
+    """The dims of a convolution. Its products may be several, if all read the same windows."""
+    dims = ConvolutionDims.of(linalg_op, next(iter(linalg_op.products), None))
+    reads = {_moving(linalg_op.reads[position]) for position in linalg_op.live}
+    return dims if dims and reads == {_moving(dims.input), _moving(dims.filter)} else None
+
+
+def _moving(access: TensorAccess) -> tuple[SSAValue, tuple[AffineForm | None, ...]]:
+    """What an access reads, without the axes of which it reads one place."""
+    return access.value, tuple(form if form.terms else None for form in access.index)
 
 
 def _are_few(count: int, costs: CostModel) -> bool:
@@ -121,9 +173,54 @@ def _seen(window: Window, count: int, image: Span) -> Span:
     return first, smallest(window.taps, (image[1] - 1) // dilation + 1)
 
 
-def _read_part(op: GenericOp, access: TensorAccess, begin: list[int], size: list[int]) -> None:
-    """Let an operation read a part of an operand."""
+def _taps_outside(found: _Taps) -> Sequence[int]:
+    """The axes of the weights, those of taps in front of those of inputs if a constant has them.
+    Matrix tiles read weights of any order in runs: 32 inputs of 16 outputs make a tile.
+    """
+    weights, axes = found.dims.filter, range(len(found.dims.filter.index))
+    inputs = set(found.dims.input_channel)
+    if found.linalg_op.product is None or not inputs or not is_constant(_whole(weights.value)):
+        return axes
+    taps = {window.axis for window in found.dims.windows if window}
+    first = min(k for k in axes if weights.index[k].loops() & inputs)
+    return sorted(axes, key=lambda k: (first, False) if k in taps else (k, True))
+
+
+def _whole(value: SSAValue) -> SSAValue:
+    """The value of which a value is a part, as that of a sum in parts."""
+    owner = value.owner
+    return _whole(owner.source) if isinstance(owner, tensor.ExtractSliceOp) else value
+
+
+def _read_part(
+    op: GenericOp, access: TensorAccess, begin: list[int], size: list[int], order: Sequence[int]
+) -> None:
+    """Let an operation read a part of an operand, whose axes are in an order."""
     b = Builder(Block())
-    made = b.slice(tensor_of(access.value), begin, size)
+    whole = _in_order(b, access.value, order)
+    made = b.slice(whole, [begin[k] for k in order], [size[k] for k in order])
     move_before(b, op)
-    op.operands[list(op.operands).index(access.value)] = made.value
+    for position, read in enumerate(LinalgOp(op).reads):
+        if read.value is access.value:
+            read_instead(op, position, made.value, [read.index[k] for k in order])
+
+
+def _in_order(b: Builder, value: SSAValue, order: Sequence[int]) -> Tensor:
+    """A constant, or a part of one, with its axes in an order; any value in the order it has."""
+    owner = value.owner
+    if list(order) == sorted(order):
+        return tensor_of(value)
+    if isinstance(owner, tensor.ExtractSliceOp):
+        begin, size = offsets_of(owner), shape_of(value)
+        whole = _in_order(b, owner.source, order)
+        return b.slice(whole, [begin[k] for k in order], [size[k] for k in order])
+    return b.weight(WeightAttr(Transposed(weights_of(value), tuple(order)).weights))
+
+
+def _padded(b: Builder, pad: tensor.PadOp, read: Mapping[int, Span]) -> Tensor:
+    """The value of a pad with no more border along some axes than is read."""
+    image, (low, high) = tensor_of(pad.source), pad_sides(pad)
+    for axis, (begin, end) in read.items():
+        high[axis] = largest(0, end - low[axis] - image.shape[axis])
+        low[axis] -= begin
+    return b.pad(image, low, high, pad_value(pad))

@@ -7,7 +7,8 @@ between products of tiles, where they cost next to nothing. Many rows together w
 next product would be beyond the reorder buffer.
 
 Flat tiles go on from the end of a row of points to the next row, over the border of a padded plane
-between them. Sums of the border are not stored.
+between them. Sums of the border are not stored. The points of a single column, which only the run
+knows, are a row apart.
 
 Where the run tells how many points there are, it tells the rows of a tile, too: as many as divide
 the points evenly.
@@ -74,8 +75,8 @@ class MatrixTiles(KernelEmitter):
         self.plan = TilePlan(kernel, schedule)
         self.operands = self.plan.operands
         self.sums = self.builder.scratch(memory_type(f32, self.plan.p * self.plan.q * TILE))
-        iterations = prod(kernel.extents[d] for d in self.operands.k_loops)
-        self.rows_per_iteration = -(-self.plan.most_rows // iterations)
+        iterations = largest(1, prod(kernel.extents[d] for d in self.operands.k_loops))
+        self.rows_per_iteration = (self.plan.most_rows + iterations - 1) // iterations
         self.iteration: SSAValue = self.builder.constant(0)
 
     def write(self) -> None:
@@ -160,7 +161,7 @@ class MatrixTiles(KernelEmitter):
         first: SSAValue = begin
         if plan.extent % plan.rows:
             begin = self._least(begin, plan.extent - plan.rows)
-        bases[plan.inner] = begin
+        bases[plan.inner] = builder.local(builder.linear([(begin, plan.step)], 0))
         if plan.wrapped is not None:
             bases.setdefault(plan.wrapped, builder.constant(0))
         terms = [(first, 1), (begin, -1)] if first is not begin else []
@@ -238,7 +239,8 @@ class MatrixTiles(KernelEmitter):
         self.state.bases.update(group.tiles[position].bases)
         at = self.reads.address(access, {})
         self.state.bases = saved
-        distance = self.builder.constant(access.coefficients[self.plan.inner] * BF16_BYTES)
+        between = access.coefficients[self.plan.inner] * self.plan.step
+        distance = self.builder.constant(between * BF16_BYTES)
         return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
 
     def _load_vectors(self, number: int, which: int, block: int) -> Operation:
@@ -261,7 +263,8 @@ class MatrixTiles(KernelEmitter):
         """The parts of the same epilogue that one iteration of the next group writes: a few rows
         each, of one tile after the other.
         """
-        portions = -(-self.rows_per_iteration // ROWS_BETWEEN)
+        rows = self.rows_per_iteration
+        portions = 1 if is_open(rows) else -(-rows // ROWS_BETWEEN)
         return [
             partial(self._follow_some, group, position, portion, portions)
             for position in range(self.plan.p)
@@ -312,7 +315,7 @@ class MatrixTiles(KernelEmitter):
         def row(i: SSAValue) -> None:
             saved = dict(self.state.bases)
             self.state.bases.update(held.bases)
-            point = self.builder.linear([(held.bases[self.plan.inner], 1), (i, 1)], 0)
+            point = self.builder.linear([(held.bases[self.plan.inner], 1), (i, self.plan.step)], 0)
             point = self.state.bases[self.plan.inner] = self.builder.local(point)
 
             self._unless_between_rows(held, point, lambda: self._follow(i, number, blocks))
@@ -325,14 +328,29 @@ class MatrixTiles(KernelEmitter):
         plan, builder = self.plan, self.builder
         if plan.wrapped is None or plan.pitch is None:
             return follow()
-        row = builder.quotient(at, plan.pitch)
+        row, column = self._row_and_column(at, plan.pitch)
         if plan.wrapped in plan.extents:
             row = builder.local(builder.linear([(held.bases[plan.wrapped], 1), (row, 1)], 0))
         self.state.bases[plan.wrapped] = row
-        column = self.state.bases[plan.inner] = builder.remainder(at, plan.pitch)
+        self.state.bases[plan.inner] = column
         if plan.pitch == plan.width:
             return follow()
         builder.branch(builder.less(column, plan.width), follow)
+
+    def _row_and_column(self, at: SSAValue, pitch: int) -> Sequence[SSAValue]:
+        """The row of an index, and its column. Where the run tells how long rows are, a division
+        takes time, and the points of most tiles are in one row.
+        """
+        builder = self.builder
+
+        def divided() -> Sequence[SSAValue]:
+            return builder.quotient(at, pitch), builder.remainder(at, pitch)
+
+        if not is_open(pitch):
+            return divided()
+        is_first = builder.less(at, pitch)
+        found = builder.branch(is_first, lambda: (builder.constant(0), at), divided)
+        return [builder.local(value) for value in found]
 
     def _follow(self, row: SSAValue, number: int, blocks: range) -> None:
         """The epilogue at one point, for 16 outputs of each block."""

@@ -12,13 +12,17 @@ from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.loops.schedule.schedule_text import schedule_text
 from ncc.compiler.target import Target
 
+_OTHERS = "only register tiles of products have a cost model"
+_OPEN = "the run tells the sizes of the kernel"
+
 
 class Decision(NamedTuple):
     """The choice of a schedule, and the reasons for it.
 
     refused     strategies that were tried before, and which of their conditions does not hold
     wants       what the strategy of the schedule wants of a kernel
-    candidate   the schedule with its cycles; None if cycles of the strategy are not counted
+    candidate   the schedule with its cycles; None if they are not counted
+    uncounted   why they are not counted, if that is so
     runner_up   the cheapest other candidate; None if there is none
     is_tuned    whether the cost model would choose another tile
     """
@@ -27,6 +31,7 @@ class Decision(NamedTuple):
     refused: tuple[tuple[Strategy, Reason], ...]
     wants: str
     candidate: Candidate | None
+    uncounted: str
     runner_up: Candidate | None
     is_tuned: bool
 
@@ -34,7 +39,8 @@ class Decision(NamedTuple):
     def of(kernel: Kernel, schedule: Schedule, target: Target) -> Decision:
         """The decision for a schedule that strategies have made for this kernel and target."""
         *refused, (_, _, wants) = tried(kernel, target)
-        near, chosen = cheapest_of(kernel, target), choose(kernel, target)
+        near = [] if kernel.is_open else cheapest_of(kernel, target)
+        chosen = choose(kernel, target)
         near = near if any(one.schedule == chosen for one in near) else []
         taken = [one for one in near if _are_alike(one.schedule, schedule)]
         others = [one for one in near if one not in taken]
@@ -43,6 +49,7 @@ class Decision(NamedTuple):
             tuple((strategy, str(reason)) for strategy, reason, _ in refused),
             wants,
             next(iter(taken), None),
+            _OPEN if kernel.is_open else _OTHERS,
             next(iter(others), None),
             bool(near) and near[0] not in taken,
         )
@@ -53,7 +60,7 @@ class Decision(NamedTuple):
         for strategy, reason in self.refused:
             yield f"not {strategy.value}: {reason}"
         if self.candidate is None:
-            yield "cycles: not counted, since only register tiles of products have a cost model"
+            yield f"cycles: not counted, since {self.uncounted}"
             return
         yield f"cycles: {_cycles_text(self.candidate)}{' (tuned)' * self.is_tuned}"
         if self.runner_up is not None:

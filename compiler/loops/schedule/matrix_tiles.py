@@ -236,14 +236,29 @@ def pitch_of(found: Bf16Contraction) -> int:
     return outer // inner
 
 
-def is_flat(width: int, pitch: int) -> int:
+def step_of(width: int, pitch: int) -> int:
+    """The distance of two points of flat tiles: a single column has none between two rows."""
+    return largest(1, pitch * smallest(1, 2 - width))
+
+
+def flat_points(height: int, width: int, pitch: int) -> int:
+    """The points of tiles that go on from row to row, up to the last point of the last row."""
+    return -(-(pitch * (height - 1) + width) // step_of(width, pitch))
+
+
+def is_flat(height: int, width: int, pitch: int) -> int:
     """1 where tiles that go on from row to row are cheaper, for rows that the run tells: tiles of
     short rows have few points. Else 0.
     """
-    rows = even_rows(width)
-    apart = -(-width // rows) * tile.ROWS * tile_hundredths(rows)
-    flat = pitch * tile_hundredths(tile.ROWS)
+    apart, flat = _even_cycles(height, width), _even_cycles(1, flat_points(height, width, pitch))
     return smallest(1, FLAT_TENTHS * apart // largest(1, 10 * flat))
+
+
+def _even_cycles(times: int, extent: int) -> int:
+    """The same as `_pairs_cycles`, in hundredths, for the fewest tiles of so many points."""
+    rows = even_rows(extent)
+    pairs = (times * -(-extent // rows) + 1) // 2
+    return 2 * pairs * tile_hundredths(rows)
 
 
 def _cut(kernel: Kernel, found: Bf16Contraction, target: Target) -> tuple[bool, int, int]:
@@ -255,12 +270,13 @@ def _cut(kernel: Kernel, found: Bf16Contraction, target: Target) -> tuple[bool, 
     strides = [found.high.coefficients[d] for d in found.points[-2:]]
     in_rows = len(strides) == 2 and not strides[0] % strides[1]
     if in_rows and is_never_below(pitch_of(found), extent):
-        whole = prod(outer[:-1]), pitch_of(found) * (outer[-1] - 1) + extent
+        image = outer[-1], extent, pitch_of(found)
+        whole = prod(outer[:-1]), flat_points(*image)
         worth = target.costs.tiles.flat
+        pays = _pairs_cycles(*_tiles(*whole)) <= worth * _pairs_cycles(*_tiles(*points))
         if is_open(extent):
-            flat = True
-        elif _pairs_cycles(*_tiles(*whole)) <= worth * _pairs_cycles(*_tiles(*points)):
-            flat, points = True, whole
+            pays = hint(is_flat(*image)) == 1
+        flat, points = pays or is_open(extent), whole if pays else points
     rows, count = _tiles(*points)
     return flat, tile.ROWS if is_open(points[-1]) else rows, count
 
@@ -292,7 +308,8 @@ def _tall_or_square(
     Two by two need the fewest loads. If weights are larger than L2 and points are few, four tiles
     of points load each weight once.
     """
-    weights = TILE_K * VECTOR * 2 * BF16_BYTES * prod(kernel.extents[d] for d in found.k_loops)
+    k_tiles = hint(prod(kernel.extents[d] for d in found.k_loops))
+    weights = TILE_K * VECTOR * 2 * BF16_BYTES * k_tiles
     tall = weights * blocks > target.core.l2_bytes and count <= 4
     if blocks == 1 or tall:
         return min(count, 4), 1

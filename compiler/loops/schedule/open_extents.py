@@ -69,7 +69,8 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
     coalesced = _coalesced(kernel, schedule)
     is_small = coalesced is not None and _is_of_one(kernel, *coalesced)
     schedule = replace(schedule, coalesced=coalesced, small=is_small)
-    schedule = _for_small_images(kernel, schedule, target)
+    if coalesced is not None and is_small:
+        return _for_small_images(kernel, schedule, coalesced, target)
     prefetched = {access.argument for access in (*schedule.prefetch_l2, *schedule.prefetch_l1)}
     if not prefetched & open_arguments and not schedule.prefetch_l2:
         return schedule
@@ -81,22 +82,24 @@ def for_any_size(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule
 
 
 def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
-    """The schedule for sizes themselves: the run cuts points into tiles. The sum must have a known
-    number of iterations, since results are stored between them.
-    """
+    """The schedule for sizes themselves: the run cuts points into tiles."""
     schedule = matrix_tiles(kernel, target)
-    if isinstance(schedule, str) or is_open(*(kernel.extents[d] for d in schedule.reduced)):
+    if isinstance(schedule, str):
         raise CompilerBug(f"matrix tiles at sizes that only the run knows: {schedule}")
     return schedule
 
 
-def _for_small_images(kernel: Kernel, schedule: Schedule, target: Target) -> Schedule:
-    """The schedule with the tile and the order that suit small images, if the kernel is for them:
-    its points are along one loop.
+def _for_small_images(
+    kernel: Kernel, schedule: Schedule, coalesced: tuple[int, int], target: Target
+) -> Schedule:
+    """The schedule with the tile and the order that suit small images, whose points are along one
+    loop.
+
+    It prefetches nothing: a small image waits for weights, and a prefetch takes the place of one of
+    the loads that a core can have on their way.
     """
-    if schedule.coalesced is None or not schedule.small:
-        return schedule
-    column, row = schedule.coalesced
+    schedule = replace(schedule, prefetch_l2=(), prefetch_l1=())
+    column, row = coalesced
     hinted = for_the_hint(kernel, target.costs.schedules)
     extents = tuple(1 if d == row else n for d, n in enumerate(hinted.extents))
     about = ((column, target.costs.schedules.small_points),)

@@ -12,18 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from xdsl.dialects.builtin import f32
 
-from ncc.dialects.casts import saturated_int8
 from ncc.dialects.ncnn.attention.scaled_dot_product import masked
 from ncc.dialects.ncnn.layer import Array, Builder, Tensor, WeightAttr
 from ncc.dialects.ncnn.quantization.int8 import product
-from ncc.dialects.ncnn.quantization.int8_product import (
-    Factor,
-    FactorArray,
-    dequantized_element,
-    scale_of_largest,
-)
+from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray, dequantized_element
 from ncc.dialects.ncnn.reduction.reduction import softmax, softmax_array
-from ncc.dialects.scalar import absolute, convert
+from ncc.dialects.scalar import convert
 
 
 def attended_int8_array(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
@@ -46,8 +40,8 @@ def attended_int8(
     """Like `scaled_dot_product.attended` with heads outside and `zeros`, in int8."""
     heads, rows, features = q.shape
     groups, keys, width = v.shape
-    query = _quantized(b, b.reshape(q, (groups, heads // groups * rows, features)), 2)
-    key = _quantized(b, k, 1)
+    query = Factor.quantized(b, b.reshape(q, (groups, heads // groups * rows, features)), [0, 1])
+    key = Factor.quantized(b, k, [0])
     h, s, t, e = b.loops("h s t e")
     sums = b.sum((h, s, t), over=(e,), of=product(query.values[h, s, e], key.values[h, t, e]))
     h, s, t = b.loops_of(sums.shape)
@@ -55,24 +49,14 @@ def attended_int8(
     scores = b.map((h, s, t), convert(sums[h, s, t], f32) * units)
     scores = masked(b, b.reshape(scores, (heads, rows, keys)), mask, scale)
     probabilities = b.reshape(softmax(b, scores, [2], zeros=True), sums.shape)
-    shares = _quantized(b, probabilities, 2)
-    value = _quantized(b, v, 1)
+    shares = Factor.quantized(b, probabilities, [0, 1])
+    value = Factor.quantized(b, v, [0])
     h, s, e, t = b.loops("h s e t")
     element = product(shares.values[h, s, t], value.values[h, t, e])
     sums = b.sum((h, s, e), over=(t,), of=element)
     h, s, e = b.loops_of(sums.shape)
     units = 1.0 / (shares.scale[h, s] * value.scale[h])
     return b.reshape(b.map((h, s, e), convert(sums[h, s, e], f32) * units), (heads, rows, width))
-
-
-def _quantized(b: Builder, x: Tensor, axes: int) -> Factor:
-    """int8 values with a scale for each index of the first axes."""
-    at = b.loops_of(x.shape)
-    largest = b.max(at[:axes], over=at[axes:], of=absolute(x[at]), init=0.0)
-    place = b.loops_of(largest.shape)
-    scale = b.map(place, scale_of_largest(largest[place]))
-    at = b.loops_of(x.shape)
-    return Factor(b.map(at, saturated_int8(x[at] * scale[at[:axes]])), scale)
 
 
 class Int8Affine(NamedTuple):

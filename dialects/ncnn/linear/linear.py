@@ -27,7 +27,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import Int8, Int8Layer, int8_of, product
 from ncc.dialects.scalar import clamp, convert, to_index
-from ncc.dialects.size import is_equal, is_open
+from ncc.dialects.size import is_equal
 
 
 def inner_product(b: Builder, x: Tensor, w: Tensor, init: Tensor | float) -> Tensor:
@@ -40,11 +40,13 @@ def inner_product(b: Builder, x: Tensor, w: Tensor, init: Tensor | float) -> Ten
     return b.sum((o,), over=r, of=product(x[r], w[(o, *r)]), init=init)
 
 
-def rows_by_matrix(b: Builder, x: Tensor, weight: WeightAttr, bias: WeightAttr | None) -> Tensor:
+def rows_by_matrix(
+    b: Builder, x: Tensor, weight: WeightAttr | Tensor, bias: WeightAttr | Tensor | None
+) -> Tensor:
     """out[r, o] = bias[o] + the sum over k of x[r, k] * w[o, k]: W applied to each row of x."""
-    w = b.weight(weight)
+    w = b.values(weight)
     sizes = (x.shape[0], w.shape[0])
-    init = 0.0 if bias is None else b.spread(b.weight(bias), sizes, 1)
+    init = 0.0 if bias is None else b.spread(b.values(bias), sizes, 1)
     r, o, k = b.loops("r o k")
     return b.sum((r, o), over=(k,), of=product(x[r, k], w[o, k]), init=init)
 
@@ -86,8 +88,7 @@ class InnerProductOp(Int8Layer):
         if self.batched(x):
             return (x[0], self.num_output)
         wanted = self.weight_data_size // self.num_output
-        # Of several open extents, nothing tells which ones the weights take.
-        if sum(map(is_open, x)) > 1 or not is_equal(prod(x), wanted):
+        if not is_equal(prod(x), wanted):
             raise LayerError(f"input {x} has {prod(x)} elements, but the weights take {wanted}")
         return (self.num_output,)
 

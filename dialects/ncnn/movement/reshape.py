@@ -195,7 +195,7 @@ def _check_extents(stated: Mapping[str, int]) -> None:
 
 def _same_count(x: Shape, shape: Sequence[int]) -> Shape:
     """The shape, if it has as many elements as x."""
-    if prod(shape) != prod(x):
+    if not is_equal(prod(shape), prod(x)):
         raise LayerError(f"{x} has {prod(x)} elements and does not fit {tuple(shape)}")
     return tuple(shape)
 

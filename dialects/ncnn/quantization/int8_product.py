@@ -10,6 +10,7 @@ where all is zero; q = x * s, rounded, halves away from zero. The sum is that of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -66,25 +67,26 @@ class Factor(NamedTuple):
         """A left factor (rows, k), transposed (k, rows); int8 with scales, or quantized here."""
         if x.element_type == i8 and scales is not None:
             return Factor(x, scales)
-        at = b.loops_of(x.shape)
-        row, k = at[::-1] if transposed else at
-        largest = b.max((row,), over=(k,), of=absolute(x[at]), init=0.0)
-        [row] = b.loops_of(largest.shape)
-        scale = b.map((row,), scale_of_largest(largest[row]))
-        at = b.loops_of(x.shape)
-        return Factor(b.map(at, saturated_int8(x[at] * scale[at[transposed]])), scale)
+        return Factor.quantized(b, x, [int(transposed)])
 
     @staticmethod
     def of_whole(b: Builder, x: Tensor, scales: Tensor | None = None) -> Factor:
         """A right factor of any shape; int8 with scales, or quantized here."""
         if x.element_type == i8 and scales is not None:
             return Factor(x, scales)
+        return Factor.quantized(b, x, [])
+
+    @staticmethod
+    def quantized(b: Builder, x: Tensor, axes: Sequence[int]) -> Factor:
+        """int8 values with a scale for each index of these axes."""
         at = b.loops_of(x.shape)
-        largest = b.max((), over=at, of=absolute(x[at]), init=0.0)
-        [one] = b.loops_of((1,))
-        scale = b.map((one,), scale_of_largest(largest[one]))
+        outside = [at[axis] for axis in axes]
+        inside = [loop for axis, loop in enumerate(at) if axis not in axes]
+        largest = b.max(outside, over=inside, of=absolute(x[at]), init=0.0)
+        place = b.loops_of(largest.shape)
+        scale = b.map(place, scale_of_largest(largest[place]))
         at = b.loops_of(x.shape)
-        return Factor(b.map(at, saturated_int8(x[at] * scale[0])), scale)
+        return Factor(b.map(at, saturated_int8(x[at] * scale[outside])), scale)
 
 
 def dequantized_element(sum: Scalar, left: Factor, row: Index, right: Factor) -> Scalar:

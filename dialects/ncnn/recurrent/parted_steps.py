@@ -26,10 +26,10 @@ def parts_of(rule: Rule, directions: int, weights: int, threads: int) -> int:
     """The number of equal parts of a cell with so many weights: one for each thread, if each has
     enough to do.
 
-    Threads already share two directions, and a projection reads the whole cell: these have one
-    part.
+    Threads already share two directions, and a projection or a reset needs the whole cell: these
+    have one part.
     """
-    if directions > 1 or rule.hidden != rule.outputs:
+    if directions > 1 or rule.hidden != rule.outputs or rule.reset:
         return 1
     most = max(1, min(threads, weights // WORTH_A_THREAD))
     return max(parts for parts in range(1, most + 1) if rule.hidden % parts == 0)
@@ -119,4 +119,4 @@ class _PartedSteps:
             for gate in range(self.gates):
                 place = self.first_place + j + gate * self.rule.hidden
                 self.sums[j + gate * self.extent] = self.bias[place]
-        add_product(code, self.sums, x, self.weight, fro)
+        add_product(code, [self.sums], [x], self.weight, fro)

@@ -11,9 +11,7 @@ in the input and in the result. A row of the result has both directions, one aft
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i8
@@ -38,22 +36,15 @@ from ncc.dialects.ncnn.linear.linear import rows_by_matrix
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import product
 from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray
-from ncc.dialects.ncnn.recurrent.parted_steps import expand_parted_steps, parts_of
-from ncc.dialects.ncnn.recurrent.recurrent_steps import (
-    RecurrentOperands,
-    Rule,
-    Values,
-    expand_steps,
-)
+from ncc.dialects.ncnn.recurrent.cells import Cell, gru, lstm, rnn
+from ncc.dialects.ncnn.recurrent.parted_steps import parts_of
+from ncc.dialects.ncnn.recurrent.recurrence import columns, expand_recurrence, recur_array
+from ncc.dialects.ncnn.recurrent.recurrent_steps import RecurrentOperands, Rule
 from ncc.dialects.scalar import convert
 from ncc.dialects.size import are_equal, is_equal
-from ncc.dialects.statements import Code, Value
-from ncc.dialects.weights.derived import Blocked, Paired, Taken
+from ncc.dialects.weights.derived import Paired
 
 FORWARD, REVERSE, BOTH = 0, 1, 2
-
-Arrays: TypeAlias = Callable[[int], Array]
-"""Like `Values`, for all elements at once."""
 
 
 class Recurrent(Layer):
@@ -63,6 +54,7 @@ class Recurrent(Layer):
     sums are integers. A sum is divided by the scale of its row and by that of the input.
     """
 
+    CELL: ClassVar[Cell]
     GATES: ClassVar[int]
     BIASES: ClassVar[int]
     STATES: ClassVar[int] = 1
@@ -182,45 +174,35 @@ class Recurrent(Layer):
         bias = held(self.bias_c_data, "bias_c_data").array().reshape(self.directions, self.gates)
         return bias, np.zeros_like(bias)
 
-    def cell_array(self, x: Arrays, r: Arrays, state: Arrays) -> list[Array]:
-        """The next state of the gates' inputs x and recurrent parts r; the hidden one first."""
-        raise NotImplementedError(f"{self.name} has no cell")
-
-    def cell(self, code: Code, x: Values, r: Values, state: Values) -> list[Value]:
-        """`cell_array` for one element of the cell."""
-        raise NotImplementedError(f"{self.name} has no cell")
+    @property
+    def rule(self) -> Rule:
+        """How a step computes the next states."""
+        reverse = self.direction == REVERSE
+        return Rule(type(self).CELL, self.hidden, self.num_output, self.STATES, reverse)
 
     def reference(self, x: Array, *states: Array) -> list[Array]:
         shapes = self.infer(x.shape, *(state.shape for state in states))
         given = [
-            states[k].reshape(shape) if states else np.zeros(shape, x.dtype)
+            (states[k] if states else np.zeros(shape, x.dtype)).reshape(shape[0], 1, shape[1])
             for k, shape in enumerate(self.state_shapes)
         ]
-        runs = [self._run(x, d, [state[d] for state in given]) for d in range(self.directions)]
-        y = np.concatenate([rows for rows, _ in runs], axis=1)
-        finals = [np.stack(final) for final in zip(*(state for _, state in runs), strict=True)]
-        made = zip([y, *finals], shapes, strict=False)
-        return [array.reshape(shape) for array, shape in made]
+        first, added = self.biases
+        inputs = first.reshape(-1) + self._product_array(x, self.input_weight, 0)
 
-    def _run(self, x: Array, d: int, state: list[Array]) -> tuple[Array, list[Array]]:
-        """One direction: the rows of its result, and its last state."""
-        own = slice(d * self.gates, (d + 1) * self.gates)
-        first, added = (bias[d] for bias in self.biases)
-        inputs = first + self._product_array(x, self.input_weight, 0, own)
-        y = np.empty((len(x), self.num_output), x.dtype)
-        backwards = self.direction == REVERSE or d == 1
-        for t in reversed(range(len(x))) if backwards else range(len(x)):
-            hidden = self._product_array(state[0][None], self.recurrent_weight, 1, own)
-            given_gates, own_gates = (
-                part.reshape(self.GATES, -1).__getitem__ for part in (inputs[t], added + hidden[0])
-            )
-            state = self.cell_array(given_gates, own_gates, state.__getitem__)
-            if self.projects:
-                state[0] = held(self.weight_hr_data, "weight_hr_data").array()[d] @ state[0]
-            y[t] = state[0]
-        return y, state
+        def again(h: Array, d: int) -> Array:
+            own = slice(d * self.gates, (d + 1) * self.gates)
+            return np.asarray(added[d] + self._product_array(h, self.recurrent_weight, 1, own))
 
-    def _product_array(self, x: Array, weight: WeightAttr, which: int, rows: slice) -> Array:
+        def project(h: Array, d: int) -> Array:
+            return h @ self.weight_hr_data.array()[d].T if self.weight_hr_data else h
+
+        by_step = inputs.reshape(len(x), self.directions, 1, self.gates)
+        made = recur_array(self.rule, by_step, again, given, project=project)
+        return [array.reshape(shape) for array, shape in zip(made, shapes, strict=False)]
+
+    def _product_array(
+        self, x: Array, weight: WeightAttr, which: int, rows: slice = slice(None)
+    ) -> Array:
         """Rows of x times some rows of a weight, with its first or its second scales."""
         w = weight.array().reshape(-1, x.shape[1])[rows]
         if not self.int8_scale_term:
@@ -239,45 +221,23 @@ class Recurrent(Layer):
     # --- lowering --------------------------------------------------------------------------
 
     def lower(self, b: Builder, x: Tensor, *states: Tensor) -> list[Tensor]:
+        rule, weight, quantized = self.rule, self.recurrent_weight, bool(self.int8_scale_term)
+        numbers = 0 if quantized else self.gates * self.num_output
+        parts = parts_of(rule, self.directions, numbers, b.threads)
         given = [b.reshape(s, w) for s, w in zip(states, self.state_shapes, strict=False)]
-        made = self.expand(b, x, given)
+        inputs = self._expand_inputs(b, x)
+        if quantized:
+            by_column = b.weight(WeightAttr(Paired(weight.data).weights))
+        else:
+            by_column = columns(b, weight, self.GATES, parts)
+        bias, counts = b.table(self.biases[1]), None
+        if quantized:
+            counts = b.table(self._counts()[1].reshape(self.directions, self.gates))
+        projection = columns(b, self.weight_hr_data) if self.weight_hr_data else None
+        operands = RecurrentOperands(inputs, by_column, bias, counts, projection, given)
+        made = expand_recurrence(b, rule, operands, parts)
         shapes = self.infer(x.shape, *(state.shape for state in states))
         return [b.reshape(y, wanted) for y, wanted in zip(made, shapes, strict=False)]
-
-    def expand(self, b: Builder, x: Tensor, states: Sequence[Tensor]) -> list[Tensor]:
-        """The rows and the last states; of several samples where x is (steps, samples, size) and
-        a state (directions, samples, extent).
-        """
-        shape = (self.directions, self.gates)
-        reverse = self.direction == REVERSE
-        rule = Rule(self.cell, self.hidden, self.num_output, self.STATES, reverse)
-        weights = 0 if self.int8_scale_term else self.gates * self.num_output
-        several = x.rank > 2
-        parts = 1 if several else parts_of(rule, self.directions, weights, b.threads)
-        inputs = self._expand_inputs(b, b.reshape(x, (prod(x.shape[:-1]), self.size)))
-        operands = RecurrentOperands(
-            inputs=b.reshape(inputs, (*x.shape[:-1], self.gate_rows)),
-            weight=self._expand_weight(b, parts),
-            bias=b.table(self.biases[1]),
-            counts=b.table(self._counts()[1].reshape(shape)) if self.int8_scale_term else None,
-            projection=_columns(b, self.weight_hr_data) if self.weight_hr_data else None,
-            states=states,
-        )
-        if parts > 1:
-            return expand_parted_steps(b, rule, operands, parts)
-        return expand_steps(b, rule, operands)
-
-    def _expand_weight(self, b: Builder, parts: int) -> Tensor:
-        """The matrix for the hidden state: columns become rows, int8 in pairs; each part of the
-        cell has the rows of its elements in all gates.
-        """
-        if self.int8_scale_term:
-            return b.weight(WeightAttr(Paired(self.recurrent_weight.data).weights))
-        weight = self.recurrent_weight
-        if parts > 1:
-            places = np.arange(self.gates).reshape(self.GATES, parts, -1).transpose(1, 0, 2)
-            weight = WeightAttr(Taken(weight.data, tuple(places.ravel().tolist()), 1).weights)
-        return _columns(b, weight, parts)
 
     def _expand_inputs(self, b: Builder, x: Tensor) -> Tensor:
         """W x[t] + b of all steps and directions: (steps, directions * gates)."""
@@ -293,33 +253,13 @@ class Recurrent(Layer):
         return b.map((t, o), added[o] + convert(sums[t, o], f32) * count)
 
 
-def _columns(b: Builder, weight: WeightAttr, parts: int = 1) -> Tensor:
-    """A weight (directions, rows, columns) as (directions * parts, columns, rows / parts)."""
-    data = weight.data
-    directions, rows, columns = data.shape
-    extent = rows // parts
-    transposed = b.weight(WeightAttr(Blocked(data, (1,), extent).weights))
-    return b.reshape(transposed, (directions * parts, columns, extent))
-
-
-def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x))."""
-    with np.errstate(over="ignore"):
-        return np.asarray(1 / (1 + np.exp(-x)))
-
-
 @layer("RNN", inputs=(1, 2), outputs=(1, 2))
 class RNNOp(Recurrent):
     """h' = tanh(W x + b + U h)."""
 
+    CELL = rnn
     GATES: ClassVar[int] = 1
     BIASES: ClassVar[int] = 1
-
-    def cell_array(self, x: Arrays, r: Arrays, state: Arrays) -> list[Array]:
-        return [np.tanh(x(0) + r(0))]
-
-    def cell(self, code: Code, x: Values, r: Values, state: Values) -> list[Value]:
-        return [code.tanh(x(0) + r(0))]
 
 
 @layer("GRU", inputs=(1, 2), outputs=(1, 2))
@@ -329,6 +269,7 @@ class GRUOp(Recurrent):
     The rows of the bias are those of r and u, then b_w and b_u.
     """
 
+    CELL = gru
     GATES: ClassVar[int] = 3
     BIASES: ClassVar[int] = 4
 
@@ -340,14 +281,6 @@ class GRUOp(Recurrent):
         shape = (self.directions, self.gates)
         return bias[:, :3].reshape(shape), recurrent.reshape(shape)
 
-    def cell_array(self, x: Arrays, r: Arrays, state: Arrays) -> list[Array]:
-        reset, update = sigmoid(x(0) + r(0)), sigmoid(x(1) + r(1))
-        return [(1 - update) * np.tanh(x(2) + reset * r(2)) + update * state(0)]
-
-    def cell(self, code: Code, x: Values, r: Values, state: Values) -> list[Value]:
-        reset, update = code.sigmoid(x(0) + r(0)), code.sigmoid(x(1) + r(1))
-        return [(1.0 - update) * code.tanh(x(2) + reset * r(2)) + update * state(0)]
-
 
 @layer("LSTM", inputs=(1, 3), outputs=(1, 3))
 class LSTMOp(Recurrent):
@@ -356,6 +289,7 @@ class LSTMOp(Recurrent):
     If num_output is not hidden_size, a matrix maps h' to the hidden state, which is the result.
     """
 
+    CELL = lstm
     GATES: ClassVar[int] = 4
     BIASES: ClassVar[int] = 4
     STATES: ClassVar[int] = 2
@@ -369,13 +303,3 @@ class LSTMOp(Recurrent):
     def check(self) -> None:
         check_positive(self, ["hidden_size"])
         super().check()
-
-    def cell_array(self, x: Arrays, r: Arrays, state: Arrays) -> list[Array]:
-        i, f, o = (sigmoid(x(gate) + r(gate)) for gate in range(3))
-        c = f * state(1) + i * np.tanh(x(3) + r(3))
-        return [o * np.tanh(c), c]
-
-    def cell(self, code: Code, x: Values, r: Values, state: Values) -> list[Value]:
-        i, f, o = (code.sigmoid(x(gate) + r(gate)) for gate in range(3))
-        c = f * state(1) + i * code.tanh(x(3) + r(3))
-        return [o * code.tanh(c), c]

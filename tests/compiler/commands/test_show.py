@@ -7,10 +7,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from onnx import helper
 
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
 from ncc.runtime.file_kinds import GET_PNNX
+from tests.onnx.models import model, written
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
@@ -36,6 +38,15 @@ def test_a_shape_that_is_not_known(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert err.startswith("warning: shapes are not all known") and "--shape x=" in err
     assert cli.run(["show", str(tmp_path / "net.param"), "--shape", "x=5"]) == exit_codes.OK
     assert capfd.readouterr().out.startswith("input   x  float32 5\noutput  y  float32 5\n")
+
+
+def test_open_axes_of_an_onnx(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Are shown with their names."""
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    path = written(tmp_path, model(nodes, {"x": ("batch", 3, "height", "width")}, ["y"]))
+    assert cli.run(["show", str(path)]) == exit_codes.OK
+    out, _ = capfd.readouterr()
+    assert out.startswith("input   x  float32 ?x3x?x?, batch, height, width\noutput  y")
 
 
 UNKNOWN = """7767517
@@ -117,7 +128,7 @@ def test_a_network_for_programs(tmp_path: Path, capfd: pytest.CaptureFixture[str
     """One object; null is what nobody knows."""
     assert cli.run(["show", str(DIGITS), "--json"]) == exit_codes.OK
     told = json.loads(capfd.readouterr().out)
-    assert told["inputs"] == [{"name": "data", "type": "float32", "shape": [1, 8, 8]}]
+    assert told["inputs"] == [{"name": "data", "type": "float32", "shape": [1, 8, 8], "axes": []}]
     assert [blob["name"] for blob in told["outputs"]] == ["prob"]
     assert told["unknown_types"] == []
     assert (len(told["layers"]), told["weights"], told["multiply_adds"]) == (11, 5130, 83264)

@@ -70,7 +70,7 @@ def test_shapes_that_were_called_apart_are_not_known_together(tmp_path: Path) ->
     for height, other in ((8, 8), (5, 5), (8, 5), (5, 5)):
         feeds = {"data": image(3, height, 4), "more": image(3, other, 4)}
         if height != other:
-            with pytest.raises(ncc.ModelError):
+            with pytest.raises(ncc.InputError, match="do not take input 'data' of"):
                 model.run(feeds)
         else:
             np.testing.assert_array_equal(model.run(feeds)["out"], feeds["data"] + feeds["more"])
@@ -188,5 +188,14 @@ def test_the_shape_of_the_file_is_no_form_of_a_larger_image(tmp_path: Path) -> N
     path.write_text(EVEN)
     model = ncc.compile(path, random_weights=1, input_shapes={"data": (3, None, None)})
     assert model(image(3, 8, 8)).shape == (3, 8, 8)
-    with pytest.raises(ncc.ModelError, match=r"layer 'add' \(BinaryOp\)"):
+    with pytest.raises(ncc.InputError, match=r"layer 'add' \(BinaryOp\)"):
         model(image(3, 9, 9))
+
+
+def test_a_file_whose_layers_take_no_shape_is_at_fault(tmp_path: Path) -> None:
+    """Whatever a caller feeds."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput data 0 1 data\nConvolution a 1 1 data a 0=4 1=3 6=72\n")
+    model = ncc.compile(path, random_weights=1, input_shapes={"data": (3, None, None)})
+    with pytest.raises(ncc.ModelError, match=r"layer 'a' \(Convolution\)"):
+        model(np.zeros((3, 8, 8), np.float32))

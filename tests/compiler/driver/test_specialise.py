@@ -340,7 +340,7 @@ def test_shapes_compiled_at_once_are_all_right(
 def test_a_failed_shape_fails_again_and_harms_no_other(model: OpenModel) -> None:
     """An error is not kept, and the model can be used on."""
     for _ in range(2):
-        with pytest.raises(ncc.ModelError, match="do not broadcast"):
+        with pytest.raises(ncc.InputError, match="do not broadcast"):
             model(image(3, 7, 8))
     assert model(image(3, 8, 8)).shape == (8, 8, 8)
 
@@ -422,18 +422,17 @@ def test_an_array_in_another_form_is_refused_as_where_shapes_are_known(
 def test_a_form_that_would_not_do_is_not_advised(model: OpenModel) -> None:
     """Channels first, the image would have an odd height."""
     for shape in ((7, 8, 3), (4, 8, 8), (8, 8)):
-        with pytest.raises(ncc.ModelError) as caught:
+        with pytest.raises(ncc.InputError) as caught:
             model(image(*shape))
         assert "to go on" not in str(caught.value)
 
 
-def test_a_shape_that_a_layer_refuses_is_shown_with_its_way(
-    model: OpenModel, branches: Path
-) -> None:
+def test_a_refused_shape_is_shown_with_its_way(model: OpenModel, branches: Path) -> None:
     """The layer, its line with a caret, and how each operand came by its shape."""
-    with pytest.raises(ncc.ModelError) as caught:
+    with pytest.raises(ncc.InputError) as caught:
         model(image(3, 7, 8))
     assert str(caught.value).splitlines() == [
+        "the layers do not take input 'data' of 3x7x8",
         f"{branches}:8:10: error: layer 'add' (BinaryOp): (8, 7, 8) and (8, 8, 8) do not "
         "broadcast: their extents differ",
         "  BinaryOp add 2 1 c0 u out 0=0",
@@ -586,7 +585,7 @@ def test_values_decide_shapes(crop: Path, monkeypatch: pytest.MonkeyPatch) -> No
         found = model.run({"data": x, "box": box})["out"]
         np.testing.assert_array_equal(found, x[c : c + 1, h : h + 2, w : w + 3])
     assert len(made) == 2
-    with pytest.raises(ncc.ModelError, match="is empty or leaves the input"):
+    with pytest.raises(ncc.InputError, match="is empty or leaves the input"):
         model.run({"data": x, "box": np.full(6, 9, np.int32)})
 
 

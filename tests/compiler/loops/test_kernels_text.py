@@ -54,6 +54,14 @@ def test_emit(path: Path) -> None:
     assert len(parse_kernels(done.stdout)) == done.stdout.count("\nkernel @") + 1
 
 
+def test_cycles_of_a_kernel_of_any_size_are_not_told(path: Path) -> None:
+    """Its own sizes have hints that no image has."""
+    shapes = {"data": (16, None, None)}
+    text = str(kernels_of(path, random_weights=1, target="avx2", input_shapes=shapes))
+    assert "cycles: not counted, since the run tells the sizes" in text
+    assert "runner-up" not in text and "(tuned)" not in text
+
+
 def test_a_layer_names_its_kernels(kernels: KernelsText) -> None:
     """So does the kernel; memory is told once for all steps that touch as much."""
     by_layer = list(explain_kernels(kernels, ["second"]))

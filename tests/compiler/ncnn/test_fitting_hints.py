@@ -140,6 +140,14 @@ def test_images_are_as_small_or_as_large_as_layers_need(
     assert hints(tmp_path, text, asked).items() >= wanted.items()
 
 
+def test_images_are_square_if_they_need_a_number_of_elements(tmp_path: Path) -> None:
+    """Weights take 8 x 8 of them; the other side counts if one is known."""
+    flat = "InnerProduct c 1 1 b c 0=10 1=1 2=1920"
+    text = CHANNELS.format("Pooling b 1 1 a b 0=0 1=2 2=2", flat)
+    assert hints(tmp_path, text, {"a": (3, None, None)}) == {"a_h": 16, "a_w": 16}
+    assert hints(tmp_path, text, {"a": (3, 32, None)}) == {"a_w": 8}
+
+
 @pytest.mark.parametrize(
     ("text", "asked", "said"),
     [

@@ -101,13 +101,24 @@ def test_a_hint_nobody_gives_is_that_of_an_image(
     assert default_hint(shape, ranges) == wanted
 
 
-def test_an_input_of_many_axes_has_numbers_for_names(tmp_path: Path) -> None:
-    """ncnn has names for four axes."""
-    extents = ("a", 2, "b", 2, 2, "c")
-    network = model([helper.make_node("Relu", ["x"], ["y"])], {"x": extents}, ["y"])
+@pytest.mark.parametrize(
+    ("extents", "names"),
+    [
+        (("batch", 3, "image height", None), "[x_batch] 3 [x_image_height] [x_w]"),
+        (("?", 3, "side", "side"), "[x_n] 3 [x_h] [x_w]"),
+        (("a", 2, None, 2, 2, "a"), "[x_0] 2 [x_2] 2 2 [x_5]"),
+        (("p + 1", None), "[x_p_1] [x_1]"),
+    ],
+    ids=str,
+)
+def test_axes_of_an_onnx_have_the_names_of_the_file(
+    extents: tuple[str | int | None, ...], names: str, tmp_path: Path
+) -> None:
+    """If these tell them apart; else letters, if images have so many, or numbers."""
+    network = model([helper.make_node("Relu", ["x"], ["y"])], {"x": extents}, ["y"])  # type: ignore[dict-item]
     module = read_model(written(tmp_path, network))
     shape = sized_shapes(module, Options.of())["x"]
-    assert [str(n) for n in shape or ()] == ["[x_0]", "2", "[x_2]", "2", "2", "[x_5]"]
+    assert " ".join(map(str, shape or ())) == names
 
 
 def test_an_extent_that_has_to_equal_an_expression_is_that_expression() -> None:
@@ -118,6 +129,16 @@ def test_an_extent_that_has_to_equal_an_expression_is_that_expression() -> None:
         assumed = [Assumption(form_of((h + 1) // 2 - last), "==")]
         shapes = with_equalities({"a": (3, h), "b": (last, 2 * last)}, assumed)
         assert shapes == {"a": (3, h), "b": (wanted, 2 * wanted)}
+
+
+def test_an_extent_with_a_range_can_be_an_expression_in_this_range() -> None:
+    """As one with the same range is."""
+    one, other = (Size.symbol(name, 5, 0, 64) for name in "ab")
+    equal = [Assumption(form_of(one - other), "==")]
+    assert with_equalities({"x": (one, other)}, equal)["x"] == (one, one)
+    wider = Size.symbol("a", 5, 0, 65)
+    equal = [Assumption(form_of(wider - other), "==")]
+    assert with_equalities({"x": (wider, other)}, equal)["x"] == (other, other)
 
 
 def test_equalities_are_followed_from_one_to_the_next() -> None:

@@ -56,16 +56,31 @@ def test_other_activations_are_refused() -> None:
         check_operator("RNN", {"hidden_size": 3, "activations": ["Affine"]}, operands)
 
 
-def test_cells_that_ncnn_has_not() -> None:
-    """A GRU that resets before the product, ReLU, and peepholes: the lowering is the reference."""
-    x, zeros = _numbers(2, 1, 2), [None, None]
-    for kind, gates, attributes in (("GRU", 3, {}), ("RNN", 1, {"activations": ["Relu"]})):
-        weights = [_numbers(1, gates * 3, 2), _numbers(1, gates * 3, 3), _numbers(1, gates * 6)]
-        given = {"hidden_size": 3, **attributes}
-        check_operator(kind, given, [x, *weights], outputs=2, atol=1e-5)
-    weights = [_numbers(1, 12, 2), _numbers(1, 12, 3), _numbers(1, 24), *zeros]
-    seen = [None, _numbers(1, 9)]
-    check_operator("LSTM", {"hidden_size": 3}, [x, *weights, *seen], outputs=3, atol=1e-5)
+CELLS_OF_ONNX = [("GRU", 3, {}), ("RNN", 1, {"activations": ["Relu"]}), ("LSTM", 4, {})]
+"""A GRU that resets before the product, ReLU, and an LSTM that gets peepholes."""
+
+
+@pytest.mark.parametrize("ways", [1, 2])
+@pytest.mark.parametrize("samples", [1, 5])
+@pytest.mark.parametrize(("kind", "gates", "attributes"), CELLS_OF_ONNX)
+def test_cells_that_ncnn_has_not(
+    kind: str, gates: int, attributes: dict[str, Any], samples: int, ways: int
+) -> None:
+    """They are what onnxruntime computes, over any number of steps, from given states."""
+    attributes = {name: of * ways for name, of in attributes.items()}
+    attributes |= {"hidden_size": 3, "direction": "bidirectional" if ways == 2 else "reverse"}
+    matrices = _numbers(ways, gates * 3, 2) / 2, _numbers(ways, gates * 3, 3) / 3
+    operands = [_numbers(70, samples, 2), *matrices, _numbers(ways, gates * 6), None]
+    operands += [_numbers(ways, samples, 3) for _ in range(1 + (kind == "LSTM"))]
+    operands += [_numbers(ways, 9)] * (kind == "LSTM")
+    names = [f"in{k}" if one is not None else "" for k, one in enumerate(operands)]
+    outputs = ["y", "h", "c"] if kind == "LSTM" else ["y", "h"]
+    node = helper.make_node(kind, names, outputs, **attributes)
+    fed = {name: one for name, one in zip(names, operands, strict=True) if name}
+    shapes = {name: list(one.shape) for name, one in fed.items()}
+    expected = run_by_onnxruntime(model([node], shapes, outputs), fed)
+    how: dict[str, Any] = {"expected": expected, "outputs": len(outputs), "atol": 1e-5}
+    check_operator(kind, attributes, operands, **how, rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +114,7 @@ def test_any_steps_of_any_samples(tmp_path: Path, kind: str, gates: int, directi
     made = model([node], inputs, node.output, weights)
     path = written(tmp_path, made)
     one, two = (ncc.compile(path, num_threads=threads) for threads in (1, 2))
-    for steps, samples in ((5, 3), (2, 4)):
+    for steps, samples in ((5, 3), (2, 4), (3, 9)):
         fed = {s: _numbers(ways, samples, 3) for s in states} | {"x": _numbers(steps, samples, 4)}
         found, again = one.run(fed), two.run(fed)
         for name, wanted in zip(node.output, run_by_onnxruntime(made, fed), strict=True):

@@ -18,8 +18,11 @@ from ncc.dialects.weights.derived import (
     Phases,
     Surplus,
     Taken,
+    Transposed,
     Unstrided,
 )
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.stored import Encoding, Stored
 from ncc.dialects.weights.weight import WeightAttr
 
 
@@ -93,6 +96,17 @@ def test_taken() -> None:
     blocks = Blocked(taken, (0,), 3).weights.array()
     np.testing.assert_array_equal(blocks[0, ..., 0], values[2])
     np.testing.assert_array_equal(blocks[1, ..., 1], 0)
+
+
+def test_transposed() -> None:
+    """Rows that a file holds one behind the other are read one by one, if they stay rows."""
+    values = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
+    blocks = Blocked(Weights(values.shape, Stored("net.bin", 0, Encoding.FP32)), (0,), 2).weights
+    for order, parts in (((0, 2, 1, 3), 2), ((1, 0, 2, 3), 1)):
+        made = Transposed(WeightAttr.of(values.reshape(4, 3, 2, 1)).data, order).weights
+        assert made.shape == made.array().shape
+        np.testing.assert_array_equal(made.array(), values.reshape(4, 3, 2, 1).transpose(order))
+        assert len(Transposed(blocks, order).weights.parts(most=1)) == parts
 
 
 def test_joined() -> None:

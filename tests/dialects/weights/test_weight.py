@@ -25,6 +25,7 @@ from ncc.dialects.weights.derived import (
     Surplus,
     Taken,
     Transformed,
+    Transposed,
     Unstrided,
 )
 from ncc.dialects.weights.narrow import FixedPoint, Narrow, Scales, ShortFixedPoint
@@ -66,6 +67,7 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
         Bits(_counted(2, 3)).weights,
         Bf16Pairs(_counted(2, 2, 2, 2)).weights,
         Taken(_counted(3, 2), (2, 0, 2, 1)).weights,
+        Transposed(_counted(3, 2, 4), (2, 0, 1)).weights,
         Joined(_counted(2, 1, 2, 3), 2).weights,
         Unstrided(_counted(2, 1, 3, 3), 2).weights,
         Phases(_counted(1, 2, 3), (((2, 0), (1, -1)),)).weights,

@@ -58,6 +58,26 @@ def test_the_data_of_a_product_come_first(linalg_op: ViewOf) -> None:
 
     assert linalg_op(scaled, (4, 5), (5,)).product == (0, 1)
     assert linalg_op(of_exponentials, (4, 5), (5,)).product is None
+    assert linalg_op(scaled, (4, 5), (5,)).products == [(0, 1)]
+    assert linalg_op(of_exponentials, (4, 5), (5,)).products == []
+
+
+def test_a_sum_of_several_products(linalg_op: ViewOf) -> None:
+    """It names the operands of each; it has none where another operation folds them."""
+
+    def of_parts(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        r, c = b.loops("r c", c=4)
+        high, low = (x[r, c * 2 + n] for n in range(2))
+        return b.sum((r,), (c,), high * y[c, 0] + high * y[c, 1] + low * y[c, 0])
+
+    def of_largest(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        r, c = b.loops_of(x.shape)
+        return b.max((r,), (c,), x[r, c] * y[c])
+
+    found = linalg_op(of_parts, (3, 8), (4, 2))
+    assert found.product is None
+    assert sorted(found.products) == [(0, 1), (0, 2), (3, 1)]
+    assert linalg_op(of_largest, (4, 5), (5,)).products == []
 
 
 def test_what_is_folded(linalg_op: ViewOf) -> None:

@@ -196,13 +196,14 @@ def test_strips_that_the_hint_does_not_fill(target: Target) -> None:
 
 
 def test_rows_where_the_width_is_known() -> None:
-    """A height alone does not change them, nor the columns of a single row."""
+    """A height alone does not change them, nor the columns of a single row, if it has so many."""
     target = TARGETS[0]
     for tiling in (
         Tiling(F4, 64, 64, H, 256, target),
         Tiling(F4, 64, 64, 1, W, target, axes=(False, True)),
     ):
-        assert rows_for(tiling, tiling.by_hint(), 2, 1) == 2
+        rows = rows_for(tiling, tiling.by_hint(), 2, 1)
+        assert [rows_at(rows, extent, extent) for extent in (1, 4, 5, 600)] == [1, 1, 2, 2]
 
 
 def test_rows_where_threads_share_strips() -> None:

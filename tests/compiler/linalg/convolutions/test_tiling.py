@@ -69,5 +69,13 @@ def test_costs_are_compared_for_larger_images() -> None:
     least = AVX512.costs.winograd.least_extent
     sizes = [Size.symbol("h", n) for n in (100, 14, 1)]
     sizes += [Size.symbol("h", 2, most=n) for n in (4, 100)]
-    found = [compared_extent(size, AVX512) for size in (14, *sizes)]
+    found = [compared_extent(size, sizes[0], AVX512) for size in (14, *sizes)]
     assert found == [14, 150, 21, least, 4, least]
+
+
+def test_costs_are_compared_for_longer_images() -> None:
+    """If one extent is known: these have as many elements as larger ones."""
+    least = AVX512.costs.winograd.least_extent
+    sizes = [Size.symbol("w", n) for n in (100, 4)] + [Size.symbol("w", 4, most=9)]
+    found = [compared_extent(size, 2, AVX512) for size in (14, *sizes)]
+    assert found == [14, 225, least**2 // 2, 9]

@@ -151,7 +151,7 @@ def test_code_that_multiplies(make_network: Callable[..., ModuleOp], alone: bool
         (given, weights), [made] = code.inputs, code.results
         with code.lanes(64) as j:
             made[j] = 0.0
-        add_product(code, made, given, weights)
+        add_product(code, [made], [given], weights)
         if not alone:
             made[0] = weights[0, 0]
         return b.code(code.operation())[0]

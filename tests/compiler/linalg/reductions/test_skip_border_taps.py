@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from xdsl.context import Context
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.reductions.skip_border_taps import SkipBorderTaps
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, largest
-from tests.compiler.linalg.operations import whole_numbers
+from tests.compiler.linalg.operations import whole_numbers, work
 from tests.structured.evaluate import evaluate
 from tests.structured.given_sizes import with_extents
 
@@ -26,9 +28,18 @@ HEIGHT, WIDTH = Size.symbol("h", 224) // 16, Size.symbol("w", 256) // 16
 
 
 def convolution(
-    *, window: int = 3, dilation: int = 1, stride: int = 1, border: int = 1, of_parts: bool = False
+    *,
+    window: int = 3,
+    dilation: int = 1,
+    stride: int = 1,
+    border: int = 1,
+    of_parts: bool = False,
+    sums: int = 1,
 ) -> Callable[[Builder, Tensor], Tensor]:
-    """A convolution of a padded image, or of a part of one, which lies within a larger border."""
+    """A convolution of a padded image, or of a part of one, which lies within a larger border.
+
+    sums: of some channels each.
+    """
 
     def write(b: Builder, x: Tensor) -> Tensor:
         reach = dilation * (window - 1)
@@ -38,10 +49,37 @@ def convolution(
         if of_parts:
             x = b.slice(x, [0, 1, 1], [x.shape[0], *shape])
         height, width = ((n - reach - 1) // stride + 1 for n in shape)
-        w = whole_numbers(b, 4, x.shape[0], window, window)
+        w, total = whole_numbers(b, 4, x.shape[0], window, window), b.full((4, height, width), 0.0)
         o, p, q, i, k, m = b.loops("o p q i k m", p=height, q=width)
-        term = x[i, p * stride + k * dilation, q * stride + m * dilation] * w[o, i, k, m]
-        return b.sum((o, p, q), (i, k, m), term)
+        for begin, end in pairwise(x.shape[0] * n // sums for n in range(sums + 1)):
+            y, v = b.cut(x, 0, begin, end), b.cut(w, 1, begin, end)
+            term = y[i, p * stride + k * dilation, q * stride + m * dilation] * v[o, i, k, m]
+            total = b.sum((o, p, q), (i, k, m), term, init=total)
+        return total
+
+    return write
+
+
+def in_two_parts(b: Builder, x: Tensor) -> Tensor:
+    """A convolution of numbers in two parts, as three products on matrix tiles are."""
+    height, width = x.shape[1:]
+    x, w = b.expand(x, [[0, 1], [2], [3]], (1, *x.shape)), whole_numbers(b, 2, 4, 1, 3, 3)
+    x = b.pad(x, [0, 0, 1, 1], [0, 0, 1, 1])
+    o, p, q, i, k, m = b.loops("o p q i k m", p=height, q=width)
+    high, low = (x[i, n, p + k, q + m] for n in range(2))
+    weight, rest = (w[n, o, i, k, m] for n in range(2))
+    return b.sum((o, p, q), (i, k, m), high * weight + high * rest + low * weight)
+
+
+def of_each_channel(window: int, stride: int = 1) -> Callable[[Builder, Tensor], Tensor]:
+    """A depthwise convolution of a padded image."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        shape, border = [(n - 1) // stride + 1 for n in x.shape[1:]], window // 2
+        x = b.pad(x, [0, border, border], [0, border, border])
+        w = whole_numbers(b, 3, window, window)
+        c, p, q, k, m = b.loops_of((3, *shape, window, window))
+        return b.sum((c, p, q), (k, m), x[c, p * stride + k, q * stride + m] * w[c, k, m])
 
     return write
 
@@ -61,6 +99,10 @@ def taps_of(module: ModuleOp) -> list[tuple[int, ...]]:
         convolution(dilation=2, border=2),
         convolution(stride=2),
         convolution(window=5, border=2),
+        convolution(sums=2),
+        in_two_parts,
+        of_each_channel(5),
+        of_each_channel(5, stride=2),
     ],
 )
 def test_numbers(make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]) -> None:
@@ -91,6 +133,60 @@ def test_taps(make_network: MakeNetwork) -> None:
         assert taps_of(with_extents(module, at)) == [taps]
 
 
+@pytest.mark.parametrize("sums", [1, 2])
+def test_weights_of_a_tap_lie_side_by_side(make_network: MakeNetwork, sums: int) -> None:
+    """Also those of a sum in parts, of which each has some of them."""
+    with assuming():
+        module = make_network([(4, HEIGHT, WIDTH)], convolution(sums=sums))
+        SkipBorderTaps().apply(Context(), module)
+    views = [LinalgOp(op) for op in module.walk() if isinstance(op, GenericOp)]
+    weights = [linalg_op.reads[1] for linalg_op in views if linalg_op.reduced]
+    assert len(weights) == sums
+    for access in weights:
+        assert [form.bare for form in access.index] == [0, 4, 5, 3]
+        assert shape_of(access.value)[-1] == 4 // sums
+
+
+def test_computed_weights_stay(make_network: MakeNetwork) -> None:
+    """To move them would take longer than to read them as they lie."""
+
+    def of_computed(b: Builder, x: Tensor) -> Tensor:
+        x, w = b.pad(x, [0, 1, 1], [0, 1, 1]), work(b, whole_numbers(b, 4, 3, 3, 3))
+        o, p, q, i, k, m = b.loops("o p q i k m", p=HEIGHT, q=WIDTH)
+        return b.sum((o, p, q), (i, k, m), x[i, p + k, q + m] * w[o, i, k, m])
+
+    with assuming():
+        module = make_network([(3, HEIGHT, WIDTH)], of_computed)
+        SkipBorderTaps().apply(Context(), module)
+    views = [LinalgOp(op) for op in module.walk() if isinstance(op, GenericOp)]
+    (weights,) = (linalg_op.reads[1] for linalg_op in views if linalg_op.reduced)
+    assert [form.bare for form in weights.index] == [0, 3, 4, 5]
+    assert taps_of(module) != [(3, 3)]
+
+
+def test_matrix_tiles_of_large_images(make_network: MakeNetwork) -> None:
+    """Their loops over taps are code for any of them, so that rare sizes cost nothing."""
+    with assuming():
+        module = make_network([(3, Size.symbol("h", 224), Size.symbol("w", 256))], in_two_parts)
+        SkipBorderTaps().apply(Context(), module)
+    for height, width, taps in ((1, 256, (1, 3)), (224, 1, (3, 1)), (224, 256, (3, 3))):
+        assert taps_of(with_extents(module, {"h": height, "w": width})) == [taps]
+
+
+def test_taps_of_each_channel(make_network: MakeNetwork) -> None:
+    """Windows of a row have one row of taps, and no border above and below. Taps of a row stay:
+    kernels have no loop over these.
+    """
+    with assuming():
+        module = make_network([(3, HEIGHT, WIDTH)], of_each_channel(5))
+        SkipBorderTaps().apply(Context(), module)
+    for height, width, taps, border in ((1, 7, (1, 5), 0), (2, 7, (3, 5), 2), (7, 1, (5, 5), 4)):
+        made = with_extents(module, {"h": 16 * height, "w": 16 * width})
+        (pad,) = [op for op in made.walk() if isinstance(op, tensor.PadOp)]
+        assert taps_of(made) == [taps]
+        assert shape_of(pad.result) == (3, height + border, width + 4)
+
+
 def test_parts_that_an_image_does_not_have(make_network: MakeNetwork) -> None:
     """No extent of them is negative."""
     few = largest(0, Size.symbol("n", 4) - 2)
@@ -110,12 +206,6 @@ def test_parts_that_an_image_does_not_have(make_network: MakeNetwork) -> None:
         assert all(n >= 0 for one in kinds if isinstance(one, TensorType) for n in one.get_shape())
 
 
-def of_each_channel(b: Builder, x: Tensor) -> Tensor:
-    x, w = b.pad(x, [0, 1, 1], [0, 1, 1]), whole_numbers(b, 3, 3, 3)
-    c, p, q, k, m = b.loops_of((3, HEIGHT, WIDTH, 3, 3))
-    return b.sum((c, p, q), (k, m), x[c, p + k, q + m] * w[c, k, m])
-
-
 @pytest.mark.parametrize(
     ("shape", "write", "reason"),
     [
@@ -124,7 +214,7 @@ def of_each_channel(b: Builder, x: Tensor) -> Tensor:
         ((3, HEIGHT + 2, WIDTH + 2), convolution(), "see all"),
         ((3, HEIGHT, WIDTH), convolution(window=2, dilation=2, border=1), "see all"),
         ((3, HEIGHT + 2, WIDTH + 2), convolution(border=0), "see all"),
-        ((3, HEIGHT, WIDTH), of_each_channel, "sums no channels"),
+        ((3, HEIGHT, WIDTH), of_each_channel(3), "sums no channels"),
     ],
 )
 def test_others_stay(

@@ -227,6 +227,18 @@ def test_points_of_small_images_are_outermost(kernel: KernelOf, l2_share: int) -
     assert found.chunks >= 2
 
 
+def test_small_images_prefetch_nothing(kernel: KernelOf) -> None:
+    """Prefetches would take the place of loads on their way."""
+    closed = kernel(of_planes, (3, 114, 114))
+    row, column = (d for d, n in enumerate(closed.extents) if n == 112)
+    for rows in (1, 112):
+        sizes = {row: Size.symbol("h", rows), column: Size.symbol("w", 112)}
+        extents = tuple(sizes.get(d, n) for d, n in enumerate(closed.extents))
+        opened = replace(closed, extents=extents)
+        schedule = for_any_size(opened, choose(for_the_hint(opened), AVX512), AVX512)
+        assert any([schedule.prefetch_l1, schedule.prefetch_l2]) == (rows > 1)
+
+
 def test_tiles_share_the_next_vectors(opened: Callable[[int], Kernel]) -> None:
     """However many tiles the run finds, all together prefetch one tile of vectors: of many, each
     has a smaller share.

@@ -13,15 +13,15 @@ from xdsl.ir import Block
 import ncc
 from ncc.dialects.code import CodeOp
 from ncc.dialects.index_notation import Builder
+from ncc.dialects.ncnn.recurrent.cells import Maths, Number, Numbers
 from ncc.dialects.ncnn.recurrent.parted_steps import WORTH_A_THREAD, expand_parted_steps, parts_of
-from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, RecurrentOperands, Rule, Values
-from ncc.dialects.statements import Code, Value
+from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, RecurrentOperands, Rule
 from tests.dialects.ncnn.arrays import random, tensor
 
 Array = np.ndarray[Any, Any]
 
 
-def integrator(code: Code, x: Values, r: Values, state: Values) -> list[Value]:
+def integrator(m: Maths, x: Numbers, r: Numbers, state: Numbers) -> list[Number]:
     """Two gates that only add up, and a second state that counts the steps."""
     return [x(0) + r(0) * x(1) + r(1) + state(0), state(1) + 1.0]
 

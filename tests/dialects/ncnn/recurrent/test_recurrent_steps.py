@@ -12,16 +12,16 @@ from xdsl.ir import Block
 
 from ncc.dialects.code import CodeOp
 from ncc.dialects.index_notation import Builder
+from ncc.dialects.ncnn.recurrent.cells import Maths, Number, Numbers
 from ncc.dialects.ncnn.recurrent.recurrent_steps import (
     HELD,
     ROWS,
     RecurrentOperands,
     Rule,
-    Values,
     add_product,
     expand_steps,
 )
-from ncc.dialects.statements import Code, Value
+from ncc.dialects.statements import Code
 from tests.dialects.ncnn.arrays import random, tensor
 
 Array = np.ndarray[Any, Any]
@@ -36,13 +36,13 @@ def test_a_vector_times_a_matrix(rows: int, columns: int, fro: int, run_code: Ru
     code = Code([tensor(rows), tensor(rows, columns)], [((columns,), f32)])
     with code.lanes(columns) as j:
         code.results[0][j] = 2.0
-    add_product(code, code.results[0], code.inputs[0], code.inputs[1], fro)
+    add_product(code, [code.results[0]], [code.inputs[0]], code.inputs[1], fro)
     x, matrix = random(rows), random(rows, columns)
     (found,) = run_code(code.operation(), [x, matrix])
     np.testing.assert_allclose(found, 2 + x @ matrix, rtol=1e-5)
 
 
-def integrator(code: Code, x: Values, r: Values, state: Values) -> list[Value]:
+def integrator(m: Maths, x: Numbers, r: Numbers, state: Numbers) -> list[Number]:
     """Two gates that only add up, and a second state that counts the steps."""
     return [x(0) + r(0) * x(1) + r(1), state(1) + 1.0]
 

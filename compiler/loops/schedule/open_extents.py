@@ -13,7 +13,8 @@ from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.matrix_tiles import matrix_tiles
-from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
+from ncc.compiler.loops.schedule.operands import elements_of
+from ncc.compiler.loops.schedule.schedule import Schedule, Strategy, chunks_of
 from ncc.compiler.target import Target
 from ncc.dialects.size import Size, by_hint, hint, is_open, most_of
 
@@ -91,7 +92,8 @@ def _on_matrix_tiles(kernel: Kernel, target: Target) -> Schedule:
 def _for_small_images(
     kernel: Kernel, schedule: Schedule, coalesced: tuple[int, int], target: Target
 ) -> Schedule:
-    """The schedule with the tile that suits small images, whose points are along one loop.
+    """The schedule with the tile and the order that suit small images, whose points are along one
+    loop.
 
     It prefetches nothing: a small image waits for weights, and a prefetch takes the place of one of
     the loads that a core can have on their way.
@@ -101,11 +103,27 @@ def _for_small_images(
     hinted = for_the_hint(kernel, target.costs.schedules)
     extents = tuple(1 if d == row else n for d, n in enumerate(hinted.extents))
     about = ((column, target.costs.schedules.small_points),)
-    found = choose(replace(hinted, extents=extents, about=about), target)
+    small = replace(hinted, extents=extents, about=about)
+    found = choose(small, target)
     alike = (found.strategy, found.lane, found.vector)
     if alike != (schedule.strategy, schedule.lane, schedule.vector):
         return schedule
-    return replace(schedule, tile=found.tile)
+    return _by_points(small, replace(schedule, tile=found.tile), (row, column), target)
+
+
+def _by_points(
+    kernel: Kernel, schedule: Schedule, points: tuple[int, int], target: Target
+) -> Schedule:
+    """The schedule with the loops over points outermost, if the weights stay in L2: then each
+    thread finds in its cache the points that it has written, and a line of them may be long.
+    """
+    core, costs = target.core, target.costs
+    weights = [a for a in kernel.anchor.reads if not any(a.coefficients[d] for d in points)]
+    if 4 * sum(elements_of(a, kernel, ()) for a in weights) > costs.tiles.l2_share * core.l2_bytes:
+        return schedule
+    order = (*points, *(d for d in schedule.order if d not in points))
+    chunks = chunks_of(kernel, order[:-1], dict(schedule.tile), costs.threads.even_chunks)
+    return replace(schedule, order=order, chunks=chunks)
 
 
 def _coalesced(kernel: Kernel, schedule: Schedule) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ncc.compiler.cost_model import CostModel
+from ncc.compiler.cost_model import CostModel, RegisterTiles
 from ncc.compiler.loops.kernel.kernel import SHORT, Access, Gap, Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule import open_extents
@@ -209,6 +209,22 @@ def test_tiles_for_small_images(kernel: KernelOf) -> None:
     assert column_again == column and 1 < points <= CostModel().schedules.small_points
     before, after = chosen(112, 112)
     assert after.tile == before.tile
+
+
+@pytest.mark.parametrize("l2_share", [0, 1])
+def test_points_of_small_images_are_outermost(kernel: KernelOf, l2_share: int) -> None:
+    """If weights stay in L2; else the loop over weights stays where it is."""
+    closed = kernel(of_planes, (3, 114, 114))
+    row, column = (d for d, n in enumerate(closed.extents) if n == 112)
+    sizes = {row: Size.symbol("h", 1), column: Size.symbol("w", 112)}
+    extents = tuple(sizes.get(d, n) for d, n in enumerate(closed.extents))
+    costs = CostModel(tiles=RegisterTiles(l2_share=l2_share))
+    target, opened = replace(AVX512, costs=costs), replace(closed, extents=extents)
+    chosen = choose(for_the_hint(opened), target)
+    found = for_any_size(opened, chosen, target)
+    wanted = (row, column) if l2_share else chosen.order[:2]
+    assert found.order[:2] == wanted and chosen.order[:2] != (row, column)
+    assert found.chunks >= 2
 
 
 def test_small_images_prefetch_nothing(kernel: KernelOf) -> None:

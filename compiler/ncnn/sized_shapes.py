@@ -153,10 +153,14 @@ def _axes(value: SSAValue, rank: int) -> Sequence[str]:
 
 
 def _names(blob: str, axes: Sequence[str], taken: set[str]) -> list[str]:
-    """What the extents of an input are called in expressions."""
+    """What the extents of an input are called in expressions: no two extents are one."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", blob)
     stem = plain if not plain[:1].isdigit() else f"_{plain}"
-    while stem in taken:
-        stem += "_"
-    taken.add(stem)
-    return [f"{stem}_{axis}" for axis in axes]
+    names = []
+    for axis in axes:
+        name = f"{stem}_{axis}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    return names

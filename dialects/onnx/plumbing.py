@@ -50,7 +50,7 @@ class OnnxInputOp(InputOp):
     def axis_names(self, rank: int) -> Sequence[str]:
         """Those of the file, if no other axis has the same; else letters or numbers."""
         usual = _LETTERS.get(rank) or list(map(str, range(rank)))
-        names = [re.sub(r"\W+", "_", name).strip("_") for name in self.axes or ()]
+        names = [re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") for name in self.axes or ()]
         if len(names) != rank:
             return usual
         unique = [bool(name) and names.count(name) == 1 for name in names]

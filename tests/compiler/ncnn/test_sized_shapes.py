@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from onnx import helper
 
 from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.driver.compile import compile
 from ncc.compiler.ncnn.sized_shapes import default_hint, has_sizes, sized_shapes, with_equalities
 from ncc.compiler.options import Options
 from ncc.compiler.read.read_network import read
@@ -47,7 +49,7 @@ def test_open_extents_are_sizes(tmp_path: Path) -> None:
     assert (c, height) == (3, 8)
     assert isinstance(h, Size) and form_of(h).symbols == {Symbol("a_b_h", 224)}
     assert isinstance(w, Size) and form_of(w).symbols == {Symbol("a_b_w", 224, 64, 512)}
-    assert isinstance(width, Size) and form_of(width).symbols == {Symbol("a_b__w", 224)}
+    assert isinstance(width, Size) and form_of(width).symbols == {Symbol("a_b_w_", 224)}
     assert has_sizes(shapes)
 
 
@@ -108,6 +110,8 @@ def test_a_hint_nobody_gives_is_that_of_an_image(
         (("?", 3, "side", "side"), "[x_n] 3 [x_h] [x_w]"),
         (("a", 2, None, 2, 2, "a"), "[x_0] 2 [x_2] 2 2 [x_5]"),
         (("p + 1", None), "[x_p_1] [x_1]"),
+        (("w", 3, None, None), "[x_w] 3 [x_h] [x_w_]"),
+        (("1", "高さ"), "[x_1] [x_1_]"),
     ],
     ids=str,
 )
@@ -119,6 +123,16 @@ def test_axes_of_an_onnx_have_the_names_of_the_file(
     module = read_model(written(tmp_path, network))
     shape = sized_shapes(module, Options.of())["x"]
     assert " ".join(map(str, shape or ())) == names
+
+
+def test_no_two_extents_are_one_by_their_names(tmp_path: Path) -> None:
+    """Of an input and its axis, the names together can be those of another input and its axis."""
+    nodes = [helper.make_node("Relu", [name], [f"{name}_y"]) for name in ("past", "past_key")]
+    inputs: dict[str, tuple[int | str, ...]] = {"past": ("key_len", 3), "past_key": ("len", 3)}
+    network = model(nodes, inputs, ["past_y", "past_key_y"])
+    compiled = compile(written(tmp_path, network))
+    feeds = {"past": np.ones((2, 3), np.float32), "past_key": np.ones((5, 3), np.float32)}
+    assert [len(one) for one in compiled.run(feeds).values()] == [2, 5]
 
 
 def test_an_extent_that_has_to_equal_an_expression_is_that_expression() -> None:

@@ -149,9 +149,15 @@ def test_the_layers_that_need_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_layers_that_take_one_size(tmp_path: Path, level: int) -> None:
-    """A square one, if weights take a number of elements."""
-    lines = lines_of(tmp_path / "net.param", FLAT.format(6144), opt_level=level)
-    assert lines == ["inputs: data 3x32x32", "the layers take this size alone"]
+    """One row, if weights take three elements, and windows as many images as they round to it."""
+    lines = lines_of(tmp_path / "net.param", FLAT.format(6), opt_level=level)
+    assert lines == ["inputs: data 3x1x1", "the layers take this size alone"]
+
+
+def test_layers_that_take_a_number_of_elements(tmp_path: Path) -> None:
+    """Long images and square ones."""
+    lines = lines_of(tmp_path / "net.param", FLAT.format(6144), opt_level=1)
+    assert lines[0] == "inputs: data 3x?x?" and lines[2:] == ["  data_h * data_w == 1024"]
 
 
 @pytest.mark.parametrize("level", [0, 2])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ncc
 from ncc.compiler.driver.compile import compile
 from ncc.compiler.ncnn.narrowed_ranges import with_ranges
 from ncc.dialects.size import Assumption, Size, form_of
@@ -28,16 +29,26 @@ def text(shape: Sequence[int | None]) -> str:
         ([H // 8 - 4], "h@32:32:39 x w@32"),
         ([8 - 2 * (H // 8)], "h@32:32:39 x w@32"),
         ([H // 8 - 4, H // 5 - 6], "h@32:32:34 x w@32"),
-        ([(H // 8) * (W // 16) - 8], "h@32:32:39 x w@32:32:47"),
+        ([(H // 8) * (W // 16) - 8], "h@32 x w@32"),
+        ([64 - H - W], "h@32:1:63 x w@32:1:63"),
         ([H - W], "h@32 x w@32"),
         ([H - 8 * (H // 8)], "h@32 x w@32"),
         ([(H // 8) * ((H + 1) // 8) - 4 * (W // 8)], "h@32 x w@32"),
     ],
 )
 def test_equations_leave_extents_ranges(equations: list[int], wanted: str) -> None:
-    """None where extents make up for each other, or have to be multiples."""
+    """None where extents make up for each other without an end, or have to be multiples."""
     assumed = [Assumption(form_of(one), "==") for one in equations]
     assert text(with_ranges({"a": (H, W)}, assumed)["a"]) == wanted
+
+
+def test_no_solution_is_left_out() -> None:
+    """The sides of a product may be others than those of the hints, if windows let them."""
+    product = Assumption(form_of((H // 8) * (W // 16) - 8), "==")
+    window = [Assumption(form_of(one), ">=") for one in (H - 16, (W + 8) // 16 - 2)]
+    assert text(with_ranges({"a": (H, W)}, [product, *window])["a"]) == "h@32:16:71 x w@32:24:79"
+    windows = [Assumption(form_of(one), ">=") for one in (H - 32, W - 32)]
+    assert text(with_ranges({"a": (H, W)}, [product, *windows])["a"]) == "h@32:32:39 x w@32:32:47"
 
 
 def test_ranges_that_are_asked_for_become_narrower() -> None:
@@ -78,3 +89,47 @@ def test_one_compilation_runs_all_images_that_a_window_makes_one_pixel_of(
         alone = compile(path, input_shapes=shapes, **options)  # type: ignore[arg-type]
         np.testing.assert_allclose(model(image), alone(image), rtol=1e-4 * level, atol=0)
     assert "versions for all shapes: 1>" in repr(model)
+
+
+JOINED = """7767517
+4 4
+Input a 0 1 a
+Input b 0 1 b
+Concat c 2 1 a b c 0=1
+InnerProduct d 1 1 c d 0=4 1=1 2=256
+"""
+
+FLATTENED = """7767517
+3 3
+Input a 0 1 a
+Convolution b 1 1 a b 0=4 1=3 3=2 4=1 6=108
+InnerProduct d 1 1 b d 0=4 1=1 2=256
+"""
+
+
+@pytest.mark.parametrize(
+    ("param", "calls"),
+    [
+        (JOINED, [((4, 32), (4, 32)), ((4, 30), (4, 34)), ((4, 1), (4, 63))]),
+        (FLATTENED, [((3, 8, 8),), ((3, 7, 7),), ((3, 3, 15),)]),
+    ],
+)
+def test_a_file_runs_what_makes_up_for_a_smaller_extent(
+    tmp_path: Path, param: str, calls: Sequence[Sequence[tuple[int, ...]]]
+) -> None:
+    """Rows as wide as the inner product wants together, and images of as many pixels."""
+    path = tmp_path / "net.param"
+    path.write_text(param)
+    asked = {
+        name: (shape[0], *[None] * len(shape[1:]))
+        for name, shape in zip("ab", calls[0], strict=False)
+    }
+    compile(path, input_shapes=asked, random_weights=1).save(tmp_path / "net.ncc")
+    for shapes in calls:
+        named = dict(zip("ab", shapes, strict=False))
+        alone = compile(path, input_shapes=named, random_weights=1)
+        arrays = {name: np.ones(shape, np.float32) for name, shape in named.items()}
+        with ncc.load(tmp_path / "net.ncc") as model:
+            np.testing.assert_allclose(
+                model.run(arrays)["d"], alone.run(arrays)["d"], rtol=1e-4, atol=1e-5
+            )

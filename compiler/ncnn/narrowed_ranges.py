@@ -84,7 +84,7 @@ def _left_by(one: Assumption, least: Mapping[Symbol, int]) -> dict[Symbol, tuple
 
         last = end if symbol.most is None else min(end, symbol.most)
         tried = range(others[symbol.name], last + 1)
-        fits = [n for n in tried if over(n) == 0 or (len(symbols) > 1 and over(n) < 0)]
+        fits = [n for n in tried if (value := over(n)) == 0 or (value < 0 and len(symbols) > 1)]
         if symbol.hint not in fits or fits[-1] - fits[0] >= len(fits):
             return {}
         if over(end) > 0:

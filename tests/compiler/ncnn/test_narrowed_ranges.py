@@ -62,6 +62,7 @@ def test_ranges_that_are_asked_for_become_narrower() -> None:
 
 
 def test_a_range_without_end_is_not_walked() -> None:
+    """Values far beyond the hint are not tried one by one."""
     height = Size.symbol("h", 32, 1, 2**62)
     narrow = with_ranges({"a": (height,)}, [Assumption(form_of(height // 8 - 4), "==")])
     assert text(narrow["a"]) == "h@32:32:39"

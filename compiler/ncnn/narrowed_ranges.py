@@ -62,7 +62,8 @@ def _left_by(one: Assumption) -> dict[Symbol, tuple[int, int]]:
         signs.add(last > 0)
         if last == 0 or len(signs) > 1:
             return {}
-        tried = range(symbol.least, (beyond if symbol.most is None else symbol.most) + 1)
+        most = beyond if symbol.most is None else min(symbol.most, beyond)
+        tried = range(symbol.least, most + 1)
         fits = [n for n in tried if one.form.value({**hints, symbol.name: n}) == 0]
         if fits[-1] - fits[0] >= len(fits):
             return {}

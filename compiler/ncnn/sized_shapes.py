@@ -72,7 +72,7 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
             )
         ranges = limited.get(name, (ANY,) * len(shape))
         numbers = options.hints.get(name) or default_hint(shape, ranges, name in options.inputs)
-        axes = "hwc" if name in options.inputs else _axes(network.inputs[name], len(shape))
+        axes = _axes(network.inputs[name], len(shape), name in options.inputs)
         symbols = _names(name, axes, taken)
         shapes[name] = tuple(
             Size.symbol(symbol, number, *range) if extent is None else extent
@@ -147,8 +147,10 @@ def _is_in_range(form: Form, symbol: Symbol) -> bool:
     return is_at_least(form, symbol.least) and (below is None or is_at_least(below, 0))
 
 
-def _axes(value: SSAValue, rank: int) -> Sequence[str]:
+def _axes(value: SSAValue, rank: int, is_of_pixels: bool) -> Sequence[str]:
     """What the axes of an input are called."""
+    if is_of_pixels:
+        return "hwc"[:rank]
     return value.owner.axis_names(rank) if isinstance(value.owner, InputOp) else ()
 
 

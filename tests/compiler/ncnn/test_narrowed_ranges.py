@@ -50,6 +50,12 @@ def test_ranges_that_are_asked_for_become_narrower() -> None:
     assert text(with_ranges(shapes, [looser])["a"]) == "h@32:30:60 x ? x 7"
 
 
+def test_a_range_without_end_is_not_walked() -> None:
+    height = Size.symbol("h", 32, 1, 2**62)
+    narrow = with_ranges({"a": (height,)}, [Assumption(form_of(height // 8 - 4), "==")])
+    assert text(narrow["a"]) == "h@32:32:39"
+
+
 POOLED = """7767517
 5 5
 Input data 0 1 data

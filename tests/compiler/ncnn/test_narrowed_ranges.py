@@ -51,6 +51,7 @@ def test_ranges_that_are_asked_for_become_narrower() -> None:
 
 
 def test_a_range_without_end_is_not_walked() -> None:
+    """The walk ends where the equation does: (h // 8) is 4 for 32 to 39."""
     height = Size.symbol("h", 32, 1, 2**62)
     narrow = with_ranges({"a": (height,)}, [Assumption(form_of(height // 8 - 4), "==")])
     assert text(narrow["a"]) == "h@32:32:39"

@@ -228,12 +228,10 @@ class LinalgOp:
         """Whether all loops are parallel and the body does not read `outs`."""
         return not self.reduced and not self.reads_outs
 
-    @cached_property
+    @property
     def product(self) -> tuple[int, int] | None:
         """The inputs a, b of a contraction acc + a*b, data first; None for anything else."""
-        total = self.yielded.owner
-        pair = factors(total, self.accumulator) if isinstance(total, Operation) else None
-        return None if pair is None else self.positions(pair)
+        return self.products[0] if len(self.products) == 1 else None
 
     @cached_property
     def products(self) -> list[tuple[int, int]]:

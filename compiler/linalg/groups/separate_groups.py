@@ -32,6 +32,7 @@ from ncc.compiler.linalg.rewrite.parts import part
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.target import Target
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.size import hint
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -104,7 +105,8 @@ def _why_not_in_tiles(sums: GroupedSum, target: Target) -> str | None:
     """Why groups that are no whole blocks stay together. Tiles of several groups need whole blocks,
     so a separate convolution must be cheaper in tiles than without.
     """
-    shape, extents = shape_of(sums.weights), shape_of(sums.linalg_op.op.results[0])[2:]
+    shape = shape_of(sums.weights)
+    extents = list(map(hint, shape_of(sums.linalg_op.op.results[0])[2:]))
     steps = {by for form in sums.data.index[1:] for _, by in form.terms}
     most = target.costs.groups.most_ragged_groups
     if sums.groups > most:

@@ -160,7 +160,8 @@ def _sees_the_first(window: Window, image: Span) -> bool:
 def _seen(window: Window, count: int, image: Span) -> Span:
     """The taps through which some of so many elements see the image."""
     stride, dilation = window.strides
-    first = largest(0, -((stride * (count - 1) - image[0]) // dilation))
+    reach = stride * largest(0, count - 1)  # as far as one element, if there is none
+    first = largest(0, -((reach - image[0]) // dilation))
     return first, smallest(window.taps, (image[1] - 1) // dilation + 1)
 
 

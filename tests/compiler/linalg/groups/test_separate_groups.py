@@ -115,6 +115,27 @@ ConvolutionDepthWise y 1 1 data y 0={outputs} 1=3 3={stride} 4=1 5=1 6={9 * outp
     assert ("transform" in kernels) is in_tiles
 
 
+def test_images_of_any_width(tmp_path: Path) -> None:
+    """Where the run tells how wide they are, costs are compared for the hint."""
+    param, shapes = tmp_path / "net.param", {"data": (96, 16, None)}
+    param.write_text("""7767517
+2 2
+Input data 0 1 data
+ConvolutionDepthWise y 1 1 data y 0=96 1=3 4=1 5=1 6=20736 7=4
+""")
+    plain, separate = (
+        ncc.compile(param, random_weights=1, input_shapes=shapes, opt_level=level)
+        for level in (0, 2)
+    )
+    for width in (224, 9, 31, 1):
+        x = np.random.default_rng(5).standard_normal((96, 16, width)).astype(np.float32)
+        expected = plain(x)
+        np.testing.assert_allclose(
+            separate(x), expected, rtol=0, atol=1e-5 * np.abs(expected).max()
+        )
+    assert "versions for all shapes: 1" in repr(separate)
+
+
 def in_groups(b: Builder, x: Tensor, inputs: int) -> Tensor:
     """(group, output, row, column), of groups of so many channels."""
     groups = x.shape[0] // inputs

@@ -142,15 +142,22 @@ def test_taps_of_each_channel(make_network: MakeNetwork) -> None:
         assert shape_of(pad.result) == (3, height + border, width + 4)
 
 
-def test_parts_that_an_image_does_not_have(make_network: MakeNetwork) -> None:
-    """No extent of them is negative."""
+@pytest.mark.parametrize(("stride", "border", "cut"), [(1, 1, True), (1, 1, False), (2, 2, False)])
+def test_parts_that_an_image_does_not_have(
+    make_network: MakeNetwork, stride: int, border: int, cut: bool
+) -> None:
+    """No extent of them is negative, nor one of their padded image."""
     few = largest(0, Size.symbol("n", 4) - 2)
 
     def of_few_rows(b: Builder, x: Tensor) -> Tensor:
-        x, w = b.pad(x, [0, 1, 1], [0, 1, 1]), whole_numbers(b, 4, 3, 3, 3)
-        x = b.slice(x, [0, 0, 0], [3, few + 2, WIDTH + 2])
-        o, p, q, i, k, m = b.loops("o p q i k m", p=few, q=WIDTH)
-        return b.sum((o, p, q), (i, k, m), x[i, p + k, q + m] * w[o, i, k, m])
+        sides, w = [0, border, border], whole_numbers(b, 4, 3, 3, 3)
+        x = b.pad(x, sides, sides)
+        if cut:
+            x = b.slice(x, [0, 0, 0], [3, few + 2, x.shape[2]])
+        columns = (x.shape[2] - 3) // stride + 1
+        o, p, q, i, k, m = b.loops("o p q i k m", p=few, q=columns)
+        term = x[i, p * stride + k, q * stride + m] * w[o, i, k, m]
+        return b.sum((o, p, q), (i, k, m), term)
 
     with assuming():
         module = make_network([(3, HEIGHT, WIDTH)], of_few_rows)

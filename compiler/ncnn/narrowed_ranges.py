@@ -76,17 +76,19 @@ def _left_by(one: Assumption, least: Mapping[Symbol, int]) -> dict[Symbol, tuple
         return {}
     sign = 1 if ends and ends[0] > 0 else -1
     others = {symbol.name: least.get(symbol, symbol.least) for symbol in symbols}
+
+    def over(symbol: Symbol, n: int) -> int:
+        """By how much the form is too large where an extent is n, and the others are least."""
+        return sign * one.form.value({**others, symbol.name: n})
+
     found: dict[Symbol, tuple[int, int]] = {}
     for symbol, end in beyond.items():
-
-        def over(n: int, name: str = symbol.name) -> int:
-            return sign * one.form.value({**others, name: n})
-
         last = end if symbol.most is None else min(end, symbol.most)
         tried = range(others[symbol.name], last + 1)
-        fits = [n for n in tried if (value := over(n)) == 0 or (value < 0 and len(symbols) > 1)]
+        excess = {n: over(symbol, n) for n in tried}
+        fits = [n for n, by in excess.items() if by == 0 or (by < 0 and len(symbols) > 1)]
         if symbol.hint not in fits or fits[-1] - fits[0] >= len(fits):
             return {}
-        if over(end) > 0:
+        if over(symbol, end) > 0:
             found[symbol] = fits[0], fits[-1]
     return found

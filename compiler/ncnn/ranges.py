@@ -3,8 +3,8 @@
     --shape image=3x64..1024x?            3, 64..1024, 1..
     past -> onnx.Concat(past, keys)       1, 8, 0.., 64       along axis 2
 
-Nobody computes on no elements. But decoders of ONNX join what they have computed before to what is
-new, and have nothing before the first token: an axis along which an input is only joined to others
+Extents begin at 1, since most layers need an element. But decoders of ONNX join the past to what is
+new, and have no past before the first token: an axis along which an input is only joined to others
 may be empty.
 """
 

@@ -6,8 +6,8 @@ t has the numbers of w. Those of one tap lie side by side for all inputs. A smal
 its weights: hardware prefetchers follow the long run of a tap; between the short ones of each block
 of inputs, they would have to find the next one again.
 
-Needs: parts of weights that the run tells, of `skip-border-taps`; it comes last among the passes
-that take weights for constants.  Breaks: nothing.
+Needs: `skip-border-taps` in front of it, whose parts of weights the run tells. Passes that take
+weights for constants run before.  Breaks: the order of floating-point sums.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The cells of recurrent layers: the next states, of what the gates are given and of the states.
+"""The cells of recurrent layers. A cell computes the next states from its gates and states.
 
 A formula holds for numbers of any kind: for an element in statements (`Code`), and for all at once
-in numpy (`NUMPY`). `x(k)` is what gate k is given by the input, `r(k)` what by the hidden state.
-`state(k)` is a state; the hidden state is the first, in the arguments and in the result.
+in numpy (`NUMPY`). The input gives `x(k)` to gate k, and the hidden state gives `r(k)`. `state(k)`
+is a state; the hidden state is the first, in the arguments and in the result.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def gru(m: Maths, x: Numbers, r: Numbers, state: Numbers) -> list[Number]:
 
 
 def early_gru(m: Maths, x: Numbers, r: Numbers, state: Numbers) -> list[Number]:
-    """The same with n = tanh(x + r), where r is of reset h."""
+    """The same with n = tanh(x + r), where r is the product of the reset h."""
     update = m.sigmoid(x(1) + r(1))
     return [(1.0 - update) * m.tanh(x(2) + r(2)) + update * state(0)]
 

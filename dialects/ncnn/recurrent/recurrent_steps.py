@@ -34,7 +34,8 @@ class Rule(NamedTuple):
 
     hidden: the extent of the cell. outputs: that of the hidden state. reverse: the last row comes
     first; with two directions, in the second one. held: the most numbers of a matrix that stay in a
-    cache from step to step. reset: where the last gate is given the product of a reset state.
+    cache from step to step. reset: the gate that resets the hidden state before the product of the
+    last gate, if there is one.
     """
 
     cell: Cell
@@ -84,7 +85,7 @@ def expand_steps(b: Builder, rule: Rule, operands: RecurrentOperands) -> list[Te
     samples have their axis, too.
 
     An iteration of the code is a direction of one sample, or of `SAMPLES` where each thread has as
-    many; what is left of them run one by one, with the same bits.
+    many. The samples that are left run one by one, with the same bits.
     """
     directions, samples = operands.weight.shape[0], operands.samples
     rows = (operands.inputs.shape[0], *samples, directions * rule.outputs)

@@ -53,7 +53,12 @@ class Page:
         if not url.startswith(("file:", "data:")):
             self.console.append(f"it loads {url}")
 
-    def details(self) -> str:
+    def details(self, start: str) -> str:
+        """The text of the details, as soon as it begins with `start`.
+
+        The page follows a link in an event of its own, behind the click.
+        """
+        self.page.wait_for_function("start => details.textContent.startsWith(start)", arg=start)
         text: str = self.page.inner_text("#details")
         return text
 

@@ -38,9 +38,6 @@ def test_every_network_has_a_page(model: Path, browser: Any, tmp_path: Path) -> 
     for kind, layers in (("file", facts.file), ("now", facts.now)):
         for number, layer in enumerate(layers):
             page.run(f"location.hash = '#{kind}-{number}'")
-            page.page.wait_for_function(
-                "title => details.textContent.startsWith(title)",
-                arg=f"{layer.type} {layer.name}",
-            )
+            page.details(f"{layer.type} {layer.name}")
     assert page.console == []
     context.close()

@@ -6,13 +6,18 @@ t has the numbers of w. Those of one tap lie side by side for all inputs. A smal
 its weights: hardware prefetchers follow the long run of a tap; between the short ones of each block
 of inputs, they would have to find the next one again.
 
+Sums of larger images that transform these weights read the same t, which the file has once. They
+read all taps of a few inputs at a time. Taps that are a multiple of 4 KB apart compete for the same
+sets of L1; t has one block of inputs more then, which nothing reads.
+
 Needs: `skip-border-taps` in front of it, whose parts of weights the run tells. Passes that take
 weights for constants run before.  Breaks: the order of floating-point sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects import tensor
@@ -27,16 +32,35 @@ from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import is_open
 from ncc.dialects.structured import offsets_of
-from ncc.dialects.weights.derived import Transposed
+from ncc.dialects.weights.derived import Taken, Transposed
 from ncc.dialects.weights.weight import WeightAttr
+
+WAY = 4096
+"""Bytes of a way of L1: lines that are as far apart compete for one set."""
 
 
 class _Weights(NamedTuple):
-    """The weights of a convolution, and the order in which their axes are to be."""
+    """The weights of a sum, their axes of taps, and the first one of inputs."""
 
     op: GenericOp
     weights: TensorAccess
-    order: list[int]
+    taps: Set[int]
+    inputs: int
+
+    @staticmethod
+    def of(op: GenericOp, weights: TensorAccess, taps: Set[int], inputs: Set[int]) -> _Weights:
+        """inputs: the loops over them."""
+        axes = (axis for axis, form in enumerate(weights.index) if form.loops() & inputs)
+        return _Weights(op, weights, taps, min(axes))
+
+    @property
+    def order(self) -> list[int]:
+        """The order in which the axes are to be."""
+
+        def place(axis: int) -> tuple[int, bool]:
+            return (self.inputs, False) if axis in self.taps else (axis, True)
+
+        return sorted(range(len(self.weights.index)), key=place)
 
 
 class MoveTapsOutside(LinalgPattern[_Weights]):
@@ -45,27 +69,42 @@ class MoveTapsOutside(LinalgPattern[_Weights]):
     name = "move-taps-outside"
 
     def match(self, op: GenericOp) -> _Weights | str | None:
-        dims = ConvolutionDims.of(LinalgOp(op))
-        if dims is None or not dims.input_channel:
-            return None
-        weights, inputs = dims.filter, set(dims.input_channel)
-        taps = {window.axis for window in dims.windows if window and window.axis is not None}
-        if not is_open(*(shape_of(weights.value)[axis] for axis in taps)):
-            return None
-        if not is_constant(_whole(weights.value)):
+        linalg_op = LinalgOp(op)
+        found = _with_fewer_taps(linalg_op) or _transformed(linalg_op)
+        if found is not None and not is_constant(_whole(found.weights.value)):
             return "its weights are computed"
-        axes = range(len(weights.index))
-        first = min(k for k in axes if weights.index[k].loops() & inputs)
-        order = sorted(axes, key=lambda k: (first, False) if k in taps else (k, True))
-        return _Weights(op, weights, order)
+        return found
 
     def rewrite(self, found: _Weights) -> None:
-        op, weights, order = found
+        op, weights, order = found.op, found.weights, found.order
         b = Builder(Block())
-        moved = _in_order(b, weights.value, order)
+        moved = _in_order(b, weights.value, order, order.index(found.inputs))
         move_before(b, op)
         position = list(op.operands).index(weights.value)
         read_instead(op, position, moved.value, [weights.index[k] for k in order])
+
+
+def _with_fewer_taps(linalg_op: LinalgOp) -> _Weights | None:
+    """The weights of a convolution whose taps the run tells."""
+    dims = ConvolutionDims.of(linalg_op)
+    if dims is None or not dims.input_channel:
+        return None
+    taps = {window.axis for window in dims.windows if window and window.axis is not None}
+    if not is_open(*(shape_of(dims.filter.value)[axis] for axis in taps)):
+        return None
+    return _Weights.of(linalg_op.op, dims.filter, taps, set(dims.input_channel))
+
+
+def _transformed(linalg_op: LinalgOp) -> _Weights | None:
+    """The weights that a sum transforms for as many tiles as the run tells (`winograd.py`)."""
+    if linalg_op.separable is None or len(linalg_op.reads) != 4:
+        return None
+    if not is_open(*shape_of(linalg_op.op.results[0])):
+        return None
+    rows, columns, weights, data = linalg_op.reads
+    of_taps = rows.loops() | columns.loops()
+    taps = {axis for axis, form in enumerate(weights.index) if form.loops() & of_taps}
+    return _Weights.of(linalg_op.op, weights, taps, data.loops() & set(linalg_op.reduced))
 
 
 def _whole(value: SSAValue) -> SSAValue:
@@ -74,11 +113,16 @@ def _whole(value: SSAValue) -> SSAValue:
     return _whole(owner.source) if isinstance(owner, tensor.ExtractSliceOp) else value
 
 
-def _in_order(b: Builder, value: SSAValue, order: Sequence[int]) -> Tensor:
-    """A constant, or a part of one, with its axes in an order."""
-    owner = value.owner
+def _in_order(b: Builder, value: SSAValue, order: Sequence[int], inputs: int) -> Tensor:
+    """A constant, or a part of one, with its axes in an order. inputs: the first axis of these."""
+    owner, size = value.owner, shape_of(value)
     if isinstance(owner, tensor.ExtractSliceOp):
-        begin, size = offsets_of(owner), shape_of(value)
-        whole = _in_order(b, owner.source, order)
+        begin = offsets_of(owner)
+        whole = _in_order(b, owner.source, order, inputs)
         return b.slice(whole, [begin[k] for k in order], [size[k] for k in order])
-    return b.weight(WeightAttr(Transposed(weights_of(value), tuple(order)).weights))
+    moved = Transposed(weights_of(value), tuple(order)).weights
+    if moved.dtype.itemsize * prod(moved.shape[inputs:]) % WAY:
+        return b.weight(WeightAttr(moved))
+    blocks = moved.shape[inputs]
+    apart = Taken(moved, (*range(blocks), blocks - 1), inputs).weights
+    return b.slice(b.weight(WeightAttr(apart)), [0] * len(size), moved.shape)

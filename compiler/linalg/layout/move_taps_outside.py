@@ -25,15 +25,18 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims
+from ncc.compiler.linalg.analysis.generics import generics_of, with_bodies
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
-from ncc.compiler.linalg.rewrite.insert import move_before, read_instead
+from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.insert import erase_dead, move_before, read_instead, replace_op
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import is_open
 from ncc.dialects.structured import offsets_of
 from ncc.dialects.weights.derived import Taken, Transposed
-from ncc.dialects.weights.weight import WeightAttr
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 WAY = 4096
 """Bytes of a way of L1: lines that are as far apart compete for one set."""
@@ -78,10 +81,15 @@ class MoveTapsOutside(LinalgPattern[_Weights]):
     def rewrite(self, found: _Weights) -> None:
         op, weights, order = found.op, found.weights, found.order
         b = Builder(Block())
-        moved = _in_order(b, weights.value, order, order.index(found.inputs))
+        moved = _in_order(b, weights.value, order)
         move_before(b, op)
         position = list(op.operands).index(weights.value)
         read_instead(op, position, moved.value, [weights.index[k] for k in order])
+
+    def run(self, block: Block, decisions: Decisions | None) -> None:
+        super().run(block, decisions)
+        _keep_apart(block)
+        erase_dead(block)
 
 
 def _with_fewer_taps(linalg_op: LinalgOp) -> _Weights | None:
@@ -113,16 +121,32 @@ def _whole(value: SSAValue) -> SSAValue:
     return _whole(owner.source) if isinstance(owner, tensor.ExtractSliceOp) else value
 
 
-def _in_order(b: Builder, value: SSAValue, order: Sequence[int], inputs: int) -> Tensor:
-    """A constant, or a part of one, with its axes in an order. inputs: the first axis of these."""
-    owner, size = value.owner, shape_of(value)
+def _in_order(b: Builder, value: SSAValue, order: Sequence[int]) -> Tensor:
+    """A constant, or a part of one, with its axes in an order."""
+    owner = value.owner
     if isinstance(owner, tensor.ExtractSliceOp):
-        begin = offsets_of(owner)
-        whole = _in_order(b, owner.source, order, inputs)
+        begin, size = offsets_of(owner), shape_of(value)
+        whole = _in_order(b, owner.source, order)
         return b.slice(whole, [begin[k] for k in order], [size[k] for k in order])
-    moved = Transposed(weights_of(value), tuple(order)).weights
-    if moved.dtype.itemsize * prod(moved.shape[inputs:]) % WAY:
-        return b.weight(WeightAttr(moved))
-    blocks = moved.shape[inputs]
-    apart = Taken(moved, (*range(blocks), blocks - 1), inputs).weights
-    return b.slice(b.weight(WeightAttr(apart)), [0] * len(size), moved.shape)
+    return b.weight(WeightAttr(Transposed(weights_of(value), tuple(order)).weights))
+
+
+def _keep_apart(block: Block) -> None:
+    """Put one more block of inputs between taps that compete for sets of L1, if a sum transforms
+    them, for all that read the same weights.
+    """
+    apart: dict[WeightAttr, Weights] = {}
+    for op in generics_of(block):
+        found = _transformed(LinalgOp(op))
+        constant = found.weights.value.owner if found else None
+        if found is None or not isinstance(constant, ConstantOp):
+            continue
+        moved, axis = constant.value.data, found.inputs
+        if moved.dtype.itemsize * prod(moved.shape[axis:]) % WAY == 0:
+            blocks = moved.shape[axis]
+            apart[constant.value] = Taken(moved, (*range(blocks), blocks - 1), axis).weights
+    for constant in with_bodies(block):
+        if isinstance(constant, ConstantOp) and constant.value in apart:
+            b, shape = Builder(Block()), constant.value.data.shape
+            whole = b.weight(WeightAttr(apart[constant.value]))
+            replace_op(constant, b, b.slice(whole, [0] * len(shape), shape))

@@ -72,6 +72,8 @@ class MoveTapsOutside(LinalgPattern[_Weights]):
     name = "move-taps-outside"
 
     def match(self, op: GenericOp) -> _Weights | str | None:
+        if not is_open(*shape_of(op.results[0])):
+            return None
         linalg_op = LinalgOp(op)
         found = _with_fewer_taps(linalg_op) or _transformed(linalg_op)
         if found is not None and not is_constant(_whole(found.weights.value)):
@@ -106,8 +108,6 @@ def _with_fewer_taps(linalg_op: LinalgOp) -> _Weights | None:
 def _transformed(linalg_op: LinalgOp) -> _Weights | None:
     """The weights that a sum transforms for as many tiles as the run tells (`winograd.py`)."""
     if linalg_op.separable is None or len(linalg_op.reads) != 4:
-        return None
-    if not is_open(*shape_of(linalg_op.op.results[0])):
         return None
     rows, columns, weights, data = linalg_op.reads
     of_taps = rows.loops() | columns.loops()

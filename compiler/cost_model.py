@@ -160,7 +160,7 @@ class Convolutions(NamedTuple):
     elements in registers."""
     most_small_elements: int = 64
     """The largest image that small images are compared with: larger ones run in tiles."""
-    small_fill: float = 0.65
+    small_fill: float = 0.7
     """The part of the register tiles of a direct convolution that the points of a small image fill,
     where the run tells how large it is."""
 

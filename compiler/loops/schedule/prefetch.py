@@ -73,7 +73,8 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     the run tells how many tiles there are, it also tells how large a share is. This is for vectors
     that are packed in panels, where all iterations of a vector are contiguous; without panels no
     stream of lines leads to the next vectors. Panels with gaps between them, as split reductions
-    have, are prefetched one by one.
+    have, are prefetched one by one. So are those of which the run leaves taps out: the share is of
+    each tap that it multiplies.
     """
     if not operands.points or not operands.vectors:
         return ()
@@ -88,7 +89,8 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     about = dict(kernel.about)
     extents = {d: largest(1, about.get(d, kernel.extents[d])) for d in inside}
     trips = {d: -(-n // sizes.get(d, 1)) for d, n in extents.items()}
-    length = operands.iterations * stride
+    contiguous = [d for d in kernel.reduced if not is_open(kernel.extents[d])]
+    length = prod(kernel.extents[d] for d in contiguous) * stride
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * stride // prod(trips.values()))
     most = PER_STREAM if len(runs) == 1 else LINE
@@ -97,7 +99,7 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
         return ()
     piece = smallest(-(-piece // streams), LINE)
     coefficients = list(stream.coefficients)
-    for d in kernel.reduced:
+    for d in contiguous:
         coefficients[d] = coefficients[d] // stride * piece
     of_stream = length // stride * piece
     share = of_stream * streams

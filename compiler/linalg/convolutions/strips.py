@@ -14,7 +14,7 @@ from math import isqrt
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
 from ncc.compiler.linalg.memory.loops import share_of, stays
 from ncc.compiler.linalg.memory.room import Room
-from ncc.dialects.size import is_open, largest, smallest
+from ncc.dialects.size import is_open, largest
 
 
 def strip_of_any_image(tiling: Tiling, threads: int, room: Room) -> int:
@@ -93,8 +93,8 @@ def _sizes(length: int, longest: int) -> list[int]:
 
 
 def rows_for(tiling: Tiling, image: Tiling, size: int, threads: int) -> int:
-    """The rows of a strip, or columns, for images of any size: about as many tiles as `size` rows of
-    an image have.
+    """The rows of a strip, or columns, for images of any size: about as many tiles as `size` rows
+    of an image have.
 
     So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. All
     strips are alike: a last one of a row would read all weights again. If threads share whole

@@ -25,7 +25,9 @@ from ncc.dialects.size import hint, is_open, largest, smallest
 
 PER_STREAM = LINE // 2
 """Elements of one stream of lines that an iteration prefetches. A larger share has several streams,
-since hardware prefetchers follow many at once, but run ahead only so far on each."""
+since hardware prefetchers follow many at once, but run ahead only so far on each. Where the run
+tells how large a share is, a stream has a line for the hint: of a larger image shares are smaller,
+and each of many streams would prefetch a line again and again."""
 
 
 Order: TypeAlias = tuple[int, ...]
@@ -93,7 +95,7 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     length = prod(kernel.extents[d] for d in contiguous) * stride
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * stride // prod(trips.values()))
-    most = PER_STREAM if len(runs) == 1 else LINE
+    most = LINE if is_open(piece) or len(runs) > 1 else PER_STREAM
     streams = -(-hint(piece) // most)
     if streams * len(runs) > operands.target.costs.schedules.most_prefetches:
         return ()

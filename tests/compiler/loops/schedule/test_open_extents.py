@@ -14,12 +14,13 @@ from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule import open_extents
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count, is_coalesced
+from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.matrix_tiles import even_rows
 from ncc.compiler.loops.schedule.open_extents import for_any_size
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import Size, form_of, hint
+from ncc.dialects.size import Size, form_of, hint, is_open
 from ncc.dialects.tile import ROWS
 from tests.compiler.linalg.operations import ones
 from tests.compiler.loops.emit.layers import KernelOf, line_of
@@ -299,3 +300,13 @@ def test_tiles_share_the_next_vectors(opened: Callable[[int], Kernel]) -> None:
     assert shares[0] > shares[1] >= shares[2]
     for share, points in zip(shares, (20, 100, 400), strict=True):
         assert share * points >= wanted // 2
+
+
+def test_streams_are_fewer_where_shares_shrink(opened: Callable[[int], Kernel]) -> None:
+    """One has a line for the hint, where it has half a line of a share that is known."""
+    found = opened(20)
+    schedule = for_any_size(found, choose(for_the_hint(found), AVX512), AVX512)
+    points = [(d, 20) for d, n in enumerate(found.extents) if is_open(n)]
+    known = replace(found, extents=for_the_hint(found).extents, about=tuple(points))
+    halves = with_prefetches(known, AVX512, schedule).prefetch_l2
+    assert 0 < len(schedule.prefetch_l2) < len(halves)

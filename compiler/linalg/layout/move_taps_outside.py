@@ -45,7 +45,8 @@ class MoveTapsOutside(LinalgPattern[_Weights]):
     name = "move-taps-outside"
 
     def match(self, op: GenericOp) -> _Weights | str | None:
-        dims = ConvolutionDims.of(LinalgOp(op))
+        linalg_op = LinalgOp(op)
+        dims = ConvolutionDims.of(linalg_op, next(iter(linalg_op.products), None))
         if dims is None or not dims.input_channel:
             return None
         weights, inputs = dims.filter, set(dims.input_channel)
@@ -64,8 +65,9 @@ class MoveTapsOutside(LinalgPattern[_Weights]):
         b = Builder(Block())
         moved = _in_order(b, weights.value, order)
         move_before(b, op)
-        position = list(op.operands).index(weights.value)
-        read_instead(op, position, moved.value, [weights.index[k] for k in order])
+        for position, access in enumerate(LinalgOp(op).reads):
+            if access.value is weights.value:
+                read_instead(op, position, moved.value, [access.index[k] for k in order])
 
 
 def _whole(value: SSAValue) -> SSAValue:

@@ -88,7 +88,7 @@ def _ways(convolution: Convolution) -> Iterator[tuple[Tiling | None, Sequence[in
     many = has_many_weights(convolution.weights, tiling.form.stride, tiling.target)
     if many and not split:
         own, most = _own_tiles(tiling)
-    likely = max(1, isqrt(_most_direct(tiling, split))) if split else 1
+    likely = max(1, isqrt(_most_direct(tiling, split)) // 2) if split else 1
     yield None, _direct(own or tiling, split), likely
     if own is not None:
         yield own, [most * (most + 1 - tiling.height * tiling.width)], isqrt(most)

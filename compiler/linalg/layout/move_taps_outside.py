@@ -85,8 +85,9 @@ class MoveTapsOutside(LinalgPattern[_Weights]):
         b = Builder(Block())
         moved = _in_order(b, weights.value, order)
         move_before(b, op)
-        position = list(op.operands).index(weights.value)
-        read_instead(op, position, moved.value, [weights.index[k] for k in order])
+        for position, access in enumerate(LinalgOp(op).reads):
+            if access.value is weights.value:
+                read_instead(op, position, moved.value, [access.index[k] for k in order])
 
     def run(self, block: Block, decisions: Decisions | None) -> None:
         super().run(block, decisions)
@@ -96,7 +97,7 @@ class MoveTapsOutside(LinalgPattern[_Weights]):
 
 def _with_fewer_taps(linalg_op: LinalgOp) -> _Weights | None:
     """The weights of a convolution whose taps the run tells."""
-    dims = ConvolutionDims.of(linalg_op)
+    dims = ConvolutionDims.of(linalg_op, next(iter(linalg_op.products), None))
     if dims is None or not dims.input_channel:
         return None
     taps = {window.axis for window in dims.windows if window and window.axis is not None}

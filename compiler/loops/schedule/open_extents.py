@@ -130,7 +130,6 @@ def _with_next_vectors(
     about = ((column, columns * kernel.extents[row] - few), (row, 1))
     with by_hint():
         found = with_prefetches(replace(kernel, extents=extents, about=about), target, schedule)
-
     vectors = [a for a in found.prefetch_l2 if a.coefficients[schedule.order[-1]]]
     to_l2 = tuple(_moving(a, row, a.coefficients[column] * columns) for a in vectors)
     return replace(schedule, prefetch_l2=to_l2, unprefetched=few if to_l2 else 0)

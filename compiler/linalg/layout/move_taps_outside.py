@@ -4,7 +4,8 @@
 
 t has the numbers of w. Those of one tap lie side by side for all inputs. A small image waits for
 its weights: hardware prefetchers follow the long run of a tap; between the short ones of each block
-of inputs, they would have to find the next one again.
+of inputs, they would have to find the next one again. The three products of bf16x3
+(`data_types/split_bf16.py`) read the same parts of their weights.
 
 Needs: `skip-border-taps` in front of it, whose parts of weights the run tells. Passes that take
 weights for constants run before.  Breaks: the order of floating-point sums.

@@ -257,6 +257,19 @@ def test_matrix_tiles_of_short_rows_go_on_to_the_next_row(
             assert tiles == (-(-padded // ROWS) if is_flat else in_rows)
 
 
+def test_taps_of_matrix_tiles_are_innermost(tmp_path: Path) -> None:
+    """The run tells them, so that their weights lie outside; but neighbouring taps read the same
+    points, which are in L1 then.
+    """
+    path = tmp_path / "net.param"
+    path.write_text(param(MATRIX_TILES["rows"]))
+    options = Options.of(target="amx", opt_level=3, random_weights=1)
+    kernels = [kernel_of(call, options.target) for call in calls_of_network(path, options)]
+    _, pairs = filter(None, map(bf16_pairs_of, kernels))  # the input keeps its border, and all taps
+    inputs, rows, columns = (pairs.weights.coefficients[d] for d in pairs.k_loops)
+    assert rows > columns > inputs
+
+
 def test_a_transform_has_one_code_for_all_partial_tiles(tmp_path: Path) -> None:
     """The last row of tiles, the last column, and the corner: few store as many points as a whole
     tile does, so that a second code for them is enough.

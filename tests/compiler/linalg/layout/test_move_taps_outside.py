@@ -75,6 +75,38 @@ def test_weights_of_a_tap_lie_side_by_side(make_network: MakeNetwork, sums: int)
         np.testing.assert_allclose(other[0], one[0], rtol=0, atol=1e-12)
 
 
+def test_weights_of_several_products(make_network: MakeNetwork) -> None:
+    """Each product of bf16x3 reads a part of the same weights, with its taps outside."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = whole_numbers(b, 2, 4, x.shape[0], 3, 3)
+        w = b.slice(w, [0, 0, 0, 3 - ROWS, 0], [2, 4, x.shape[0], ROWS, 3])
+        height, width = x.shape[1] - ROWS + 1, x.shape[2] - 2
+        o, p, q, i, k, m = b.loops("o p q i k m", o=4, p=height, q=width)
+        number = x[i, p + k, q + m]
+        total = number * w[0, o, i, k, m] + number * w[1, o, i, k, m]
+        return b.sum((o, p, q), (i, k, m), total)
+
+    with assuming():
+        image = (3, HEIGHT + 2, WIDTH + 2)
+        before, module = (make_network([image], write) for _ in range(2))
+        MoveTapsOutside().apply(Context(), module)
+    (op,) = (
+        LinalgOp(op)
+        for op in network_of(module).walk()
+        if isinstance(op, GenericOp) and LinalgOp(op).reduced
+    )
+    first, second = (read for read in op.reads if len(read.index) == 5)
+    assert [form.bare for form in first.index[1:]] == [0, 4, 5, 3]
+    assert first.value is second.value
+    x = [np.random.default_rng(1).standard_normal((3, 3, 6)).astype(np.float32)]
+    one, other = (
+        evaluate(network_of(with_extents(it, {"h": 1, "w": 4})), x, dtype=np.float64)
+        for it in (before, module)
+    )
+    np.testing.assert_allclose(other[0], one[0], rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("write", [convolution(rows=3), convolution(is_computed=True)])
 def test_other_weights_stay(
     make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]

@@ -159,7 +159,7 @@ class Convolutions(NamedTuple):
     """The largest share of a window's elements that may be left: windows that overlap share
     elements in registers."""
     most_small_elements: int = 64
-    """The elements of the largest image for which direct sums in float32 are compared with tiles."""
+    """The elements of the largest image that is compared directly, in float32, and in tiles."""
     small_fill: float = 0.65
     """The part of the register tiles of a direct convolution that the points of a small image fill,
     where the run tells how large it is."""

@@ -95,6 +95,11 @@ MANY_WEIGHTS = """
     Input data 0 1 data 0=0 1=0 2=320
     Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
 """
+MANY_TAPS = """
+    Input data 0 1 data 0=0 1=0 2=320
+    Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
+    Convolution b 1 1 a b 0=320 1=3 4=1 5=1 6=921600 9=1
+"""
 MATRIX_TILES = {
     "rows": """
         Input data 0 1 data 0=0 1=0 2=64
@@ -262,9 +267,10 @@ def test_taps_of_matrix_tiles_are_innermost(tmp_path: Path) -> None:
     points, which are in L1 then.
     """
     path = tmp_path / "net.param"
-    path.write_text(param(MATRIX_TILES["rows"]))
+    path.write_text(param(MANY_TAPS))
     options = Options.of(target="amx", opt_level=3, random_weights=1)
-    kernels = [kernel_of(call, options.target) for call in calls_of_network(path, options)]
+    calls = calls_of_network(path, options, hint=(14, 14))
+    kernels = [kernel_of(call, options.target) for call in calls]
     _, pairs = filter(None, map(bf16_pairs_of, kernels))  # the input keeps its border, and all taps
     inputs, rows, columns = (pairs.weights.coefficients[d] for d in pairs.k_loops)
     assert rows > columns > inputs

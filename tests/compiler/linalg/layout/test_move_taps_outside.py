@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.layout.move_taps_outside import MoveTapsOutside
+from ncc.compiler.target import AMX
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, smallest
 from tests.compiler.linalg.operations import whole_numbers, work
@@ -75,8 +77,14 @@ def test_weights_of_a_tap_lie_side_by_side(make_network: MakeNetwork, sums: int)
         np.testing.assert_allclose(other[0], one[0], rtol=0, atol=1e-12)
 
 
-def test_weights_of_several_products(make_network: MakeNetwork) -> None:
-    """Each product of bf16x3 reads a part of the same weights, with its taps outside."""
+@pytest.mark.parametrize(("l2_bytes", "axes"), [(512, [0, 4, 5, 3]), (1024, [0, 3, 4, 5])])
+def test_weights_of_several_products(
+    make_network: MakeNetwork, l2_bytes: int, axes: list[int]
+) -> None:
+    """Each product of bf16x3 reads a part of the same weights, with its taps outside, unless 432
+    bytes of weights stay in L2 beside other data.
+    """
+    target = replace(AMX, core=replace(AMX.core, l2_bytes=l2_bytes))
 
     def write(b: Builder, x: Tensor) -> Tensor:
         w = whole_numbers(b, 2, 4, x.shape[0], 3, 3)
@@ -90,14 +98,14 @@ def test_weights_of_several_products(make_network: MakeNetwork) -> None:
     with assuming():
         image = (3, HEIGHT + 2, WIDTH + 2)
         before, module = (make_network([image], write) for _ in range(2))
-        MoveTapsOutside().apply(Context(), module)
+        MoveTapsOutside(target).apply(Context(), module)
     (op,) = (
         LinalgOp(op)
         for op in network_of(module).walk()
         if isinstance(op, GenericOp) and LinalgOp(op).reduced
     )
     first, second = (read for read in op.reads if len(read.index) == 5)
-    assert [form.bare for form in first.index[1:]] == [0, 4, 5, 3]
+    assert [form.bare for form in first.index[1:]] == axes
     assert first.value is second.value
     x = [np.random.default_rng(1).standard_normal((3, 3, 6)).astype(np.float32)]
     one, other = (

@@ -98,7 +98,7 @@ MANY_WEIGHTS = """
 MANY_TAPS = """
     Input data 0 1 data 0=0 1=0 2=320
     Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
-    Convolution b 1 1 a b 0=320 1=3 4=1 5=1 6=921600 9=1
+    Convolution b 1 1 a b 0=320 1=3 3=2 4=1 5=1 6=921600 9=1
 """
 MATRIX_TILES = {
     "rows": """

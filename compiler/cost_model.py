@@ -54,8 +54,8 @@ class Winograd(NamedTuple):
     least_extent: int = 8
     """The rows, and columns, that tiles are chosen for at least, where the run tells them."""
     large_extent: int = 24
-    """The same for a layer whose smaller images may have tiles of their own. The costs of these are
-    compared for images up to this size."""
+    """The same for a layer whose smaller images may have tiles of their own. The costs of these,
+    and of direct sums in bf16x3, are compared for images up to this size."""
     many_open_weights: int = 1 << 18
     """A layer with at least so many bytes of weights, as the file has them, may have such tiles:
     small images take most of their time to read weights. For fewer, the code is not worth
@@ -159,7 +159,7 @@ class Convolutions(NamedTuple):
     """The largest share of a window's elements that may be left: windows that overlap share
     elements in registers."""
     most_small_elements: int = 64
-    """The largest image that small images are compared with: larger ones run in tiles."""
+    """The elements of the largest image that is compared directly, in float32, and in tiles."""
     small_fill: float = 0.7
     """The part of the register tiles of a direct convolution that the points of a small image fill,
     where the run tells how large it is."""

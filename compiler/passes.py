@@ -116,7 +116,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         NarrowWeights(target),  # float16 weights stay so where reading them bounds a sum
         *fixed,  # other weights become fixed-point numbers of 20 bits
         SkipBorderTaps(costs),  # in images of one row; weights are no constants behind it
-        MoveTapsOutside(),  # of these weights
+        MoveTapsOutside(target),  # of these weights
         # Kernels.
         FuseProducers(),  # elementwise operands are computed where they are read
         ReadInPlace(costs),  # a sum reads lanes in place instead of a gathered copy

@@ -14,9 +14,13 @@ of the hint, also if it is small, and those about the other part for one row.
 An image is small if it has one row, or one column, or so few elements that direct sums for a square
 of them are cheaper than its tiles, by the model of costs.
 
-Where there are many weights, a third part is for images between these: the more elements a tile
-has, the more weights there are, and the fewer products. So such images take smaller tiles, or let
-the run transform the weights.
+In bf16x3 on matrix tiles, direct sums are cheaper for images up to some 16 x 16. Decisions about
+them are taken for half of the rows of such an image. Few points get no part in float32: reading its
+weights would take as long, and the file would have these twice.
+
+Where there are many weights in float32, a third part is for images between small and large ones:
+the more elements a tile has, the more weights there are, and the fewer products. So such images
+take smaller tiles, or let the run transform the weights.
 """
 
 from __future__ import annotations
@@ -84,11 +88,12 @@ def _ways(convolution: Convolution) -> Iterator[tuple[Tiling | None, Sequence[in
     as large as all rows of such an image, while none is positive for any other; and for how many
     rows, or columns, decisions are taken.
     """
-    tiling, split, own, most = convolution.tiling, convolution.bf16x3, None, 0
-    many = has_many_weights(convolution.weights, tiling.form.stride, tiling.target)
-    if many and not split:
+    tiling, split = convolution.tiling, convolution.bf16x3
+    own, most, likely = None, 0, 1
+    if split:
+        likely = max(1, isqrt(_most_direct(tiling, split)) // 2)
+    elif has_many_weights(convolution.weights, tiling.form.stride, tiling.target):
         own, most = _own_tiles(tiling)
-    likely = max(1, isqrt(_most_direct(tiling, split)) // 2) if split else 1
     yield None, _direct(own or tiling, split), likely
     if own is not None:
         yield own, [most * (most + 1 - tiling.height * tiling.width)], isqrt(most)

@@ -10,6 +10,10 @@ Sums of larger images that transform these weights read the same t, which the fi
 read all taps of a few inputs at a time. Taps that are a multiple of 4 KB apart compete for the same
 sets of L1; t has one block of inputs more then, which nothing reads.
 
+The three products of bf16x3 (`data_types/split_bf16.py`) read the same parts of their weights. On
+matrix tiles, taps stay the innermost loops, and pieces of weights lie apart: so these weights move
+only if they come from beyond L2, which takes longer.
+
 Needs: `skip-border-taps` in front of it, whose parts of weights the run tells. Passes that take
 weights for constants run before.  Breaks: the order of floating-point sums.
 """
@@ -28,7 +32,7 @@ from ncc.compiler.linalg.analysis.convolution_dims import ConvolutionDims
 from ncc.compiler.linalg.analysis.generics import generics_of, with_bodies
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
 from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
-from ncc.compiler.linalg.rewrite.decisions import Decisions
+from ncc.compiler.linalg.rewrite.decisions import Decisions, TargetPass
 from ncc.compiler.linalg.rewrite.insert import erase_dead, move_before, read_instead, replace_op
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.dialects.index_notation import Builder, Tensor
@@ -40,6 +44,9 @@ from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 WAY = 4096
 """Bytes of a way of L1: lines that are as far apart compete for one set."""
+
+BF16_BYTES = 2
+"""Bytes of a bfloat16."""
 
 
 class _Weights(NamedTuple):
@@ -66,7 +73,7 @@ class _Weights(NamedTuple):
         return sorted(range(len(self.weights.index)), key=place)
 
 
-class MoveTapsOutside(LinalgPattern[_Weights]):
+class MoveTapsOutside(LinalgPattern[_Weights], TargetPass):
     """Let the weights of a tap lie side by side."""
 
     name = "move-taps-outside"
@@ -78,7 +85,14 @@ class MoveTapsOutside(LinalgPattern[_Weights]):
         found = _with_fewer_taps(linalg_op) or _transformed(linalg_op)
         if found is not None and not is_constant(_whole(found.weights.value)):
             return "its weights are computed"
+        if found is not None and len(linalg_op.products) > 1 and self._stay_in_l2(found.weights):
+            return "its weights stay in L2"
         return found
+
+    def _stay_in_l2(self, weights: TensorAccess) -> bool:
+        """Whether weights of bfloat16 leave room for what else is in the second-level cache."""
+        room = self.target.costs.tiles.l2_share * self.target.core.l2_bytes
+        return BF16_BYTES * prod(shape_of(_whole(weights.value))) <= room
 
     def rewrite(self, found: _Weights) -> None:
         op, weights, order = found.op, found.weights, found.order

@@ -104,7 +104,8 @@ def _match(kernel: Kernel) -> Bf16Contraction | Reason:
         return "it has no loop over points, or several over blocks of outputs"
     points.sort(key=lambda d: -hint(high.coefficients[d]))
     k_loops = [d for d in kernel.reduced if d not in (pair, member)]
-    k_loops.sort(key=lambda d: -hint(high.coefficients[d]))
+    # Taps that the run tells lie outside: neighbouring ones read the same points.
+    k_loops.sort(key=lambda d: (is_open(kernel.extents[d]), -weights.coefficients[d]))
     return Bf16Contraction(
         high,
         low,

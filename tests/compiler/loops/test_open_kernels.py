@@ -97,6 +97,11 @@ MANY_WEIGHTS = """
     Input data 0 1 data 0=0 1=0 2=320
     Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
 """
+MANY_TAPS = """
+    Input data 0 1 data 0=0 1=0 2=320
+    Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
+    Convolution b 1 1 a b 0=320 1=3 3=2 4=1 5=1 6=921600 9=1
+"""
 MATRIX_TILES = {
     "rows": """
         Input data 0 1 data 0=0 1=0 2=64
@@ -276,6 +281,20 @@ def test_matrix_tiles_of_short_rows_go_on_to_the_next_row(
             tiles = form_of(plan.count).value({"h": height, "w": width})
             is_flat = width in (*range(1, 7), 17, 19)
             assert tiles == (-(-padded // ROWS) if is_flat else in_rows)
+
+
+def test_taps_of_matrix_tiles_are_innermost(tmp_path: Path) -> None:
+    """The run tells them, so that their weights lie outside; but neighbouring taps read the same
+    points, which are in L1 then.
+    """
+    path = tmp_path / "net.param"
+    path.write_text(param(MANY_TAPS))
+    options = Options.of(target="amx", opt_level=3, random_weights=1)
+    calls = calls_of_network(path, options, hint=(14, 14))
+    kernels = [kernel_of(call, options.target) for call in calls]
+    *_, pairs = filter(None, map(bf16_pairs_of, kernels))  # the input keeps its border and all taps
+    inputs, rows, columns = (pairs.weights.coefficients[d] for d in pairs.k_loops)
+    assert rows > columns > inputs
 
 
 def test_a_transform_has_one_code_for_all_partial_tiles(tmp_path: Path) -> None:

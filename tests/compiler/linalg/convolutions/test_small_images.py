@@ -18,7 +18,7 @@ from ncc.compiler.linalg.analysis.attributes import SEPARABLE
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
 from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import AMX, AVX512, Target
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, hint
 from tests.compiler.linalg.convolutions.layers import block, convolution
@@ -135,6 +135,18 @@ def test_a_few_elements_of_many_channels_are_direct(
     for side in (1, 2, 3, 5, 6, 9):
         (one,) = direct(with_extents(module, {"h": side, "w": side}))
         assert one.extents[1:3] == (side * (side <= most), side)
+
+
+def test_direct_sums_in_bf16x3_are_for_larger_images(make_network: MakeNetwork) -> None:
+    """Where large ones have tiles in bf16x3; decisions are taken for half as many rows."""
+    with assuming():
+        module = make_network([(512, HEIGHT, WIDTH)], lambda b, x: convolution(b, x, 512))
+        ChooseConvolution(AMX, bf16x3=True).apply(Context(), module)
+    (one,) = direct(module)
+    assert hint(one.extents[1]) == 8
+    for height, width, rows in ((1, 1, 1), (1, 900, 1), (8, 32, 8), (16, 16, 16), (17, 17, 0)):
+        (one,) = direct(with_extents(module, {"h": height, "w": width}))
+        assert one.extents[1:3] == (rows, width)
 
 
 def test_few_weights_have_no_tiles_of_their_own(make_network: MakeNetwork) -> None:

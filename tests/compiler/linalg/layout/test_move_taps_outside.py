@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,7 @@ from ncc.compiler.linalg.analysis.tensors import weights_of
 from ncc.compiler.linalg.convolutions.forms import F2, Plane
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, TransformConstants, tiled, transformed
 from ncc.compiler.linalg.layout.move_taps_outside import MoveTapsOutside
+from ncc.compiler.target import AMX
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, smallest
 from ncc.dialects.weights.weight import ConstantOp
@@ -77,6 +79,44 @@ def test_weights_of_a_tap_lie_side_by_side(make_network: MakeNetwork, sums: int)
             for it in (before, module)
         )
         np.testing.assert_allclose(other[0], one[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("l2_bytes", "axes"), [(512, [0, 4, 5, 3]), (1024, [0, 3, 4, 5])])
+def test_weights_of_several_products(
+    make_network: MakeNetwork, l2_bytes: int, axes: list[int]
+) -> None:
+    """Each product of bf16x3 reads a part of the same weights, with its taps outside, unless 432
+    bytes of weights stay in L2 beside other data.
+    """
+    target = replace(AMX, core=replace(AMX.core, l2_bytes=l2_bytes))
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = whole_numbers(b, 2, 4, x.shape[0], 3, 3)
+        w = b.slice(w, [0, 0, 0, 3 - ROWS, 0], [2, 4, x.shape[0], ROWS, 3])
+        height, width = x.shape[1] - ROWS + 1, x.shape[2] - 2
+        o, p, q, i, k, m = b.loops("o p q i k m", o=4, p=height, q=width)
+        number = x[i, p + k, q + m]
+        total = number * w[0, o, i, k, m] + number * w[1, o, i, k, m]
+        return b.sum((o, p, q), (i, k, m), total)
+
+    with assuming():
+        image = (3, HEIGHT + 2, WIDTH + 2)
+        before, module = (make_network([image], write) for _ in range(2))
+        MoveTapsOutside(target).apply(Context(), module)
+    (op,) = (
+        LinalgOp(op)
+        for op in network_of(module).walk()
+        if isinstance(op, GenericOp) and LinalgOp(op).reduced
+    )
+    first, second = (read for read in op.reads if len(read.index) == 5)
+    assert [form.bare for form in first.index[1:]] == axes
+    assert first.value is second.value
+    x = [np.random.default_rng(1).standard_normal((3, 3, 6)).astype(np.float32)]
+    one, other = (
+        evaluate(network_of(with_extents(it, {"h": 1, "w": 4})), x, dtype=np.float64)
+        for it in (before, module)
+    )
+    np.testing.assert_allclose(other[0], one[0], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("write", [convolution(rows=3), convolution(is_computed=True)])

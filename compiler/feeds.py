@@ -73,16 +73,18 @@ def random_feeds(
     """An array for every input: the same for the same seed on every machine.
 
     Floats are uniform in the range, by default -1..1, those of bfloat16 as their bits; integers in
-    -127..127.
+    -127..127. Caches are empty.
     Raises InputError for an input whose shape is open, and for what is no seed or no range.
     """
     generator = np.random.default_rng(seed_of("random numbers", seed))
     low_high = RANGE if value_range is None else range_of(value_range)
     inputs = list(inputs)
-    require_shapes(inputs)
+    require_shapes(binding for binding in inputs if not binding.first)
     return {
-        binding.name: _random(generator, binding.shape, np.dtype(binding.dtype), low_high)
-        for binding in inputs
+        one.name: _random(
+            generator, one.first if one.is_open else one.shape, np.dtype(one.dtype), low_high
+        )
+        for one in inputs
     }
 
 

@@ -160,7 +160,7 @@ class Convolutions(NamedTuple):
     elements in registers."""
     most_small_elements: int = 64
     """The largest image that small images are compared with: larger ones run in tiles."""
-    small_fill: float = 0.65
+    small_fill: float = 0.7
     """The part of the register tiles of a direct convolution that the points of a small image fill,
     where the run tells how large it is."""
 
@@ -403,6 +403,9 @@ class Schedules(NamedTuple):
     short loop, makes a schedule that fits one size only."""
     small_points: int = 36
     """The points of a small image that a tile is chosen for."""
+    unprefetched_points: int = 3
+    """The most points of a tile of a small image that prefetches nothing. A core runs ahead to the
+    weights of many more iterations, and a prefetch takes the place of one of these loads."""
     most_rivals: int = 12
     """The most schedules of a kernel that `ncc tune` times."""
     rival_cycles: float = 1.5

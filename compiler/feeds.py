@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from math import inf, nan
+from math import inf, nan, prod
 from tokenize import TokenError
 from typing import IO, Any, TypeAlias
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
 from ncc.compiler.options import seed_of
 from ncc.dialects.bfloat16 import to_bfloat16
+from ncc.dialects.shapes import shown
 from ncc.runtime import images
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
@@ -30,6 +32,9 @@ Range: TypeAlias = tuple[float, float]
 
 RANGE: Range = (-1.0, 1.0)
 """The default range of random floats."""
+
+MOST_NUMBERS = sys.maxsize // 8
+"""How many float64 an array of numpy may have."""
 
 IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"BM")
 """The first bytes of .png, .jpg and .bmp files."""
@@ -74,16 +79,20 @@ def random_feeds(
 
     Floats are uniform in the range, by default -1..1, those of bfloat16 as their bits; integers in
     -127..127. Caches are empty.
-    Raises InputError for an input whose shape is open, and for what is no seed or no range.
+    Raises InputError for an input whose shape is open, or which no memory holds, and for what is
+    no seed or no range.
     """
     generator = np.random.default_rng(seed_of("random numbers", seed))
     low_high = RANGE if value_range is None else range_of(value_range)
     inputs = list(inputs)
     require_shapes(binding for binding in inputs if not binding.first)
+    shapes = {one.name: one.first if one.is_open else one.shape for one in inputs}
+    for name, shape in shapes.items():
+        if prod(shape) > MOST_NUMBERS:
+            wanted, found = f"at most {MOST_NUMBERS} numbers", shown(shape)
+            raise InputError(f"no memory holds {name!r}", name, wanted, found)
     return {
-        one.name: _random(
-            generator, one.first if one.is_open else one.shape, np.dtype(one.dtype), low_high
-        )
+        one.name: _random(generator, shapes[one.name], np.dtype(one.dtype), low_high)
         for one in inputs
     }
 

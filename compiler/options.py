@@ -11,7 +11,7 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.target import Target
 from ncc.dialects.shapes import OpenShape
 from ncc.runtime.errors import InputError
-from ncc.runtime.extents import ANY, Range, Shape
+from ncc.runtime.extents import ANY, LARGEST, Range, Shape
 from ncc.runtime.pixel_input import PixelInput, pixel_inputs
 from ncc.runtime.pixel_orders import Conversion
 from ncc.runtime.pixel_output import PixelOutput, pixel_outputs
@@ -291,12 +291,13 @@ def _range(name: str, extent: Sequence[Any]) -> Range:
 
 def _require_ranges(name: str, ranges: Iterable[Range]) -> None:
     for least, most in ranges:
-        if least < 1 or (most is not None and most < least):
+        if least < 0 or (most is not None and most < max(least, 1)):
             raise _no_range(name, (least, most))
+        _require_no_larger(name, least if most is None else most, (least, most))
 
 
 def _no_range(name: str, found: object) -> InputError:
-    wanted = "(least, most), the least first and 1 or more; None as the most is no limit"
+    wanted = "(least, most), the least first and 0 or more; None as the most is no limit"
     return InputError(f"no range for an extent of input {name!r}", name, wanted, repr(found))
 
 
@@ -313,6 +314,14 @@ def _asked(name: str, shape: Iterable[int | None | Range]) -> OpenShape:
 def _require_shape(name: str, shape: OpenShape) -> None:
     if any(n is not None and n < 0 for n in shape):
         raise _no_shape(name, shape)
+    for extent in shape:
+        _require_no_larger(name, extent or 0, shape)
+
+
+def _require_no_larger(name: str, extent: int, found: object) -> None:
+    if extent > LARGEST:
+        what = f"the shape of input {name!r} is too large"
+        raise InputError(what, name, f"extents up to {LARGEST:,}", str(found))
 
 
 def _no_shape(name: str, shape: object) -> InputError:

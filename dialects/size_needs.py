@@ -67,11 +67,6 @@ def _without_turned(assumed: Iterable[Assumption]) -> list[Assumption]:
     return list(found)
 
 
-def are_bounds(assumed: Iterable[Assumption]) -> bool:
-    """Whether assumptions come to least extents alone."""
-    return all(_grows_with(one) for one in needed(assumed))
-
-
 def _one_sided(one: Assumption) -> Assumption:
     """The same assumption. That a form is 0 which is never above 0 says that it is not negative.
 

@@ -9,6 +9,9 @@ Shape: TypeAlias = tuple[int, ...]
 OPEN = -1
 """In place of an extent that each call decides."""
 
+LARGEST = (1 << 31) - 1
+"""The largest extent: as in ncnn, it has 32 bits, and so offsets have 64."""
+
 Range: TypeAlias = tuple[int, int | None]
 """The least and the most that an open extent can be; None: there is no limit."""
 

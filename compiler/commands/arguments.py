@@ -71,7 +71,7 @@ def _slip(name: str, shape: str) -> str:
     if not name:
         return ": the name of the input is missing" if is_shape(shape) else ""
     if any(".." in extent and not _is_extent(extent) for extent in shape.split("x")):
-        return "; a range is 64..1024 or 64.., the least extent first, which is 1 or more"
+        return "; a range is 64..1024 or 64.., the least extent first"
     if "0" in shape.split("x"):
         return "; an extent is 1 or more"
     meant = "x".join(re.findall(r"\d+|\?", shape))
@@ -82,7 +82,9 @@ def _is_extent(text: str) -> bool:
     least, dots, most = text.partition("..")
     if not dots:
         return text == "?" or _is_positive(text)
-    return _is_positive(least) and (not most or (_is_positive(most) and int(least) <= int(most)))
+    if least != "0" and not _is_positive(least):
+        return False
+    return not most or (_is_positive(most) and int(least) <= int(most))
 
 
 def _is_positive(text: str) -> bool:

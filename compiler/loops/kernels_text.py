@@ -27,6 +27,7 @@ from ncc.compiler.loops.schedule.decision import Decision
 from ncc.compiler.loops.units import Unit
 from ncc.compiler.loops.work import flops
 from ncc.compiler.target import Target
+from ncc.dialects.size import is_open
 
 
 class KernelsText(NamedTuple):
@@ -52,5 +53,11 @@ class KernelsText(NamedTuple):
             yield "not written from a kernel"
             return
         kernel, schedule = unit.scheduled.kernel, unit.scheduled.schedule
-        yield f"operations: {flops(kernel):,} in {unit.chunks} chunk{'s' * (unit.chunks > 1)}"
+        yield f"operations: {flops(kernel):,} in {_count(unit.chunks)}"
         yield from Decision.of(kernel, schedule, self.target).lines()
+
+
+def _count(chunks: int) -> str:
+    if is_open(chunks):
+        return "chunks that the run counts"
+    return f"{chunks} chunk{'s' * (chunks > 1)}"

@@ -5,12 +5,12 @@
 
 Extents begin at 1, since most layers need an element. But decoders of ONNX join the past to what is
 new, and have no past before the first token: an axis along which an input is only joined to others
-may be empty.
+may be empty. No other axis has a range from 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -21,7 +21,8 @@ from ncc.dialects.ncnn.network import Network
 from ncc.dialects.onnx.movement import ConcatOp
 from ncc.dialects.onnx.plumbing import ShapeAsked
 from ncc.dialects.shapes import OpenShape
-from ncc.runtime.extents import ANY, Range
+from ncc.runtime.errors import InputError
+from ncc.runtime.extents import ANY, Range, shown_range
 
 MAYBE_EMPTY: Range = (0, None)
 
@@ -32,11 +33,25 @@ def ranges_of(module: ModuleOp, options: Options) -> Mapping[str, tuple[Range, .
     found: dict[str, tuple[Range, ...]] = {}
     for name, value in Network.of(module).inputs.items():
         shape = known[name]
+        empty = [] if shape is None else _may_be_empty(value, shape)
         if name in options.ranges:
             found[name] = options.ranges[name]
-        elif shape is not None and any(empty := _may_be_empty(value, shape)):
+            _require_elements(name, found[name], empty)
+        elif any(empty):
             found[name] = tuple(MAYBE_EMPTY if one else ANY for one in empty)
     return found
+
+
+def _require_elements(name: str, ranges: Sequence[Range], empty: Sequence[bool]) -> None:
+    """Raise InputError for a range from 0 along an axis that may not be empty."""
+    for axis, ((least, most), may) in enumerate(zip(ranges, empty, strict=False)):
+        if least == 0 and not may:
+            raise InputError(
+                f"input {name!r} is not only joined to others, so that it may not be empty",
+                name,
+                f"a range from 1 along axis {axis}",
+                shown_range((least, most)),
+            )
 
 
 def _may_be_empty(value: SSAValue, shape: OpenShape) -> list[bool]:

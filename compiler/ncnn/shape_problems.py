@@ -44,7 +44,7 @@ def shape_problem(
         source_line=text,
         found="\n    and ".join(chains) or None,
         how=_how_to_say(op) if isinstance(op, InputOp) and not is_large else None,
-        misfed=misfed,
+        misfed=None if is_large else misfed,
     )
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
 from ncc.dialects.size import NeedsNumbers, is_open, smallest
@@ -84,7 +85,7 @@ def scaled_extent(extent: int, scale: float) -> int:
 @dataclass(frozen=True)
 class Scaling:
     """floor((extent * share + offset) / over), where over is the denominator of the share: that is
-    a product with a float32, rounded, and then rounded down.
+    a product with a float32, rounded, and then rounded down; or what else grows with the extent.
 
     last: the largest extent that this is for. offset: how far a product may be below a whole number
     that it rounds to. The distance of float32 numbers doubles from one power of two to the next, so
@@ -106,27 +107,39 @@ class Scaling:
 
 @cache
 def scaling_by(scale: float) -> Scaling:
-    """The scaling by a number whose products round, found by trying all extents.
+    """The scaling by a number whose products round.
 
     In float32, 1.3 is a little less than 13/10: 30 times 1.3 rounds to 39, and 80 times 1.3 is less
-    than 104. A simple fraction does where it can.
+    than 104.
     """
     extents = np.arange(1, MOST_SCALED + 1)
     wanted = (extents.astype(np.float32) * np.float32(scale)).astype(np.int64)
-    exact = Fraction(float(np.float32(scale))).limit_denominator(FINEST)
-    simple = exact.limit_denominator(SIMPLE)
-    if np.array_equal(extents * simple.numerator // simple.denominator, wanted):
-        return Scaling(simple, MOST_SCALED)
-    least = wanted * exact.denominator - extents * exact.numerator
+    return scaling_to(wanted, Fraction(float(np.float32(scale))))
+
+
+def scaling_to(wanted: NDArray[np.int64], share: Fraction) -> Scaling:
+    """The scaling that gives these numbers for the extents from 1 on, found by trying them all.
+
+    share: how much a number grows with the extent. A simple fraction does where it can.
+    """
+    simple = _scaling_to(wanted, share.limit_denominator(SIMPLE), 1)
+    if simple.last == len(wanted):
+        return simple
+    return _scaling_to(wanted, share.limit_denominator(FINEST), MOST_STEPS)
+
+
+def _scaling_to(wanted: NDArray[np.int64], share: Fraction, steps: int) -> Scaling:
+    extents = np.arange(1, len(wanted) + 1)
+    least = wanted * share.denominator - extents * share.numerator
     begins, offsets = [0], list[int]()
-    while begins[-1] < MOST_SCALED and len(offsets) < MOST_STEPS:
+    while begins[-1] < len(wanted) and len(offsets) < steps:
         ahead = least[begins[-1] :]
         lows = np.maximum.accumulate(ahead)
-        fits = lows < np.minimum.accumulate(ahead) + exact.denominator
+        fits = lows < np.minimum.accumulate(ahead) + share.denominator
         count = len(fits) if fits.all() else int(np.argmin(fits))
         begins.append(begins[-1] + count)
         offsets.append(int(lows[count - 1]))
-    steps = zip(begins[1:-1], pairwise(offsets), strict=True)
+    changes = zip(begins[1:-1], pairwise(offsets), strict=True)
     return Scaling(
-        exact, begins[-1], offsets[0], tuple((begin + 1, b - a) for begin, (a, b) in steps)
+        share, begins[-1], offsets[0], tuple((begin + 1, b - a) for begin, (a, b) in changes)
     )

@@ -9,10 +9,11 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
 from ncc.dialects.casts import cast
-from ncc.dialects.element import as_stored, bits_of, dtype_of, ui8, ui16, ui32, ui64
+from ncc.dialects.element import as_stored, bits_of, dtype_of, is_integer, ui8, ui16, ui32, ui64
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.attribute import integer, required
 from ncc.dialects.onnx.operator import Array, NotYet, Operator, Shape, operator
+from ncc.dialects.onnx.rounded_sizes import rounded
 
 ELEMENTS: Mapping[int, Attribute] = {
     1: f32,
@@ -58,6 +59,8 @@ def element_of_number(number: int) -> Attribute:
 
 
 class _Casting(Operator):
+    BY_ELEMENT = True
+
     saturate = integer(1)
     """What becomes of numbers beyond the largest float8, which ncc does not have."""
     round_mode = None
@@ -99,6 +102,10 @@ class CastOp(_Casting):
 
     def target(self) -> Attribute:
         return element_of_number(required(self.to, "to"))
+
+    def of_fractions(self) -> Array | None:
+        target = self.target()
+        return rounded(self) if is_integer(target) and bits_of(target) >= 32 else None
 
 
 @operator("CastLike", since=15, inputs=2)

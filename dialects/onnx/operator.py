@@ -26,6 +26,7 @@ for the op sets `since` to `until`; the newest needs no `until`, and its name in
                     of an input of the network; else `NotYet`. `SETTLES` names all such operands
     numbers(k)      the same of integers, which may be sizes (`ncc.dialects.size`)
     of_sizes        the results where operands hold sizes, in arrays of Python's integers
+    of_fractions    the result where floats of sizes are rounded
 """
 
 from __future__ import annotations
@@ -96,6 +97,8 @@ class Operator(Layer):
     SINCE: ClassVar[int] = 1
     UNTIL: ClassVar[int | None] = None
     FOLDS: ClassVar[bool] = True
+    BY_ELEMENT: ClassVar[bool] = False
+    """Whether each element depends on those at its place alone."""
     SETTLES: ClassVar[tuple[int, ...]] = ()
     """The places of the operands that `constant` is asked for."""
     INTERNAL: ClassVar[tuple[str, ...]] = ()
@@ -236,13 +239,13 @@ class Operator(Layer):
             return None
         arrays = [known_of(value) for value in self.operands]
         given = [array for array in arrays if array is not None]
-        if len(given) < len(arrays):
-            return None
         sizes = any(map(is_sizes, self.operands))
         try:
-            if self._folds_to_much(given, MOST_SIZES if sizes else MOST_FOLDED):
-                return None
             with np.errstate(all="ignore"):
+                if len(given) < len(arrays):
+                    return self._as_known(self.of_fractions())
+                if self._folds_to_much(given, MOST_SIZES if sizes else MOST_FOLDED):
+                    return None
                 if sizes:
                     return self._folded_sizes(given)
                 return self.as_constants(self.reference_all(given))
@@ -258,7 +261,14 @@ class Operator(Layer):
         return None
 
     def _folded_sizes(self, given: Sequence[Array]) -> list[Layer] | None:
-        found = self.of_sizes(*self._placed(given))
+        return self._as_known(self.of_sizes(*self._placed(given)))
+
+    def of_fractions(self) -> Array | None:
+        """The result where floats of sizes are rounded (`rounded_sizes`)."""
+        return None
+
+    def _as_known(self, found: Any) -> list[Layer] | None:
+        """What holds a result, or a list of all results."""
         if found is None:
             return None
         several = found if isinstance(found, list) else [found]

@@ -12,6 +12,7 @@ from ncc.dialects.element import element_of, is_integer
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.onnx.broadcast import broadcast, read
 from ncc.dialects.onnx.operator import Array, LayerError, Operator, Shape, objects, operator
+from ncc.dialects.onnx.rounded_sizes import rounded
 from ncc.dialects.onnx.size_arithmetic import ARITHMETIC, OF_ONE, combined, divide, divide_exactly
 from ncc.dialects.scalar import Scalar
 
@@ -19,9 +20,14 @@ ArrayFunction: TypeAlias = Callable[..., Any]
 ScalarFunction: TypeAlias = Callable[..., Scalar]
 T = TypeVar("T", bound=Operator)
 
+ROUNDING = ("Ceil", "Floor", "Round")
+"""Operators whose results are whole numbers."""
+
 
 class UnaryOperator(Operator):
     """f(x); a class says it in numpy and as a scalar expression."""
+
+    BY_ELEMENT = True
 
     def infer(self, x: Shape) -> Shape:
         return x
@@ -41,6 +47,9 @@ class UnaryOperator(Operator):
         function = OF_ONE.get(self.type_name)
         return None if function is None else objects(list(map(function, x.flat)), x.shape)
 
+    def of_fractions(self) -> Array | None:
+        return rounded(self) if self.type_name in ROUNDING else None
+
     def lower(self, b: Builder, x: Tensor) -> Tensor:
         at = b.loops_of(x.shape)
         return b.map(at, self.scalar(x[at]))
@@ -48,6 +57,8 @@ class UnaryOperator(Operator):
 
 class BinaryOperator(Operator):
     """f(x, y) with x and y broadcast to one shape."""
+
+    BY_ELEMENT = True
 
     def infer(self, x: Shape, y: Shape) -> Shape:
         if len(set(map(self.element_at, self.places))) > 1:

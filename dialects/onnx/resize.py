@@ -11,19 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.ncnn.axes import scaled_extent
 from ncc.dialects.onnx.attribute import integer, integers, real, reals, required, string
 from ncc.dialects.onnx.operator import Array, LayerError, NotYet, Operator, Shape, axes_of, operator
 from ncc.dialects.onnx.resize_of_run import SamplingOfRun, cubic_kernel, linear_kernel
 from ncc.dialects.scalar import Scalar, convert, to_index
 from ncc.dialects.size import NeedsNumbers, hint, is_open
-
-
-def scaled(extent: int, scale: float) -> int:
-    """An extent times a scale, rounded down."""
-    if not is_open(extent):
-        return int(np.floor(extent * scale))
-    times, over = scale.as_integer_ratio()
-    return extent * times // over
 
 
 @dataclass(frozen=True)
@@ -267,7 +260,7 @@ class ResizeOp(_Resize):
                 scales[axis] = hint(sizes[axis]) / hint(x[axis])
             elif said is not None and said.size:
                 scales[axis] = float(self._of(said.reshape(-1).tolist(), k, len(axes)))
-                sizes[axis] = scaled(x[axis], scales[axis])
+                sizes[axis] = scaled_extent(x[axis], scales[axis])
             else:
                 raise LayerError("neither scales nor sizes are given")
         if min(scales) <= 0:
@@ -304,7 +297,7 @@ class _Upsample(_Resize):
         scales = [float(scale) for scale in self.scales_of()]
         if len(scales) != len(x) or min(scales) <= 0:
             raise LayerError(f"the scales {tuple(scales)} of {len(x)} axes")
-        return [scaled(n, scale) for n, scale in zip(x, scales, strict=True)], scales
+        return [scaled_extent(n, scale) for n, scale in zip(x, scales, strict=True)], scales
 
 
 @operator("Resize", since=10, until=10, inputs=2)

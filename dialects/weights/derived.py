@@ -131,6 +131,10 @@ class Taken(Moved):
     def array(self) -> Array:
         return self.of.array().take(self.places, self.axis)
 
+    def rows(self, first: int, end: int) -> Weights | None:
+        some = self.of.rows(first, end) if self.axis else None
+        return some and Taken(some, self.places, self.axis).weights
+
 
 @dataclass(frozen=True)
 class Transposed(Moved):

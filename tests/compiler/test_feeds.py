@@ -47,6 +47,14 @@ def test_what_is_no_seed_is_refused(wrong: Any) -> None:
         random_feeds([Binding("a", (1,))], wrong)
 
 
+@pytest.mark.parametrize("extent", [1 << 30, 1 << 40, 10**20])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_what_no_memory_holds_is_no_random_array(extent: int, dtype: str) -> None:
+    """numpy has no number for so many."""
+    with pytest.raises(InputError, match=f"no memory holds 'a': .* found 3x{extent}x{extent}"):
+        random_feeds([Binding("a", (3, extent, extent), dtype)], 1)
+
+
 def test_what_is_fed_wins_over_random_numbers() -> None:
     """Any array of a library's; the rest is made up."""
     inputs = [Binding("a", (2,)), Binding("b", (3,))]

@@ -38,6 +38,14 @@ InnerProduct fc 1 1 conv3 prob 0=3 1=1 2=720 8=2
 """
 
 
+MIXED = """7767517
+3 3
+Input data 0 1 data
+Convolution a 1 1 data a 0=32 1=3 4=1 5=1 6=9216 9=1
+Convolution b 1 1 a b 0=32 1=3 4=1 5=1 6=9216 8=2
+"""
+
+
 def weights(*layers: tuple[int, int, bool]) -> bytes:
     """int8 weights, biases and scales of layers: (weights, outputs, whether the result is int8)."""
     generator = np.random.default_rng(5)
@@ -105,3 +113,19 @@ def test_int8_blobs_between_layers(chain: tuple[Path, Path]) -> None:
     model = ncc.compile(*chain, outputs=["a", "both", "prob"])
     dtypes = {binding.name: binding.dtype for binding in model.outputs}
     assert dtypes == {"a": "int8", "both": "int8", "prob": "float32"}
+
+
+def test_bytes_from_a_convolution_of_floats(tmp_path: Path) -> None:
+    """Its tiles are quantized, in code of one size, and for images that are not small."""
+    param, bin = tmp_path / "mixed.param", tmp_path / "mixed.bin"
+    param.write_text(MIXED)
+    floats = np.random.default_rng(7).standard_normal(9216 + 32).astype("<f4") * np.float32(0.1)
+    bin.write_bytes(struct.pack("<I", 0) + floats.tobytes() + weights((9216, 32, False)))
+    model = ncc.compile(param, bin, input_shapes={"data": (32, None, None)})
+    for shape in ((32, 40, 41), (32, 5, 6)):
+        x = np.random.default_rng(8).uniform(-1, 1, shape).astype(np.float32)
+        want = ncc.compile(param, bin, input_shapes={"data": shape}, opt_level=1)(x)
+        fixed = ncc.compile(param, bin, input_shapes={"data": shape})
+        for found in (model(x), fixed(x)):
+            # Where rounding differs, a byte is one off.
+            np.testing.assert_allclose(found, want, rtol=0, atol=0.02 * np.abs(want).max())

@@ -59,6 +59,17 @@ RIGHT = [
     "n = Shape <start = 2> (x) f = Cast <to = 1> (n) t = Constant <value_float = 2.0> ()"
     "m = Mul (f, t) d = Floor (m) u = Ceil (d) r = Round (u) o = Abs (r) i = Cast <to = 7> (o)"
     "c = Constant <value_float = 0.5> () y = Expand (c, i)",
+    # Shapes by floats that round, as interpolate(scale_factor=0.7) asks for them.
+    "n = Shape <start = 2> (x) f = Cast <to = 1> (n) t = Constant <value_floats = [1.3, 0.7]> ()"
+    "m = Mul (f, t) d = Ceil (m) i = Cast <to = 7> (d)"
+    "c = Constant <value_float = 0.5> () y = Expand (c, i)",
+    "n = Shape (x) f = Cast <to = 1> (n) t = Constant <value_floats = [1.0, 1.0, 1.5, 2.1]> ()"
+    'm = Mul (f, t) i = Cast <to = 7> (m) y = Resize <mode = "linear"> (x, , , i)',
+    "n = Shape <start = 2> (x) f = Cast <to = 1> (n) t = Constant <value_float = 3.0> ()"
+    "q = Div (f, t) a = Constant <value_float = 1.5> () m = Add (q, a) i = Cast <to = 7> (m)"
+    "c = Constant <value_float = 0.5> () y = Expand (c, i)",
+    # In float32, 20 times 1.3 is 26, though 1.3 is less than 13/10 there.
+    't = Constant <value_floats = [1.0, 1.0, 2.1, 1.3]> ()y = Resize <mode = "linear"> (x, , t)',
 ]
 
 

@@ -132,7 +132,16 @@ def test_an_open_extent_may_have_a_range() -> None:
     assert Options.of(input_shapes={"x": (3, None, None)}).ranges == {}
 
 
-@pytest.mark.parametrize("range", [(0, 4), (8, 4), (1, 2, 3), (), ("a", 4), (1.5, 4), (None, 4)])
+@pytest.mark.parametrize("extent", [2**31, 10**20, (1, 10**20), (10**20, None)])
+def test_a_shape_that_is_too_large_is_refused_by_name(extent: Any) -> None:
+    """With the largest extent."""
+    with pytest.raises(InputError, match="'x' is too large: expected extents up to 2,147,483,647"):
+        Options.of(input_shapes={"x": (3, extent)})
+
+
+@pytest.mark.parametrize(
+    "range", [(-1, 4), (0, 0), (8, 4), (1, 2, 3), (), ("a", 4), (1.5, 4), (None, 4)]
+)
 def test_what_is_no_range_is_refused_by_name(range: Any) -> None:
     """Also where options are made by hand."""
     wanted = r"no range for an extent of input 'x': expected \(least, most\)"

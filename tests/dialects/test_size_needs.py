@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from ncc.dialects.size import Size, assuming, is_equal, largest, smallest
-from ncc.dialects.size_needs import are_bounds, needed
+from ncc.dialects.size_needs import needed
 from tests.dialects.sizes import EXTENTS, H, W, expressions, values
 
 
@@ -69,15 +69,3 @@ def test_the_same_extents_meet_them(expression: str, at: dict[str, int]) -> None
         all(one.holds(one.form.value(at)) for one in some) for some in (assumed, needed(assumed))
     ]
     assert both[0] == both[1]
-
-
-def test_bounds_are_no_remainders() -> None:
-    """An extent may have to be large; which remainder it has is another question."""
-    with assuming() as assumed:
-        assert (H + 7) // 8 >= 4
-        assert W - 3 >= 1
-    assert are_bounds(assumed)
-    for expression in ((H + 2) // 3 - H // 3, H - 3 * (H // 3) - 1):
-        with assuming() as assumed:
-            _ = expression >= 1
-        assert not are_bounds(assumed)

@@ -105,7 +105,7 @@ class ChooseConvolution(LinalgChoice[Convolution]):
             return parts
         for op in generics_of(block):
             found = self.decide(op) if is_open(*shape_of(op.results[0])) else None
-            if found is not None and not found.bf16x3:
+            if found is not None:
                 parts |= part_small_images(found)
         return parts
 

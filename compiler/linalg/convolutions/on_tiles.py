@@ -22,6 +22,7 @@ from ncc.compiler.linalg.analysis.uses import reader_of
 from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
 from ncc.compiler.linalg.rewrite.padded import padded
+from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import is_never_below, is_open
 from ncc.dialects.structured import PARALLEL, offsets_of, pad_sides
@@ -137,7 +138,7 @@ class Followers:
         channels = self._channels(linalg_op)
         operands: list[SSAValue] = []
         maps: list[AffineMapAttr] = []
-        out = b.empty(y.shape)
+        out = b.empty(y.shape, element_of(op.results[0]))
         identity = AffineMapAttr(AffineMap.identity(out.rank))
         for access in linalg_op.reads:
             index, whole = access.index, access.index == linalg_op.write.index

@@ -84,10 +84,12 @@ def _ways(convolution: Convolution) -> Iterator[tuple[Tiling | None, Sequence[in
     as large as all rows of such an image, while none is positive for any other; and for how many
     rows, or columns, decisions are taken.
     """
-    tiling, own, most = convolution.tiling, None, 0
-    if has_many_weights(convolution.weights, tiling.form.stride, tiling.target):
+    tiling, split, own, most = convolution.tiling, convolution.bf16x3, None, 0
+    many = has_many_weights(convolution.weights, tiling.form.stride, tiling.target)
+    if many and not split:
         own, most = _own_tiles(tiling)
-    yield None, _direct(own or tiling), 1
+    likely = max(1, isqrt(_most_direct(tiling, split)) // 2) if split else 1
+    yield None, _direct(own or tiling, split), likely
     if own is not None:
         yield own, [most * (most + 1 - tiling.height * tiling.width)], isqrt(most)
 
@@ -128,30 +130,34 @@ def _in_form_of(tiling: Tiling, image: Tiling) -> Tiling:
 
 
 @cache
-def _direct(tiling: Tiling) -> tuple[int, ...]:
+def _direct(tiling: Tiling, split: bool) -> tuple[int, ...]:
     """Sizes, one of which is as large as all rows of an image that is convolved directly; for
     others none is positive. An image with more elements has these tiles.
+
+    split: whether direct sums may use bf16x3.
     """
     height, width = tiling.height, tiling.width
-    most, (rows, columns) = _most_direct(tiling), tiling.axes
-    compared = tiling.target.costs.convolutions.most_small_elements
-    small = [compared * (most + 1 - height * width)] if most else []
+    most, (rows, columns) = _most_direct(tiling, split), tiling.axes
+    small = [most * (most + 1 - height * width)] if most else []
     # A single row, or column, sees the image through one row, or column, of taps.
     of_line = tiling.form.taps ** (sum(tiling.axes) - 1)
     line = tiling.by_hint()
-    if rows and is_open(height) and _is_direct(replace(line, height=1), of_line):
+    if rows and is_open(height) and _is_direct(replace(line, height=1), of_line, split):
         small.append(BEYOND * (2 - height))
-    if columns and is_open(width) and _is_direct(replace(line, width=1), of_line):
+    if columns and is_open(width) and _is_direct(replace(line, width=1), of_line, split):
         small.append(BEYOND * (2 - width))
     return tuple(small)
 
 
-def _most_direct(tiling: Tiling) -> int:
+@cache
+def _most_direct(tiling: Tiling, split: bool) -> int:
     """The elements of the largest image that is cheaper directly."""
-    taps = tiling.form.taps ** sum(tiling.axes)
-    compared = tiling.target.costs.convolutions.most_small_elements
+    taps, costs = tiling.form.taps ** sum(tiling.axes), tiling.target.costs
+    compared = costs.convolutions.most_small_elements
+    if split:
+        compared = costs.winograd.large_extent**2
     for image in (_square(tiling, side) for side in range(compared, 0, -1)):
-        if image.height * image.width <= compared and _is_direct(image, taps):
+        if image.height * image.width <= compared and _is_direct(image, taps, split):
             return image.height * image.width
     return 0
 
@@ -162,19 +168,21 @@ def _square(tiling: Tiling, side: int) -> Tiling:
     return replace(tiling, height=height, width=width)
 
 
-def _is_direct(image: Tiling, taps: int) -> bool:
+def _is_direct(image: Tiling, taps: int, split: bool) -> bool:
     """Whether the sums of so many taps are cheaper than tiles, for an image."""
     points = image.height * image.width / image.target.costs.convolutions.small_fill
     direct = sum_cycles(taps * image.outputs * image.inputs, points, image.target)
-    form = image.form, image.formed
-    alike = [cycles for one, cycles in _costs_of(image).tilings if (one.form, one.formed) == form]
-    return all(direct < cycles for cycles in alike)
+    costs = _costs_of(image, split)
+    if costs.direct_on_tiles is not None:
+        all_taps = image.form.taps ** sum(image.axes)
+        direct = min(direct, costs.direct_on_tiles * taps / all_taps)
+    return all(direct < cycles for one, cycles in costs.tilings if one.is_like(image))
 
 
-def _costs_of(t: Tiling) -> Costs:
+def _costs_of(t: Tiling, split: bool = False) -> Costs:
     """What competes for an image."""
     image = t.outputs, t.inputs, t.height, t.width, t.target, t.groups, t.depth, t.dilation
-    return costs_of(*image, t.axes, t.form.taps, t.form.stride, opened=True)
+    return costs_of(*image, t.axes, t.form.taps, t.form.stride, split, opened=True)
 
 
 def _is_pooled(value: SSAValue) -> bool:

@@ -14,7 +14,7 @@ from math import isqrt
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
 from ncc.compiler.linalg.memory.loops import share_of, stays
 from ncc.compiler.linalg.memory.room import Room
-from ncc.dialects.size import is_open, largest, smallest
+from ncc.dialects.size import is_open, largest
 
 
 def strip_of_any_image(tiling: Tiling, threads: int, room: Room) -> int:
@@ -93,20 +93,20 @@ def _sizes(length: int, longest: int) -> list[int]:
 
 
 def rows_for(tiling: Tiling, image: Tiling, size: int, threads: int) -> int:
-    """The rows of a strip, or columns, for images of any size: as many tiles as `size` rows of an
-    image have.
+    """The rows of a strip, or columns, for images of any size: about as many tiles as `size` rows
+    of an image have.
 
-    So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. No
-    strip is larger than the image. If threads share whole strips, each of them has as many.
+    So V and M of a wide image stay in the cache, and the tiles of a narrow one fill registers. All
+    strips are alike: a last one of a row would read all weights again. If threads share whole
+    strips, each of them has as many.
     """
     if not is_open(tiling.rows, tiling.columns):
         return size
+    shares = threads if threads > 1 and _shares(image, [size], threads) else 1
     widens = tiling.along != ACROSS and is_open(tiling.columns)
-    as_wide = size * image.columns // tiling.columns if widens else size
-    most = largest(1, smallest(tiling.length, as_wide))
-    if threads == 1 or not _shares(image, [size], threads):
-        return most
-    strips = threads * largest(1, -(-tiling.length // (threads * most)))
+    as_wide = largest(1, size * image.columns // tiling.columns) if widens else size
+    of_all = shares * as_wide
+    strips = shares * largest(1, (tiling.length + of_all // 2) // of_all)
     return largest(1, -(-tiling.length // strips))
 
 

@@ -98,6 +98,10 @@ class Tiling:
         height, width = (times * hint(n) if is_open(n) else n for n in extents)
         return replace(self, height=height, width=width)
 
+    def is_like(self, other: Tiling) -> bool:
+        """Whether another image has tiles of the same kind."""
+        return (self.form, self.formed, self.bf16x3) == (other.form, other.formed, other.bf16x3)
+
     @cached_property
     def plane(self) -> Plane:
         """The tiles by axis."""

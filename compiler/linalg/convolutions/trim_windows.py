@@ -53,8 +53,7 @@ from ncc.compiler.linalg.rewrite.parts import (
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
 from ncc.compiler.linalg.rewrite.through_views import leaves_whole
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import assume_all, assuming, by_hint, is_equal, is_open, most_of
-from ncc.dialects.size_needs import are_bounds
+from ncc.dialects.size import assuming, is_equal, is_open, most_of
 from ncc.dialects.structured import pad_sides
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
@@ -163,6 +162,17 @@ class _Axis:
                 runs.append(_Run((p, end), seen))
         return _Axis(window, low, extent, tuple(runs))
 
+    @staticmethod
+    def whole(window: Window, count: int, low: int, extent: int) -> _Axis:
+        """The axis with all elements that see the image in one run, and all taps for them."""
+        stride, dilation = window.strides
+        first = max(0, -((dilation * (window.taps - 1) - low) // stride))
+        end = min(count, -(-(low + extent) // stride))
+        seen = (BLIND, (0, window.taps), BLIND)
+        spans = zip(pairwise((0, first, end, count)), seen, strict=True)
+        runs = tuple(_Run(span, taps) for span, taps in spans if not is_equal(*span))
+        return _Axis(window, low, extent, runs)
+
     @property
     def count(self) -> int:
         """The extent of the result."""
@@ -228,22 +238,15 @@ def _cut(
     costs: CostModel,
 ) -> tuple[_Axis, ...] | None:
     """The axes that `_cheapest` chooses. If inputs decide how many elements see the border, parts
-    are only around those that see nothing, and none if they depend on more than how large an image
-    is at least: strides leave remainders, by which some images have such elements.
+    are only around those that see nothing, and only if all images have such elements: strides leave
+    remainders, by which some have none.
     """
     if not is_open(*sizes, *extents):
         return _cheapest(list(map(_Axis.of, windows, sizes, fronts, extents)), costs)
-    with by_hint():
-        axes = list(map(_Axis.of, windows, sizes, fronts, extents))
-    if not any(run.is_blind for axis in axes for run in axis.runs):
-        return None
-    # As above, with what it assumes: where the parts begin, and in which order.
     with assuming(kept=False) as assumed:
-        cut = tuple(axis.joined() for axis in map(_Axis.of, windows, sizes, fronts, extents))
-    if not are_bounds(assumed):
-        return None
-    assume_all(assumed)
-    return cut
+        cut = tuple(map(_Axis.whole, windows, sizes, fronts, extents))
+    has_blind = any(run.is_blind for axis in cut for run in axis.runs)
+    return cut if has_blind and not assumed else None
 
 
 def _at_most(size: int) -> int:

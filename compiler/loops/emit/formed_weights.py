@@ -131,22 +131,44 @@ class FormedWeights(KernelEmitter):
         """Prefetch a share of the weights of the next panel, at one (a, b)."""
         weights, formed = self.transform.data, self.formed
         row, column = (self.state.bases[d] for d in (self.transform.row, self.transform.column))
-        inside = (self.transform.down, self.transform.across, formed.panel, formed.lane)
-        length = prod(self.kernel.extents[d] for d in inside)
-        if weights.coefficients[formed.input_blocks] != length or not isinstance(row, int):
+        if not isinstance(row, int):
             return
         line = 4 * LINE // dtype_of(self.kernel.element_types[weights.argument]).itemsize
-        lines = -(-length // (line * len(self.transform.m) * self.columns))
+        starts, lines = self._share(row, line)
         for block in range(self.schedule.points(formed.blocks)):
-            self.state.bases |= dict.fromkeys(inside, 0)
+            self.state.bases |= dict.fromkeys(self._inside, 0)
             terms, first = self.reads.linear_form(
                 weights, {formed.blocks: block, formed.input_blocks: 1}
             )
-            first += row * self.columns * lines * line
             terms = (*terms, (self.builder.plus(column), lines * line))
-            for number in range(lines):
-                at = self.builder.linear(terms, first + number * line)
-                self.builder.prefetch(self.entry.args[weights.argument], at, l1=True)
+            for start in starts:
+                for number in range(lines):
+                    at = self.builder.linear(terms, first + start + number * line)
+                    self.builder.prefetch(self.entry.args[weights.argument], at, l1=True)
+
+    def _share(self, row: int, line: int) -> tuple[Sequence[int], int]:
+        """Where the weights begin that are prefetched in a row a, in a panel of a block of o, and
+        how many lines of each in a column b: a part of all, or those of some taps.
+        """
+        weights, loops, extents = self.transform.data, self.transform, self.kernel.extents
+        rows = len(loops.m)
+        length = prod(extents[d] for d in self._inside)
+        if weights.coefficients[self.formed.input_blocks] == length:
+            lines = -(-length // (line * rows * self.columns))
+            return [row * self.columns * lines * line], lines
+        down, across = (
+            range(0, extents[d] * weights.coefficients[d], weights.coefficients[d])
+            for d in (loops.down, loops.across)
+        )
+        taps = [one + other for one in down for other in across]
+        length //= len(taps)
+        each = -(-len(taps) // rows)
+        return taps[row * each : (row + 1) * each], -(-length // (line * self.columns))
+
+    @property
+    def _inside(self) -> tuple[int, ...]:
+        """The loops over the weights of a panel, of a block of o."""
+        return self.transform.down, self.transform.across, self.formed.panel, self.formed.lane
 
     # --- products ---------------------------------------------------------------------------
 

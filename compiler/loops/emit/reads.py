@@ -143,12 +143,19 @@ class Reads(Part):
 
     def prefetch(self) -> None:
         """The prefetches of one iteration; of unrolled iterations, one for each line."""
+        if self._is_of_few_points():
+            return
         to_l2, to_l1 = self.schedule.prefetch_l2, self.schedule.prefetch_l1
         for accesses, l1 in ((to_l2, False), (to_l1, True)):
             for access in accesses:
                 if self._begins_line(access):
                     source = self.entry.args[access.argument]
                     self.builder.prefetch(source, self.address(access, {}), l1)
+
+    def _is_of_few_points(self) -> bool:
+        """Whether the tile is too small to prefetch (`Schedule.unprefetched`)."""
+        few, coalesced = self.schedule.unprefetched, self.schedule.coalesced
+        return coalesced is not None and self.state.sizes[coalesced[0]] <= few
 
     def _begins_line(self, access: Access) -> bool:
         """Whether an iteration may not be on the line of the one before, which is unrolled, too."""

@@ -104,7 +104,7 @@ def _match(kernel: Kernel) -> Bf16Contraction | Reason:
         return "it has no loop over points, or several over blocks of outputs"
     points.sort(key=lambda d: -hint(high.coefficients[d]))
     k_loops = [d for d in kernel.reduced if d not in (pair, member)]
-    k_loops.sort(key=lambda d: -weights.coefficients[d])
+    k_loops.sort(key=lambda d: -hint(high.coefficients[d]))
     return Bf16Contraction(
         high,
         low,

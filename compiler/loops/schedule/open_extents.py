@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from ncc.compiler.cost_model import Schedules
+from ncc.compiler.cost_model import CostModel, Schedules
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.contraction import with_prefetches
@@ -94,9 +94,6 @@ def _for_small_images(
 ) -> Schedule:
     """The schedule with the tile and the order that suit small images, whose points are along one
     loop.
-
-    It prefetches nothing: a small image waits for weights, and a prefetch takes the place of one of
-    the loads that a core can have on their way.
     """
     schedule = replace(schedule, prefetch_l2=(), prefetch_l1=())
     column, row = coalesced
@@ -108,19 +105,49 @@ def _for_small_images(
     alike = (found.strategy, found.lane, found.vector)
     if alike != (schedule.strategy, schedule.lane, schedule.vector):
         return schedule
-    return _by_points(small, replace(schedule, tile=found.tile), (row, column), target)
+    schedule, core, costs = replace(schedule, tile=found.tile), target.core, target.costs
+    weights = [a for a in small.anchor.reads if not any(a.coefficients[d] for d in coalesced)]
+    if 4 * sum(elements_of(a, small, ()) for a in weights) > costs.tiles.l2_share * core.l2_bytes:
+        return _with_next_vectors(kernel, small, schedule, coalesced, target)
+    return _by_points(small, schedule, (row, column), costs)
+
+
+def _with_next_vectors(
+    kernel: Kernel, hinted: Kernel, schedule: Schedule, coalesced: tuple[int, int], target: Target
+) -> Schedule:
+    """The schedule with prefetches of the next vectors, in tiles of more than a few points.
+
+    Those tiles of the image share them: which share a tile has, its first point tells, counted from
+    the first row on.
+    """
+    if schedule.strategy is not Strategy.CONTRACTION:
+        return schedule
+    column, row = coalesced
+    columns, few = kernel.extents[column], target.costs.schedules.unprefetched_points
+    extents = tuple(
+        kernel.extents[d] if d in kernel.reduced else n for d, n in enumerate(hinted.extents)
+    )
+    about = ((column, columns * kernel.extents[row] - few), (row, 1))
+    with by_hint():
+        found = with_prefetches(replace(kernel, extents=extents, about=about), target, schedule)
+
+    vectors = [a for a in found.prefetch_l2 if a.coefficients[schedule.order[-1]]]
+    to_l2 = tuple(_moving(a, row, a.coefficients[column] * columns) for a in vectors)
+    return replace(schedule, prefetch_l2=to_l2, unprefetched=few if to_l2 else 0)
+
+
+def _moving(access: Access, loop: int, step: int) -> Access:
+    """The access with another step along a loop."""
+    coefficients = (step if d == loop else n for d, n in enumerate(access.coefficients))
+    return replace(access, coefficients=tuple(coefficients))
 
 
 def _by_points(
-    kernel: Kernel, schedule: Schedule, points: tuple[int, int], target: Target
+    kernel: Kernel, schedule: Schedule, points: tuple[int, int], costs: CostModel
 ) -> Schedule:
-    """The schedule with the loops over points outermost, if the weights stay in L2: then each
-    thread finds in its cache the points that it has written, and a line of them may be long.
+    """The schedule with the loops over points outermost, for weights that stay in L2: each thread
+    finds in its cache the points that it has written, and a line of them may be long.
     """
-    core, costs = target.core, target.costs
-    weights = [a for a in kernel.anchor.reads if not any(a.coefficients[d] for d in points)]
-    if 4 * sum(elements_of(a, kernel, ()) for a in weights) > costs.tiles.l2_share * core.l2_bytes:
-        return schedule
     order = (*points, *(d for d in schedule.order if d not in points))
     chunks = chunks_of(kernel, order[:-1], dict(schedule.tile), costs.threads.even_chunks)
     return replace(schedule, order=order, chunks=chunks)

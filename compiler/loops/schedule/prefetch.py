@@ -25,7 +25,9 @@ from ncc.dialects.size import hint, is_open, largest, smallest
 
 PER_STREAM = LINE // 2
 """Elements of one stream of lines that an iteration prefetches. A larger share has several streams,
-since hardware prefetchers follow many at once, but run ahead only so far on each."""
+since hardware prefetchers follow many at once, but run ahead only so far on each. Where the run
+tells how large a share is, a stream has a line for the hint: of a larger image shares are smaller,
+and each of many streams would prefetch a line again and again."""
 
 
 Order: TypeAlias = tuple[int, ...]
@@ -73,7 +75,8 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     the run tells how many tiles there are, it also tells how large a share is. This is for vectors
     that are packed in panels, where all iterations of a vector are contiguous; without panels no
     stream of lines leads to the next vectors. Panels with gaps between them, as split reductions
-    have, are prefetched one by one.
+    have, are prefetched one by one. So are those of which the run leaves taps out: the share is of
+    each tap that it multiplies.
     """
     if not operands.points or not operands.vectors:
         return ()
@@ -88,16 +91,17 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     about = dict(kernel.about)
     extents = {d: largest(1, about.get(d, kernel.extents[d])) for d in inside}
     trips = {d: -(-n // sizes.get(d, 1)) for d, n in extents.items()}
-    length = operands.iterations * stride
+    contiguous = [d for d in kernel.reduced if not is_open(kernel.extents[d])]
+    length = prod(kernel.extents[d] for d in contiguous) * stride
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * stride // prod(trips.values()))
-    most = PER_STREAM if len(runs) == 1 else LINE
+    most = LINE if is_open(piece) or len(runs) > 1 else PER_STREAM
     streams = -(-hint(piece) // most)
     if streams * len(runs) > operands.target.costs.schedules.most_prefetches:
         return ()
     piece = smallest(-(-piece // streams), LINE)
     coefficients = list(stream.coefficients)
-    for d in kernel.reduced:
+    for d in contiguous:
         coefficients[d] = coefficients[d] // stride * piece
     of_stream = length // stride * piece
     share = of_stream * streams

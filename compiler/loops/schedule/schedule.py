@@ -80,6 +80,8 @@ class Schedule:
              (column, row): two loops over points whose extents the run tells. Where it finds few
              columns, they are one loop, whose tiles go on from the end of a row to the next row
     small    whether they are one loop for all images, as in a kernel for images of few points
+    unprefetched
+             tiles of so few points of this loop prefetch nothing
     in_line  the most accumulators that do not spill before a function of the epilogue: more of them
              are spilled, and a loop over them has the code of the function once
     """
@@ -107,6 +109,7 @@ class Schedule:
     joined: int = 1
     coalesced: tuple[int, int] | None = None
     small: bool = False
+    unprefetched: int = 0
     in_line: int = 16
 
     def points(self, loop: int) -> int:

@@ -74,6 +74,7 @@ FORMS: Mapping[str, _Form] = {
     "joined": NUMBER,
     "coalesced": LOOPS,
     "small": FLAG,
+    "unprefetched": NUMBER,
     "in_line": NUMBER,
 }
 """The fields of a schedule in the order in which they are written."""

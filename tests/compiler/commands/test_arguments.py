@@ -122,6 +122,7 @@ def test_several_levels_need_a_folder(tmp_path: Path, capfd: Captured) -> None:
         ("3x64..1024x?", (3, (64, 1024), None)),
         ("64..x5", ((64, None), 5)),
         ("5..5", ((5, 5),)),
+        ("0..4x0..", ((0, 4), (0, None))),
     ],
 )
 def test_a_shape_may_have_ranges(text: str, shape: object) -> None:
@@ -129,7 +130,7 @@ def test_a_shape_may_have_ranges(text: str, shape: object) -> None:
     assert arguments.asked_shape(f"data={text}") == ("data", shape)
 
 
-@pytest.mark.parametrize("text", ["..64", "64..32", "0..4", "4...8", "4..?", "..", "4..8.."])
+@pytest.mark.parametrize("text", ["..64", "64..32", "0..0", "4...8", "4..?", "..", "4..8.."])
 def test_what_is_no_range_is_refused(capfd: Captured, text: str) -> None:
     """With the form of a range."""
     assert cli.run(["compile", str(DIGITS), "--shape", f"data=1x{text}x8"]) == exit_codes.USAGE

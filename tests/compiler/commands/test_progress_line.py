@@ -15,6 +15,7 @@ import pytest
 from ncc.compiler.commands import progress_line as shown
 from ncc.compiler.commands.arguments import progress
 from ncc.compiler.progress import counted, tell
+from tests.compiler.driver.processes import PATIENCE
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
@@ -46,16 +47,39 @@ def a_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def work() -> None:
-    """Work of two parts, of which the line shows the first."""
+    """Work of two parts, which gives a line time to come."""
     for _ in counted("comparing [layers]", "ab", 2):
         time.sleep(0.15)
+
+
+def shown_work(terminal: Terminal) -> None:
+    """The same, which goes on until the line is there."""
+    for _ in counted("comparing [layers]", "ab", 2):
+        wait_for("comparing", terminal)
+
+
+def wait_for(text: str, terminal: Terminal) -> None:
+    """Another thread writes it, as soon as it gets a core."""
+    deadline = time.monotonic() + PATIENCE
+    while text not in terminal.getvalue() and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def all_of(terminal: int) -> bytes:
+    """What is written until the other side is closed. Its writers wait where nobody reads."""
+    seen = b""
+    while True:
+        try:
+            seen += os.read(terminal, 1 << 16)
+        except OSError:  # nobody is left who could write
+            return seen
 
 
 def test_a_terminal_shows_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names are no markup, and the line goes when the work is done."""
     terminal = a_terminal(monkeypatch)
     with progress("verifying net[1].param"):
-        work()
+        shown_work(terminal)
     text = terminal.getvalue()
     assert "verifying net[1].param: comparing [layers]" in text and "/2" in text
     assert text.endswith("\x1b[2K"), "the last thing is to wipe the line"
@@ -87,7 +111,7 @@ def test_no_colours_where_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> No
     terminal = a_terminal(monkeypatch)
     monkeypatch.setenv("NO_COLOR", "1")
     with progress("compiling"):
-        work()
+        shown_work(terminal)
     assert "compiling" in terminal.getvalue() and "\x1b[3" not in terminal.getvalue()
 
 
@@ -102,7 +126,7 @@ def test_an_error_leaves_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the block raises is raised."""
     terminal = a_terminal(monkeypatch)
     with pytest.raises(ValueError, match="x"), progress("compiling"):
-        time.sleep(0.1)
+        wait_for("compiling", terminal)
         raise ValueError("x")
     assert terminal.getvalue().endswith("\x1b[2K")
 
@@ -119,9 +143,10 @@ def test_a_command_on_a_terminal(words: list[str], tmp_path: Path) -> None:
     command = [sys.executable, "-c", AT_ONCE, words[0], str(DIGITS), *words[1:]]
     if words[0] == "compile":
         command[-1] = str(tmp_path / "net.ncc")
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=other)
+    with (tmp_path / "printed").open("wb") as printed:
+        process = subprocess.Popen(command, env=environment, stdout=printed, stderr=other)
     os.close(other)
-    assert done.returncode == 0 and b"\x1b" not in done.stdout
-    seen = os.read(main, 1 << 20)
+    seen = all_of(main)
     os.close(main)
+    assert process.wait() == 0 and b"\x1b" not in (tmp_path / "printed").read_bytes()
     assert words[0] != "bench" or b"measuring" in seen

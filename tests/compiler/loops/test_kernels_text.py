@@ -55,9 +55,11 @@ def test_emit(path: Path) -> None:
 
 
 def test_cycles_of_a_kernel_of_any_size_are_not_told(path: Path) -> None:
-    """Its own sizes have hints that no image has."""
+    """Its own sizes have hints that no image has. So are its chunks, which are long expressions."""
     shapes = {"data": (16, None, None)}
     text = str(kernels_of(path, random_weights=1, target="avx2", input_shapes=shapes))
+    assert "in chunks that the run counts\n" in text
+    assert max(map(len, text.splitlines())) < 400
     assert "cycles: not counted, since the run tells the sizes" in text
     assert "runner-up" not in text and "(tuned)" not in text
 

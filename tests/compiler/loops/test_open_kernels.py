@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects import func
 
+from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
@@ -20,7 +21,7 @@ from ncc.compiler.loops.emit.code import is_code
 from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.emit.position import kernel_types
 from ncc.compiler.loops.emit.transform import clips_of
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import LINE, Kernel
 from ncc.compiler.loops.kernel.own_sizes import OwnSizes, changed
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.transform_loops import TransformLoops
@@ -39,6 +40,7 @@ from ncc.compiler.passes import linalg_passes
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Call, Halo, calls_of
 from ncc.compiler.target import Target
+from ncc.dialects import rt
 from ncc.dialects.element import dtype_of
 from ncc.dialects.functions import module_of
 from ncc.dialects.size import Size, assuming, form_of
@@ -204,16 +206,35 @@ def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
     assert seen
 
 
-@pytest.mark.skipif("avx512vnni" not in NAMES, reason="its vectors are no blocks of channels")
-def test_weights_are_transformed_for_any_number_of_tiles(tmp_path: Path) -> None:
-    """Fewer tiles of Winograd than a register tile has, and several register tiles with a rest."""
-    path = tmp_path / "net.param"
+def transforming_kernel(folder: Path) -> tuple[Kernel, Target]:
+    """A kernel that transforms its weights, whose taps lie apart, and its target."""
+    path = folder / "net.param"
     path.write_text(param(MANY_WEIGHTS))
     options = Options.of(target="avx512vnni", random_weights=1)
     calls = calls_of_network(path, options, hint=(14, 14))
     (kernel,) = (k for k in (kernel_of(c, options.target) for c in calls) if k.forms_weights)
-    assert scheduled(kernel, options.target).strategy is Strategy.FORMED_WEIGHTS
-    check(kernel, options.target, np.random.default_rng(0), [(1, 1), (6, 7), (13, 13), (20, 20)])
+    return kernel, options.target
+
+
+@pytest.mark.skipif("avx512vnni" not in NAMES, reason="its vectors are no blocks of channels")
+def test_weights_are_transformed_for_any_number_of_tiles(tmp_path: Path) -> None:
+    """Fewer tiles of Winograd than a register tile has, and several register tiles with a rest."""
+    kernel, target = transforming_kernel(tmp_path)
+    assert scheduled(kernel, target).strategy is Strategy.FORMED_WEIGHTS
+    check(kernel, target, np.random.default_rng(0), [(1, 1), (6, 7), (13, 13), (20, 20)])
+
+
+def test_all_taps_of_the_next_weights_are_prefetched(tmp_path: Path) -> None:
+    """They lie apart; each row of a transform asks for those of some taps, and each column for some
+    lines of these.
+    """
+    kernel, target = transforming_kernel(tmp_path)
+    schedule, loops = scheduled(kernel, target), TransformLoops.of(kernel)
+    written = write(*OwnSizes().of((kernel, schedule)), "kernel")
+    count = sum(isinstance(op, rt.PrefetchOp) for op in written.walk())
+    weights = kernel.extents[loops.down] * kernel.extents[loops.across] * BLOCK * BLOCK
+    lines = 2 * weights // LINE
+    assert lines <= count * kernel.extents[loops.column] <= lines * 5 // 4
 
 
 @pytest.mark.skipif(not cpu.allow_tiles(), reason="it has no matrix tiles")

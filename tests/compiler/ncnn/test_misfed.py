@@ -51,6 +51,15 @@ def test_habits_of_other_systems_are_known(net: Net, shape: Shape, said: str | N
         assert str(problem).endswith(f"  to go on: {said}")
 
 
+def test_no_other_form_has_room_where_memory_ends(net: Net) -> None:
+    """A column repeated as often as it has rows: as a row, it would be small, and not what is
+    meant.
+    """
+    module = net("Input i 0 1 data\nTile t 1 1 data y 0=2 1=999999999", shapes=False)
+    (problem,) = problems(module, {"data": (999999, 1, 1)})
+    assert problem.misfed is None and "no memory holds" in str(problem)
+
+
 def test_the_form_that_the_file_says(net: Net) -> None:
     """Where no habit explains what was asked for."""
     module = net(IMAGE.format(extents="0=9 1=8 2=3"), shapes=False)

@@ -10,6 +10,7 @@ from onnx import helper
 from ncc.compiler.ncnn.ranges import ranges_of
 from ncc.compiler.options import Options
 from ncc.compiler.read_onnx.read_model import read_model
+from ncc.runtime.errors import InputError
 from ncc.runtime.extents import ANY
 from tests.onnx.models import model, written
 
@@ -42,5 +43,11 @@ def test_what_is_only_joined_to_others_may_be_empty(
     assert ranges_of(module, Options.of()).get("x") == ranges
     asked = Options.of(input_shapes={"x": (1, (2, 5), 8)})
     assert ranges_of(module, asked)["x"][1] == (2, 5)
+    from_none = Options.of(input_shapes={"x": (1, (0, 5), 8)})
+    if ranges is not None:
+        assert ranges_of(module, from_none)["x"][1] == (0, 5)
+    else:
+        with pytest.raises(InputError, match="'x' is not only joined .* from 1 along axis 1.*0..5"):
+            ranges_of(module, from_none)
     settled = Options.of(input_shapes={"x": (1, 4, 8)})
     assert "x" not in ranges_of(module, settled)

@@ -29,6 +29,7 @@ NUMBERS: dict[str, Array] = {
     "rest": np.array([-1], np.int64),
     "half": np.array([0.5], np.float32),
     "twice": np.array([2.0], np.float32),
+    "tenths": np.array([0.7], np.float32),
 }
 
 
@@ -127,11 +128,48 @@ def test_a_range_of_floats_to_an_open_extent() -> None:
     assert shape_of(inferred(nodes).outputs["y"]) == (W,)
 
 
-def test_a_shape_by_a_fraction_that_is_no_integer_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ([node("Mul", "a half", "b"), node("Floor", "b", "y")], H // 2),
+        ([node("Mul", "a half", "b"), node("Cast", "b", "y", to=7)], H // 2),
+        ([node("Mul", "a half", "b"), node("Ceil", "b", "y")], (H + 1) // 2),
+        ([node("Div", "a twice", "b"), node("Add", "b half", "c"), node("Floor", "c", "y")],)
+        + ((H + 1) // 2,),
+        ([node("Mul", "a tenths", "b"), node("Floor", "b", "y")], 7 * H // 10),
+    ],
+)
+def test_floats_of_sizes_are_rounded(nodes: list[Any], expected: int) -> None:
+    """Where they grow with an extent, the numbers are quotients of it."""
+    assert held([node("Cast", "rows", "a", to=1), *nodes]) == [expected]
+
+
+def test_floats_of_several_sizes_are_rounded_one_by_one() -> None:
+    """Numbers may be among them."""
+    nodes = [
+        node("Cast", "shape", "a", to=1),
+        node("Mul", "a half", "b"),
+        node("Floor", "b", "y"),
+    ]
+    assert held(nodes) == [0, 1, H // 2, W // 2]
+
+
+def test_a_size_that_rounds_with_no_order_needs_numbers() -> None:
+    """Halves go to the next even number."""
+    halves = [node("Cast", "rows", "a", to=1), node("Mul", "a half", "b"), node("Round", "b", "y")]
+    made = model([*SHAPE, *halves], {"x": (1, 3, "h", "w")}, ["y"], NUMBERS)
+    module = build(made, "net.onnx", Initializers(made.graph, "net.onnx"))
+    infer_shapes(module, {"x": (1, 3, Size.symbol("h", 4096), W)})
+    assert not isinstance(Network.of(module).outputs["y"].owner, SizesOp)
+
+
+def test_a_shape_by_a_product_of_fractions_is_refused() -> None:
     """The nodes that lead there are named."""
     nodes = [
         node("Cast", "rows", "a", to=1),
-        node("Mul", "a half", "b"),
+        node("Mul", "a half", "part"),
+        node("Cast", "columns", "wide", to=1),
+        node("Mul", "part wide", "b"),
         node("Cast", "b", "c", to=7),
         node("ConstantOfShape", "c", "y"),
     ]

@@ -96,6 +96,9 @@ def test_taken() -> None:
     blocks = Blocked(taken, (0,), 3).weights.array()
     np.testing.assert_array_equal(blocks[0, ..., 0], values[2])
     np.testing.assert_array_equal(blocks[1, ..., 1], 0)
+    stored = Weights(values.shape, Stored("net.bin", 0, Encoding.FP32))
+    for axis, parts in ((0, 1), (1, 3)):  # a file holds the rows that stay rows
+        assert len(Taken(stored, (1, 0), axis).weights.parts(most=1)) == parts
 
 
 def test_transposed() -> None:

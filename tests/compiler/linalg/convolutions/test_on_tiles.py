@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.convolutions.forms import Form
+from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.scalar import maximum
+from ncc.dialects.scalar import convert, maximum
 from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights
-from tests.compiler.linalg.convolutions.tiled import MakeNetwork, check_numbers
+from tests.compiler.linalg.convolutions.tiled import MakeNetwork, check_numbers, generics
 from tests.compiler.linalg.operations import add, relu
 
 SHAPE = (16, 7, 7)
@@ -100,6 +102,23 @@ def test_what_waits_for_the_image(
         return follow(b, relu(b, convolution(b, x, 16)), x)
 
     check_numbers(make_network([SHAPE], write), [SHAPE], always_tiled)
+
+
+def test_another_type(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """The tiles are bytes, too, where bytes are made of the result, as for an int8 layer."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = relu(b, convolution(b, x, 16))
+        at = b.loops_of(y.shape)
+        bytes = b.map(at, convert(y[at] * 9.0, i8))
+        at = b.loops_of(y.shape)
+        return b.map(at, convert(bytes[at], f32))
+
+    module = make_network([SHAPE], write)
+    check_numbers(module, [SHAPE], always_tiled)
+    types = [element_of(op.results[0]) for op in generics(module)]
+    assert types[-2:] == [i8, f32]
+    assert all(op.body.block.args[-1].type == element_of(op.results[0]) for op in generics(module))
 
 
 @pytest.mark.parametrize("axis", [0, 1], ids=["a number a group", "a number a channel of each"])

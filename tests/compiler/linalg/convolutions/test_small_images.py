@@ -124,14 +124,17 @@ def test_images_between_have_tiles_of_their_own(make_network: MakeNetwork) -> No
     assert {len(matrices[0]) for matrices in forms if matrices} == {2, 4, 6}
 
 
-def test_a_few_elements_of_many_channels_are_direct(make_network: MakeNetwork) -> None:
+@pytest.mark.parametrize(("channels", "most"), [(256, 5), (512, 3)])
+def test_a_few_elements_of_many_channels_are_direct(
+    make_network: MakeNetwork, channels: int, most: int
+) -> None:
     """They wait for their weights in either way, so that register tiles may be half empty."""
     with assuming():
-        module = make_network([(512, HEIGHT, WIDTH)], lambda b, x: convolution(b, x, 512))
+        module = make_network([(channels, HEIGHT, WIDTH)], lambda b, x: convolution(b, x, channels))
         ChooseConvolution(AVX512).apply(Context(), module)
-    for side, rows in ((1, 1), (2, 2), (3, 3), (6, 0), (9, 0)):
+    for side in (1, 2, 3, 5, 6, 9):
         (one,) = direct(with_extents(module, {"h": side, "w": side}))
-        assert one.extents[1:3] == (rows, side)
+        assert one.extents[1:3] == (side * (side <= most), side)
 
 
 def test_few_weights_have_no_tiles_of_their_own(make_network: MakeNetwork) -> None:

@@ -13,9 +13,13 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.tensors import weights_of
+from ncc.compiler.linalg.convolutions.forms import F2, Plane
+from ncc.compiler.linalg.convolutions.winograd import IMAGE, TransformConstants, tiled, transformed
 from ncc.compiler.linalg.layout.move_taps_outside import MoveTapsOutside
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import Size, assuming, smallest
+from ncc.dialects.weights.weight import ConstantOp
 from tests.compiler.linalg.operations import whole_numbers, work
 from tests.structured.evaluate import evaluate
 from tests.structured.given_sizes import with_extents
@@ -85,3 +89,33 @@ def test_other_weights_stay(
         MoveTapsOutside().apply(Context(), module)
     (access,) = weights_of_sums(module)
     assert [form.bare for form in access.index] == [0, 3, 4, 5]
+
+
+def directly_and_in_tiles(b: Builder, x: Tensor) -> Tensor:
+    """A sum of some rows of taps, and one that transforms the same weights."""
+    direct = convolution()(b, x)
+    w = whole_numbers(b, 4, x.shape[0], 3, 3)
+    constants = TransformConstants.of(b, Plane((F2, F2)), weights_of(w.value), formed=True)
+    v = transformed(b, x, constants, ((x.shape[1] - 2) // 2, (x.shape[2] - 2) // 2))
+    y = b.collapse(tiled(b, v, constants, 0.0, (2, 2), IMAGE), [[0], [1, 2], [3, 4]])
+    return b.concat([b.slice(z, [0, 0, 0], [4, 1, 1]) for z in (direct, y)], 0, 8)
+
+
+@pytest.mark.parametrize(("inputs", "held"), [(4, 4), (1024, 1025)])
+def test_transformed_weights_are_the_same(
+    make_network: MakeNetwork, inputs: int, held: int
+) -> None:
+    """The file has one of them. Taps that would compete for sets of L1 are further apart."""
+    with assuming():
+        image = (inputs, HEIGHT + 2, WIDTH + 2)
+        before, module = (make_network([image], directly_and_in_tiles) for _ in range(2))
+        MoveTapsOutside().apply(Context(), module)
+    constants = [op.value for op in network_of(module).walk() if isinstance(op, ConstantOp)]
+    one, other = (attr for attr in constants if len(attr.data.shape) == 4)
+    assert one == other and one.data.shape == (4, 3, 3, held)
+    x = [np.random.default_rng(1).standard_normal((inputs, 4, 5)).astype(np.float32)]
+    first, second = (
+        evaluate(network_of(with_extents(it, {"h": 2, "w": 3})), x, dtype=np.float64)
+        for it in (before, module)
+    )
+    np.testing.assert_allclose(second[0], first[0], rtol=0, atol=1e-9)

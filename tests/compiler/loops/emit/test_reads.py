@@ -1,4 +1,4 @@
-"""Prefetches of unrolled iterations."""
+"""Prefetches of unrolled iterations, and of tiles of few points."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.loops.emit.emitter import write
 from ncc.compiler.loops.kernel.kernel import LINE
 from ncc.compiler.loops.schedule.choose import choose
-from ncc.compiler.target import NEON
+from ncc.compiler.target import AVX512, NEON
 from ncc.dialects import rt
-from tests.compiler.loops.emit.layers import KernelOf, pointwise_convolution
+from ncc.dialects.size import Size
+from tests.compiler.loops.emit.layers import KernelOf, convolution, pointwise_convolution
 
 
 @pytest.mark.parametrize(("further", "lines"), [(0, 1), (1, 1), (4, 4), (LINE, 16)])
@@ -35,3 +36,18 @@ def test_unrolled_iterations_prefetch_a_line_once(
     products = [op for op in written.walk() if op.name == "vector.fma"]
     tiles = {op.parent for op in products}
     assert count == BLOCK and len(prefetches) == lines * len(tiles)
+
+
+@pytest.mark.parametrize("few", [0, 3, 6, 9])
+def test_tiles_of_few_points_prefetch_nothing(kernel: KernelOf, few: int) -> None:
+    """A tile of each size has code of its own; those of more points prefetch."""
+    closed = kernel(convolution, (64, 9, 9))
+    row, column = (d for d, n in enumerate(closed.extents) if n == 7)
+    told = {row: Size.symbol("n0", 7), column: Size.symbol("n1", 7)}
+    found = replace(closed, extents=tuple(told.get(d, n) for d, n in enumerate(closed.extents)))
+    weights = max(filter(None, found.anchor.inputs), key=lambda access: access.argument)
+    chosen = replace(choose(closed, AVX512), tile=((column, 9),), prefetch_l1=())
+    small = replace(chosen, coalesced=(column, row), small=True, unprefetched=few)
+    written = write(found, replace(small, prefetch_l2=(weights,)), "kernel")
+    prefetches = [op for op in written.walk() if isinstance(op, rt.PrefetchOp)]
+    assert len(prefetches) == sum(points > few for points in (9, 6, 3))

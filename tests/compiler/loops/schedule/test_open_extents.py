@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -13,15 +14,16 @@ from ncc.compiler.loops.kernel.own_sizes import changed
 from ncc.compiler.loops.schedule import open_extents
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.chunks import chunk_count, is_coalesced
+from ncc.compiler.loops.schedule.contraction import with_prefetches
 from ncc.compiler.loops.schedule.matrix_tiles import even_rows
 from ncc.compiler.loops.schedule.open_extents import for_any_size
 from ncc.compiler.loops.schedule.schedule import Schedule, Strategy
 from ncc.compiler.target import AVX512, TWO_UNITS
 from ncc.dialects.index_notation import Builder, Tensor
-from ncc.dialects.size import Size, form_of, hint
+from ncc.dialects.size import Size, form_of, hint, is_open
 from ncc.dialects.tile import ROWS
 from tests.compiler.linalg.operations import ones
-from tests.compiler.loops.emit.layers import KernelOf
+from tests.compiler.loops.emit.layers import KernelOf, line_of
 from tests.compiler.loops.emit.layers import convolution as of_planes
 
 
@@ -227,8 +229,8 @@ def test_points_of_small_images_are_outermost(kernel: KernelOf, l2_share: int) -
     assert found.chunks >= 2
 
 
-def test_small_images_prefetch_nothing(kernel: KernelOf) -> None:
-    """Prefetches would take the place of loads on their way."""
+def test_small_images_do_not_prefetch_what_stays_in_l2(kernel: KernelOf) -> None:
+    """Their weights are few, and so are their points."""
     closed = kernel(of_planes, (3, 114, 114))
     row, column = (d for d, n in enumerate(closed.extents) if n == 112)
     for rows in (1, 112):
@@ -237,6 +239,49 @@ def test_small_images_prefetch_nothing(kernel: KernelOf) -> None:
         opened = replace(closed, extents=extents)
         schedule = for_any_size(opened, choose(for_the_hint(opened), AVX512), AVX512)
         assert any([schedule.prefetch_l1, schedule.prefetch_l2]) == (rows > 1)
+
+
+def deep_convolution(b: Builder, x: Tensor) -> Tensor:
+    """One with the taps of its weights outside of the inputs."""
+    w = b.weight(ones(512, 3, 3, x.shape[0]))
+    o, y, z, k, m, i = b.loops(f"o y:{x.shape[1] - 2} z:{x.shape[2] - 2} k m i")
+    return b.sum((o, y, z), over=(k, m, i), of=x[i, y + k, z + m] * w[o, k, m, i])
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "taps"), [(1, 4, (1, 3)), (2, 2, (3, 3)), (4, 4, (3, 3)), (13, 2, (3, 2))]
+)
+def test_tiles_of_small_images_share_the_taps_of_the_next_vectors(
+    kernel: KernelOf, rows: int, columns: int, taps: tuple[int, int]
+) -> None:
+    """All tiles of the image that prefetch, together: all lines of the taps that it sees, and few
+    others.
+    """
+    closed = kernel(deep_convolution, (512, 9, 9))
+    image = [d for d, n in enumerate(closed.extents) if n == 7]
+    windows = [d for d, n in enumerate(closed.extents) if n == 3]
+    names = dict(zip([*image, *windows], "hwkm", strict=True))
+    told = {d: Size.symbol(names[d], 3 if d in windows else 1) for d in names}
+    extents = tuple(told.get(d, n) for d, n in enumerate(closed.extents))
+    opened = replace(closed, extents=extents)
+    schedule = for_any_size(opened, choose(for_the_hint(opened), AVX512), AVX512)
+    assert schedule.small and schedule.coalesced == (image[1], image[0])
+    assert schedule.prefetch_l2 and not schedule.prefetch_l1
+
+    sizes = dict(zip("hwkm", (rows, columns, *taps), strict=True))
+    schedule = changed(schedule, lambda n: form_of(n).value(sizes))
+    opened = changed(opened, lambda n: form_of(n).value(sizes))
+    _, weights = opened.anchor.reads
+    (blocks,) = (d for d in opened.parallel if weights.coefficients[d] > 1)
+    points, count = schedule.points(image[1]), schedule.points(blocks)
+    asked, wanted = set[int](), set[int]()
+    for indices in product(*(range(opened.extents[d]) for d in opened.reduced)):
+        iteration = dict(zip(opened.reduced, indices, strict=True))
+        wanted |= {line_of(weights, {**iteration, blocks: n}) for n in range(count, 2 * count)}
+        for first in range(0, rows * columns - schedule.unprefetched, points):
+            place = dict(zip(image, divmod(first, columns), strict=True))
+            asked |= {line_of(access, {**iteration, **place}) for access in schedule.prefetch_l2}
+    assert asked >= wanted and len(asked) < 1.1 * len(wanted)
 
 
 def test_tiles_share_the_next_vectors(opened: Callable[[int], Kernel]) -> None:
@@ -255,3 +300,13 @@ def test_tiles_share_the_next_vectors(opened: Callable[[int], Kernel]) -> None:
     assert shares[0] > shares[1] >= shares[2]
     for share, points in zip(shares, (20, 100, 400), strict=True):
         assert share * points >= wanted // 2
+
+
+def test_streams_are_fewer_where_shares_shrink(opened: Callable[[int], Kernel]) -> None:
+    """One has a line for the hint, where it has half a line of a share that is known."""
+    found = opened(20)
+    schedule = for_any_size(found, choose(for_the_hint(found), AVX512), AVX512)
+    points = [(d, 20) for d, n in enumerate(found.extents) if is_open(n)]
+    known = replace(found, extents=for_the_hint(found).extents, about=tuple(points))
+    halves = with_prefetches(known, AVX512, schedule).prefetch_l2
+    assert 0 < len(schedule.prefetch_l2) < len(halves)

@@ -33,6 +33,9 @@ FULL = Schedule(
     panel=4,
     span=128,
     at_once=(4, 4),
+    coalesced=(1, 0),
+    small=True,
+    unprefetched=3,
     in_line=4,
 )
 TEXT = (
@@ -40,7 +43,8 @@ TEXT = (
     "unroll d2, d4 transpose d1 interleave d0 chunks 2 "
     "prefetch_l2 arg1[d0 - 4 * d4 + 64], arg2[d2] prefetch_l1 arg0[d2 - 1] quad d2 signed "
     "tiles 4 flat "
-    "short d0 by 8 panel d4 span 128 at_once d4 by 4 in_line 4"
+    "short d0 by 8 panel d4 span 128 at_once d4 by 4 "
+    "coalesced d1, d0 small unprefetched 3 in_line 4"
 )
 
 

@@ -17,11 +17,13 @@ import ncc
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact
 
+dask = pytest.importorskip("dask", reason="Dask is not installed")
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 from distributed.protocol.pickle import dumps, loads  # noqa: E402
 
 from ncc.compiler import dask_map  # noqa: E402
 from ncc.compiler.dask_map import MOST_BYTES, Network, SentFiles, Work, map_batches, run_task  # noqa: E402
+from tests.compiler.driver.processes import PATIENCE  # noqa: E402
 
 NETWORK = "7767517\n2 2\nInput in 0 1 x{size}\nInnerProduct fc 1 1 x y 0=2 2=8\n"
 WEIGHTS = bytes(4) + np.arange(8, dtype="<f4").tobytes()
@@ -175,9 +177,14 @@ def test_ncc_is_light_without_a_cluster() -> None:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """Of two processes with one thread each."""
+    """Of two processes with one thread each.
+
+    A cluster gives up a worker that is not back after 15 seconds, and a busy machine takes longer
+    to begin one: without workers, results never come.
+    """
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster:
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": f"{PATIENCE}s"})
+    with patient, distributed.LocalCluster(**options) as cluster:
         with distributed.Client(cluster) as client:
             yield client
 

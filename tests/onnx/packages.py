@@ -1,7 +1,8 @@
 """Trained ONNX networks that packages of PyPI ship, on images, sounds and texts that others ship.
 
-The packages are rapidocr-onnxruntime, silero-vad, nudenet, magika, ddddocr and scikit-image, which
-suffice without what they depend on. A test skips a network whose package is not there.
+The packages are rapidocr, rapidocr-onnxruntime, silero-vad, nudenet, magika, ddddocr,
+brainmaze-eeg-models and scikit-image, which suffice without what they depend on. A test skips a
+network whose package is not there.
 """
 
 from __future__ import annotations
@@ -134,14 +135,23 @@ def sequences() -> Iterator[Feeds]:
         yield {"input": sound(steps * 576).reshape(steps, 576), "h": zeros, "c": zeros}
 
 
+def spectra() -> Iterator[Feeds]:
+    """A hundred bands of a sound, of several lengths."""
+    for batch, steps in ((1, 300), (1, 77), (2, 150)):
+        yield {"x": np.abs(sound(batch * 100 * steps).reshape(batch, 100, steps))}
+
+
 NETWORKS: dict[str, tuple[str, str, Callable[[], Iterator[Feeds]]]] = {
     "det": ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx", detected),
     "rec": ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx", lines),
+    "det6": ("rapidocr", "models/PP-OCRv6_det_small.onnx", detected),
+    "rec6": ("rapidocr", "models/PP-OCRv6_rec_small.onnx", lines),
     "cls": ("rapidocr_onnxruntime", "models/ch_ppocr_mobile_v2.0_cls_infer.onnx", turned),
     "nudenet": ("nudenet", "320n.onnx", people),
     "magika": ("magika", "models/standard_v3_3/model.onnx", texts),
     "ddddocr": ("ddddocr", "common.onnx", words),
     "ddddocr-det": ("ddddocr", "common_det.onnx", places),
+    "seizures": ("brainmaze_eeg_models", "seizure/_models/modelA_paper.onnx", spectra),
     "silero": ("silero_vad", "data/silero_vad.onnx", heard),
     "silero-ifless": ("silero_vad", "data/silero_vad_op18_ifless.onnx", heard),
     "silero-op15": ("silero_vad", "data/silero_vad_16k_op15.onnx", heard_at_16k),
